@@ -21,20 +21,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "lib"))
 
 import numpy as np
 from support.failing import reference
 from support.mocks import Wrong
 
 import irexec
+from irexec import Model, Node
 from irexec.arrays.given import convert
+from irexec.debug.compare import Comparison, compare
+from irexec.debug.openvino_runtime import OpenVINO
+from irexec.debug.record import Reference
+from irexec.debug.runtimes import CannotRun
 from irexec.graph.cut import constant_nodes
-from irexec.graph.model import Model, Node
-from irexec.trust.compare import Comparison, compare
-from irexec.trust.openvino_runtime import OpenVINO
-from irexec.trust.record import Reference
-from irexec.trust.runtimes import CannotRun
 
 SAMPLES = ("classifier", "transformer", "loop")
 NO_KERNEL = ("Parameter", "Result", "Assign", "ReadValue")

@@ -2,7 +2,7 @@
 
 Runs `irexec compare` and prints the largest resident memory of its process, and of the one that the other runtime
 has, beside the size of the weights; its own again without what it needs for any model, however small.
-tests/trust/test_memory.py asserts the latter.
+tests/debug/test_memory.py asserts the latter.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from typing import Annotated
 import numpy as np
 
 import irexec
+from irexec import Model, Node
 from irexec.engine import CompiledModel
-from irexec.graph.model import Model, Node
 from irexec.ops.declare.operator import Check, Elements, Operator, operator
 from irexec.ops.rules.shapes import same_as
 from irexec.types import F32, Array, PartialShape, TensorType

@@ -21,7 +21,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent.parent / "tests"), str(Path(__file__).parent.parent)]
+sys.path[:0] = [str(Path(__file__).parent.parent / "tests" / "lib"), str(Path(__file__).parent.parent)]
 
 import numpy as np  # noqa: E402
 from support import exported  # noqa: E402

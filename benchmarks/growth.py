@@ -226,14 +226,14 @@ def _resident() -> int:
 def measure(path: str) -> dict[str, float]:
     """Seconds of each step, and bytes of memory that a model takes once it is read."""
     import irexec
-    from irexec.api import load
     from irexec.engine import CompiledModel
+    from irexec.reading import read
 
     irexec.validate(str(Path(path).with_name("warm.xml")))
     found: dict[str, float] = {}
     gc.collect()
     before = _resident()
-    model = _timed(found, "read", lambda: load(path, mode="openvino"))[0]
+    model = _timed(found, "read", lambda: read(path)).model
     gc.collect()
     found["memory"] = _resident() - before
     report = _timed(found, "validate", lambda: irexec.validate(path))
@@ -270,13 +270,13 @@ def measure_both(path: str, rounds: int) -> dict[str, float]:
     """Seconds in which each side reads a file, the best of the rounds."""
     import openvino
 
-    from irexec.api import load
+    from irexec.reading import read
 
     core, found = openvino.Core(), dict.fromkeys(("irexec", "openvino"), math.inf)
     for _ in range(rounds):
-        for name, read in (("irexec", load), ("openvino", core.read_model)):
+        for name, reader in (("irexec", read), ("openvino", core.read_model)):
             gc.collect()
-            found[name] = min(found[name], _timed({}, "", lambda read=read: read(path), seconds=True))
+            found[name] = min(found[name], _timed({}, "", lambda reader=reader: reader(path), seconds=True))
     return found
 
 

@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HOME = Path(__file__).parent.parent
-sys.path[:0] = [str(HOME / "tests"), str(HOME)]
+sys.path[:0] = [str(HOME / "tests" / "lib"), str(HOME)]
 
 from support.memory import most_resident, reset_most_resident  # noqa: E402
 from support.mutants import mutant  # noqa: E402

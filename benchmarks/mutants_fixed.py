@@ -1,4 +1,4 @@
-"""Mutants of models, mended by their safe fixes: what part becomes right again, and that nothing is changed beside.
+"""Mutants of models, repaired by their safe fixes: what part becomes right again, and that nothing is changed beside.
 
     python benchmarks/mutants_fixed.py                        2,000 mutants of the samples
     python benchmarks/mutants_fixed.py --count 500 FOLDER     of the models below a folder (.xml beside .bin)
@@ -6,8 +6,8 @@
 Each mutant has one change of its text, seeded by its number. Counted is what becomes of it:
 
 - not seen: nothing is found, or notes only; the change is right as it stands, or of what no check can know
-- mended: it validates after its safe fixes, and computes what the original computes
-- mended to itself: it validates, and computes what the mutant computed: it was the change that asked for other results
+- repaired: it validates after its safe fixes, and computes what the original computes
+- repaired to itself: it validates, and computes what the mutant computed: the change itself gave other results
 - a person's: findings remain
 - not run: it validates, and its results are larger than the memory
 - wrong: it validates and computes neither; the goal is none. Valid files that a fix changes are wrong, too
@@ -25,19 +25,19 @@ from pathlib import Path
 import numpy as np
 
 HOME = Path(__file__).parent.parent
-sys.path[:0] = [str(HOME / "tests"), str(HOME)]
+sys.path[:0] = [str(HOME / "tests" / "lib"), str(HOME)]
 
 from support.mutants import mutant  # noqa: E402
 from support.results import computed, same  # noqa: E402
 from support.slips import slipped  # noqa: E402
 
 import irexec  # noqa: E402
-from irexec.mend.mend import examine, mend  # noqa: E402
+from irexec.fixes.applying import apply_fixes, examine  # noqa: E402
 from irexec.ops.declare.contents import CONTENTS  # noqa: E402
 from irexec.types import Array  # noqa: E402
 
 MAX_TEXT = 120_000
-OUTCOMES = ("not seen", "mended", "mended to itself", "a person's", "not run", "wrong")
+OUTCOMES = ("not seen", "repaired", "repaired to itself", "a person's", "not run", "wrong")
 
 
 def results_of(data: bytes, path: Path) -> list[Array] | None:
@@ -68,24 +68,24 @@ def changed(text: str, number: int) -> bytes:
 
 
 def judged(path: Path, number: int) -> tuple[str, str]:
-    """What becomes of a mutant, and the codes that were mended."""
+    """What becomes of a mutant, and the codes that were repaired."""
     data, expected = original(path)
     wrong = changed(data.decode(), number)
     before = examine(wrong, path).report
     if not any(str(finding.severity) != "note" for finding in before):
         return "not seen", ""
-    mended = mend(wrong, path)
-    codes = " ".join(sorted({finding.code for finding, _ in mended.made}))
-    if not mended.report.ok:
-        return "a person's", " ".join(sorted({finding.code for finding in mended.report.errors}))
-    results = results_of(mended.data, path)
+    repaired = apply_fixes(wrong, path)
+    codes = " ".join(sorted({finding.code for finding, _ in repaired.made}))
+    if not repaired.report.ok:
+        return "a person's", " ".join(sorted({finding.code for finding in repaired.report.errors}))
+    results = results_of(repaired.data, path)
     if results is None:
         return "not run", codes
     if agree(results, expected):
-        return ("mended" if mended.made else "not seen"), codes
+        return ("repaired" if repaired.made else "not seen"), codes
     if agree(results, results_of(wrong, path)):
-        return "mended to itself", codes
-    return ("wrong" if mended.made else "not seen"), f"{path} {number}: {codes}"
+        return "repaired to itself", codes
+    return ("wrong" if repaired.made else "not seen"), f"{path} {number}: {codes}"
 
 
 def main() -> int:
@@ -100,8 +100,8 @@ def main() -> int:
     left: Counter[str] = Counter()
     for path in paths:
         data, _ = original(path)
-        mended = mend(data, path)
-        if mended.data != data and not agree(results_of(mended.data, path), original(path)[1]):
+        repaired = apply_fixes(data, path)
+        if repaired.data != data and not agree(results_of(repaired.data, path), original(path)[1]):
             print(f"wrong: a valid file was changed: {path}")
             outcomes["wrong"] += 1
     for number in range(args.count):
@@ -115,8 +115,8 @@ def main() -> int:
     print(f"{args.count:,} mutants of {len(paths)} models, {seen:,} with findings")
     for outcome in OUTCOMES:
         print(f"{outcomes[outcome]:>6,}  {outcome}")
-    part = (outcomes["mended"] + outcomes["mended to itself"]) / max(seen, 1)
-    print(f"mended by safe fixes: {part:.0%} of those with findings")
+    part = (outcomes["repaired"] + outcomes["repaired to itself"]) / max(seen, 1)
+    print(f"repaired by safe fixes: {part:.0%} of those with findings")
     print("left to a person:", ", ".join(f"{code} {count}" for code, count in left.most_common(12)))
     return int(outcomes["wrong"] > 0)
 

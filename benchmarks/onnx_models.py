@@ -43,7 +43,7 @@ def noise(inputs: list[tuple[str, bool, list[int]]]) -> dict[str, Any]:
 
 def request_of(path: str) -> tuple[Any, list[Any]]:
     """A request of irexec, and inputs for it."""
-    from irexec.api import compile_model
+    from irexec import compile_model
 
     compiled = compile_model(path)
     inputs = [

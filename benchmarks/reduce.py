@@ -1,7 +1,7 @@
 """Reductions of models with planted faults: `python benchmarks/reduce.py`.
 
 Prints for each fault how many layers are left, how many show it at least, and how many candidates were tried; at the
-end how many reductions were more than three layers from the minimum. tests/trust/test_reduce.py runs some of them.
+end how many reductions were more than three layers from the minimum. tests/debug/test_reduce.py runs some of them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "lib"))
 
 from support.failing import reference
 from support.faults import Fault, faults
 
-from irexec.trust.reduce import Reduction, begin, guesses, reduce
-from irexec.trust.verdict import ByRuntime
+from irexec.debug.reduce import Reduction, begin, guesses, reduce
+from irexec.debug.verdict import ByRuntime
 
 
 def reduced(fault: Fault) -> Reduction | None:

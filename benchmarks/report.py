@@ -24,14 +24,14 @@ import numpy as np
 
 import irexec
 from irexec import opset15
-from irexec.show.drawing.layered import layered
-from irexec.show.drawing.svg import Drawing
-from irexec.show.report.page import report_page
-from irexec.survey.facts import Survey
-from irexec.survey.observed import Comparison, Observed, Trace
-from irexec.survey.read import read_survey
-from irexec.survey.survey import survey
-from irexec.survey.together import together
+from irexec.inspect.facts import Summary
+from irexec.inspect.observed import Comparison, Observed, Trace
+from irexec.inspect.read import read_summary
+from irexec.inspect.summary import summarize
+from irexec.inspect.together import together
+from irexec.render.drawing.layered import layered
+from irexec.render.drawing.svg import Drawing
+from irexec.render.report.page import report_page
 
 LIMIT_MB, AT = 3.0, 5000
 """A report of so many layers is smaller than this."""
@@ -79,7 +79,7 @@ def network(count: int) -> tuple[list[tuple[float, float]], list[tuple[int, list
     return [(rng.choice([80.0, 120.0, 200.0]), 40.0) for _ in range(count)], wires
 
 
-def observed(found: Survey) -> list[Observed]:
+def observed(found: Summary) -> list[Observed]:
     """A run and a comparison of every layer, with numbers that do not compress well."""
     rng = random.Random(1)
     rows, errors = [], []
@@ -103,7 +103,7 @@ def best(rounds: int, work: Callable[[], object]) -> float:
     return min(times)
 
 
-def measured(found: Survey, rounds: int) -> tuple[list[float], str]:
+def measured(found: Summary, rounds: int) -> tuple[list[float], str]:
     """Seconds of the drawing, seconds of the page, MB, MB with what was observed; and the page."""
     shown, seen = together([found]), observed(found)
     page = report_page([found], seen)
@@ -114,7 +114,7 @@ def measured(found: Survey, rounds: int) -> tuple[list[float], str]:
 
 def in_browser(page: str) -> list[float]:
     """Seconds until it is ready, until all blocks are open, and until all is seen at once."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "lib"))
     from support.browser import PROGRAM, Browser
 
     if PROGRAM is None:
@@ -154,7 +154,7 @@ def main() -> int:
     for name, make in (("blocks", blocks), ("woven", woven)):
         table = []
         for size in sizes:
-            found = survey(make(size))
+            found = summarize(make(size))
             figures, page = measured(found, args.rounds)
             large += len(found.layers) <= AT * 1.02 and figures[3] >= LIMIT_MB
             table.append((len(found.layers), figures[0], figures[1]))
@@ -166,7 +166,7 @@ def main() -> int:
         sized = network(size)
         tell("network", size, [best(args.rounds, lambda sized=sized: layered(*sized))])
     for path in args.models:
-        found, _ = read_survey(Path(path))
+        found, _ = read_summary(Path(path))
         if found is not None:
             figures, page = measured(found, args.rounds)
             tell(found.name[:14], len(found.layers), figures + (in_browser(page) if args.browser else []))

@@ -46,7 +46,7 @@ def openvino_run(data: Array, indices: Array, updates: Array, reduction: str) ->
 
 
 def page_loop(data: Array, indices: Array, updates: Array, reduction: str) -> Array:
-    """The NumPy snippet of the operation page, with its slip (`tuple(out[...])`) mended."""
+    """The NumPy snippet of the operation page, with its slip (`tuple(out[...])`) fixed."""
     combine = PAGE[reduction]
     out = np.copy(data)
     for entry in np.ndindex(indices.shape[:-1]):

@@ -28,7 +28,7 @@ Shape = tuple[int, int, int, int]
 
 def layers(folder: Path, runs: int) -> list[tuple[Any, float]]:
     """Each step of the plan, with its least seconds."""
-    from irexec.api import compile_model
+    from irexec import compile_model
 
     compiled = compile_model(folder / "model.xml")
     given = arrays(folder, [port.any_name if port.names else "" for port in compiled.inputs])
@@ -50,7 +50,7 @@ def layers(folder: Path, runs: int) -> list[tuple[Any, float]]:
 
     runner._calls = [(timed(number, call), *rest) for number, (call, *rest) in enumerate(runner._calls)]
     for _ in range(runs):
-        runner._recording, runner._runs = None, 0  # what is recorded is one call, not a layer each
+        runner._program, runner._runs = None, 0  # what is recorded is one call, not a layer each
         request.reset_state()
         request.infer(given)
     return list(zip(runner.plan.steps, least, strict=True))
@@ -87,7 +87,7 @@ def bare(shape: Shape, clock: Callable[[], float] = time.process_time) -> tuple[
 
 
 def tell(folder: Path, runs: int) -> None:
-    from irexec.ops.compute.blas import single_threaded_blas
+    from irexec.threads.blas import single_threaded_blas
 
     kinds: dict[str, list[float]] = defaultdict(lambda: [0.0, 0, 0, 0.0])
     for step, seconds in layers(folder, runs):

@@ -12,6 +12,7 @@ import inspect
 import io
 import os
 import re
+import runpy
 import shutil
 import sys
 import tempfile
@@ -24,10 +25,9 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 TARGET = DOCS / "reference"
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "lib")]
 
 from support.examples import Example, example_of  # noqa: E402
-from test_rooms import FLOORS  # noqa: E402
 
 import irexec  # noqa: E402
 from irexec.catalog.documentation import page_address  # noqa: E402
@@ -37,6 +37,7 @@ from irexec.cli.main import COMMANDS, main  # noqa: E402
 from irexec.diagnostics.codes import CODES  # noqa: E402
 from irexec.ops.declare.contents import CONTENTS  # noqa: E402
 
+FLOORS = runpy.run_path(str(ROOT / "tests" / "test_rooms.py"))["FLOORS"]
 _LONGEST = 1200
 _WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 EXAMPLES = DOCS / "examples"

@@ -1,76 +1,34 @@
 """irexec: run, check and explain OpenVINO IR in plain Python.
 
-The public names are imported when first used, so that `import irexec` stays cheap. `import irexec as ov` gives the
+The public names are imported when first used, so that `import irexec` stays cheap: it imports nothing of the standard
+library that the interpreter has not imported. `import irexec as ov` gives the
 names of OpenVINO's Python API, too, `import irexec.opset13` and `from irexec.preprocess import ...` included.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
-from typing import TYPE_CHECKING, Any
 
 from irexec.aliases import ModuleAliases, is_opset, opset_module, real_module
-from irexec.environment import set_while_loading
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from irexec.diagnostics import Diagnostic, IRError, Report, Severity
-    from irexec.mend.files import validate
-    from irexec.openvino.async_queue import AsyncInferQueue
-    from irexec.openvino.compiled import CompiledModel
-    from irexec.openvino.core import (
-        Core,
-        Extension,
-        OpExtension,
-        Version,
-        compile_model,
-        get_batch,
-        get_version,
-        read_model,
-        set_batch,
-        shutdown,
-        tensor_from_file,
-    )
-    from irexec.openvino.custom import Op
-    from irexec.openvino.element_types import ElementType, Type
-    from irexec.openvino.frontend import convert_model
-    from irexec.openvino.infer_request import InferRequest
-    from irexec.openvino.layout import Layout
-    from irexec.openvino.model import Model
-    from irexec.openvino.node import Node
-    from irexec.openvino.ov_any import OVAny
-    from irexec.openvino.ports import ConstOutput, Input, Output, Value
-    from irexec.openvino.profiling import ProfilingInfo
-    from irexec.openvino.remote import RemoteContext, RemoteTensor, VAContext, VASurfaceTensor
-    from irexec.openvino.rt_map import RTMap
-    from irexec.openvino.saving import save_model, serialize
-    from irexec.openvino.shapes import (
-        AxisSet,
-        AxisVector,
-        Coordinate,
-        CoordinateDiff,
-        Dimension,
-        PartialShape,
-        Shape,
-        Strides,
-        Symbol,
-    )
-    from irexec.openvino.tensor import Tensor, TensorVector
-    from irexec.openvino.type_info import DiscreteTypeInfo
-    from irexec.ops.declare.operator import operator
+    from typing import Any
+
+    from irexec.api import *  # noqa: F403 - all that it holds
 
 __version__ = "0.2.0.dev0"
 
-# Where the public names live. Those of OpenVINO's API, and the classes that it extends, come from irexec.openvino.
+# The modules of the public names. For type checkers and readers they stand in api.py.
 _HOMES = {
+    "irexec.diagnostics.deadline": "time_limit",
     "irexec.diagnostics": "Diagnostic IRError Report Severity",
-    "irexec.mend.files": "validate",
+    "irexec.fixes.files": "validate",
     "irexec.openvino.async_queue": "AsyncInferQueue",
     "irexec.openvino.compiled": "CompiledModel",
     "irexec.openvino.core": "Core Extension OpExtension Version compile_model get_batch get_version read_model "
     "set_batch shutdown tensor_from_file",
     "irexec.openvino.custom": "Op",
-    "irexec.openvino.element_types": "ElementType Type",
     "irexec.openvino.frontend": "convert_model",
     "irexec.openvino.infer_request": "InferRequest",
     "irexec.openvino.layout": "Layout",
@@ -82,11 +40,12 @@ _HOMES = {
     "irexec.openvino.remote": "RemoteContext RemoteTensor VAContext VASurfaceTensor",
     "irexec.openvino.rt_map": "RTMap",
     "irexec.openvino.saving": "save_model serialize",
-    "irexec.openvino.shapes": "AxisSet AxisVector Coordinate CoordinateDiff Dimension PartialShape Shape Strides "
-    "Symbol",
+    "irexec.openvino.shapes": "AxisSet AxisVector Coordinate CoordinateDiff PartialShape Shape Strides Symbol",
     "irexec.openvino.tensor": "Tensor TensorVector",
     "irexec.openvino.type_info": "DiscreteTypeInfo",
     "irexec.ops.declare.operator": "operator",
+    "irexec.types.dimension": "Dimension",
+    "irexec.types.element": "ElementType Type",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 # The modules of OpenVINO's API that programs reach as attributes.
@@ -103,66 +62,15 @@ _MODULES = [
     "utils",
 ]
 
-__all__ = [
-    "AsyncInferQueue",
-    "AxisSet",
-    "AxisVector",
-    "CompiledModel",
-    "ConstOutput",
-    "Coordinate",
-    "CoordinateDiff",
-    "Core",
-    "Diagnostic",
-    "Dimension",
-    "DiscreteTypeInfo",
-    "ElementType",
-    "Extension",
-    "IRError",
-    "InferRequest",
-    "Input",
-    "Layout",
-    "Model",
-    "Node",
-    "OVAny",
-    "Op",
-    "OpExtension",
-    "Output",
-    "PartialShape",
-    "ProfilingInfo",
-    "RTMap",
-    "RemoteContext",
-    "RemoteTensor",
-    "Report",
-    "Severity",
-    "Shape",
-    "Strides",
-    "Symbol",
-    "Tensor",
-    "TensorVector",
-    "Type",
-    "VAContext",
-    "VASurfaceTensor",
-    "Value",
-    "Version",
-    "compile_model",
-    "convert_model",
-    "get_batch",
-    "get_version",
-    "operator",
-    "read_model",
-    "save_model",
-    "serialize",
-    "set_batch",
-    "shutdown",
-    "tensor_from_file",
-    "validate",
-]
+__all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
     if "numpy" in sys.modules:
         value = _named(name)
     else:
+        from irexec.environment import set_while_loading
+
         with set_while_loading(*_BLAS_PATIENCE):
             value = _named(name)
     if name in _HOME_OF or is_opset(name) or not _is_registered(name):
@@ -176,18 +84,17 @@ _BLAS_PATIENCE = "OPENBLAS_THREAD_TIMEOUT", "22"
 
 
 def _named(name: str) -> Any:
+    import importlib
+
     if name in _HOME_OF:
         from irexec.ir.memory import no_collection
 
         with no_collection(to_stay=True):
-            if _HOME_OF[name].startswith("irexec.openvino."):
-                # All classes are extended before one is given away: what it returns has OpenVINO's words, too.
-                importlib.import_module("irexec.openvino.extended")
             return getattr(importlib.import_module(_HOME_OF[name]), name)
     if is_opset(name) or _is_registered(name):
         return opset_module(name)
-    if (module := real_module(f"irexec.{name}")) is not None:
-        return importlib.import_module(module)
+    if real_module(f"irexec.{name}") is not None:
+        return importlib.import_module(f"irexec.{name}")
     raise AttributeError(f"module 'irexec' has no attribute {name!r}")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from irexec.cli.start import start
-
 if __name__ == "__main__":
+    if not sys.flags.safe_path:
+        del sys.path[0]  # The current folder, which `-m` has put there, whatever lies in it.
+    from irexec.cli.start import start
+
     sys.exit(start())

@@ -1,14 +1,16 @@
-"""Modules under the names that OpenVINO's programs import: `irexec.opset13`, `irexec.op.util`, `irexec.preprocess`."""
+"""Aliases of modules: the names that OpenVINO's programs import (`irexec.opset13`, `irexec.op.util`), and old names."""
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 
-# Modules of OpenVINO's API and where irexec has them; what is below them is below there.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+# Modules of OpenVINO's API and the irexec modules that they are aliases of; submodules are found the same way.
 _MODULES = {
     f"irexec.{name}": f"irexec.openvino.{name}"
     for name in (
@@ -16,37 +18,71 @@ _MODULES = {
         "layout_helpers", "op", "package_utils", "passes", "preprocess", "properties", "utils",
     )
 }  # fmt: skip
+# The names of modules in version 0.1; they are removed in version 0.3.
+_RENAMED = {
+    "irexec.arrays.options": "irexec.runs.values",
+    "irexec.farm": "irexec.parallel",
+    "irexec.mend": "irexec.fixes",
+    "irexec.ops.compute.blas": "irexec.threads.blas",
+    "irexec.ops.compute.parallel": "irexec.threads.parallel",
+    "irexec.show": "irexec.render",
+    "irexec.survey": "irexec.inspect",
+    "irexec.trust": "irexec.debug",
+    "irexec.watch": "irexec.runs",
+}
 
 
 def is_opset(name: str) -> bool:
-    """True for `opset13`, `onnx18` and the like."""
+    """Return True for the name of an opset module, such as `opset13` or `onnx18`."""
     number = name.removeprefix("opset").removeprefix("onnx")
     return number != name and number.isascii() and number.isdigit()
 
 
 def real_module(name: str) -> str | None:
-    """Where the module of a name is; None when it is no other name of one."""
-    head = ".".join(name.split(".")[:2])
-    return _MODULES[head] + name[len(head) :] if head in _MODULES else None
+    """Return the present name of the module that `name` is an alias of, or None if `name` is not an alias."""
+    parts = name.split(".")
+    for length in (2, 3, 4):
+        head = ".".join(parts[:length])
+        if present := _MODULES.get(head) or _RENAMED.get(head):
+            return present + name[len(head) :]
+    return None
+
+
+def _warn_if_renamed(name: str, present: str) -> None:
+    """Issue a DeprecationWarning, attributed to the line that imports a module under its old name."""
+    if not any(name == old or name.startswith(f"{old}.") for old in _RENAMED):
+        return
+    import warnings
+
+    package = __file__.removesuffix("aliases.py")
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and (
+        frame.f_code.co_filename.startswith(package) or "importlib" in frame.f_code.co_filename
+    ):
+        frame = frame.f_back
+        level += "importlib._bootstrap" not in frame.f_code.co_filename
+    warnings.warn(f"{name} was renamed to {present}; irexec 0.3 removes the old name", DeprecationWarning, level)
 
 
 def opset_module(name: str) -> ModuleType:
-    """The functions of an opset. What they make has OpenVINO's words. Raises AttributeError where there is none."""
-    from irexec.opsets import namespace, nodes
+    """Return the module that contains the functions of an opset. Raises AttributeError if the opset does not exist."""
+    from irexec.openvino.opsets import opset
 
-    found = namespace.namespace(name)
-    if "irexec.openvino.extended" not in sys.modules:
-        # Whoever calls them with arrays alone does without.
-        nodes.before_nodes(lambda: importlib.import_module("irexec.openvino.extended"))
-    return found
+    return opset(name)
+
+
+def _imported(name: str) -> ModuleType:
+    from importlib import import_module
+
+    return import_module(name)
 
 
 class ModuleAliases:
-    """Finds a module under its other name: the import statement then gives the module itself, not a copy."""
+    """Import finder for aliases: the import statement then returns the module itself instead of a copy."""
 
     @classmethod
     def install(cls) -> None:
-        """Be asked for imports from now on."""
+        """Register the finder of aliases with Python's import system."""
         if not any(finder is cls for finder in sys.meta_path):
             sys.meta_path.insert(0, cls)
 
@@ -54,23 +90,26 @@ class ModuleAliases:
     def find_spec(
         cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """A spec for another name of a module; None for all others."""
+        """Return a module spec if `name` is an alias; None for all other names."""
         if not name.startswith("irexec.") or (real_module(name) is None and not is_opset(name[len("irexec.") :])):
             return None
+        from importlib.machinery import ModuleSpec
+
         return ModuleSpec(name, cls, is_package=True)  # type: ignore[arg-type]
 
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType | None:
-        """The usual empty module; the real one takes its place."""
+        """Return None: Python creates an empty module, which `exec_module` then replaces."""
         return None
 
     @staticmethod
     def exec_module(module: ModuleType) -> None:
-        """Put the real module in the place of the empty one. Raises ModuleNotFoundError."""
+        """Replace the empty module with the aliased module. Raises ModuleNotFoundError."""
         name = module.__name__
         real = real_module(name)
         if real is not None:
-            sys.modules[name] = importlib.import_module(real)
+            _warn_if_renamed(name, real)
+            sys.modules[name] = _imported(real)
             return
         try:
             sys.modules[name] = opset_module(name[len("irexec.") :])

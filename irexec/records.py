@@ -1,26 +1,24 @@
 """Classes of fields that cost an import next to nothing: their methods are written when somebody first calls them.
 
-`dataclass` and `typing.NamedTuple` write and compile the methods of each class when its module is imported, in 0.4 and
-0.1 ms; the classes made here take 0.02 and 0.01. Importing `dataclasses` itself, with `inspect` and nine others, takes
-9 ms. `irexec validate` of a file that is right starts with 29 records and 41 named tuples, and some 20 ms earlier.
-Classes that every start imports are made here; others may well be the standard library's. The functions of
-`dataclasses` (`fields`, `replace`, `asdict`) work with records, too.
+`dataclass` writes and compiles the methods of each class when its module is imported, in 0.4 ms; a class made here
+takes 0.02 ms. `irexec validate` of a file that is right starts with 29 records, and so some 10 ms earlier. Classes that
+every start imports are made here; others may well be the standard library's. The functions of `dataclasses` (`fields`,
+`replace`, `asdict`) work with records, too.
 """
 
 from __future__ import annotations
 
-import collections
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform, overload
+from typing import Any, TypeVar, dataclass_transform, overload
 
 C = TypeVar("C")
 V = TypeVar("V")
 
 
 class MISSING:
-    """The default of what has none."""
+    """The default of a field that has none."""
 
 
 class Field:
@@ -44,18 +42,18 @@ def field(*, default_factory: Callable[[], V], init: bool = True, repr: bool = T
 @overload
 def field(*, init: bool = True, repr: bool = True, compare: bool = True) -> Any: ...
 def field(**options: Any) -> Any:
-    """A field that is not as the others; the options are those of `dataclasses.field`."""
+    """Declare a field with options, which are those of `dataclasses.field`."""
     return Field(**options)
 
 
 def fields(record: Any) -> tuple[Field, ...]:
-    """The fields of a record or of its class, those of the classes it is derived from first."""
+    """Return the fields of a record or of its class, those of its base classes first."""
     found: tuple[Field, ...] = record._record_fields
     return found
 
 
 def replace(record: C, /, **changes: Any) -> C:
-    """A record like this one, but for these fields."""
+    """Return a copy of the record with other values in these fields."""
     same = {each.name: getattr(record, each.name) for each in fields(record) if each.init and each.name not in changes}
     return type(record)(**same, **changes)
 
@@ -71,7 +69,7 @@ def record(cls: Any = None, /, *, eq: bool = True, frozen: bool = False, kw_only
     def decorate(cls: type) -> type:
         content = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
         inherited = {each.name: each for each in getattr(cls, "_record_fields", ())}
-        own = {each.name: each for each in _own_fields(content, kw_only)}
+        own = {each.name: each for each in _own_fields(cls, content, kw_only)}
 
         def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:
             setattr(made, "__init__", written := _init(made, frozen))  # noqa: B010 - mypy knows no other way
@@ -103,21 +101,21 @@ def record(cls: Any = None, /, *, eq: bool = True, frozen: bool = False, kw_only
     return decorate if cls is None else decorate(cls)
 
 
-def _own_fields(content: dict[str, Any], kw_only: bool) -> Iterator[Field]:
-    """The fields that a class declares; their defaults are taken out of its content."""
-    for name, annotation in content.get("__annotations__", {}).items():
+def _own_fields(cls: type, content: dict[str, Any], kw_only: bool) -> Iterator[Field]:
+    """Return the fields that a class declares; their defaults are removed from its content."""
+    for name, annotation in cls.__annotations__.items():
         given = content.pop(name, MISSING)
         if hasattr(given, "default_factory") and not isinstance(given, Field):
-            raise TypeError(f"{name}: a record's fields are made by irexec.records.field")
+            raise TypeError(f"{name}: use irexec.records.field for the fields of a record")
         made = given if isinstance(given, Field) else Field(given)
         if made.default is not MISSING and made.default.__hash__ is None:
-            raise ValueError(f"the default of {name} would be shared by all: use field(default_factory=...)")
+            raise ValueError(f"the default of {name} would be shared by all instances; use field(default_factory=...)")
         made.name, made.annotation, made.kw_only = name, annotation, kw_only
         yield made
 
 
 def _init(cls: type, frozen: bool) -> Callable[..., None]:
-    """A function that sets the fields, written for the class: it is called for each of a million ports."""
+    """Return a function that sets the fields, generated for the class: it is called for each of a million ports."""
     known: dict[str, Any] = {"_set": object.__setattr__, "_MADE": MISSING}
     parameters, lines = ["self"], []
     for each in sorted(fields(cls), key=lambda each: each.kw_only):
@@ -164,17 +162,17 @@ def _repr(self: Any) -> str:
 def _refuse(self: Any, name: str, value: object = None) -> None:
     from dataclasses import FrozenInstanceError
 
-    raise FrozenInstanceError(f"{type(self).__qualname__} is not to be changed: its {name} stays as it is")
+    raise FrozenInstanceError(f"{type(self).__qualname__} is read-only: cannot change {name}")
 
 
 def _restore(self: Any, state: tuple[None, dict[str, Any]]) -> None:
-    """What unpickling and copying set."""
+    """Set the state when unpickling and copying."""
     for name, value in state[1].items():
         object.__setattr__(self, name, value)
 
 
 class _Signature:
-    """How a record is made, for `help` and `inspect.signature`: worked out when they ask."""
+    """The signature of a record for `help` and `inspect.signature`: computed on demand."""
 
     def __get__(self, instance: object, cls: type) -> Any:
         maker = next(each for each in cls.__mro__ if "__init__" in vars(each))
@@ -192,7 +190,7 @@ class _Signature:
 
 
 class _AsDataclass:
-    """What the functions of `dataclasses` know a class by, made when one of them asks."""
+    """The attributes by which `dataclasses` recognises a class, created on demand."""
 
     def __init__(self, frozen: bool) -> None:
         self._frozen = frozen
@@ -215,68 +213,3 @@ class _AsDataclass:
         )
         setattr(self._owner, self._name, getattr(alike, self._name))
         return getattr(alike, self._name)
-
-
-if TYPE_CHECKING:
-    from typing import NamedTuple as NamedTuple
-else:
-
-    class _Tuple(tuple):
-        """What all named tuples can do, as those of `collections` and `typing` do it."""
-
-        __slots__ = ()
-
-        @classmethod
-        def _make(cls, items: Iterable[Any]) -> Any:
-            made = tuple.__new__(cls, items)
-            if len(made) != len(cls._fields):
-                raise TypeError(f"Expected {len(cls._fields)} arguments, got {len(made)}")
-            return made
-
-        def _replace(self, /, **changes: Any) -> Any:
-            replaced = self._make(map(changes.pop, self._fields, self))
-            if changes:
-                raise ValueError(f"Got unexpected field names: {list(changes)!r}")
-            return replaced
-
-        def _asdict(self) -> dict[str, Any]:
-            return dict(zip(self._fields, self, strict=True))
-
-        def __repr__(self) -> str:
-            shown = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
-            return f"{type(self).__name__}({shown})"
-
-        def __getnewargs__(self) -> tuple[Any, ...]:
-            return tuple(self)
-
-    class _Maker(type):
-        """Makes classes of named fields: plain ones, so that what is derived from them is made as any class."""
-
-        def __new__(cls, name: str, bases: tuple[type, ...], content: dict[str, Any]) -> type:
-            if not bases:
-                return super().__new__(cls, name, bases, content)
-            names = tuple(content.get("__annotations__", ()))
-            defaults = {each: content.pop(each) for each in names if each in content}
-
-            def __new__(cls: type, /, *args: Any, **kwargs: Any) -> Any:
-                made.__new__ = staticmethod(_new(name, names, defaults))
-                return made.__new__(cls, *args, **kwargs)
-
-            content |= {each: collections._tuplegetter(at, f"Field {at}") for at, each in enumerate(names)}
-            content |= {"_fields": names, "_field_defaults": defaults, "__match_args__": names}
-            content |= {"__slots__": (), "__new__": __new__}
-            made = type.__new__(type, name, (_Tuple, *(base for base in bases if base is not NamedTuple)), content)
-            return made
-
-    class NamedTuple(metaclass=_Maker):
-        """A tuple whose items have names, as `typing.NamedTuple` makes it."""
-
-
-def _new(name: str, names: tuple[str, ...], defaults: dict[str, Any]) -> Callable[..., Any]:
-    """A function that makes a tuple of its arguments, written for the class."""
-    parameters = [f"{each}=default_{each}" if each in defaults else each for each in names]
-    known = {"_tuple": tuple.__new__} | {f"default_{each}": value for each, value in defaults.items()}
-    exec(f"def __new__({', '.join(['_cls', *parameters])}):\n return _tuple(_cls, ({', '.join((*names, ''))}))", known)
-    written: Callable[..., Any] = known["__new__"]
-    written.__qualname__ = f"{name}.__new__"
-    return written

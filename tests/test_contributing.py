@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.transcripts import blocks, commands, differs, run
+from support.waiting import PATIENCE
 
 import irexec
 
@@ -21,7 +22,9 @@ COMMANDS = [pair for block in blocks(PAGE) if block.language == "console" for pa
 @pytest.mark.parametrize(("command", "expected"), COMMANDS, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_command_prints_what_is_shown(command: str, expected: list[str]) -> None:
     if command.startswith("ruff "):
-        result = subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True)
+        result = subprocess.run(
+            [sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
+        )
     else:
         result = run(command, ROOT)
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"

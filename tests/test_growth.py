@@ -13,18 +13,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.mocks import Wrong
 from support.work import MOST, Work
 
 import irexec
-from irexec.mend.mend import examine
-from irexec.show.drawing import boxes
-from irexec.show.drawing.layered import Layout, layered
-from irexec.show.drawing.scene import scene
-from irexec.show.printing import Printout
-from irexec.show.report.page import report_page
-from irexec.show.survey import show
-from irexec.survey.read import read_survey
-from irexec.trust.diff import diff
+from irexec.debug.compare import compare
+from irexec.debug.diff import diff
+from irexec.debug.record import Reference
+from irexec.debug.runtimes import OtherModel
+from irexec.fixes.applying import examine
+from irexec.graph.align import align
+from irexec.inspect.read import read_summary
+from irexec.render.drawing import boxes
+from irexec.render.drawing.layered import Layout, layered
+from irexec.render.drawing.scene import scene
+from irexec.render.printing import Printout
+from irexec.render.report.page import report_page
+from irexec.render.summary import show
 
 SIZE = 50
 
@@ -329,10 +334,54 @@ def test_writing_and_telling(build: Callable[[int], str], monkeypatch: pytest.Mo
         def work() -> None:
             irexec.save_model(model, tmp_path / "saved.xml")
             diff(model, other)
-            survey, _ = read_survey(str(path))
-            assert survey is not None
-            show(survey, Printout(color=False))
-            report_page([survey], [])
+            summary, _ = read_summary(str(path))
+            assert summary is not None
+            show(summary, Printout(color=False))
+            report_page([summary], [])
+
+        return work
+
+    assert Work(monkeypatch).growth(task, SIZE) < MOST
+
+
+@pytest.mark.parametrize("build", [chain, fan_out, fan_in, skips, states, bodies])
+def test_comparing(build: Callable[[int], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.ones((2, 3), np.float32)
+
+    def task(size: int) -> Callable[[], object]:
+        model, other = irexec.read_model(build(size).encode()), irexec.read_model(build(size).encode())
+        reference = Reference(model, [[x] * len(model.inputs)] * 2)
+
+        def work() -> None:
+            assert compare(reference, OtherModel("other", other)).agrees
+
+        return work
+
+    assert Work(monkeypatch).growth(task, 48 if build is bodies else 24) < MOST
+
+
+def test_comparing_to_a_wrong_layer_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def task(size: int) -> Callable[[], object]:
+        model = irexec.read_model(chain(size).encode())
+        reference, other = Reference(model, [[np.ones((2, 3), np.float32)]]), Wrong(f"n{size - 1}")
+        return lambda: compare(reference, other)
+
+    assert Work(monkeypatch).growth(task, 24) < MOST
+
+
+def test_finding_layers_of_other_names_from_their_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The beginnings differ, so that no layer reads what is paired."""
+
+    def other_chain(count: int) -> str:
+        layers = [parameter(0), parameter(1), layer(2, "Add", 2), *(layer(i, "ReLU") for i in range(3, count))]
+        edges = [(0, 0, 2, 0), (1, 0, 2, 1), (2, 2, 3, 0), *((i, 1, i + 1, 0) for i in range(3, count))]
+        return net([*layers, layer(count, "Result")], edges).replace('name="n', 'name="m')
+
+    def task(size: int) -> Callable[[], object]:
+        one, other = irexec.read_model(chain(size).encode()), irexec.read_model(other_chain(size).encode())
+
+        def work() -> None:
+            assert len(align(one, other).forward) >= size - 3
 
         return work
 
@@ -354,10 +403,10 @@ def test_drawing_long_skips(build: Callable[[int], str], monkeypatch: pytest.Mon
     def work(size: int) -> int:
         path = tmp_path / f"{size}.xml"
         path.write_text(build(size))
-        survey, _ = read_survey(str(path))
-        assert survey is not None
+        summary, _ = read_summary(str(path))
+        assert summary is not None
         steps.clear()
-        boxes.place(scene(survey.layers).graph)
+        boxes.place(scene(summary.layers).graph)
         return sum(steps)
 
     assert work(32 * SIZE) < MOST * work(8 * SIZE)

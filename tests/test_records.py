@@ -1,18 +1,17 @@
-"""Records and named tuples: classes of fields whose methods are made when they are first called."""
+"""Records: classes of fields whose methods are made when they are first called."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
 import pickle
-import typing
 from dataclasses import FrozenInstanceError, asdict, fields, is_dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import pytest
 
 from irexec import records
-from irexec.records import NamedTuple, field, record
+from irexec.records import field, record
 
 
 @record
@@ -157,7 +156,7 @@ def test_a_record_may_be_derived_from_and_extended_by_a_dataclass() -> None:
 
 
 def test_a_field_of_dataclasses_is_none_of_a_record() -> None:
-    with pytest.raises(TypeError, match=r"names: a record's fields are made by irexec\.records\.field"):
+    with pytest.raises(TypeError, match=r"names: use irexec\.records\.field for the fields of a record"):
 
         @record
         class Wrong:
@@ -168,91 +167,3 @@ def test_a_field_of_dataclasses_is_none_of_a_record() -> None:
         @record
         class Shared:
             names: list[str] = []  # noqa: RUF012 - that is the fault
-
-
-V = TypeVar("V")
-
-
-class Pair(NamedTuple):
-    """Two numbers."""
-
-    first: int
-    second: int = 2
-
-    @property
-    def total(self) -> int:
-        return self.first + self.second
-
-    def __str__(self) -> str:
-        return f"{self.first} and {self.second}"
-
-
-class TypingPair(typing.NamedTuple):
-    first: int
-    second: int = 2
-
-
-class Holding(NamedTuple, Generic[V]):
-    value: V
-
-
-class Triple(Pair):
-    """A class derived from a named tuple is one like any other."""
-
-    def __new__(cls, first: int) -> Triple:
-        return super().__new__(cls, first, first)
-
-
-def test_a_named_tuple_is_a_tuple_with_names() -> None:
-    pair = Pair(1)
-    assert isinstance(pair, tuple) and type(Pair) is type
-    first, second = pair
-    assert (first, second, pair.total, pair[1], str(pair), repr(pair)) == (
-        1,
-        2,
-        3,
-        2,
-        "1 and 2",
-        "Pair(first=1, second=2)",
-    )
-    assert pair == (1, 2) == Pair(second=2, first=1) and hash(pair) == hash((1, 2))
-    assert {Pair(1): "found"}[Pair(1, 2)] == "found"
-    assert Pair.__doc__ == "Two numbers." and Holding[int](3).value == 3
-    assert (Triple(4).second, Triple(4).total, type(Triple(4)._replace(first=1))) == (4, 8, Triple)
-    match pair:
-        case Pair(1, other):
-            assert other == 2
-    with pytest.raises(AttributeError):
-        pair.first = 2  # type: ignore[misc]
-    with pytest.raises(AttributeError):
-        pair.third = 3  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("name", ["_fields", "_field_defaults", "__match_args__", "__slots__"])
-def test_a_named_tuple_says_of_itself_what_typing_says(name: str) -> None:
-    assert getattr(Pair, name) == getattr(TypingPair, name, ())
-    assert typing.get_type_hints(Pair) == typing.get_type_hints(TypingPair)
-
-
-@pytest.mark.parametrize("kind", [Pair, TypingPair])
-def test_a_named_tuple_does_what_one_of_typing_does(kind: Any) -> None:
-    assert kind(1)._asdict() == {"first": 1, "second": 2}
-    assert kind(1)._replace(second=5) == kind(1, 5) == kind._make([1, 5])
-    for again in (copy.copy(kind(1)), copy.deepcopy(kind(1)), pickle.loads(pickle.dumps(kind(1)))):
-        assert again == kind(1) and type(again) is kind
-    with pytest.raises(ValueError, match=r"Got unexpected field names: \['third'\]"):
-        kind(1)._replace(third=1)
-    with pytest.raises(TypeError, match=r"[eE]xpected 2 arguments, got 1"):
-        kind._make([1])
-    for wrong in ((), (1, 2, 3)):
-        with pytest.raises(TypeError, match=r"__new__\(\)"):
-            kind(*wrong)
-
-
-def test_a_named_tuple_is_written_when_it_is_first_made() -> None:
-    class Waiting(NamedTuple):
-        x: int = 0
-
-    first = Waiting.__new__
-    assert Waiting(3).x == 3
-    assert Waiting.__new__ is not first

@@ -1,4 +1,4 @@
-"""Values from callers and files as plain NumPy arrays, or an error that says why a value is not a tensor."""
+"""Conversion of values from callers and files to plain NumPy arrays, with the reason if a value is not a tensor."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def as_plain_array(given: Any) -> Array:
         array = array.astype(dtype.newbyteorder("="))
     # ml_dtypes' dtypes have kind "V" as well, but they are scalar types of their own.
     if dtype.kind in _FOREIGN and dtype.type in (np.void, np.datetime64, np.timedelta64):
-        raise ValueError(f"an array of {dtype} holds {_FOREIGN[dtype.kind]}, which no element type stands for")
+        raise ValueError(f"an array of {dtype} contains {_FOREIGN[dtype.kind]}, which no element type supports")
     if dtype.kind in "fc" and dtype.itemsize > (8 if dtype.kind == "f" else 16):
-        raise ValueError(f"an array of {dtype} holds more bits than any element type; give it as float64")
+        raise ValueError(f"no element type has as many bits as {dtype}; convert the array to float64")
     if dtype.kind == "S":
-        raise ValueError("an array of bytes is no text; decode it, or give its numbers as uint8")
+        raise ValueError("an array of bytes is not text; decode it, or convert it to uint8")
     if dtype.kind == "O":
         return _texts(array)
     return array
@@ -37,13 +37,13 @@ def as_plain_array(given: Any) -> Array:
 def _as_array(given: Any) -> Array:
     if isinstance(given, np.ma.MaskedArray):
         if np.ma.getmaskarray(given).any():
-            raise ValueError("a masked array hides some of its values; fill them, for instance by .filled(0)")
+            raise ValueError("a masked array has missing values; fill them, for example with .filled(0)")
         return np.asarray(given.data)
     try:
         return np.asarray(given)
     except (ValueError, TypeError, OverflowError) as error:
         if _shape_of(given) is None:
-            raise ValueError("the rows differ in length, so this is no tensor") from None
+            raise ValueError("the rows differ in length, so the value is not a tensor") from None
         raise ValueError(str(error)) from None
 
 
@@ -61,5 +61,7 @@ def _texts(array: Array) -> Array:
         if isinstance(item, int) and not -(1 << 63) <= item < 1 << 64:
             raise ValueError("an integer has more than 64 bits")
         if not isinstance(item, str):
-            raise ValueError(f"an array of objects holds a value of {type(item).__name__}; only texts may be objects")
+            raise ValueError(
+                f"an array of objects contains a value of type {type(item).__name__}; only strings are allowed"
+            )
     return array.astype(np.dtypes.StringDType())

@@ -70,7 +70,7 @@ def plural(count: int, word: str) -> str:
 
 
 def shown_number(value: float | None) -> str:
-    """A statistic with four digits, `-` where there is none."""
+    """A statistic with four digits, or `-` if there is none."""
     if value is None:
         return "-"
     return str(int(value)) if value.is_integer() and abs(value) < 1e6 else f"{value:.4g}"

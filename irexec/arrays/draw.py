@@ -1,4 +1,4 @@
-"""Random values for a port: what the operator takes there, or else values of the element type."""
+"""Random values for a port: values that the operator accepts, or else any values of the element type."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def most_drawn() -> int:
 def undrawable(kind: ElementType, shape: tuple[int, ...], drawn: int) -> str | None:
     """Why no values of this type can be drawn when `drawn` bytes are already; None when they can."""
     if len(shape) > MAX_RANK:
-        return f"has rank {len(shape)}; an array has {MAX_RANK} axes at most"
+        return f"has rank {len(shape)}, but an array can have at most {MAX_RANK} axes"
     if kind.dtype is not None and drawn + math.prod(shape) * kind.dtype.itemsize > most_drawn():
-        return "is too large to be drawn at random"
+        return "is too large for random values"
     return None
 
 

@@ -1,13 +1,15 @@
-"""What a caller supplies for a run: values, element types and shapes of inputs, and how to draw the rest."""
+"""The caller's choices for a run: values, element types and shapes of inputs, and the seed of random values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum, auto
 from typing import Any
 
 import numpy as np
 
+from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.nearest import likely_names
 from irexec.records import field, record
 from irexec.types import STRING, Array, ElementType
 
@@ -64,3 +66,17 @@ def convert(value: Any, kind: ElementType) -> Array | None:
         return array if exact else None
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def check_names(
+    option: str, given: Iterable[str], inputs: Mapping[str, Iterable[str]] | Iterable[str], findings: Findings
+) -> None:
+    """Report every name that is no input's; `inputs` are names, or names with the further ones that they go by."""
+    known = {n for name, more in inputs.items() for n in (name, *more)} if isinstance(inputs, Mapping) else set(inputs)
+    shown = list(inputs)
+    for name in given:
+        if name in known or name == FIRST_GROUP:
+            continue
+        findings.add(
+            "U005", f"{option} {name}: no input has this name", hint=likely_names(name, known), allowed=", ".join(shown)
+        )

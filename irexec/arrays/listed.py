@@ -84,7 +84,7 @@ def _one_line(comment: str) -> str:
     return _BLANKS.sub(lambda match: match[1] or " ", comment).strip()
 
 
-# What stands before values. A separator, or one of these words, introduces them.
+# Text before values: a separator, or one of these words, introduces them.
 
 _BLANKS = re.compile(r"(\"[^\"]*\")|\s+")
 _EMPTY = re.compile(r"(?P<name>[\w ]+?) (?:is|are) (?:an |the )?empty\b[\w\s-]*\.?", re.IGNORECASE)

@@ -27,7 +27,7 @@ _HEADERS = {
 
 
 class BadArrayFile(ValueError):
-    """A file without readable arrays; the message says why."""
+    """A file without readable arrays; the message gives the reason."""
 
 
 def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
@@ -36,7 +36,7 @@ def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
     The header is checked against the size of the file before any memory is allocated. Raises OSError, also for anything
     but a regular file, and BadArrayFile.
     """
-    with open_regular(path) as stream:
+    with open_regular(path, "a file of arrays") as stream:
         magic = stream.read(6)
         stream.seek(0)
         try:
@@ -47,12 +47,12 @@ def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
         except (OSError, BadArrayFile):
             raise
         except MemoryError:
-            raise BadArrayFile("there is not enough memory for its arrays") from None
+            raise BadArrayFile("there is not enough memory for the arrays in the file") from None
         except zipfile.BadZipFile:
-            raise BadArrayFile("the archive is broken, or was not written to its end") from None
+            raise BadArrayFile("the archive is damaged or incomplete") from None
         except Exception as error:  # NumPy and zipfile do not document what they raise for a broken file
             raise BadArrayFile(str(error) or type(error).__name__) from error
-    raise BadArrayFile("it is neither .npy nor .npz")
+    raise BadArrayFile("the file is neither .npy nor .npz")
 
 
 def _mapped(stream: IO[bytes], path: str | os.PathLike[str]) -> Array:
@@ -60,7 +60,7 @@ def _mapped(stream: IO[bytes], path: str | os.PathLike[str]) -> Array:
     start = stream.tell()
     needed, there = _size(shape, dtype), os.fstat(stream.fileno()).st_size - start
     if needed > there:
-        raise BadArrayFile(f"its header speaks of {needed} bytes of values, and {there} follow")
+        raise BadArrayFile(f"its header announces {needed} bytes of values, but {there} follow")
     if not needed:
         return np.zeros(shape, dtype)
     return np.memmap(stream, dtype, "r", start, shape, "F" if fortran else "C").view(np.ndarray)
@@ -71,7 +71,7 @@ def _members(stream: IO[bytes]) -> Iterator[tuple[str, Array]]:
         entries = [entry for entry in archive.infolist() if entry.filename.endswith(".npy")]
         packed = sum(entry.file_size for entry in entries if entry.compress_type != zipfile.ZIP_STORED)
         if packed > MAX_EXPANDED:
-            raise BadArrayFile(f"its arrays would expand to {packed} bytes; more than {MAX_EXPANDED} are not unpacked")
+            raise BadArrayFile(f"its arrays would expand to {packed} bytes, but the limit is {MAX_EXPANDED}")
         for entry in entries:
             name = entry.filename.removesuffix(".npy")
             with archive.open(entry) as member:
@@ -82,7 +82,9 @@ def _member(name: str, stream: IO[bytes], size: int) -> Array:
     shape, dtype, fortran = _header(stream)
     needed = _size(shape, dtype)
     if needed > size:
-        raise BadArrayFile(f"the header of {name!r} speaks of {needed} bytes of values; the archive holds {size}")
+        raise BadArrayFile(
+            f"the header of {name!r} announces {needed} bytes of values, but the archive contains {size}"
+        )
     data = stream.read(needed)
     if len(data) < needed:
         raise BadArrayFile(f"the values of {name!r} end after {len(data)} of {needed} bytes")
@@ -93,7 +95,7 @@ def _member(name: str, stream: IO[bytes], size: int) -> Array:
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     version = np.lib.format.read_magic(stream)
     if version not in _HEADERS:
-        raise BadArrayFile(f"it is written in version {version[0]}.{version[1]} of the format, which is not known")
+        raise BadArrayFile(f"version {version[0]}.{version[1]} of the format is not supported")
     try:
         shape, fortran, dtype = _HEADERS[version](stream)
     except (OSError, MemoryError, zipfile.BadZipFile):
@@ -101,11 +103,11 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     except Exception as error:  # Of a tokenizer, a parser or a type: none of them speaks to whoever gave the file.
         raise BadArrayFile("its header cannot be read") from error
     if dtype.hasobject:
-        raise BadArrayFile("it holds Python objects, which are not read from a file")
+        raise BadArrayFile("the file contains Python objects, which irexec does not load")
     return shape, dtype, fortran
 
 
 def _size(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
     if len(shape) > 64 or any(extent < 0 or extent >= 1 << 63 for extent in shape):
-        raise BadArrayFile(f"no array has the shape {str(shape)[:100]}")
+        raise BadArrayFile(f"no array can have the shape {str(shape)[:100]}")
     return math.prod(shape) * dtype.itemsize

@@ -1,4 +1,4 @@
-"""Atomic writing of .npy, .npz, JSON and text files: written to a temporary file, then moved into place."""
+"""Writing .npy, .npz, JSON and text files atomically, separately or together."""
 
 from __future__ import annotations
 
@@ -11,18 +11,27 @@ from typing import IO, Any
 
 import numpy as np
 
-from irexec.ir.files import staged
+from irexec.ir.writing import Together, together
 from irexec.types import Array
 
-# What a file name may hold, on every system.
+# Characters allowed in file names on every system.
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 _MAX_NAME = 80
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def save_atomically(path: str | os.PathLike[str], write: Callable[[IO[bytes]], None]) -> None:
-    """Let `write` fill a temporary file, which then replaces `path`. Raises OSError and leaves no temporary file."""
-    with staged(path) as (stream,):
+def save_atomically(
+    path: str | os.PathLike[str], write: Callable[[IO[bytes]], None], files: Together | None = None
+) -> None:
+    """Let `write` fill a temporary file, which then replaces `path`; with `files`, when those do that it belongs to.
+
+    Raises OSError and leaves no temporary file.
+    """
+    if files is None:
+        with together() as alone:
+            save_atomically(path, write, alone)
+        return
+    with files.create(path) as stream:
         write(stream)
 
 
@@ -31,8 +40,8 @@ def save_array(path: str | os.PathLike[str], array: Array) -> None:
     save_atomically(path, lambda stream: np.lib.format.write_array(stream, array, allow_pickle=False))
 
 
-def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> None:
-    """Write arrays by name as .npz. The same arrays give the same bytes."""
+def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array], files: Together | None = None) -> None:
+    """Write arrays by name as .npz. The same arrays give the same bytes. `files`: see `save_atomically`."""
 
     def write(stream: IO[bytes]) -> None:
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
@@ -40,21 +49,21 @@ def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Array]) -> No
                 with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as entry:
                     np.lib.format.write_array(entry, array, allow_pickle=False)
 
-    save_atomically(path, write)
+    save_atomically(path, write, files)
 
 
-def save_json(path: str | os.PathLike[str], value: Any) -> None:
-    """Write a JSON text."""
-    save_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+def save_json(path: str | os.PathLike[str], value: Any, files: Together | None = None) -> None:
+    """Write a JSON text. `files`: see `save_atomically`."""
+    save_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n", files)
 
 
-def save_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text as UTF-8."""
+def save_text(path: str | os.PathLike[str], text: str, files: Together | None = None) -> None:
+    """Write a text as UTF-8; characters that it cannot hold become question marks. `files`: see `save_atomically`."""
 
     def write(stream: IO[bytes]) -> None:
-        stream.write(text.encode())
+        stream.write(text.encode("utf-8", "replace"))
 
-    save_atomically(path, write)
+    save_atomically(path, write, files)
 
 
 def safe_name(name: str) -> str:

@@ -12,7 +12,7 @@ from irexec.types import Array
 
 @record(frozen=True)
 class Statistics:
-    """Statistics of an array. min, max and mean are over the finite elements; None when there are none."""
+    """Statistics of an array. min, max and mean cover finite elements; None if there are none."""
 
     min: float | None
     max: float | None
@@ -51,7 +51,7 @@ BINS = 32
 
 @record(frozen=True)
 class Histogram:
-    """How many finite elements lie between each two neighbours of edges that are equally far apart."""
+    """The number of finite elements between neighbouring edges, which are equally spaced."""
 
     edges: list[float]
     counts: list[int]

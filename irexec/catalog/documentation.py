@@ -24,7 +24,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-# Pages that stand in another folder or under another number than the operator, or are named as no rule would have it.
+# Pages in a different folder or with a different number than the operator, or with an irregular name.
 _PAGES = {
     "Acosh-4": "arithmetic/acosh-3", "Asinh-4": "arithmetic/asinh-3", "Atanh-4": "arithmetic/atanh-3",
     "Exp-1": "activation/exp-1", "SegmentMax-16": "arithmetic/segment-max-16", "Identity-16": "activation/identity-16",
@@ -46,7 +46,7 @@ def page_address(facts: OperatorFacts) -> str | None:
 
 
 def _number(facts: OperatorFacts) -> int:
-    """The version that the page's name has: some pages are named for an earlier opset than the one with the operator.
+    """The version in the name of the page, which may be that of an earlier opset than the operator's.
 
     The operator's module names its pages: `Source: operation pages Gather-1, -7 and -8.`
     """

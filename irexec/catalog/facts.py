@@ -98,9 +98,9 @@ def foreign_facts() -> list[OperatorFacts]:
 
 
 def facts_of(text: str) -> OperatorFacts | None:
-    """The operator called `Gather`, `Gather-7`, `Gather-opset7` or `MyOp-mine`, in any letter case of the type.
+    """The operator called `Gather`, `Gather-7`, `Gather-opset7` or `MyOp-mine`, ignoring the letter case of the type.
 
-    Without a version it is the newest; a number may be the one on the operation's page.
+    Without a version, the newest one; a number may also be the one on the operation page.
     """
     type, _, version = text.partition("-")
     canonical = contents.canonical_type(type) or type

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from irexec.ops.declare.attributes import attribute_text
+from irexec.ops.declare.layer_model import attributes_model
 from irexec.ops.declare.operator import Operator
 from irexec.types import ElementType, PartialShape
 
@@ -16,7 +17,7 @@ def operator_schema(operator: Operator) -> dict[str, Any]:
     with warnings.catch_warnings():
         # Defaults that are element types or shapes; they are put in below.
         warnings.simplefilter("ignore")
-        made = operator.model.model_json_schema(by_alias=True)
+        made = attributes_model(str(operator), operator.attributes, operator.__doc__).model_json_schema(by_alias=True)
     properties = made.get("properties", {})
     for attribute in operator.attributes:
         entry = properties[attribute.file_name]

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape
 
 from irexec.catalog.json_schema import operator_schema
 from irexec.catalog.text_forms import PATTERNS, list_of
+from irexec.ir.document import BODIES
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.types import FOREIGN, ElementType
@@ -19,7 +20,6 @@ from irexec.types import FOREIGN, ElementType
 _WIDTH = 100
 # Any text that does not begin like the name of an opset; such patterns have no negation.
 _NO_OPSET = "[^oO].*|[oO]([^p].*)?|op([^s].*)?|ops([^e].*)?|opse([^t].*)?|opset([^0-9].*)?"
-_BODIES = {"TensorIterator": "one-body", "Loop": "one-body", "If": "two-bodies"}
 _HEAD = f"""\
 <?xml version="1.0" encoding="UTF-8"?>
 <!-- OpenVINO IR, version 10 and 11, with the attributes of every operator of opset1 to opset{contents.NEWEST}.
@@ -31,7 +31,7 @@ _HEAD = f"""\
 
 
 class _Entry(NamedTuple):
-    """One operator of the table of contents; `operator` is None while it is not implemented."""
+    """One operator of the table of contents; `operator` is None if it is not implemented."""
 
     type: str
     opset: int
@@ -57,7 +57,7 @@ def _core() -> str:
 
 def _operators(entries: list[_Entry]) -> str:
     lines = [
-        "  <!-- Operators: what type and version say of a layer's attributes and bodies -->",
+        "  <!-- Operators: the attributes and bodies of a layer, by its type and version -->",
         "",
         '  <define name="operator">',
         "    <choice>",
@@ -67,7 +67,7 @@ def _operators(entries: list[_Entry]) -> str:
         "  </define>",
         "",
         '  <define name="extension">',
-        "    <a:documentation>An operator of no opset: any type, any attributes.</a:documentation>",
+        "    <a:documentation>An operator of an extension: any type, any attributes.</a:documentation>",
         '    <attribute name="type"/>',
         '    <attribute name="version">',
         f'      <data type="token"><param name="pattern">{_NO_OPSET}</param></data>',
@@ -80,7 +80,7 @@ def _operators(entries: list[_Entry]) -> str:
         "  </define>",
         "",
         '  <define name="hints">',
-        "    <a:documentation>What any layer may tell OpenVINO's plugins.</a:documentation>",
+        "    <a:documentation>Hints for OpenVINO's plugins, allowed on any layer.</a:documentation>",
         '    <optional><attribute name="PrimitivesPriority"/></optional>',
         '    <optional><attribute name="alt_width"/></optional>',
         "  </define>",
@@ -103,8 +103,8 @@ def _define(entry: _Entry) -> Iterator[str]:
         yield '    <optional><attribute name="output_names"/></optional>'
     if entry.operator is None:
         yield '    <optional><ref name="any-data"/></optional>'
-    elif entry.type in _BODIES:
-        yield f'    <ref name="{_BODIES[entry.type]}"/>'
+    elif entry.operator.has_bodies:
+        yield f'    <ref name="{"one-body" if len(BODIES[entry.type]) == 1 else "two-bodies"}"/>'
     else:
         yield from _data(entry.operator)
     yield "  </define>"
@@ -148,9 +148,9 @@ def _around(tag: str, lines: list[str], attributes: str = "") -> list[str]:
 
 
 def _form(schema: dict[str, Any]) -> str:
-    """The pattern of an attribute's text from its JSON Schema; empty for any text.
+    """The pattern for the text of an attribute, from its JSON Schema; empty for any text.
 
-    A bound that has no text form of its own (at least 2, at most 1) becomes the nearest weaker one.
+    A bound without a text form (at least 2, at most 1) is replaced by the nearest weaker one.
     """
     if "anyOf" in schema:
         return _form(next(option for option in schema["anyOf"] if option.get("type") != "null"))
@@ -214,7 +214,7 @@ def _opsets_name(entry: _Entry) -> str:
 
 
 def _text_forms(entries: list[_Entry]) -> str:
-    lines = ["  <!-- What stands in version and precision -->", ""]
+    lines = ["  <!-- Values of version and precision -->", ""]
     for name, numbers in sorted({_opsets_name(e): _opsets(e) for e in entries}.items(), key=lambda item: item[1]):
         lines += _named(name, _choice([f"opset{number}" for number in numbers]))
     spellings = {s for t in ElementType.by_name.values() for s in (t.name, t.name.upper(), t.port_name)}

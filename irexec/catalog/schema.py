@@ -10,8 +10,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from irexec.arrays.saving import save_text
 from irexec.catalog.json_schema import operator_schema
 from irexec.catalog.relaxng import ir_schema
+from irexec.ir.writing import remove
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 
@@ -42,10 +44,10 @@ def write_schemas(folder: Path) -> list[Path]:
     for path, text in schema_files():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        save_text(target, text)
         written.append(target)
     for old in set((folder / "operators").glob("*-opset*.json")) - set(written):
-        old.unlink()
+        remove(old)
     return written
 
 
@@ -53,7 +55,7 @@ def write_schema(operator: Operator, folder: Path) -> Path:
     """Write the schema of one operator to `folder`; its path. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / file_name(operator)
-    target.write_text(json_text(operator), encoding="utf-8")
+    save_text(target, json_text(operator))
     return target
 
 

@@ -14,7 +14,7 @@ _TITLES = {"condition": "Conditions and selection", "type": "Types", "signals": 
 def list_text(rows: Sequence[OperatorFacts]) -> str:
     """A line for each operator, and how many of them are implemented."""
     if not rows:
-        return "no operator is missing\n"
+        return "all operators are implemented\n"
     head = ("OPERATOR", "OPSETS", "INPUTS", "ATTRIBUTES", "ELEMENT TYPES")
     table = [head, *(_row(facts) for facts in rows)]
     widths = [max(len(row[column]) for row in table) for column in range(len(head))]
@@ -112,7 +112,7 @@ def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def page_text(rows: Sequence[OperatorFacts]) -> str:
-    """The status page: a table for each category of the operation pages. It stands in docs/."""
+    """The status page in docs/: a table for each category of the operation pages."""
     lines = [
         "# Operators",
         "",

@@ -1,1 +1,1 @@
-"""The commands, one module each: `main` picks one and turns what happens there into an exit code."""
+"""The commands, one module each: `main` runs one and converts the outcome into an exit code."""

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shlex
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, add_sample_argument, load_with_inputs
 from irexec.cli.inputs import add_format_argument
-from irexec.cli.many import add_many_arguments
+from irexec.cli.many import add_many_arguments, log_output
 from irexec.cli.options import number, whole
+from irexec.cli.streams import say
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
 
 if TYPE_CHECKING:
-    from irexec.trust.compare import Comparison
+    from irexec.debug.compare import Comparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,49 +33,76 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="other",
         required=True,
         metavar="OTHER",
-        help="openvino, openvino:DEVICE, onnxruntime (of .onnx), a model that irexec runs, a folder from --dump",
+        help="openvino, openvino:DEVICE, onnxruntime (.onnx only), another model (run by irexec), or a folder "
+        "written by --dump",
     )
     parser.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="a setting: INFERENCE_PRECISION_HINT=f32"
+        "--config",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a property of the runtime, e.g. INFERENCE_PRECISION_HINT=f32",
     )
     parser.add_argument(
         "--limit",
         type=number,
         default=600,
         metavar="S",
-        help="seconds that OTHER may take for an answer (default: 600)",
+        help="time limit for each response of OTHER, in seconds (default: 600)",
     )
     add_input_arguments(parser)
     add_sample_argument(parser)
     add_many_arguments(parser)
-    judge = parser.add_argument_group("judgement (default: each operator's own tolerance)")
-    judge.add_argument("--atol", type=number, metavar="X", help="absolute error that is allowed everywhere")
-    judge.add_argument("--rtol", type=number, metavar="X", help="relative error that is allowed everywhere")
-    judge.add_argument("--window", type=whole(1), metavar="N", help="layers whose values are held at a time")
-    show = parser.add_argument_group("output")
-    add_format_argument(show, "json: one object, which irexec report --compare reads")
-    show.add_argument("--worst", type=whole(), default=10, metavar="N", help="layers to show (default: 10; 0: all)")
-    show.add_argument(
-        "--dump", metavar="DIR", help="compare nothing: write what OTHER computes, for --with DIR on another machine"
+    judge = parser.add_argument_group("tolerances (default: the tolerance of each operator)")
+    judge.add_argument("--atol", type=number, metavar="X", help="absolute error allowed in every layer")
+    judge.add_argument("--rtol", type=number, metavar="X", help="relative error allowed in every layer")
+    judge.add_argument(
+        "--window", type=whole(1), metavar="N", help="number of layers whose values are kept in memory at once"
     )
-    show.add_argument("--save-culprit", metavar="DIR", help="write the culprit as a model, its inputs and outputs")
+    show = parser.add_argument_group("output")
+    add_format_argument(show, "json prints one object, which irexec report --compare reads")
+    show.add_argument(
+        "--worst",
+        type=whole(),
+        default=10,
+        metavar="N",
+        help="number of layers to show, largest error first (default: 10; 0: all)",
+    )
+    show.add_argument(
+        "--dump",
+        metavar="DIR",
+        help="write the results of OTHER to this folder instead of comparing, for --with DIR on another machine",
+    )
+    show.add_argument(
+        "--save-culprit", metavar="DIR", help="write the first wrong layer as a model, with its inputs and outputs"
+    )
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    if args.dump is not None:
+        yield "--dump", [args.dump, os.path.join(args.dump, "0", "index.json")]
+    if args.save_culprit is not None:
+        from irexec.debug.culprit import FILES
+
+        yield "--save-culprit", [args.save_culprit, *(os.path.join(args.save_culprit, name) for name in FILES)]
+    yield from log_output(args)
 
 
 def run(args: argparse.Namespace) -> int:
     if args.jobs > 1 or args.cluster is not None or args.resume is not None:
         if args.inputs is None:
-            return _say("--jobs, --cluster and --resume are for many comparisons, with --inputs", "U003")
+            return _say("--jobs, --cluster and --resume require --inputs", "U003")
         from irexec.cli.compare_inputs import compare_inputs
 
         return compare_inputs(args)
     from irexec.arrays.brief import plural
+    from irexec.debug.choose import runtime_of
+    from irexec.debug.compare import compare
+    from irexec.debug.dumping import dump
+    from irexec.debug.errors import Bounds
+    from irexec.debug.runtimes import CannotRun
     from irexec.diagnostics import IRError
-    from irexec.show.status import Status
-    from irexec.trust.choose import runtime_of
-    from irexec.trust.compare import compare
-    from irexec.trust.dumping import dump
-    from irexec.trust.errors import Bounds
-    from irexec.trust.runtimes import CannotRun
+    from irexec.render.status import Status
 
     _take_recorded_inputs(args)
     loaded, report = load_with_inputs(args)
@@ -98,7 +129,8 @@ def run(args: argparse.Namespace) -> int:
         return _say(f"--dump: {error.filename or args.dump}: {error.strerror or error}")
     if args.dump is not None:
         steps = plural(len(loaded.reference.steps), "step")
-        print(f"{args.dump}: what {runtime.name} computes in {steps}; irexec compare {args.file} --with {args.dump}")
+        command = shlex.join(["irexec", "compare", args.file, "--with", args.dump])
+        say(f"{args.dump}: results of {runtime.name} in {steps}; {command}")
         return 0
     saved: list[str] = []
     if args.save_culprit is not None and found.culprit is not None:
@@ -113,14 +145,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _take_recorded_inputs(args: argparse.Namespace) -> None:
-    """A folder may hold the inputs, too: they are taken where none are given."""
+    """Use the inputs recorded in the folder if no others are given."""
     from pathlib import Path
 
-    from irexec.trust.folder import Folder
-    from irexec.trust.runtimes import CannotRun
+    from irexec.debug.folder import Folder
+    from irexec.debug.runtimes import CannotRun
 
     if Path(args.other).is_dir() and not args.input and args.inputs is None:
-        # What is wrong with the folder is said later.
+        # Errors of the folder are reported later.
         with suppress(CannotRun, OSError):
             args.input = [str(path) for path in Folder(Path(args.other)).archives]
 
@@ -129,8 +161,8 @@ def _print(args: argparse.Namespace, found: Comparison, saved: list[str]) -> Non
     if args.format == "json":
         print(json.dumps(found.to_dict() | {"saved": saved}, indent=2, allow_nan=False))
         return
-    from irexec.show.compare import show_comparison
-    from irexec.show.printing import Printout
+    from irexec.render.compare import show_comparison
+    from irexec.render.printing import Printout
 
     page = Printout(color=wants_color(sys.stdout))
     show_comparison(found, page, worst=args.worst, saved=saved)

@@ -18,19 +18,22 @@ from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
 
 if TYPE_CHECKING:
-    from irexec.farm.comparisons import InputComparison
-    from irexec.farm.gathering import Outcome
+    from irexec.parallel.comparisons import InputComparison
+    from irexec.parallel.gathering import Outcome
 
 
 def compare_inputs(args: argparse.Namespace) -> int:
     """0 when they agree on every input, 1 when they differ on any, 2 where there was nothing to compare."""
-    from irexec.farm.comparisons import CompareInput
-    from irexec.farm.inputs import inputs_of
+    from irexec.parallel.comparisons import CompareInput
+    from irexec.parallel.inputs import inputs_of
 
     findings = Findings()
     for option, given in (("--save-culprit", args.save_culprit), ("--dump", args.dump)):
         if given is not None:
-            findings.add("U003", f"{option} is for one comparison; -j, --cluster and --resume make one of each input")
+            findings.add(
+                "U003",
+                f"{option} cannot be combined with -j, --cluster or --resume, which compare each input separately",
+            )
     findings.report.extend([*check_readable(args.file), *load_extensions(args.extension)])
     _, items = inputs_of(shared_path(args, args.inputs), findings)
     if not findings.report.ok:
@@ -59,7 +62,7 @@ def compare_inputs(args: argparse.Namespace) -> int:
 
 
 def _other(args: argparse.Namespace) -> str:
-    """What to compare with, as the workers find it."""
+    """The runtime, model or folder to compare with, with a path that the workers can access."""
     other: str = args.other
     return shared_path(args, other) if os.path.exists(other) else other
 
@@ -90,7 +93,7 @@ def _as_dict(args: argparse.Namespace, outcomes: Sequence[Outcome[InputCompariso
 
 
 def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputComparison]]) -> None:
-    from irexec.show.printing import Printout
+    from irexec.render.printing import Printout
 
     page = Printout(color=wants_color(sys.stdout))
     page.table([_row(outcome) for outcome in outcomes], ("name", None, "dim"))

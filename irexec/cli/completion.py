@@ -1,4 +1,4 @@
-"""`irexec completion`: what makes a shell complete irexec's commands, options and their values."""
+"""`irexec completion`: print a shell script that completes irexec's commands, options and their values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ class Option(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=SHELLS, help='such as: eval "$(irexec completion bash)" in ~/.bashrc')
+    parser.add_argument(
+        "shell", choices=SHELLS, help='the shell; for bash, add eval "$(irexec completion bash)" to ~/.bashrc'
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Iterator
 
 from irexec.cli.inputs import check_readable, exit_code, refuse
-from irexec.cli.options import release
+from irexec.cli.options import add_limit, release
+from irexec.cli.streams import say
 from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.render import write
 from irexec.ops.declare.contents import OPSETS
@@ -14,40 +17,47 @@ from irexec.ops.declare.contents import OPSETS
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.onnx, .xml)")
-    parser.add_argument("output", metavar="OUT", help="the .xml to write; its .bin goes beside it")
+    parser.add_argument("output", metavar="OUT", help="the .xml file to write; the .bin file is written next to it")
     parser.add_argument(
-        "--any-operator", action="store_true", help="write operators that only irexec has, too, under their own opset"
+        "--any-operator", action="store_true", help="also write operators that only irexec supports, in their own opset"
     )
-    older = parser.add_argument_group("for an older OpenVINO")
+    older = parser.add_argument_group("compatibility with older OpenVINO releases")
     older.add_argument(
-        "--opset", type=_opset, metavar="N", help="use only operators of operation set N, where they compute the same"
+        "--opset", type=_opset, metavar="N", help="replace newer operators by equivalent ones of opset N"
     )
+    older.add_argument("--ir", type=int, choices=(10, 11), default=11, help="version of the file format (default: 11)")
     older.add_argument(
-        "--ir", type=int, choices=(10, 11), default=11, help="the version of the file format (default: 11)"
+        "--target",
+        type=release,
+        metavar="RELEASE",
+        help="set --opset and --ir to suit this OpenVINO release, e.g. 2022.1",
     )
-    older.add_argument(
-        "--target", type=release, metavar="RELEASE", help="both as this OpenVINO reads them, such as 2022.1"
-    )
+    add_limit(parser)
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    yield "OUT", [args.output, os.path.splitext(args.output)[0] + ".bin"]
 
 
 def run(args: argparse.Namespace) -> int:
     report = check_readable(args.file)
     report = _converted(args) if report.ok else report
     if report.ok:
-        print(f"{args.output}: written")
+        say(f"{args.output}: written")
     write(Report(report.errors), sys.stderr)
     return exit_code(report)
 
 
 def _converted(args: argparse.Namespace) -> Report:
     """Every error there was; none when the files are written."""
-    from irexec.api import load
     from irexec.diagnostics.findings import Findings
+    from irexec.fixes.older import forms_of, to_ir_10, to_opset
     from irexec.graph.portable import check_portable
     from irexec.graph.write import write_model
-    from irexec.mend.older import forms_of, to_ir_10, to_opset
+    from irexec.reading import read
 
-    model, report = load(args.file)
+    reading = read(args.file)
+    model, report = reading.model, reading.report
     if model is None or not report.ok:
         return report
     findings = Findings(file=args.file)

@@ -1,36 +1,66 @@
-"""`irexec cut`: a part of a model as a model of its own, with the inputs that reach it in a run."""
+"""`irexec cut`: extract part of a model as a standalone model, with the inputs recorded in a run."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import Loaded, add_input_arguments, load_with_inputs
 from irexec.cli.inputs import exit_code, refuse
-from irexec.cli.options import whole
+from irexec.cli.options import add_limit, whole
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.render import write
 
 if TYPE_CHECKING:
-    from irexec.trust.extract import Extract
+    from irexec.debug.extract import Extract
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
-    what = parser.add_argument_group("what to cut out (layers by name; those of bodies too)")
-    what.add_argument("--from", dest="begin", metavar="LAYER", help="the first layer; without it all that --to needs")
+    what = parser.add_argument_group("part to extract (layer names; layers inside bodies are allowed)")
+    what.add_argument(
+        "--from", dest="begin", metavar="LAYER", help="the first layer (default: all layers that --to depends on)"
+    )
     what.add_argument("--to", metavar="LAYER", help="the last layer")
-    what.add_argument("--around", metavar="LAYER", help="this layer and those near it")
-    what.add_argument("--distance", type=whole(), default=0, metavar="N", help="how many edges away (default: 0)")
-    what.add_argument("--iteration", type=whole(), default=0, metavar="N", help="of a body (default: 0, the first)")
+    what.add_argument("--around", metavar="LAYER", help="extract this layer and its neighbours")
+    what.add_argument(
+        "--distance",
+        type=whole(),
+        default=0,
+        metavar="N",
+        help="number of edges between --around and its neighbours (default: 0)",
+    )
+    what.add_argument(
+        "--iteration",
+        type=whole(),
+        default=0,
+        metavar="N",
+        help="iteration to record, for layers inside a body (default: 0, the first)",
+    )
     add_input_arguments(parser)
-    parser.add_argument("--anonymise", action="store_true", help="other names, no rt_info, noise for values")
-    parser.add_argument("--output", "-o", default="cut.xml", metavar="FILE", help="default: cut.xml, .bin and .npz")
+    add_limit(parser)
+    parser.add_argument(
+        "--anonymise", action="store_true", help="replace names and values with random ones and drop rt_info"
+    )
+    parser.add_argument(
+        "--output",
+        "-o",
+        default="cut.xml",
+        metavar="FILE",
+        help="the file to write (default: cut.xml, with cut.bin and cut.npz)",
+    )
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    file = os.path.splitext(args.output)[0]
+    yield "-o", [f"{file}{suffix}" for suffix in (".xml", ".bin", ".npz")]
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.trust.select import select
+    from irexec.debug.select import select
 
     loaded, report = load_with_inputs(args)
     extract = None
@@ -52,8 +82,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _save(extract: Extract, path: str, loaded: Loaded) -> int:
-    from irexec.show.cut import show_extract
-    from irexec.show.printing import Printout
+    from irexec.render.cut import show_extract
+    from irexec.render.printing import Printout
 
     try:
         files = extract.save(path)

@@ -1,4 +1,4 @@
-"""`irexec diff`: what changed between two models. Exit code: 0 nothing, 1 something, 2 one of both cannot be read."""
+"""`irexec diff`: the differences between two models. Exit code: 0 none, 1 some, 2 one of them cannot be read."""
 
 from __future__ import annotations
 
@@ -9,43 +9,45 @@ import sys
 from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import add_format_argument, check_readable, refuse
+from irexec.cli.options import add_limit
 from irexec.diagnostics import IRError, Report
 from irexec.diagnostics.render import wants_color, write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="A", help="a model (.xml, .onnx)")
-    parser.add_argument("other", metavar="B", help="another one")
-    parser.add_argument("--run", dest="both", action="store_true", help="run both, and compare the layers too")
+    parser.add_argument("other", metavar="B", help="the model to compare with")
+    parser.add_argument(
+        "--run", dest="both", action="store_true", help="run both models and compare the results of their layers"
+    )
     add_input_arguments(parser)
-    add_format_argument(parser, "json: one object, which irexec report --diff reads")
+    add_limit(parser)
+    add_format_argument(parser, "json prints one object, which irexec report --diff reads")
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.api import load
-    from irexec.show.diff import show_changes
-    from irexec.show.printing import Printout
-    from irexec.trust.compare import compare
-    from irexec.trust.diff import changes_dict, diff
-    from irexec.trust.runtimes import CannotRun, OtherModel
+    from irexec.debug.compare import compare
+    from irexec.debug.diff import changes_dict, diff
+    from irexec.debug.runtimes import CannotRun, OtherModel
+    from irexec.reading import read
+    from irexec.render.diff import show_changes
+    from irexec.render.printing import Printout
 
     report = Report([*check_readable(args.file), *check_readable(args.other), *load_extensions(args.extension)])
     if not report.ok:
         return _refused(report)
-    models = []
-    for path, weights in ((args.file, args.weights), (args.other, None)):
-        model, found = load(path, weights)
-        if model is None or not found.ok:
-            return _refused(found)
-        models.append(model)
+    readings = [read(args.file, args.weights), read(args.other)]
+    models = [reading.model for reading in readings if reading.model is not None and reading.report.ok]
+    if len(models) < len(readings):
+        return _refused(Report([error for reading in readings for error in reading.report.errors]))
     try:
         changes = diff(*models)
         comparison = None
         if args.both:
-            loaded, report = load_with_inputs(args)
+            loaded, report = load_with_inputs(args, readings[0])
             if loaded is None:
                 return _refused(report)
-            comparison = compare(loaded.reference, OtherModel(args.other))
+            comparison = compare(loaded.reference, OtherModel(args.other, models[1]))
     except CannotRun as error:
         return _refused(refuse("U006", f"--run: {error}"))
     except IRError as error:

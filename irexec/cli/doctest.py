@@ -5,41 +5,52 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.fix import told
 from irexec.cli.inputs import check_readable, exit_code, refuse
-from irexec.cli.many import add_many_arguments, gather_all, shared_path
-from irexec.cli.options import add_extensions
+from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_path
+from irexec.cli.options import SECONDS, add_extensions, add_limit
 from irexec.diagnostics import Place, Report, Severity
 from irexec.diagnostics.render import FORMATS, wants_color, write
 
 if TYPE_CHECKING:
-    from irexec.farm.gathering import Outcome
     from irexec.pages.doctest import CheckedPage
+    from irexec.parallel.gathering import Outcome
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pages", nargs="+", metavar="PAGE", help="a page (.rst, .md, .html, .txt, .xml) or a folder of pages"
     )
-    parser.add_argument("--format", choices=FORMATS, default="text", help="how to show findings (default: text)")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="text", help="output format of the findings (default: text)"
+    )
     parser.add_argument(
         "--fail-on",
         choices=("error", "warning"),
         default="error",
-        help="what makes the exit code 1: errata, or also repairs of what is printed (default: error)",
+        help="exit with 1 on errors only, or on repairs of incomplete examples as well (default: error)",
     )
-    parser.add_argument("--fix", action="store_true", help="first correct what is certain, in the files")
-    parser.add_argument("--unsafe", action="store_true", help="with --fix: correct what is likely, too")
-    parser.add_argument("--diff", action="store_true", help="print what --fix would change; leave the files alone")
-    parser.add_argument("--errata", metavar="FILE.md", help="write a report of the errata that can be acted on")
-    parser.add_argument("--large", action="store_true", help="execute large examples that document no values, too")
-    parser.add_argument("--verbose", action="store_true", help="show what was checked, and notes")
+    parser.add_argument("--fix", action="store_true", help="apply safe corrections to the pages first")
+    parser.add_argument("--unsafe", action="store_true", help="with --fix, also apply corrections that are only likely")
+    parser.add_argument("--diff", action="store_true", help="print the changes of --fix without modifying the pages")
+    parser.add_argument(
+        "--errata", metavar="FILE.md", help="write a report of the errors that have a suggested correction"
+    )
+    parser.add_argument("--large", action="store_true", help="also execute large examples that document no values")
+    parser.add_argument("--verbose", action="store_true", help="show the checks performed and notes")
     add_extensions(parser)
+    add_limit(parser, SECONDS, each="page")
     add_many_arguments(parser)
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    if args.errata is not None:
+        yield "--errata", [args.errata]
+    yield from log_output(args)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     files = find_pages(args.pages)
     if not files:
         empty = ", ".join(args.pages)
-        report.extend(refuse("U001", f"there are no pages below {empty}", place=Place(args.pages[0])))
+        report.extend(refuse("U001", f"{empty} contains no pages", place=Place(args.pages[0])))
     if not report.ok:
         write(report, sys.stdout, args.format)
         return 2
@@ -57,10 +68,10 @@ def run(args: argparse.Namespace) -> int:
         return _show_differences(args, files)
     if args.fix or args.unsafe:
         out = sys.stdout if args.format == "text" else sys.stderr
-        if not (failed := Report([f for file in files for f in _mended(args, file, out) if f.code == "U007"])).ok:
+        if not (failed := Report([f for file in files for f in _fixed(args, file, out) if f.code == "U007"])).ok:
             write(failed, sys.stdout, args.format)
             return 2
-    from irexec.farm.pages import CheckPage
+    from irexec.parallel.pages import CheckPage
 
     outcomes = gather_all(args, CheckPage(args.large), [shared_path(args, file) for file in files], "pages")
     pages = [outcome.result or _failed(outcome) for outcome in outcomes]
@@ -72,18 +83,19 @@ def run(args: argparse.Namespace) -> int:
     return _exit_code(args, pages)
 
 
-def _mended(args: argparse.Namespace, file: str, out: IO[str]) -> Report:
-    """Correct a page, or print what would be; what remains, or why it is left alone."""
-    from irexec.mend.pages import mend_page
+def _fixed(args: argparse.Namespace, file: str, out: IO[str]) -> Report:
+    """Correct a page, or print the corrections; return the remaining findings, or the reason why it is unchanged."""
+    from irexec.fixes.pages import fix_page
 
-    if len(missing := check_readable(file)):
+    if len(missing := check_readable(file, "a page")):
         return missing
-    return told(file, lambda: mend_page(file, unsafe=args.unsafe, write=not args.diff), diff=args.diff, out=out)
+    how: dict[str, Any] = {"diff": args.diff, "out": out, "limit": args.limit_of_each}
+    return told(file, lambda: fix_page(file, unsafe=args.unsafe, write=not args.diff), **how)
 
 
 def _show_differences(args: argparse.Namespace, files: Sequence[str]) -> int:
-    """Print what would be changed, and on stderr what would remain."""
-    remaining = Report([finding for file in files for finding in _mended(args, file, sys.stdout)])
+    """Print the corrections, and the remaining findings on stderr."""
+    remaining = Report([finding for file in files for finding in _fixed(args, file, sys.stdout)])
     shown = Report([finding for finding in remaining if finding.severity in _failing(args)])
     write(shown, sys.stderr, args.format, summary=False)
     return exit_code(remaining) or int(len(shown) > 0)
@@ -112,22 +124,19 @@ def _show(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> None:
 
 
 def _write_errata(path: str, pages: Sequence[CheckedPage]) -> Report | None:
-    from irexec.arrays.saving import save_atomically
+    from irexec.arrays.saving import save_text
     from irexec.pages.errata_report import errata_report
 
-    def write_to(stream: IO[bytes]) -> None:
-        stream.write(errata_report(pages).encode("utf-8", "replace"))
-
     try:
-        save_atomically(path, write_to)
+        save_text(path, errata_report(pages))
     except OSError as error:
         return refuse("U001", f"cannot write the errata: {error.strerror or error}", place=Place(file=path))
     return None
 
 
 def _exit_code(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> int:
-    """2 when a page could not be read, 1 when something was found that --fail-on names, else 0."""
-    if any(not page.readable for page in pages):
+    """2 when a page could not be read or took too long, 1 when something was found that --fail-on names, else 0."""
+    if any(not page.readable or page.stopped is not None for page in pages):
         return 2
     failing = _failing(args)
     return 1 if any(finding.severity in failing for page in pages for finding in page.report) else 0

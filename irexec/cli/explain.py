@@ -16,7 +16,9 @@ _FOLDERS = (_PACKAGE / "_codes", _PACKAGE.parent / "docs" / "codes")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("codes", nargs="*", metavar="CODE", help="such as P005; without any, all codes are listed")
+    parser.add_argument(
+        "codes", nargs="*", metavar="CODE", help="a diagnostic code, e.g. P005 (default: list all codes)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,7 +45,7 @@ def _explain(code: str) -> int:
         print(f"irexec explain: unknown code {code!r}: {advice}", file=sys.stderr)
         return 2
     if wants_color(sys.stdout):
-        from irexec.show.explanation import show_page
+        from irexec.render.explanation import show_page
 
         show_page(page(code), sys.stdout)
     else:

@@ -17,7 +17,7 @@ def load_extensions(paths: Sequence[str]) -> Report:
 
 def load_extension(path: str) -> Report:
     """Execute a Python file that declares operators; an empty report, or U001 or U002 when that fails."""
-    if not (report := check_readable(path)).ok:
+    if not (report := check_readable(path, "an extension")).ok:
         return report
     import importlib.util
 

@@ -1,4 +1,4 @@
-"""`irexec fix`: mends models and loose layers in their files, as far as it is certain what is meant."""
+"""`irexec fix`: apply the fixes of findings to the files of models and snippets."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from irexec.cli.inputs import STDIN, check_readable, check_weights, find_files, no_models, read_stdin, refuse
-from irexec.cli.options import add_extensions, add_weights
+from irexec.cli.options import SECONDS, add_extensions, add_limit, add_weights
 from irexec.cli.shown import FOR_MACHINES, add_choice_arguments, add_showing_arguments, begin, show_findings
-from irexec.diagnostics import Place, Report
+from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.choice import Choice
+from irexec.diagnostics.deadline import time_limit
+from irexec.diagnostics.render.characters import visible_text
 
 if TYPE_CHECKING:
-    from irexec.mend.mend import Mended
+    from irexec.fixes.applying import FixResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,19 +24,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="a model or loose layers (.xml), a folder with models, or - for stdin to stdout",
+        help="a model or a snippet (.xml), a folder of models, or - to read stdin and write stdout",
     )
-    parser.add_argument("--unsafe", action="store_true", help="make fixes that may change what is computed, too")
-    parser.add_argument("--diff", action="store_true", help="print what would be changed; leave the files alone")
+    parser.add_argument("--unsafe", action="store_true", help="also apply fixes that may change the results")
+    parser.add_argument("--diff", action="store_true", help="print the changes without modifying the files")
     add_choice_arguments(parser)
     add_weights(parser, "FILE")
     add_extensions(parser)
+    add_limit(parser, SECONDS, each="file")
     add_showing_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     settings, choice, report = begin(args)
-    files = _models(args.files, find_files(args.files, settings.exclude, settings.base))
+    files = find_files(args.files, settings.exclude, settings.base, marks=(b"<net",))
     report.extend(check_weights(args.weights, files))
     if not files:
         report.extend(no_models(args.files[0]))
@@ -44,65 +47,76 @@ def run(args: argparse.Namespace) -> int:
     return show_findings(_reports(files, args, choice), args, stream, every=True)
 
 
-def _models(named: list[str], found: list[str]) -> list[str]:
-    """The files that are named, and of those found in folders the models."""
-    from irexec.mend.files import is_model_file
-
-    return [path for path in found if path in named or is_model_file(path)]
-
-
 def _reports(files: list[str], args: argparse.Namespace, choice: Choice) -> Iterator[Report]:
-    """What counts of the findings that remain in each file."""
+    """The remaining findings of each file, after selection."""
     how: dict[str, Any] = {"weights": args.weights, "unsafe": args.unsafe, "wanted": choice.keeps}
     for path in files:
         if path == STDIN:
-            remaining = _stdin_mended(args.diff, **how)
+            with time_limit(args.limit_of_each):
+                remaining = _stdin_fixed(args.diff, **how)
         else:
             missing = check_readable(path, stdin=True)
             told = sys.stderr if args.format in FOR_MACHINES and not args.diff else sys.stdout
-            remaining = missing if len(missing) else mended(path, diff=args.diff, out=told, **how)
+            remaining = (
+                missing if len(missing) else fixed(path, diff=args.diff, out=told, limit=args.limit_of_each, **how)
+            )
         yield choice.of(remaining)
 
 
-def mended(path: str, *, diff: bool = False, out: IO[str] | None = None, **how: Any) -> Report:
-    """Mend a file that can be read and print what was done, or would be; what remains, or why it is left alone.
+def fixed(path: str, *, diff: bool = False, out: IO[str] | None = None, limit: float = 0, **how: Any) -> Report:
+    """Fix a readable file and print the fixes made, or those that would be made; return the remaining findings, or the
+    reason why the file is unchanged.
 
-    `out`: where to print, if not to stdout. `how`: as `irexec.mend.files.mend_file` takes it.
+    `out`: where to print, if not to stdout. `limit`: the seconds that it may take. `how`: see `fix_file`.
     """
-    from irexec.mend.files import mend_file
+    from irexec.fixes.files import fix_file
 
-    return told(path, lambda: mend_file(path, write=not diff, **how), diff=diff, out=out)
+    return told(path, lambda: fix_file(path, write=not diff, **how), diff=diff, out=out, limit=limit)
 
 
 def told(
-    path: str, mend: Callable[[], tuple[bytes, Mended]], *, diff: bool = False, out: IO[str] | None = None
+    path: str,
+    fix: Callable[[], tuple[bytes, FixResult]],
+    *,
+    diff: bool = False,
+    out: IO[str] | None = None,
+    limit: float = 0,
 ) -> Report:
-    """As `mended`, of a file that `mend` mends."""
-    from irexec.mend.files import NotAModel
-    from irexec.mend.replacing import FileChanged
-    from irexec.mend.show import difference, made_text
+    """Like `fixed`, for a file that `fix` corrects."""
+    from irexec.fixes.files import NotAModel
+    from irexec.fixes.replacing import FileChanged
+    from irexec.fixes.show import difference, made_text
 
     try:
-        before, after = mend()
+        with time_limit(limit, file=path):
+            before, after = fix()
+    except IRError as error:
+        return error.report
     except NotAModel as error:
         return refuse("U006", str(error), place=Place(file=path))
     except FileChanged as error:
         return refuse("U007", str(error), place=Place(file=path))
     except OSError as error:
         return refuse("U007", f"the file cannot be written: {error.strerror or error}", place=Place(file=path))
-    (out or sys.stdout).write(difference(path, before, after.data) if diff else made_text(path, after))
+    stream = out or sys.stdout
+    stream.write(_shown(difference(path, before, after.data), stream) if diff else made_text(path, after))
     return after.report
 
 
-def _stdin_mended(diff: bool, **how: Any) -> Report:
-    """Mend what stands on stdin, and write it, or the difference, to stdout; what remains."""
-    from irexec.mend.files import mended_bytes
-    from irexec.mend.show import difference
+def _stdin_fixed(diff: bool, **how: Any) -> Report:
+    """Fix the text on stdin, write it or the difference to stdout, and return the remaining findings."""
+    from irexec.fixes.files import fixed_bytes
+    from irexec.fixes.show import difference
 
     before = read_stdin()
-    after = mended_bytes(before, None, **how)
+    after = fixed_bytes(before, None, **how)
     if diff:
-        sys.stdout.write(difference(STDIN, before, after.data))
+        sys.stdout.write(_shown(difference(STDIN, before, after.data), sys.stdout))
     else:
         sys.stdout.buffer.write(after.data)
     return after.report
+
+
+def _shown(text: str, stream: IO[str]) -> str:
+    """The text as it is, for `patch`; on a terminal, nothing of a file acts on that."""
+    return "\n".join(map(visible_text, text.split("\n"))) if stream.isatty() else text

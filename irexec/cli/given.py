@@ -1,4 +1,6 @@
-"""What the commands that run a model share: options for its inputs, and the model read with an array for each."""
+"""Options for the inputs of a model, shared by the commands that run one, and reading the model with an array per
+input.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,11 @@ from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 
 if TYPE_CHECKING:
+    from irexec.debug.record import Reference
     from irexec.graph.model import Model
-    from irexec.trust.record import Reference
+    from irexec.reading import Reading
+    from irexec.runs.run import ModelInput
     from irexec.types import Array
-    from irexec.watch.run import ModelInput
 
 
 @dataclass(slots=True)
@@ -28,16 +31,17 @@ class Loaded:
 
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
-    give = parser.add_argument_group("inputs (what is not given is drawn at random)")
+    give = parser.add_argument_group("inputs (random values are used for inputs that are not given)")
     give.add_argument(
         "--input",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="x=file.npy, x=@file.npz:key, 'x=[1, 2, 3]', or a whole file.npz; each further file.npz is a further step",
+        help="set an input, e.g. x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; or set all inputs from file.npz, "
+        "where each additional file.npz is another step",
     )
     add_shapes(give)
-    give.add_argument("--seed", type=whole(), default=0, metavar="N", help="of random values (default: 0)")
+    give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of random values (default: 0)")
     add_weights(give, "MODEL")
     add_extensions(give)
 
@@ -47,25 +51,27 @@ def add_sample_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inputs",
         metavar="FOLDER|BATCH.npz",
-        help="all samples of a folder or batch, together; with -j, --cluster or --resume each on its own",
+        help="use all samples of a folder or batch; with -j, --cluster or --resume each sample is processed separately",
     )
 
 
-def load_with_inputs(args: argparse.Namespace) -> tuple[Loaded | None, Report]:
-    """The model with its inputs, and all findings; None where there is nothing to run."""
-    from irexec.api import load
+def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -> tuple[Loaded | None, Report]:
+    """The model with its inputs, and all findings; None where there is nothing to run. `reading`: of its file."""
     from irexec.arrays.given import Given
-    from irexec.arrays.options import read_shapes
-    from irexec.trust.record import Reference
-    from irexec.watch.run import complete
+    from irexec.debug.record import Reference
+    from irexec.reading import read
+    from irexec.runs.run import complete
+    from irexec.runs.values import read_shapes
 
     findings = Findings(file=args.file)
     report = findings.report
-    report.extend([*check_readable(args.file), *load_extensions(args.extension)])
-    if not report.ok:
-        return None, report
-    model, read = load(args.file, args.weights)
-    report.extend(read)
+    if reading is None:
+        report.extend([*check_readable(args.file), *load_extensions(args.extension)])
+        if not report.ok:
+            return None, report
+        reading = read(args.file, args.weights)
+    model = reading.model
+    report.extend(reading.report)
     if model is None or not report.ok:
         return None, report
     shapes = read_shapes(args.shape, findings)
@@ -79,20 +85,21 @@ def load_with_inputs(args: argparse.Namespace) -> tuple[Loaded | None, Report]:
 
 
 def _steps(args: argparse.Namespace, model: Model, findings: Findings) -> list[dict[str, Array]]:
-    """What is given to the inputs in each step, or of each sample."""
-    from irexec.arrays.options import read_inputs
+    """The arrays of each step, or of each sample."""
+    from irexec.runs.values import read_inputs
 
     samples = getattr(args, "inputs", None)
     archives = [option for option in args.input if option.endswith(".npz") and "=" not in option]
     others = [option for option in args.input if option not in archives]
     if samples is None:
         return [read_inputs([*others, *([step] if step else [])], findings) for step in archives or [None]]
-    from irexec.farm.inputs import arrays_of, inputs_of
+    from irexec.parallel.inputs import arrays_of, inputs_of
 
-    if any(node.type in ("ReadValue", "Assign") for node in model.walk()):
+    if any(node.has_state for node in model.walk()):
         findings.add(
             "U003",
-            "--inputs: samples are apart, but this model keeps states; --input a.npz --input b.npz are its steps",
+            "--inputs: samples are independent, but this model has state; give consecutive steps with --input "
+            "a.npz --input b.npz",
         )
     _, items = inputs_of(samples, findings)
     if not findings.report.ok:

@@ -1,4 +1,4 @@
-"""What commands share about their arguments: files that can be read, the exit code of a report."""
+"""Input files of commands and the exit code of a report, shared by all commands."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatch
 
 from irexec.diagnostics import Place, Report
@@ -13,6 +14,7 @@ from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.ir.files import named_files, open_regular
+from irexec.ir.guard import reads
 
 STDIN = "-"
 """The name of standard input where a file is asked for."""
@@ -20,19 +22,22 @@ _BEGINNING = 1 << 16
 
 
 def refuse(code: str, message: str, *, place: Place | None = None, hint: str | None = None) -> Report:
-    """A report with the one finding that the command line cannot be used."""
+    """A report with a single finding about the command line."""
     findings = Findings()
     findings.add(code, message, place=place, hint=hint)
     return findings.report
 
 
-def check_readable(path: str, *, stdin: bool = False) -> Report:
-    """An empty report, or U001 when there is no file to read at `path`; with `stdin`, STDIN can be read."""
+def check_readable(path: str, role: str = "the model", *, stdin: bool = False) -> Report:
+    """An empty report, or U001 if there is no file to read at `path`; with `stdin`, STDIN is accepted.
+
+    `role`: the purpose of the file in the command; see `irexec.ir.guard`, whose OutputIsInput is raised.
+    """
     if path == STDIN and not os.path.exists(path):
-        wanted = "this command reads no standard input; run, validate and fix do"
+        wanted = "this command cannot read standard input; run, validate and fix can"
         return Report() if stdin else refuse("U001", wanted, place=Place(file=path))
     try:
-        with open_regular(path):
+        with open_regular(path, role):
             return Report()
     except OSError as error:
         hint = None if os.path.lexists(path) else _similar(path)
@@ -44,13 +49,13 @@ def check_weights(path: str | None, files: Sequence[str]) -> Report:
     if path is None:
         return Report()
     if len(files) > 1:
-        return refuse("U003", f"--weights belongs to one model, but {len(files)} are given")
-    return check_readable(path)
+        return refuse("U003", f"--weights is for one model, but {len(files)} are given")
+    return check_readable(path, "the weights file")
 
 
 def no_models(folder: str) -> Report:
     """U001: nothing that could be looked at."""
-    return refuse("U001", "there are no models below the folder", place=Place(file=folder))
+    return refuse("U001", "the folder contains no .xml or .onnx files", place=Place(file=folder))
 
 
 def find_files(
@@ -60,32 +65,34 @@ def find_files(
     *,
     suffixes: tuple[str, ...] = (".xml",),
     all_named: bool = True,
+    marks: tuple[bytes, ...] = (b"<net", b"<layer"),
 ) -> list[str]:
-    """The files that are meant: of a folder every .onnx below it, and every .xml that holds a model or layers.
+    """The files to process: for a folder, every .onnx file below it and every .xml file that contains one of `marks`.
 
-    Of those in folders none that a pattern of `exclude` fits: patterns are of paths relative to `base`, or of names.
-    Without `all_named` a named .xml must hold a model or layers, too.
+    Files in folders are skipped if they match a pattern of `exclude`: patterns are for paths relative to `base`, or for
+    names. Without `all_named`, an .xml file given by name is also skipped if it contains no model or layers.
     """
     found: list[str] = []
     for path in paths:
         if path != STDIN and os.path.isdir(path):
-            found += [e for e in named_files([path], suffixes) if not _is_excluded(e, exclude, base) and holds_ir(e)]
-        elif all_named or holds_ir(path):
+            below = (each for each in named_files([path], suffixes) if not _is_excluded(each, exclude, base))
+            found += [each for each in below if _holds(each, marks)]
+        elif all_named or _holds(path, marks):
             found.append(path)
     return found
 
 
-def holds_ir(path: str) -> bool:
-    """True for a file with a model or loose layers in it, as far as its beginning tells, and for all that is no XML."""
+def _holds(path: str, marks: tuple[bytes, ...]) -> bool:
+    """True if the beginning of the file contains one of the marks, or if the file is not XML."""
     if not path.lower().endswith(".xml"):
         return True
     try:
-        with open_regular(path) as stream:
+        with open_regular(path, "the model") as stream:
             head = stream.read(_BEGINNING)
     except OSError:
-        return True  # It is said later why it cannot be read.
+        return True  # The reason why the file cannot be read is reported later.
     text = head.replace(b"\0", b"").lower()  # In UTF-16 every other byte of these is 0.
-    return b"<net" in text or b"<layer" in text
+    return any(mark in text for mark in marks)
 
 
 def _is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
@@ -94,14 +101,14 @@ def _is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
 
 
 def exit_code(report: Report) -> int:
-    """0 when there is no error, 2 when the command line or what is installed could not be used, else 1."""
+    """0 without errors, 2 if the command line or an installed package cannot be used, else 1."""
     if any(CODES[finding.code].area is Area.USAGE or finding.code == "F001" for finding in report.errors):
         return 2
     return 0 if report.ok else 1
 
 
 def _similar(path: str) -> str | None:
-    """The name beside `path` that it may have meant."""
+    """A file next to `path` with a similar name."""
     from pathlib import Path
 
     wanted = Path(path)
@@ -120,5 +127,7 @@ def add_format_argument(parser: argparse._ActionsContainer, json: str) -> None:
 
 
 def read_stdin() -> bytes:
-    """All of standard input."""
+    """All of standard input, which may be a file."""
+    with suppress(OSError, ValueError):
+        reads("/dev/stdin", "the file on standard input", os.fstat(sys.stdin.buffer.fileno()))
     return sys.stdin.buffer.read()

@@ -7,9 +7,15 @@ import os
 import sys
 from contextlib import redirect_stdout
 
+from irexec.cli.options import add_limit
+from irexec.cli.start import stay
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stdio", action="store_true", help="speak over standard input and output, as it always does")
+    parser.add_argument(
+        "--stdio", action="store_true", help="use standard input and output (default; accepted for compatibility)"
+    )
+    add_limit(parser, 30, each="check of a document")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -20,7 +26,9 @@ def run(args: argparse.Namespace) -> int:
             raise
         print("irexec lsp: the language server needs pygls: pip install 'irexec[lsp]'", file=sys.stderr)
         return 2
-    # Copies, because the server closes what it is given; and what anything prints does not mix with its messages.
-    with os.fdopen(os.dup(0), "rb") as stdin, os.fdopen(os.dup(1), "wb") as stdout, redirect_stdout(sys.stderr):
-        make_server().start_io(stdin, stdout)
+    stay()
+    # Copies, because the server closes its streams, and so that printed output does not mix with its messages.
+    numbers = os.dup(sys.stdin.fileno()), os.dup(sys.stdout.fileno())
+    with os.fdopen(numbers[0], "rb") as stdin, os.fdopen(numbers[1], "wb") as stdout, redirect_stdout(sys.stderr):
+        make_server(args.limit_of_each).start_io(stdin, stdout)
     return 0

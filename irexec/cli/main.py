@@ -1,57 +1,62 @@
-"""The `irexec` command: picks the module of the subcommand, and turns what happens there into an exit code.
+"""The `irexec` command: run the module of the subcommand, and convert the outcome into an exit code.
 
-0 done, 1 findings, 2 unusable input or an internal error, 130 interrupted, 141 nobody reads the output any more.
+0 no findings, 1 findings, 2 unusable input, unwritable output or an internal error, 130 interrupted, 141 the output
+pipe was closed.
 """
 
 from __future__ import annotations
 
 import argparse
-import errno
 import importlib
-import io
 import os
 import sys
-from collections.abc import Container, Iterable, Sequence
-from typing import NoReturn
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import TYPE_CHECKING, NoReturn
+
+from irexec.cli.interrupts import INTERRUPTED, received
+from irexec.cli.streams import complain, is_of_output, prepare, settle
+from irexec.diagnostics.render.characters import visible_text
+from irexec.ir.guard import OutputIsInput, announce, guarded
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 COMMANDS = {
-    "run": "run a model or a snippet; print inputs, outputs and what was checked",
-    "validate": "report everything that is wrong with models and snippets",
-    "fix": "mend what is wrong with models, where it is certain what is meant",
-    "show": "tell what a model is made of, without running it",
-    "report": "write an HTML file that shows a model, or the examples of a page, in a browser",
-    "compare": "find the first layer where another runtime computes something else",
-    "diff": "tell what changed between two models",
-    "reduce": "find the smallest model that still fails in the same way",
-    "cut": "make a part of a model a model of its own, with the inputs that reach it",
-    "convert": "write a model, ONNX or IR, as IR that OpenVINO reads, or an older release of it",
-    "doctest": "run the examples inside documentation pages and compare the values they state",
-    "lsp": "serve an editor: findings while typing, quick fixes, hover, completion, navigation",
-    "ops": "show the operator set",
+    "run": "run a model or a snippet and print its inputs, outputs and checks",
+    "validate": "report all errors in models and snippets",
+    "fix": "fix errors in models where the intended meaning is unambiguous",
+    "show": "summarize a model's inputs, outputs, size and operators",
+    "report": "write an HTML report on a model or on the examples of a page",
+    "compare": "find the first layer whose results differ from another runtime",
+    "diff": "list the differences between two models",
+    "reduce": "reduce a model to the smallest one that still fails in the same way",
+    "cut": "extract part of a model as a standalone model, with recorded inputs",
+    "convert": "convert an ONNX model or an IR to an IR for OpenVINO or an older release of it",
+    "doctest": "run the examples in documentation pages and check the values they state",
+    "lsp": "start a language server: findings, quick fixes, hover, completion, navigation",
+    "ops": "list the operators, or describe one",
     "explain": "explain a diagnostic code",
     "schema": "print the schema of the file format or of one operator",
-    "completion": "print what makes a shell complete irexec's commands and options",
+    "completion": "print a shell completion script",
 }
-"""Command → its line in the help. The module of the same name has `add_arguments(parser)` and `run(args) -> int`."""
+"""Command → its line in the help. The module of the same name has `add_arguments(parser)` and `run(args) -> int`, and
+where it writes files, `outputs(args)`: the options with the files, or folders, that are written because of each."""
 
-INTERRUPTED, NO_READER = 130, 141
-# Why standard output takes no more: the disk or the quota is full, the device fails.
-_NO_ROOM = {errno.ENOSPC, errno.EIO, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+NO_READER = 141
 
 EXIT_CODES = (
-    "Exit codes of every command: 0 nothing is wrong or differs, 1 something is, 2 a file or the command line cannot "
-    "be used, or irexec failed, 130 interrupted, 141 nobody reads the output."
+    "Exit codes of every command: 0 no findings or differences, 1 findings or differences, 2 a file or the "
+    "command line cannot "
+    "be used, the output cannot be written, or irexec failed, 130 interrupted, 141 the output pipe was closed."
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; argparse leaves by SystemExit for --help and for wrong usage."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    _replace_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
     try:
+        prepare()
         try:
             return _dispatch(arguments)
         finally:
@@ -59,35 +64,49 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _silence_stdout()
         return NO_READER
-    except OSError as error:
-        # Files that are written or read have names, and findings of their own: this is standard output.
-        if error.filename is not None or error.errno not in _NO_ROOM:
-            return _failed(error)
-        _silence_stdout()
-        print(f"irexec: the output cannot be written: {error.strerror}", file=sys.stderr)
-        return 2
+    except OutputIsInput as error:
+        return _refused(error)
     except Exception as error:
+        if received():
+            return INTERRUPTED
+        if isinstance(error, OSError) and is_of_output(error):
+            complain(f"irexec: the output cannot be written: {error.strerror}")
+            return 2
         return _failed(error)
+    finally:
+        settle()
 
 
 def _dispatch(arguments: list[str]) -> int:
     chosen = arguments[0] if arguments else ""
     parser, commands = command_parsers([chosen])
     if chosen and not chosen.startswith("-") and chosen not in COMMANDS:
-        parser.error(f"there is no command {chosen!r}{_meant(chosen, COMMANDS)}")
+        parser.error(f"unknown command {chosen!r}{_suggestion(chosen, COMMANDS)}")
     known = parser._option_string_actions
     if chosen.startswith("--") and not any(option.startswith(chosen) for option in known):
-        parser.error(f"unrecognized arguments: {chosen}{_meant(chosen, known)}")
+        parser.error(f"unrecognized arguments: {chosen}{_suggestion(chosen, known)}")
     args, unknown = parser.parse_known_args(arguments)
     if unknown:
         command = commands[chosen]
         known = command._option_string_actions
-        advice = "".join(_meant(option.partition("=")[0], known) for option in unknown[:1])
+        advice = "".join(_suggestion(option.partition("=")[0], known) for option in unknown[:1])
         command.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
-    code: int = args.run(args)
+    with guarded(), _time_limit(args):
+        for option, paths in args.outputs(args):
+            announce(option, paths)
+        code: int = args.run(args)
     return code
+
+
+def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
+    """The deadline of a command that has one for all that it does."""
+    limit = getattr(args, "limit_of_all", 0)
+    if not limit:
+        return nullcontext()
+    from irexec.diagnostics.deadline import time_limit
+
+    return time_limit(limit)
 
 
 def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
@@ -102,13 +121,18 @@ def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, di
         if name in chosen:
             module = importlib.import_module(f"irexec.cli.{name}")
             module.add_arguments(command)
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, outputs=getattr(module, "outputs", _no_outputs))
         commands[name] = command
     return parser, commands
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
-    """What may be meant, as the end of a message."""
+def _no_outputs(args: argparse.Namespace) -> Iterator[tuple[str, Iterable[str]]]:
+    """The outputs of a command that writes no file."""
+    return iter(())
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """Similar names, as the end of a message."""
     from irexec.diagnostics.nearest import did_you_mean
 
     advice = did_you_mean(name, known)
@@ -116,10 +140,14 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that says what is wrong in a line, where argparse would first print a usage of up to ten."""
+    """A parser that reports an error in one line, without the usage of up to ten lines that argparse would print."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message}\nmore: {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: error: {visible_text(message)}\nfor help: {self.prog} --help\n")
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        """Write a help or an error; argparse would pass over a stream that does not take it."""
+        (file or sys.stderr).write(message)
 
 
 class _Version(argparse.Action):
@@ -130,32 +158,27 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+def _refused(error: OutputIsInput) -> int:
+    """Report that an output would overwrite an input."""
+    from irexec.cli.inputs import refuse
+    from irexec.diagnostics import Place
+    from irexec.diagnostics.render import write
+
+    write(refuse("U007", str(error), place=Place(file=error.path)), sys.stderr)
+    return 2
+
+
 def _failed(error: Exception) -> int:
     """Report an exception that escaped from a command: the findings of an IRError, or an internal error."""
     if os.environ.get("IREXEC_TRACEBACK") == "1":
         raise error
     from irexec.diagnostics import IRError
     from irexec.diagnostics.render import write
-    from irexec.diagnostics.render.characters import visible_text
 
     if isinstance(error, IRError):
-        write(error.report, sys.stderr)
+        with suppress(OSError):
+            write(error.report, sys.stderr)
     else:
-        what = visible_text(f"{type(error).__name__}: {error}")
-        print(
-            f"irexec: internal error: {what} (please report it; IREXEC_TRACEBACK=1 shows the traceback)",
-            file=sys.stderr,
-        )
+        what = f"{type(error).__name__}: {error}"
+        complain(f"irexec: internal error: {what} (please report it; IREXEC_TRACEBACK=1 shows the traceback)")
     return 2
-
-
-def _replace_closed_streams() -> None:
-    """Read nothing from standard streams that are closed (`<&-`, `>&-`), and write to them for nobody."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
-
-
-def _silence_stdout() -> None:
-    """Let the interpreter's own flush at exit go nowhere instead of failing a second time."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

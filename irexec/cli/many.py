@@ -1,12 +1,10 @@
-"""What the commands for many files share: processes, a cluster, a log to go on from, and a bar that counts."""
+"""Options for commands that process many files: processes, a cluster, a log to resume from, and a progress bar."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,17 +13,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.options import whole
+from irexec.cli.streams import complain
 from irexec.diagnostics import IRError, Place, Report
+from irexec.diagnostics.deadline import time_limit
 from irexec.diagnostics.findings import Findings
-from irexec.farm.gathering import Outcome, gather
-from irexec.farm.task import PathLike, Task
+from irexec.ir.guard import check_output, reads
+from irexec.parallel.gathering import Outcome, gather
+from irexec.parallel.task import PathLike, Task
 from irexec.records import field, record
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from irexec.farm.log import Log
-    from irexec.show.printing import Printout
+    from irexec.parallel.log import Log
+    from irexec.render.printing import Printout
 
 R = TypeVar("R")
 _PATIENCE = 1.0
@@ -34,18 +35,29 @@ _PATIENCE = 1.0
 def add_many_arguments(parser: argparse.ArgumentParser) -> None:
     many = parser.add_argument_group("many files")
     many.add_argument(
-        "-j", "--jobs", type=_count, default=1, metavar="N", help="processes (default: 1, this one; 0: one per core)"
+        "-j",
+        "--jobs",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="number of processes (default: 1, the current process; 0: one per core)",
     )
     many.add_argument(
-        "--cluster", metavar="ADDRESS", help="a Dask scheduler, such as tcp://host:8786, whose workers do it"
+        "--cluster", metavar="ADDRESS", help="use the workers of this Dask scheduler, e.g. tcp://host:8786"
     )
-    many.add_argument("--resume", metavar="LOG.jsonl", help="keep results in a log, and do not do again what it has")
+    many.add_argument("--resume", metavar="LOG.jsonl", help="log results to this file and skip inputs already logged")
+
+
+def log_output(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    """The log, as a command's `outputs` name it."""
+    if args.resume is not None:
+        yield "--resume", [args.resume]
 
 
 def _count(text: str) -> int:
     value = whole()(text)
     if value == 0:
-        from irexec.ops.compute.parallel import num_threads
+        from irexec.threads.parallel import num_threads
 
         return num_threads()
     return value
@@ -58,14 +70,18 @@ def shared_path(args: argparse.Namespace, path: str) -> str:
 
 def shared_input(args: argparse.Namespace, option: str) -> str:
     """A value of --input as the workers find it."""
-    from irexec.arrays.options import file_of_option
+    from irexec.runs.values import file_of_option
 
     found = file_of_option(option)
     return option if found is None else found[0] + shared_path(args, found[1]) + found[2]
 
 
 def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], what: str) -> list[Outcome[R]]:
-    """The outcome for each item, on the processes or the cluster that the options name. Raises IRError."""
+    """The outcome for each item, computed by the processes or the cluster given by the options.
+
+    Raises IRError, and OutputIsInput if a file is written for one item and read for another.
+    """
+    _check_files(task, items)
     done = 0
 
     def count(outcome: Outcome[R]) -> None:
@@ -75,16 +91,15 @@ def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], wh
 
     try:
         with (
-            _ended_in_order(),
             _executor(args) as executor,
             _log(args, task) as log,
             _progress(len(items), what) as advance,
         ):
-            outcomes = list(gather(_extended(args, task), items, executor, log=log, done=count))
+            outcomes = list(gather(_extended(args, _limited(args, task)), items, executor, log=log, done=count))
     except KeyboardInterrupt:
         if len(items) > 1:
-            kept = f"; the same command goes on from {args.resume}" if args.resume is not None else ""
-            print(f"interrupted: {done} of {len(items)} {what} were done{kept}", file=sys.stderr)
+            kept = f"; run the same command again to continue from {args.resume}" if args.resume is not None else ""
+            complain(f"interrupted: {done} of {len(items)} {what} completed{kept}")
         raise
     if os.environ.get("IREXEC_TRACEBACK") == "1":
         for outcome in outcomes:
@@ -93,8 +108,17 @@ def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], wh
     return outcomes
 
 
+def _check_files(task: Task[Any], items: Sequence[str]) -> None:
+    """Reject outputs that are also inputs, because other processes read and write the files of the items."""
+    for path in dict.fromkeys(path for item in items for path in task.needed(item)):
+        reads(path, "an input")
+    for item in items:
+        for path in task.outputs(item):
+            check_output(path)
+
+
 def show_findings_about(outcomes: Iterable[Outcome[Any]], what: str, page: Printout, *, verbose: bool) -> None:
-    """What was found about many items, each finding once: all may have the same fault."""
+    """Print the findings about many items, each finding once with the items that have it."""
     from irexec.cli.shown import MOST, without_notes
     from irexec.diagnostics.folded import merged
 
@@ -103,25 +127,12 @@ def show_findings_about(outcomes: Iterable[Outcome[Any]], what: str, page: Print
 
 
 @contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """SIGTERM, as a machine that is out of time or shut down sends it, is what Ctrl-C is."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
 def _executor(args: argparse.Namespace) -> Iterator[Executor | None]:
     if args.cluster is not None:
         with _cluster(args.cluster) as executor:
             yield executor
     elif args.jobs > 1:
-        from irexec.farm.processes import Processes
+        from irexec.parallel.processes import Processes
 
         with Processes(args.jobs) as workers:
             yield workers
@@ -131,17 +142,17 @@ def _executor(args: argparse.Namespace) -> Iterator[Executor | None]:
 
 @contextmanager
 def _cluster(address: str) -> Iterator[Executor]:
-    from irexec.farm.cluster import Cluster
+    from irexec.parallel.cluster import Cluster
 
     def alone() -> None:
-        print(f"the scheduler has no workers: dask worker {address}", file=sys.stderr)
+        complain(f"the scheduler has no workers: dask worker {address}")
 
     try:
         cluster = Cluster(address, alone=alone)
     except ImportError:
-        raise _refused("U006", "--cluster needs Dask", hint="pip install 'irexec[cluster]'") from None
+        raise _refused("U006", "--cluster requires Dask", hint="pip install 'irexec[cluster]'") from None
     except (OSError, ValueError) as error:
-        raise _refused("U005", f"--cluster {address}: no scheduler answers there: {error}") from None
+        raise _refused("U005", f"--cluster {address}: no scheduler responded: {error}") from None
     with cluster:
         yield cluster
 
@@ -151,7 +162,7 @@ def _log(args: argparse.Namespace, task: Task[Any]) -> Iterator[Log | None]:
     if args.resume is None:
         yield None
         return
-    from irexec.farm.log import Log
+    from irexec.parallel.log import Log
 
     try:
         log = Log(args.resume, task)
@@ -170,7 +181,7 @@ def _refused(code: str, message: str, **details: Any) -> IRError:
 
 @contextmanager
 def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr shows how many are done, if that is a terminal and it takes long."""
+    """A progress bar on stderr, if that is a terminal and the work takes long."""
     if total < 2 or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -183,15 +194,51 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(counted, completed=done, visible=time.monotonic() - begun > _PATIENCE)
 
 
+def _limited(args: argparse.Namespace, task: Task[R]) -> Task[R]:
+    """The task with --limit, which holds for each item, in whatever process it is done."""
+    limit = getattr(args, "limit_of_each", 0)
+    return Limited(task, limit) if limit else task
+
+
 def _extended(args: argparse.Namespace, task: Task[R]) -> Task[R]:
-    """The task for workers that know the operators of --extension, too."""
+    """The task with the operators of --extension, for workers."""
     elsewhere = args.cluster is not None or args.jobs > 1
     paths = tuple(shared_path(args, path) for path in args.extension)
     return Extended(task, paths, elsewhere) if paths else task
 
 
+class Around(Task[R]):
+    """A task that runs under a condition, with the same dependencies and findings."""
+
+    task: Task[R]
+
+    def files(self, item: str) -> list[PathLike]:
+        return list(self.task.files(item))
+
+    def needed(self, item: str) -> list[PathLike]:
+        return list(self.task.needed(item))
+
+    def report(self, result: R) -> Report:
+        return self.task.report(result)
+
+    def outputs(self, item: str) -> Iterable[PathLike]:
+        return self.task.outputs(item)
+
+
 @record(frozen=True)
-class Extended(Task[R]):
+class Limited(Around[R]):
+    """A task with a deadline for each item."""
+
+    task: Task[R]
+    seconds: float
+
+    def __call__(self, item: str) -> R:
+        with time_limit(self.seconds):
+            return self.task(item)
+
+
+@record(frozen=True)
+class Extended(Around[R]):
     """A task that depends on extensions. `elsewhere`: a process that does it has to load them first."""
 
     task: Task[R]
@@ -208,12 +255,6 @@ class Extended(Task[R]):
 
     def needed(self, item: str) -> list[PathLike]:
         return [*self.task.needed(item), *self.extensions]
-
-    def report(self, result: R) -> Report:
-        return self.task.report(result)
-
-    def outputs_exist(self, item: str) -> bool:
-        return self.task.outputs_exist(item)
 
 
 _loaded = cache(load_extensions)

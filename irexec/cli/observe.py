@@ -1,4 +1,4 @@
-"""What `irexec report` lays over a graph: options, and the observations that they name or have made."""
+"""Options for the data that `irexec report` shows in a graph, and reading or recording that data."""
 
 from __future__ import annotations
 
@@ -10,42 +10,49 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import load_with_inputs
 from irexec.cli.inputs import check_readable, refuse
 from irexec.diagnostics import IRError, Place, Report
+from irexec.ir.files import read_file
 
 if TYPE_CHECKING:
-    from irexec.survey.observed import Observed
+    from irexec.debug.runtimes import OtherModel
+    from irexec.inspect.observed import Observed
+    from irexec.reading import Reading
 
 
 def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
-    over = parser.add_argument_group("what is laid over the graph")
+    over = parser.add_argument_group("data to show in the graph")
     over.add_argument(
         "--diff",
         metavar="OTHER",
-        help="a model to show beside this one, with the changes; or what diff --format json printed",
+        help="show another model next to this one and mark the changes; or the output of diff --format json",
     )
     over.add_argument(
         "--run",
         dest="executed",
         action="store_true",
-        help="run the model: time, ranges, NaN, histograms; with --diff both, compared",
+        help="run the model and record time, ranges, NaN and histograms; with --diff, run and compare both models",
     )
-    over.add_argument("--dump", metavar="DIR", help="what run --dump or compare --dump wrote: ranges, NaN, histograms")
+    over.add_argument(
+        "--dump",
+        metavar="DIR",
+        help="a folder written by run --dump or compare --dump; shows ranges, NaN and histograms",
+    )
     for option, source in (("trace", "run --trace --format json"), ("compare", "compare --format json")):
         over.add_argument(
-            f"--{option}", action="append", default=[], metavar="FILE.json", help=f"what {source} printed"
+            f"--{option}", action="append", default=[], metavar="FILE.json", help=f"the output of {source}"
         )
 
 
 def observations(args: argparse.Namespace, report: Report) -> tuple[str | None, list[Observed]]:
-    """The model to show beside the first one, and what is to be laid over; what cannot be used is in `report`."""
-    from irexec.survey.observed import read_observed
-    from irexec.survey.record import read_dump
+    """The model to show next to the first one, and the data to show; problems are findings in `report`."""
+    from irexec.inspect.observed import read_observed
+    from irexec.inspect.record import read_dump
 
     found: list[Observed] = []
     beside, printed = args.diff, [*args.trace, *args.compare]
     if beside is not None and beside.lower().endswith(".json"):
         beside, printed = None, [*printed, args.diff]
     for path in printed:
-        _add(found, path, lambda path: read_observed(Path(path).read_bytes()), report)
+        _add(found, path, lambda path: read_observed(read_file(path, "a recording")), report)
     if args.dump is not None:
         _add(found, args.dump, lambda path: read_dump(Path(path)), report)
     if beside is not None:
@@ -68,43 +75,43 @@ def _add(found: list[Observed], path: str, read: Callable[[str], Observed], repo
 
 
 def _made(args: argparse.Namespace, beside: str | None, report: Report) -> list[Observed]:
-    """The changes, and what a run of the model, or of both, shows: as the commands print it. Raises IRError."""
-    from irexec.api import load
-    from irexec.survey.observed import Changes
-    from irexec.trust.diff import changes_dict, diff
+    """The differences, and the recorded run of the model or of both, as the commands print them. Raises IRError."""
+    from irexec.debug.diff import changes_dict, diff
+    from irexec.debug.runtimes import OtherModel
+    from irexec.inspect.observed import Changes
+    from irexec.reading import read
 
     found: list[Observed] = []
-    models = []
-    for path, weights in ((args.file, args.weights), (beside, None)):
-        model, read = load(path, weights) if path is not None else (None, Report())
-        report.extend(read.errors)
-        if model is not None:
-            models.append(model)
-    if not report.ok:
+    first = read(args.file, args.weights)
+    second = None if beside is None else read(beside)
+    for reading in (first, second):
+        report.extend(reading.report.errors if reading is not None else ())
+    if first.model is None or not report.ok:
         return found
-    if beside is not None:
-        found.append(Changes.model_validate(changes_dict(args.file, beside, diff(*models))))
-    return [*found, *_runs(args, beside, report)] if args.executed else found
+    other = None
+    if beside is not None and second is not None and second.model is not None:
+        other = OtherModel(beside, second.model)
+        found.append(Changes.model_validate(changes_dict(args.file, beside, diff(first.model, second.model))))
+    return [*found, *_runs(args, first, other, report)] if args.executed else found
 
 
-def _runs(args: argparse.Namespace, beside: str | None, report: Report) -> list[Observed]:
-    from irexec.survey.observed import Comparison
-    from irexec.survey.record import run_traced
-    from irexec.trust.compare import compare
-    from irexec.trust.runtimes import CannotRun, OtherModel
+def _runs(args: argparse.Namespace, reading: Reading, other: OtherModel | None, report: Report) -> list[Observed]:
+    from irexec.debug.compare import compare
+    from irexec.debug.runtimes import CannotRun
+    from irexec.inspect.observed import Comparison
+    from irexec.inspect.record import run_traced
 
-    loaded, read = load_with_inputs(args)
+    loaded, read = load_with_inputs(args, reading)
     if loaded is None:
         report.extend(read.errors)
         return []
     model, steps = loaded.reference.model, loaded.reference.steps
     found: list[Observed] = [run_traced(model, steps[0])]
-    if beside is not None:
+    if other is not None:
         try:
-            runtime = OtherModel(beside)
-            other = runtime.load(model).reference(steps)
-            found.append(run_traced(other.model, other.steps[0]))
-            found.append(Comparison.model_validate(compare(loaded.reference, runtime).to_dict()))
+            reference = other.load(model).reference(steps)
+            found.append(run_traced(reference.model, reference.steps[0]))
+            found.append(Comparison.model_validate(compare(loaded.reference, other).to_dict()))
         except CannotRun as error:
             report.extend(refuse("U006", f"--run: {error}"))
     return found

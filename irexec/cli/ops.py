@@ -14,9 +14,16 @@ from irexec.diagnostics.render import write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("operator", nargs="?", metavar="TYPE", help="such as Gather, Gather-7 or Gather-opset7")
-    parser.add_argument("--missing", action="store_true", help="only operators that are not implemented")
-    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="default: text")
+    parser.add_argument(
+        "operator",
+        nargs="?",
+        metavar="TYPE",
+        help="an operator, e.g. Gather, Gather-7 or Gather-opset7 (default: list all operators)",
+    )
+    parser.add_argument("--missing", action="store_true", help="list only operators that are not implemented")
+    parser.add_argument(
+        "--format", choices=("text", "json", "markdown"), default="text", help="output format (default: text)"
+    )
     add_extensions(parser)
 
 
@@ -26,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
     report = load_extensions(args.extension)
     if report.ok and args.operator is not None and args.missing:
-        report = refuse("U003", "--missing concerns the whole operator set, and TYPE one operator")
+        report = refuse("U003", "--missing cannot be combined with TYPE")
     if not report.ok:
         return _refused(report)
     if args.operator is None:
@@ -52,7 +59,7 @@ def unknown_operator(text: str) -> Report:
     other = facts_of(text.partition("-")[0])
     near = [other.name] if other is not None else nearest(text)
     hint = f"did you mean {' or '.join(near)}?" if near else "`irexec ops` lists all"
-    return refuse("U005", f"there is no operator {text!r}", hint=hint)
+    return refuse("U005", f"unknown operator {text!r}", hint=hint)
 
 
 def _refused(report: Report) -> int:

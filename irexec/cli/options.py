@@ -8,21 +8,31 @@ from contextlib import suppress
 
 
 def add_weights(parser: _ActionsContainer, file: str) -> None:
-    """`--weights BIN`. `file`: what the help calls the model."""
-    parser.add_argument("--weights", metavar="BIN", help=f"the .bin file (default: beside {file}, with the same name)")
+    """Add `--weights BIN`. `file`: the metavar of the model in the help."""
+    parser.add_argument(
+        "--weights", metavar="BIN", help=f"the .bin file (default: the one next to {file} with the same name)"
+    )
 
 
 def add_shapes(parser: _ActionsContainer) -> None:
     """`--shape NAME=DIMS`, any number of times."""
     parser.add_argument(
-        "--shape", action="append", default=[], metavar="NAME=DIMS", help="of an open input: x=1,3,224,224"
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=DIMS",
+        help="set the shape of a dynamic input, e.g. x=1,3,224,224",
     )
 
 
 def add_extensions(parser: _ActionsContainer) -> None:
     """`--extension PY`, any number of times."""
     parser.add_argument(
-        "--extension", action="append", default=[], metavar="PY", help="a Python file that declares more operators"
+        "--extension",
+        action="append",
+        default=[],
+        metavar="PY",
+        help="a Python file that declares additional operators",
     )
 
 
@@ -44,6 +54,29 @@ def number(text: str) -> float:
         if (value := float(text)) >= 0:
             return value
     raise ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+
+
+SECONDS = 60
+"""The limit for files that are mostly somebody else's: 3 million layers are read in that time."""
+
+
+def seconds(text: str) -> float:
+    """The type of an option that is a time limit: a number; 0 and `none` mean no limit."""
+    return 0.0 if text == "none" else number(text)
+
+
+def add_limit(parser: _ActionsContainer, default: float = 0, *, each: str = "") -> None:
+    """Add `--limit SECONDS`. `each`: the unit of work that has this limit; without it, the whole command."""
+    usual = f"{default:g}" if default else "none"
+    of = f"for each {each}" if each else "for the whole command"
+    parser.add_argument(
+        "--limit",
+        dest="limit_of_each" if each else "limit_of_all",
+        type=seconds,
+        default=default,
+        metavar="SECONDS",
+        help=f"stop after this many seconds {of} and report the findings so far; 0: no limit (default: {usual})",
+    )
 
 
 def release(text: str) -> tuple[int, int]:

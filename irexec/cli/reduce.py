@@ -1,79 +1,102 @@
 """`irexec reduce`: the smallest model that still fails in the same way.
 
-Exit code: 0 reduced, 2 nothing fails or could not be run, 130 interrupted: the same command goes on from there.
+Exit code: 0 reduced, 2 there is no failure or the model cannot be run, 130 interrupted; the same command then
+continues.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse
 from irexec.cli.options import number
+from irexec.cli.streams import complain
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from irexec.trust.case import Case
-    from irexec.trust.record import Reference
-    from irexec.trust.reduce import Reduction
-    from irexec.trust.repro import Repro
-    from irexec.trust.stages import Stage
-    from irexec.trust.verdict import Judge
+    from irexec.debug.case import Case
+    from irexec.debug.record import Reference
+    from irexec.debug.reduce import Reduction
+    from irexec.debug.repro import Repro
+    from irexec.debug.stages import Stage
+    from irexec.debug.verdict import Judge
+
+# Further files of the smallest model, with its inputs, and of what is written about it.
+_BESIDE = (".bin", ".npz", ".json", ".py", ".md")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
-    fails = parser.add_argument_group("what fails").add_mutually_exclusive_group(required=True)
+    fails = parser.add_argument_group("the failure to reproduce").add_mutually_exclusive_group(required=True)
     fails.add_argument(
         "--with",
         dest="other",
         metavar="RUNTIME",
-        help="openvino, openvino:DEVICE or onnxruntime (of .onnx) computes something else than irexec, refuses the "
-        "model, crashes or hangs",
+        help="openvino, openvino:DEVICE or onnxruntime (.onnx only): a result that differs from irexec's, a "
+        "rejected model, a crash or a timeout",
     )
     fails.add_argument(
-        "--check", metavar="'COMMAND {}'", help="this command, given the model's file, has the same exit code, not 0"
+        "--check",
+        metavar="'COMMAND {}'",
+        help="a command that is run on each candidate ({} is the file); the failure is its non-zero exit code",
     )
     parser.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="a setting: INFERENCE_PRECISION_HINT=f32"
+        "--config",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a property of the runtime, e.g. INFERENCE_PRECISION_HINT=f32",
     )
     parser.add_argument(
-        "--limit", type=number, default=120, metavar="S", help="seconds that a candidate may take (default: 120)"
+        "--limit",
+        type=number,
+        default=120,
+        metavar="S",
+        help="time limit for each candidate, in seconds (default: 120)",
     )
-    parser.add_argument("--atol", type=number, metavar="X", help="absolute error that is allowed")
-    parser.add_argument("--rtol", type=number, metavar="X", help="relative error that is allowed")
+    parser.add_argument("--atol", type=number, metavar="X", help="allowed absolute error")
+    parser.add_argument("--rtol", type=number, metavar="X", help="allowed relative error")
     add_input_arguments(parser)
     parser.add_argument(
         "--output",
         "-o",
         default="repro",
         metavar="FILE",
-        help="default: repro.xml and .bin, or with onnxruntime repro.onnx; beside it .npz, .py, .md, .json",
+        help="the file to write, with .npz, .py, .md and .json files next to it (default: repro.xml and .bin, "
+        "or repro.onnx with onnxruntime)",
     )
-    parser.add_argument("--restart", action="store_true", help="begin anew where a reduction was interrupted")
+    parser.add_argument(
+        "--restart", action="store_true", help="start again instead of resuming an interrupted reduction"
+    )
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    file = os.path.splitext(args.output)[0]
+    yield "-o", [f"{file}{suffix}" for suffix in (_suffix(args), *_BESIDE)]
 
 
 def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
+    from irexec.debug.repro import Repro, identity
+    from irexec.debug.runtimes import CannotRun
     from irexec.diagnostics import IRError
-    from irexec.trust.choose import ONNX_RUNTIME
-    from irexec.trust.repro import Repro, identity
-    from irexec.trust.runtimes import CannotRun
 
     loaded, report = load_with_inputs(args)
     if loaded is None:
         return _refused(report)
     reference = loaded.reference
     asked = " ".join(_asked(args))
-    suffix = ".onnx" if args.other == ONNX_RUNTIME else ".xml"
-    repro = Repro(Path(args.output).with_suffix(suffix), identity(reference, asked))
+    repro = Repro(Path(args.output).with_suffix(_suffix(args)), identity(reference, asked))
     try:
         judge, cases, stages = _judge(args, reference)
         reduction = None if args.restart else repro.resumed()
@@ -86,8 +109,15 @@ def run(args: argparse.Namespace) -> int:
         return _refused(error.report)
 
 
+def _suffix(args: argparse.Namespace) -> str:
+    """That of the smallest model's file."""
+    from irexec.debug.choose import ONNX_RUNTIME
+
+    return ".onnx" if args.other == ONNX_RUNTIME else ".xml"
+
+
 def _asked(args: argparse.Namespace) -> list[str]:
-    """The part of the command line that says what fails."""
+    """The part of the command line that defines the failure."""
     words = ["--check", shlex.quote(args.check)] if args.check is not None else ["--with", shlex.quote(args.other)]
     words += [word for entry in args.config for word in ("--config", shlex.quote(entry))]
     for name in ("atol", "rtol"):
@@ -96,13 +126,13 @@ def _asked(args: argparse.Namespace) -> list[str]:
 
 
 def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Iterable[Case], Sequence[Stage]]:
-    """Who says what fails, with which cases to begin, and what is tried to make them smaller. Raises CannotRun."""
-    from irexec.trust.choose import ONNX_RUNTIME, runtime_of
-    from irexec.trust.errors import Bounds
-    from irexec.trust.reduce import guesses, whole
-    from irexec.trust.runtimes import CannotRun
-    from irexec.trust.stages import STAGES
-    from irexec.trust.verdict import ByCommand, ByRuntime
+    """The judge of failures, the initial cases, and the stages that make them smaller. Raises CannotRun."""
+    from irexec.debug.choose import ONNX_RUNTIME, runtime_of
+    from irexec.debug.errors import Bounds
+    from irexec.debug.reduce import guesses, whole
+    from irexec.debug.runtimes import CannotRun
+    from irexec.debug.stages import STAGES
+    from irexec.debug.verdict import ByCommand, ByRuntime
 
     if args.check is not None:
         return ByCommand(args.check, args.limit), [whole(reference)], STAGES
@@ -110,8 +140,10 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
     runtime = runtime_of(args.other, _config(args), reference.model, args.limit)
     if args.other == ONNX_RUNTIME:
         if not args.file.lower().endswith(".onnx"):
-            raise CannotRun(f"--with {args.other}: ONNX Runtime reads no IR: reduce the .onnx file that it was made of")
-        from irexec.trust.onnx_case import ONNX_STAGES, onnx_guesses
+            raise CannotRun(
+                f"--with {args.other}: ONNX Runtime cannot read an IR; reduce the original .onnx file instead"
+            )
+        from irexec.debug.onnx_case import ONNX_STAGES, onnx_guesses
 
         return ByRuntime(runtime, bounds), onnx_guesses(reference, runtime, bounds), ONNX_STAGES
     if not runtime.runs_parts:
@@ -135,23 +167,25 @@ def _reduce(
     repro: Repro,
     reference: Reference,
 ) -> int:
-    from irexec.cli.main import INTERRUPTED
-    from irexec.show.reduce import Telling
-    from irexec.show.status import Status
-    from irexec.trust.reduce import begin, reduce
+    from irexec.cli.interrupts import INTERRUPTED
+    from irexec.debug.reduce import begin, reduce
+    from irexec.render.reduce import Telling
+    from irexec.render.status import Status
 
     if reduction is None:
         reduction = begin(judge, cases)
     if reduction is None:
-        return _refused(refuse("U006", f"nothing fails: {judge.name} is right about {args.file} with these inputs"))
+        return _refused(
+            refuse("U006", f"nothing to reduce: {judge.name} does not fail on {args.file} with these inputs")
+        )
     try:
         with Status() as status:
             reduce(reduction, judge, [repro, Telling(status)], stages)
     except KeyboardInterrupt:
         repro.write(reduction)
-        print(
-            f"irexec reduce: interrupted; {repro.file} is the smallest so far, the same command goes on",
-            file=sys.stderr,
+        complain(
+            f"irexec reduce: interrupted; {repro.file} is the smallest model so far; run the same command again "
+            "to continue"
         )
         return INTERRUPTED
     _finish(args, reduction, repro, reference, judge)
@@ -161,11 +195,11 @@ def _reduce(
 def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, reference: Reference, judge: Judge) -> None:
     from pathlib import Path
 
-    from irexec.show.printing import Printout
-    from irexec.show.reduce import show_reduction
-    from irexec.trust.case import size_of
-    from irexec.trust.choose import ONNX_RUNTIME
-    from irexec.trust.verdict import ByRuntime
+    from irexec.debug.case import size_of
+    from irexec.debug.choose import ONNX_RUNTIME
+    from irexec.debug.verdict import ByRuntime
+    from irexec.render.printing import Printout
+    from irexec.render.reduce import show_reduction
 
     files: list[Path] = repro.write(reduction)
     if args.check is not None:

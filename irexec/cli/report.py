@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments
 from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.observe import add_observation_arguments, observations
+from irexec.cli.options import add_limit
+from irexec.cli.streams import say
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import write
+from irexec.ir.guard import reads
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,48 +24,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", help="a model (.xml, .onnx), or a page with examples (.rst, .md, .html, .txt)"
     )
     parser.add_argument(
-        "-o", "--output", metavar="OUT.html", help="the file to write (default: FILE's name with .html, here)"
+        "-o",
+        "--output",
+        metavar="OUT.html",
+        help="the file to write (default: the name of FILE with .html, in the current folder)",
     )
     add_observation_arguments(parser)
     add_input_arguments(parser)
+    add_limit(parser)
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    yield "-o", [_output(args)]
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.arrays.options import read_shapes
-    from irexec.show.report.page import report_page
-    from irexec.survey.read import read_survey
+    from irexec.inspect.read import summary_of
+    from irexec.pages.page import SUFFIXES
+    from irexec.parallel.inputs import option_files
+    from irexec.reading import read
+    from irexec.render.report.page import report_page
+    from irexec.runs.values import read_shapes
 
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
     report = Report([*check_readable(args.file), *load_extensions(args.extension), *findings.report])
-    output = Path(args.output or f"{Path(args.file).stem}.html")
-    if report.ok and _is_page(args.file):
-        from irexec.show.report.examples import examples_page
+    for named in option_files(args.input):  # Without --run nothing reads them.
+        reads(named, "a file of arrays")
+    output = Path(_output(args))
+    # An .xml file may hold a model or the layers of a page.
+    is_page = Path(args.file).suffix.lower() in {*SUFFIXES} - {".xml"}
+    reading = read(args.file, args.weights, mode="strict") if report.ok and not is_page else None
+    if report.ok and (reading is None or reading.snippet is not None):
+        from irexec.render.report.examples import examples_page
 
         return _save(output, examples_page(args.file))
     beside, observed = observations(args, report) if report.ok else (None, [])
-    surveys = []
-    for path, weights, given in ((args.file, args.weights, shapes), (beside, None, {})):
-        if path is not None and report.ok:
-            survey, found = read_survey(path, weights, given)
-            if survey is None:
+    summaries = []
+    for read_one, given in ((reading, shapes), (read(beside, mode="strict") if beside and report.ok else None, {})):
+        if read_one is not None and report.ok:
+            summary, found = summary_of(read_one, given)
+            if summary is None:
                 report.extend(found)
             else:
-                surveys.append(survey)
-    if not report.ok or not surveys:
+                summaries.append(summary)
+    if not report.ok or not summaries:
         write(report, sys.stderr)
         return 2
-    return _save(output, report_page(surveys, observed))
+    return _save(output, report_page(summaries, observed))
 
 
-def _is_page(path: str) -> bool:
-    """Whether a file is a page that examples stand on: by its name, and an XML file when it holds loose layers."""
-    from irexec.api import is_snippet
-    from irexec.ir.xml.source import Source
-    from irexec.pages.page import SUFFIXES
-
-    suffix = Path(path).suffix.lower()
-    return suffix in SUFFIXES and (suffix != ".xml" or is_snippet(Source.from_path(path)))
+def _output(args: argparse.Namespace) -> str:
+    """The file to write."""
+    return args.output or f"{Path(args.file).stem}.html"
 
 
 def _save(output: Path, text: str) -> int:
@@ -74,5 +89,5 @@ def _save(output: Path, text: str) -> int:
         report = refuse("U007", f"the file cannot be written: {error.strerror or error}", place=place)
         write(report, sys.stderr)
         return exit_code(report)
-    print(f"{output} ({len(text.encode()) / 1e6:.2g} MB)")
+    say(f"{output} ({len(text.encode()) / 1e6:.2g} MB)")
     return 0

@@ -17,31 +17,31 @@ from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
 
 if TYPE_CHECKING:
-    from irexec.farm.gathering import Outcome
-    from irexec.farm.inputs import InputRun
+    from irexec.parallel.gathering import Outcome
+    from irexec.parallel.inputs import InputRun
 
 _ONE_RUN_ONLY = ("trace", "dump", "until", "precision", "duplicates", "page", "strict")
 
 
 def run_inputs(args: argparse.Namespace) -> int:
     """0 when every input has its results, 2 when there was nothing to run, else 1."""
-    from irexec.api import load
-    from irexec.farm.inputs import RunInput, inputs_of
+    from irexec.parallel.inputs import RunInput, inputs_of
+    from irexec.reading import read
 
     findings = Findings()
     for name in _ONE_RUN_ONLY:
         if getattr(args, name):
-            findings.add("U003", f"--{name} is for one run; --inputs makes many")
+            findings.add("U003", f"--{name} cannot be combined with --inputs")
     folder, items = inputs_of(shared_path(args, args.inputs), findings)
     if args.save is None:
-        findings.add("U003", "--inputs needs --save with the folder for the results")
+        findings.add("U003", "--inputs requires --save with the folder for the results")
     elif folder and _is_below(args.save, folder):
-        findings.add("U003", "--save: the results would be among the inputs", found=args.save)
+        findings.add("U003", "--save: the folder for the results must not be the folder of the inputs", found=args.save)
     if not findings.report.ok:
         return _refused(findings.report)
-    model, read = load(args.file, args.weights, mode=args.mode)
-    if model is None or not read.ok:
-        return _refused(read)
+    reading = read(args.file, args.weights, mode=args.mode)
+    if reading.model is None or not reading.report.ok:
+        return _refused(reading.report)
     task = RunInput(
         shared_path(args, args.file),
         folder,
@@ -54,9 +54,9 @@ def run_inputs(args: argparse.Namespace) -> int:
     )
     outcomes = gather_all(args, task, items, "inputs")
     if args.format == "json":
-        print(json.dumps(_as_dict(args, outcomes, read), indent=2))
+        print(json.dumps(_as_dict(args, outcomes, reading.report), indent=2))
     else:
-        _show(args, outcomes, read)
+        _show(args, outcomes, reading.report)
     failed = Report([finding for outcome in outcomes for finding in outcome.report])
     return exit_code(failed)
 
@@ -90,7 +90,7 @@ def _as_dict(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], re
 
 
 def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], read: Report) -> None:
-    from irexec.show.printing import Printout
+    from irexec.render.printing import Printout
 
     page = Printout(color=wants_color(sys.stdout))
     page.table([_row(outcome) for outcome in outcomes], ("name", None, None, "dim"))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from irexec.cli.inputs import exit_code, refuse
+from irexec.cli.streams import say
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.render import write
 
@@ -16,9 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "operator",
         nargs="?",
         metavar="TYPE",
-        help="an operator, such as Gather or Gather-opset7; without it the schema of the whole file format",
+        help="an operator, e.g. Gather or Gather-opset7 (default: the schema of the whole file format)",
     )
-    parser.add_argument("--out", metavar="DIR", help="write files to this folder: all schemas, or that of the operator")
+    parser.add_argument("--out", metavar="DIR", help="write all schemas, or the schema of TYPE, to this folder")
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    if args.out is not None:
+        yield "--out", [args.out]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,7 +46,7 @@ def _schemas(args: argparse.Namespace) -> Report:
         written = write_schemas(Path(args.out))
     except OSError as error:
         return _unwritable(args.out, error)
-    print(f"{len(written)} schemas in {args.out}")
+    say(f"{len(written)} schemas in {args.out}")
     return Report()
 
 
@@ -53,12 +60,12 @@ def _operator_schema(args: argparse.Namespace) -> Report:
         return unknown_operator(args.operator)
     operator = operator_of(facts)
     if operator is None:
-        return refuse("U005", f"{facts.name} is not implemented yet, so nothing is known of its attributes")
+        return refuse("U005", f"{facts.name} is not implemented yet, so its attributes are unknown")
     if args.out is None:
         print(json_text(operator), end="")
         return Report()
     try:
-        print(write_schema(operator, Path(args.out)))
+        say(str(write_schema(operator, Path(args.out))))
     except OSError as error:
         return _unwritable(args.out, error)
     return Report()

@@ -11,6 +11,7 @@ from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import names_no_code
 from irexec.diagnostics.findings import Mode
 from irexec.diagnostics.nearest import did_you_mean
+from irexec.ir.files import open_regular
 from irexec.records import field, record
 
 _KEYS = ("select", "ignore", "per-file-ignores", "mode", "exclude")
@@ -19,7 +20,7 @@ _MODES = ("strict", "openvino")
 
 @record(frozen=True)
 class Settings:
-    """What a project says once for all runs. None: it says nothing. `base` is the folder of the file."""
+    """The settings of a project. None: not set. `base` is the folder of the file."""
 
     select: tuple[str, ...] | None = None
     ignore: tuple[str, ...] | None = None
@@ -53,7 +54,7 @@ def _table(path: str) -> tuple[dict[str, Any] | None, Report]:
     import tomllib
 
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path, "the settings file") as stream:
             whole = tomllib.load(stream)
     except (OSError, ValueError) as error:
         if os.path.basename(path) == "pyproject.toml":  # It is another tool's to complain about.
@@ -71,18 +72,18 @@ def _settings(table: dict[str, Any], path: str) -> tuple[Settings, Report]:
     def texts(key: str, value: Any) -> tuple[str, ...]:
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
-        wrong(f"{key} is {value!r}, expected a list of texts")
+        wrong(f"{key} is {value!r}, expected a list of strings")
         return ()
 
     def codes(key: str, value: Any) -> tuple[str, ...]:
         found = texts(key, value)
         for code in found:
             if names_no_code(code):
-                wrong(f"{key}: no code begins with {code!r}", "`irexec explain` lists all codes")
+                wrong(f"{key}: no code starts with {code!r}", "`irexec explain` lists all codes")
         return found
 
     for key in table.keys() - set(_KEYS):
-        wrong(f"there is no setting {key!r}", did_you_mean(key, _KEYS) or f"there are {', '.join(_KEYS)}")
+        wrong(f"unknown setting {key!r}", did_you_mean(key, _KEYS) or f"known settings: {', '.join(_KEYS)}")
     per_file = table.get("per-file-ignores", {})
     if not isinstance(per_file, dict):
         wrong(f"per-file-ignores is {per_file!r}, expected a table of patterns with lists of codes")

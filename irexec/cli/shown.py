@@ -1,4 +1,4 @@
-"""What commands that report findings share: which findings count, how they are shown, and the exit code."""
+"""Options of commands that report findings: selection, output format, and the exit code."""
 
 from __future__ import annotations
 
@@ -24,20 +24,26 @@ FOR_MACHINES = ("json", "sarif")
 
 
 def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--select", metavar="CODES", help="only these findings: codes or their beginnings, P004,D")
-    parser.add_argument("--ignore", metavar="CODES", help="not these findings")
+    parser.add_argument("--select", metavar="CODES", help="report only these findings: codes or prefixes, e.g. P004,D")
+    parser.add_argument("--ignore", metavar="CODES", help="do not report these findings: codes or prefixes")
 
 
 def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
     show = parser.add_argument_group("output")
     show.add_argument(
-        "--format", "--output-format", choices=FORMATS, default="text", help="how to show findings (default: text)"
+        "--format",
+        "--output-format",
+        choices=FORMATS,
+        default="text",
+        help="output format of the findings (default: text)",
     )
-    show.add_argument("--statistics", action="store_true", help="count the findings of each code instead")
-    show.add_argument("--most", type=whole(), metavar="N", help="of one code and file (default: 20; 0: all)")
-    show.add_argument("--verbose", action="store_true", help="show notes, too, and all of one code")
-    show.add_argument("--quiet", action="store_true", help="show findings only, and no summary")
-    show.add_argument("--exit-zero", action="store_true", help="exit with 0 where there are findings")
+    show.add_argument("--statistics", action="store_true", help="print the number of findings per code instead")
+    show.add_argument(
+        "--most", type=whole(), metavar="N", help="show at most N findings per code and file (default: 20; 0: all)"
+    )
+    show.add_argument("--verbose", action="store_true", help="show notes as well, and all findings of each code")
+    show.add_argument("--quiet", action="store_true", help="show only findings, without a summary")
+    show.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
 
 
 def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
@@ -49,7 +55,7 @@ def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
 
 
 def chosen(args: argparse.Namespace, settings: Settings) -> tuple[Choice, Report]:
-    """What the options select and ignore, and else the project's settings; findings about unknown codes."""
+    """The codes selected and ignored by the options, or by the project settings; findings about unknown codes."""
     report = Report()
 
     def codes(option: str, otherwise: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -60,7 +66,7 @@ def chosen(args: argparse.Namespace, settings: Settings) -> tuple[Choice, Report
         for code in found:
             if names_no_code(code):
                 hint = did_you_mean(code, CODES) or "`irexec explain` lists all codes"
-                report.extend(refuse("U005", f"--{option}: no code begins with {code!r}", hint=hint))
+                report.extend(refuse("U005", f"--{option}: no code starts with {code!r}", hint=hint))
         return found
 
     select, ignore = codes("select", settings.select), codes("ignore", settings.ignore)
@@ -87,7 +93,7 @@ def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[s
 
 
 def _for_people(report: Report, args: argparse.Namespace) -> Report:
-    """What is shown of a report: of many findings with one cause the first few, and of one code no more than asked."""
+    """The findings to print: the first few with the same cause, and no more of each code than requested."""
     most = args.most if args.most is not None else 0 if args.verbose else MOST
     report = report if args.verbose else without_notes(report)
     if args.format == "text" and not args.verbose and most > 0:

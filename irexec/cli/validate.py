@@ -5,22 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from irexec.api import is_onnx, is_snippet
 from irexec.cli.inputs import STDIN, check_readable, check_weights, exit_code, find_files, no_models, read_stdin
-from irexec.cli.many import add_many_arguments, gather_all, shared_path
-from irexec.cli.options import add_extensions, add_weights, release
+from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_path
+from irexec.cli.options import SECONDS, add_extensions, add_limit, add_weights, release
 from irexec.cli.settings import Settings
 from irexec.cli.shown import add_choice_arguments, add_showing_arguments, begin, show_findings
 from irexec.diagnostics import Report
 from irexec.diagnostics.choice import Choice
-from irexec.diagnostics.findings import Findings
-from irexec.farm.models import SUFFIXES, Validate
-from irexec.mend.files import validate_text
-
-if TYPE_CHECKING:
-    from irexec.graph.releases import Release
+from irexec.diagnostics.deadline import time_limit
+from irexec.parallel.models import SUFFIXES, Validate
+from irexec.reading import is_onnx
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,22 +28,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mode",
         choices=("strict", "openvino"),
-        help="errors are what the format does not define, or what keeps a model from running (default: strict)",
+        help="strict: everything the format forbids is an error; openvino: only what prevents OpenVINO from "
+        "running the model (default: strict)",
     )
     parser.add_argument(
-        "--target", type=release, metavar="RELEASE", help="also what this OpenVINO cannot read, such as 2024.2"
+        "--target",
+        type=release,
+        metavar="RELEASE",
+        help="also report what this OpenVINO release cannot read, e.g. 2024.2",
     )
-    parser.add_argument("--fix", action="store_true", help="first make the safe fixes, as `irexec fix` does")
-    parser.add_argument("--strict", action="store_true", help="a repair that a snippet needs is an error")
+    parser.add_argument("--fix", action="store_true", help="apply safe fixes first, like `irexec fix`")
+    parser.add_argument("--strict", action="store_true", help="treat repairs of incomplete snippets as errors")
     parser.add_argument(
-        "--alone", action="store_true", help="of ONNX: do not ask its checker, its reference and ONNX Runtime, too"
+        "--alone",
+        action="store_true",
+        help="ONNX models: skip the additional checks by onnx.checker, onnx.reference and ONNX Runtime",
     )
     add_choice_arguments(parser)
     add_weights(parser, "FILE")
     add_extensions(parser)
-    parser.add_argument("--skip-others", action="store_true", help="say nothing of an .xml without model and layers")
+    add_limit(parser, SECONDS, each="file")
+    parser.add_argument(
+        "--skip-others", action="store_true", help="ignore .xml files that contain no OpenVINO model or layer"
+    )
     add_showing_arguments(parser)
     add_many_arguments(parser)
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    yield from log_output(args)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -63,42 +71,27 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reports(files: list[str], args: argparse.Namespace, settings: Settings, choice: Choice) -> Iterator[Report]:
-    """What counts of the findings about each file."""
+    """The findings about each file, after selection."""
     mode = args.mode or settings.mode or "strict"
     weights = args.weights and shared_path(args, args.weights)
     reports = {path: _prepared(path, args, choice) for path in files}
+    task = Validate(mode, args.strict, weights, others=not args.alone, target=args.target)
     if STDIN in reports:
-        reports[STDIN] = validate_text(read_stdin(), None, weights=weights, mode=mode, strict=args.strict)
-    task = Validate(mode, args.strict, weights, others=not args.alone)
+        with time_limit(args.limit_of_each):
+            reports[STDIN] = task.of(read_stdin())
     wanted = [path for path in files if path != STDIN and not len(reports[path])]
     for outcome in gather_all(args, task, wanted, "files"):
         reports[outcome.item] = outcome.report
-    for path, report in reports.items():
-        if args.target is not None and path != STDIN and not is_onnx(path):
-            report = Report([*report, *_too_new(path, args.target)], report.left_out).sorted()
-        yield choice.of(report)
-
-
-def _too_new(path: str, target: Release) -> Report:
-    """What a release of OpenVINO cannot read of a model's file."""
-    from irexec.graph.releases import check_release
-    from irexec.ir.reader import read
-    from irexec.ir.xml.source import Source
-
-    source = Source.from_path(path)
-    findings = Findings(source.locate, file=path)
-    document = read(source, Findings(source.locate)) if source.readable and not is_snippet(source) else None
-    if document is not None:
-        check_release(document, target, findings)
-    return findings.finished()
+    yield from map(choice.of, reports.values())
 
 
 def _prepared(path: str, args: argparse.Namespace, choice: Choice) -> Report:
-    """Mend a file, where that is asked for; the findings of one that cannot be used, and is not to be validated."""
+    """Fix a file if requested; return findings if the file cannot be used and must not be validated."""
     missing = check_readable(path, stdin=True)
     if args.fix and path != STDIN and not len(missing) and not is_onnx(path):
-        from irexec.cli.fix import mended
+        from irexec.cli.fix import fixed
 
-        remaining = mended(path, weights=args.weights, wanted=choice.keeps, out=sys.stderr)
+        how = {"weights": args.weights, "wanted": choice.keeps, "limit": args.limit_of_each}
+        remaining = fixed(path, out=sys.stderr, **how)
         return remaining if exit_code(remaining) == 2 else missing
     return missing

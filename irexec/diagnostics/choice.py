@@ -14,10 +14,10 @@ from irexec.records import field, record
 
 @record(frozen=True)
 class Choice:
-    """What is selected and not ignored. Each entry is a code or the beginning of codes: `P004`, `D`.
+    """The selection of findings. Each entry is a code or a prefix of codes: `P004`, `D`.
 
-    `per_file` maps patterns of paths, relative to `base`, or of names to what is ignored in such files. A finding that
-    the command line cannot be used always counts.
+    `per_file` maps patterns of names, or of paths relative to `base`, to the codes ignored in these files. A finding
+    about the command line is always reported.
     """
 
     select: tuple[str, ...] = ("",)
@@ -50,5 +50,5 @@ class Choice:
 
 
 def names_no_code(beginning: str) -> bool:
-    """True for what no code begins with."""
+    """True if no code starts with this text."""
     return not any(code.startswith(beginning) for code in CODES)

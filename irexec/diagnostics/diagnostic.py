@@ -1,14 +1,14 @@
-"""A finding: what is wrong, where, how badly, and what would put it right."""
+"""A finding: the error, its location, its severity, and suggested corrections."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from irexec.diagnostics.fix import Fix
-from irexec.records import NamedTuple, field, record
+from irexec.records import field, record
 
 
 class Severity(StrEnum):
@@ -69,7 +69,7 @@ class Diagnostic:
 
     For programs: `at` is the place in the document; `candidates` are texts that may be meant in place of what is found,
     the likeliest first; `repair` maps ports (by id, or by name in the operator's signature) to the shapes that would
-    mend it; `fixes` are edits of the file that would.
+    fix it; `fixes` are edits of the file that would.
     """
 
     code: str
@@ -108,7 +108,7 @@ class Diagnostic:
         return f"{where + ': ' if where else ''}{self.severity}[{self.code}] {self.message}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON-ready values; what is unknown is left out."""
+        """The finding as JSON-ready values; unknown fields are omitted."""
         result: dict[str, Any] = {
             "code": self.code,
             "severity": str(self.severity),

@@ -34,7 +34,7 @@ class Findings:
         self.file = file
         self.error_count = 0
         self._locate = locate
-        self._said: set[tuple[str, LayerRef]] = set()
+        self._reported: set[tuple[str, LayerRef]] = set()
         self._blamed: set[LayerRef] = set()
         self._places: set[tuple[str, Place]] = set()
 
@@ -45,11 +45,11 @@ class Findings:
             return Place(file=self.file)
         return self._locate(at)
 
-    def said(self, code: str, layer: LayerRef) -> bool:
-        """True when the layer has a finding with this code: one cause is reported once, where it is first seen."""
-        return (code, layer) in self._said
+    def has_finding(self, code: str, layer: LayerRef) -> bool:
+        """True if the layer has a finding with this code: each cause is reported once, at its first occurrence."""
+        return (code, layer) in self._reported
 
-    def said_at(self, code: str, at: At) -> bool:
+    def has_finding_at(self, code: str, at: At) -> bool:
         """True when there is a finding with this code at the place."""
         return (code, self.place(at)) in self._places
 
@@ -57,9 +57,10 @@ class Findings:
         """True when there is an error about the layer."""
         return layer in self._blamed
 
-    def finished(self) -> Report:
-        """The findings in file order, with a limited number for each code."""
-        return self.report.sorted().capped()
+    def finished(self, *, capped: bool = True) -> Report:
+        """The findings in file order; `capped`: with a limited number for each code."""
+        found = self.report.sorted()
+        return found.capped() if capped else found
 
     def trial(self) -> Findings:
         """A separate collection for the same file, whose findings count only when they are passed to `take`."""
@@ -90,7 +91,7 @@ class Findings:
         self.report.add(finding)
         self._places.add((finding.code, finding.place))
         if finding.layer is not None:
-            self._said.add((finding.code, finding.layer))
+            self._reported.add((finding.code, finding.layer))
         if finding.severity is Severity.ERROR:
             self.error_count += 1
             if finding.layer is not None:

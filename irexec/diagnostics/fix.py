@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
-from irexec.records import NamedTuple, record
+from irexec.records import record
 
 
 class Safety(StrEnum):
     """What applying a fix means.
 
-    SAFE: whatever could be computed from the file before is computed after. UNSAFE: it may compute something else.
+    SAFE: what OpenVINO and irexec computed from the file before, they compute after. UNSAFE: it may be something else.
     SUGGESTION: one of several choices, which a person makes.
     """
 

@@ -46,7 +46,7 @@ def merged(reports: Iterable[tuple[str, Report]], what: str) -> Report:
 
 
 def _with_items(finding: Diagnostic, items: list[str], what: str) -> Diagnostic:
-    more = f" and {len(items) - _PLACES:,} more; --format json names all" if len(items) > _PLACES + 1 else ""
+    more = f" and {len(items) - _PLACES:,} more; --format json lists all" if len(items) > _PLACES + 1 else ""
     text = ", ".join(items[:_PLACES] if more else items) + more
     return replace(finding, notes=(*finding.notes, (what if len(items) > 1 else what.removesuffix("s"), text)))
 
@@ -61,4 +61,4 @@ def _where(others: list[Diagnostic]) -> str:
     lines = list(dict.fromkeys(str(finding.line) for finding in others if finding.line is not None))
     more = ", ..." if len(lines) > _PLACES else ""
     places = f" in line{'s' * (len(lines) > 1)} {', '.join(lines[:_PLACES])}{more}" if lines else ""
-    return f"{len(others):,} more like it{places}; --verbose shows all"
+    return f"{len(others):,} more of this kind{places}; --verbose shows all"

@@ -59,3 +59,11 @@ def alike(name: str, other: str, least: float) -> bool:
     import difflib
 
     return difflib.SequenceMatcher(None, name, other).ratio() >= least
+
+
+def likely_names(name: str, names: Iterable[str], count: int = 3) -> str | None:
+    """A hint with the names that `name` may have meant: those that look like it, then those that contain it."""
+    candidates = list(dict.fromkeys(names))
+    near = nearest(name, candidates, count)
+    near += [n for n in candidates if name and name.lower() in n.lower() and n not in near][: count - len(near)]
+    return suggestion(near)

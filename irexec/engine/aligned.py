@@ -1,10 +1,9 @@
-"""Constants as the kernels take them: copies of those that do not lie aligned, and f16 that need not become f32.
+"""Constants in the form that kernels need: aligned copies where necessary, and f16 weights that are not widened to f32.
 
-A file may hold a constant at any byte, and reading leaves it there. One after the other, the copies would take most of
-the time to the first result of a large model whose weights follow a single odd byte. None is made of a constant that is
-read only by those who take it as it lies (`unaligned` of irexec.ops.declare.operator): products and tables, which are
-nearly all of such a file. In the same way a file of half the size, with f16 weights that a Convert widens, is taken as
-it is (`narrow`).
+A file may store a constant at any byte offset. Copying all constants would take most of the time to the first result of
+a large model whose weights follow a single odd byte. Therefore constants are not copied if all their readers accept
+unaligned data (`unaligned` of irexec.ops.declare.operator): products and tables, which are nearly all of such a file.
+Likewise, f16 weights that a Convert widens are used directly (`narrow`), which halves their size.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from typing import Literal
 import numpy as np
 
 from irexec.graph.model import Node, Value
-from irexec.ir.weights.file import let_go
+from irexec.ir.weights.file import release_pages
 from irexec.ops.compute.half import MANY
-from irexec.ops.compute.parallel import parallel_for
+from irexec.threads.parallel import parallel_for
 from irexec.types import F32, Array, Stored
 
-# All copies lie in one piece of memory, which the system provides in large pages, each at a multiple of this.
+# All copies share one allocation, which the system backs with large pages; each copy starts at a multiple of this size.
 _APART = 64
-# A thread takes so much at a time.
+# The number of bytes that a thread copies at a time.
 _SHARE = 1 << 22
 
 
 def as_taken(nodes: Iterable[Node]) -> dict[Value, Array]:
-    """The constants that kernels take otherwise than the nodes have them, by the values that they are."""
+    """Return the constants that kernels read in another form than the nodes hold (aligned or as f16), by value."""
     nodes = list(nodes)
     halves = _halves(nodes)
     if halves:
@@ -36,7 +35,7 @@ def as_taken(nodes: Iterable[Node]) -> dict[Value, Array]:
 
 
 def _halves(nodes: Sequence[Node]) -> dict[Value, Array]:
-    """f16 constants, by the f32 that a Convert makes of each, where all who read that take f16 for it."""
+    """Return f16 constants by the f32 value that a Convert computes from them, if all its readers accept f16."""
     found: dict[Value, Array] = {}
     for node in nodes:
         if node.type != "Convert" or node.inputs[0] is None or node.outputs[0].type.element_type is not F32:
@@ -52,7 +51,9 @@ def _halves(nodes: Sequence[Node]) -> dict[Value, Array]:
 
 
 def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
-    """Aligned copies of the constants among the nodes' own that are not and should be, by the values that they are."""
+    """Return aligned copies, by value, of the nodes' constants that are unaligned and read by kernels that need
+    alignment.
+    """
     nodes = list(nodes)
     unaligned = {
         node.outputs[0]: array
@@ -80,7 +81,7 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
     def copy(number: int) -> None:
         target, source = shares[number]
         np.copyto(target, source)
-        let_go(source)
+        release_pages(source)
 
     parallel_for(len(shares), copy)
     for array in copies.values():
@@ -89,19 +90,19 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
 
 
 def lying_anywhere(node: Node) -> Array | None:
-    """The constant of a node, unless it is small and was copied from its file when it was read."""
+    """Return the constant of a node, or None for a small one, which was copied from its file when it was read."""
     held = node.held
     return None if held is None or (isinstance(held, Stored) and not held.is_view) else node.constant
 
 
 def _should_be(node: Node) -> Iterator[Value]:
-    """What a node reads that should lie aligned."""
+    """Return the inputs of a node that should be aligned."""
     for index, value in enumerate(node.inputs):
         if value is not None and not _takes(node, index, "unaligned"):
             yield value
 
 
 def _takes(node: Node, index: int, how: Literal["unaligned", "narrow"]) -> bool:
-    """Whether a node's operator says that it takes an input so."""
+    """Whether the operator of a node declares that it accepts this input unaligned or as f16."""
     inputs: tuple[str, ...] = getattr(node.operator, how, ())
     return bool(inputs) and node.operator is not None and node.operator.signature.input(index).name in inputs

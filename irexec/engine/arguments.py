@@ -1,4 +1,4 @@
-"""A caller's arrays in the order and the element types of the inputs; arrays that do not fit are refused."""
+"""Arrange a caller's arrays in the order and element types of the model's inputs; reject arrays that do not fit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from irexec.types.containers import to_container
 
 
 def arrange(given: Any, ports: list[Value]) -> list[Array]:
-    """The caller's arrays in the order of the inputs, each of its port's type. Raises IRError."""
+    """Return the caller's arrays in the order of the inputs, converted to each port's element type. Raises IRError."""
     if given is None:
         given = []
     if isinstance(given, np.ndarray) or np.isscalar(given) or (isinstance(given, list) and _is_nested(given, ports)):
@@ -28,7 +28,7 @@ def arrange(given: Any, ports: list[Value]) -> list[Array]:
             arrays[_position(key, ports)] = array
         needed = [p for p, a in zip(ports, arrays, strict=True) if a is None and p.element_type not in OPTIONALS]
         if needed:
-            raise IRError(wrong_input(f"no array is given for {', '.join(map(_label, needed))}"))
+            raise IRError(wrong_input(f"no array was given for {', '.join(map(_label, needed))}"))
     else:
         arrays = list(given)
         if len(arrays) != len(ports):
@@ -54,7 +54,7 @@ def _position(key: Any, ports: list[Value]) -> int:
         for index, port in enumerate(ports):
             if key in port.names or key == port.node.friendly_name:
                 return index
-    raise IRError(wrong_input(f"no input {key!r}; there are {', '.join(map(_label, ports)) or 'none'}"))
+    raise IRError(wrong_input(f"no input is named {key!r}; known inputs: {', '.join(map(_label, ports)) or 'none'}"))
 
 
 def _label(port: Value) -> str:
@@ -62,7 +62,9 @@ def _label(port: Value) -> str:
 
 
 def fitting(given: Any, port: Value) -> Array:
-    """The array in the port's dtype, after checking its shape. Casts stay in a kind, or keep every value."""
+    """Return the array in the port's dtype, after checking its shape. A cast stays within a kind of dtype or is
+    lossless.
+    """
     kind: ElementType = port.element_type
     layer = port.node.ref
     try:

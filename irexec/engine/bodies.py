@@ -10,18 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from irexec.diagnostics.deadline import ask
 from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.graph.model import Body, Node
 from irexec.inference import Inference
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import Array
 
-# Runs a body on the arrays of its Parameters; its results.
+# A function that runs a body on the arrays of its Parameters and returns the body's results.
 Run = Callable[[Sequence[Array]], list[Array]]
 
 
 def body_step(node: Node, runs: Sequence[Run], inference: Inference) -> Callable[..., list[Array]]:
-    """The callable of a node with bodies, from outer inputs to outer outputs. `runs` has a callable for each body."""
+    """Return the callable of a node with bodies, from outer inputs to outer outputs. `runs` has a callable for each
+    body.
+    """
     if node.type == "If":
         return lambda *inputs: _run_if(node, runs, inputs)
     iterating = _Iterating(node.bodies[0], runs[0], inference)
@@ -47,12 +50,14 @@ def _run_if(node: Node, runs: Sequence[Run], inputs: Sequence[Array]) -> list[Ar
 def _run_tensor_iterator(iterating: _Iterating, inputs: Sequence[Array]) -> list[Array]:
     counts = set(_counts(iterating.body, inputs))
     if len(counts) > 1:
-        raise ConstraintError("slices", f"sliced inputs make {sorted(counts)} iterations: they must agree")
+        raise ConstraintError("slices", f"sliced inputs have different numbers of iterations: {sorted(counts)}")
     return iterating.run(inputs, counts.pop() if counts else 1, lambda results: True)
 
 
 def _counts(body: Body, inputs: Sequence[Array]) -> list[int]:
-    """How many parts each sliced input has. Raises ConstraintError where it can't be divided into such parts."""
+    """Return the number of parts of each sliced input. Raises ConstraintError if an input cannot be divided into the
+    parts.
+    """
     counts = []
     for entry in body.inputs:
         if entry.slicing is not None and entry.external is not None:
@@ -81,7 +86,7 @@ class _Iterating:
         self.body, self._run, self._inference = body, run, inference
 
     def run(self, inputs: Sequence[Array], count: int | None, goes_on: Callable[[list[Array]], bool]) -> list[Array]:
-        """Run the body `count` times (None: until `goes_on` says no); the outer outputs.
+        """Run the body `count` times (None: until `goes_on` returns False) and return the outer outputs.
 
         Raises ConstraintError when the sliced inputs have fewer parts than there are iterations.
         """
@@ -94,10 +99,11 @@ class _Iterating:
         results: list[Array] = []
         number = 0
         while count is None or number < count:
+            ask("iterating")
             if not number:
                 parts = min(_counts(body, inputs), default=None)
             if parts is not None and number >= parts:
-                raise ConstraintError("slices", f"a sliced input has {parts} parts, none for iteration {number}")
+                raise ConstraintError("slices", f"a sliced input has {parts} parts, so iteration {number} has no part")
             for entry in body.inputs:
                 if entry.slicing is not None and entry.external is not None:
                     given[entry.parameter] = _part(inputs[entry.external], entry.slicing, number)
@@ -128,7 +134,7 @@ class _Iterating:
             if slicing.stride < 0:
                 parts = parts[::-1]
             return np.concatenate([np.atleast_1d(p) for p in parts], axis=slicing.axis)
-        # No iteration: the extent along the axis is 0, the others are what is known of them.
+        # No iteration: the extent along the axis is 0, and the other extents come from the inferred type.
         type = self._inference[self.body.model.results[output.result].outputs[0]]
         extents = [] if type.rank is None else [d.min for d in type.shape]
         if extents:
@@ -136,7 +142,7 @@ class _Iterating:
         return np.zeros(extents or (0,), type.element_type.dtype)
 
     def _untouched(self, output: BodyOutput, given: list[Any]) -> Array:
-        """The output of a loop without iterations: the initial value that the back edge's Parameter would have had."""
+        """Return the output of a loop without iterations: the initial value of the back edge's Parameter."""
         for entry in self.body.inputs:
             if entry.back == output.result and given[entry.parameter] is not None:
                 value: Array = given[entry.parameter]
@@ -148,7 +154,7 @@ class _Iterating:
 
 
 def _part(array: Array, slicing: Slicing, number: int) -> Array:
-    """What one iteration takes of an array."""
+    """The part of an array that one iteration uses."""
     index: list[Any] = [slice(None)] * array.ndim
     index[slicing.axis] = slicing.part(array.shape[slicing.axis], number)
     part: Array = array[tuple(index)]

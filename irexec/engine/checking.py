@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from irexec.diagnostics import IRError
 from irexec.engine.errors import broken_constraints, too_large, wrong_result
-from irexec.engine.step import Step
-from irexec.graph.model import Model
+from irexec.graph.model import Model, Node
 from irexec.ops.declare.capacity import beyond_memory
 from irexec.ops.declare.operator import Breach
 from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 
-# How many combinations of shapes are remembered as checked.
+# The number of combinations of shapes that are remembered as checked.
 _MAX_REMEMBERED = 256
-# Integer inputs up to this size describe shapes and axes: the shape rule gets their values too.
-_MAX_TOLD = 32
+# The largest size of integer inputs that describe shapes and axes: the shape rule also receives their values.
+_MAX_COMPARED = 32
 
 
-def checked(call: Callable[..., Any], step: Step, model: Model) -> Callable[..., Any]:
-    """The call of a step with unknown shapes: runs the operator's shape rule when a combination of shapes first occurs.
+def checked(
+    call: Callable[..., Any], node: Node, given: Sequence[TensorType | None], model: Model
+) -> Callable[..., Any]:
+    """The call of a layer with unknown shapes: runs the shape rule when a combination of shapes first occurs.
 
     The callable raises IRError with the findings that a model with these static shapes would get.
     """
-    operator = step.operator
-    kinds = [type.element_type if type is not None else DYNAMIC for type in step.given]
-    attributes = step.node.all_attributes
+    operator = node.operator
+    assert operator is not None
+    kinds = [type.element_type if type is not None else DYNAMIC for type in given]
+    attributes = node.all_attributes
     known: set[Any] = set()
 
     def run(*inputs: Any) -> Any:
-        key = tuple([None if array is None else (array.shape, _told(array)) for array in inputs])
+        key = tuple([None if array is None else (array.shape, _small_content(array)) for array in inputs])
         if key in known:
             return call(*inputs)
         given = [_type_of(array, kind) for array, kind in zip(inputs, kinds, strict=True)]
         breaches: list[Breach] = []
         types = operator.infer(given, attributes, breaches)
         if breaches:
-            raise IRError(broken_constraints(step.node, breaches, model))
+            raise IRError(broken_constraints(node, breaches, model))
         if (reason := beyond_memory(types)) is not None:
-            raise IRError(too_large(step.node, reason, model))
+            raise IRError(too_large(node, reason, model))
         result = call(*inputs)
-        _compare(result, types, step, model)
+        _compare(result, types, node, model)
         if len(known) >= _MAX_REMEMBERED:
             known.clear()
         known.add(key)
@@ -50,20 +52,20 @@ def checked(call: Callable[..., Any], step: Step, model: Model) -> Callable[...,
     return run
 
 
-def _told(array: Array) -> bytes | None:
-    return array.tobytes() if array.dtype.kind in "iu" and array.size <= _MAX_TOLD else None
+def _small_content(array: Array) -> bytes | None:
+    return array.tobytes() if array.dtype.kind in "iu" and array.size <= _MAX_COMPARED else None
 
 
 def _type_of(array: Array | None, kind: ElementType) -> TensorType | None:
     if array is None:
         return None
     known = kind if kind is not DYNAMIC else ElementType.of(array.dtype)
-    return TensorType(known, PartialShape(array.shape), None if _told(array) is None else array)
+    return TensorType(known, PartialShape(array.shape), None if _small_content(array) is None else array)
 
 
-def _compare(result: Any, types: list[TensorType], step: Step, model: Model) -> None:
+def _compare(result: Any, types: list[TensorType], node: Node, model: Model) -> None:
     """Raise IRError when a result has a shape that the rule excludes."""
     results = result if isinstance(result, (tuple, list)) else (result,)
     for index, (array, type) in enumerate(zip(results, types, strict=False)):
         if array is not None and not type.shape.accepts(array.shape):
-            raise IRError(wrong_result(step.node, index, type, array, model))
+            raise IRError(wrong_result(node, index, type, array, model))

@@ -1,4 +1,4 @@
-"""The compiled model: plans that any number of threads may run, each on a request of its own."""
+"""The compiled model: plans that any number of threads may run, each with a separate request."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from irexec.engine.request import InferRequest
 from irexec.engine.results import Results
 from irexec.engine.runner import Listener
 from irexec.graph.model import Model, Value
+from irexec.graph.one_process import OfOneProcess
+from irexec.graph.ports import port_of
 
 
-class CompiledModel:
+class CompiledModel(OfOneProcess):
     """A model ready to run; it may be called from any number of threads.
 
-    Sequential calls share a request, which keeps the variables from call to call. Concurrent calls run in parallel on
-    requests of their own; if the model has variables, they run one after the other.
+    Sequential calls share a request, which keeps the variables between calls. Concurrent calls run in parallel on
+    separate requests; if the model has variables, they run one after the other.
     """
+
+    instead = "save the model (irexec.save_model) and compile it in the other process"
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -37,10 +41,10 @@ class CompiledModel:
         return self.model.outputs
 
     def input(self, key: int | str = 0) -> Value:
-        return self.model.input(key)
+        return port_of(self.model.inputs, key)
 
     def output(self, key: int | str = 0) -> Value:
-        return self.model.output(key)
+        return port_of(self.model.outputs, key)
 
     @property
     def layer_count(self) -> int:
@@ -48,7 +52,7 @@ class CompiledModel:
         return len(self._plans.general.steps)
 
     def create_infer_request(self, listeners: Sequence[Listener] = ()) -> InferRequest:
-        """A request with its own buffers and variables. `listeners` are told of every layer."""
+        """Create a request with its own buffers and variables. `listeners` are notified of every layer."""
         return InferRequest(self._plans, listeners)
 
     def __call__(self, inputs: Any = None, **options: Any) -> Results:
@@ -57,12 +61,14 @@ class CompiledModel:
             return request.infer(inputs)
 
     def _own_request(self) -> InferRequest:
-        """A request that the model keeps for its calls. It does not keep the model: dropping that frees both."""
+        """Create a request that the model keeps for its calls. It holds no reference to the model, so dropping the
+        model frees both.
+        """
         return self.create_infer_request()
 
     @contextmanager
     def _borrowed(self) -> Iterator[InferRequest]:
-        """A request for the exclusive use of the caller, until the block ends."""
+        """Provide a request for the exclusive use of the caller, until the block ends."""
         if self._has_state:
             with self._turn:
                 if not self._idle:
@@ -79,7 +85,7 @@ class CompiledModel:
             self._idle.append(request)
 
     def infer_new_request(self, inputs: Any = None) -> Results:
-        """Run on a request of its own: no variable is carried over."""
+        """Run on a new request, without variables of earlier runs."""
         return self.create_infer_request().infer(inputs)
 
     def __repr__(self) -> str:

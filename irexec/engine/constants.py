@@ -11,22 +11,23 @@ from typing import Any
 import numpy as np
 
 from irexec.diagnostics import IRError
+from irexec.diagnostics.deadline import ask
+from irexec.engine.checking import checked
 from irexec.engine.errors import failure
 from irexec.engine.kernels import Kernels
 from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
 from irexec.inference.propagate import MAX_STEPS, as_list
 from irexec.ops.declare.work import steps
+from irexec.threads.parallel import computing
 from irexec.types import Array, Stored, TensorType
 
-# Operators that are never folded: their step needs a request, which holds their state or runs their bodies.
-BOUND = frozenset({"ReadValue", "Assign", "If", "Loop", "TensorIterator"})
-# A constant that unfolds to more than so many bytes, and to much more than the constants of the file that it came from,
-# is computed anew instead of being kept. What takes much more work than their size is computed when the model runs, so
-# that no file makes compiling it long.
+# Limits of folding. A result with more bytes than this, and with many more than the constants of the file that it is
+# computed from, is recomputed instead of being kept. A layer that takes much more work than the size of its constants
+# is computed when the model runs, so that no file takes long to compile.
 _MAX_UNFOLDING = 1 << 26
 _FACTOR = 8
-# So few elements describe a layer, and are the same in many.
+# Constants with at most this many elements describe a layer (axes, shapes) and are equal in many layers.
 _MAX_SMALL = 64
 
 
@@ -34,7 +35,7 @@ class Constants:
     """Cache of the folded values that plans use. Intermediate results live only as long as the plan is being made."""
 
     def __init__(self, kept: dict[Value, Array] | None = None) -> None:
-        """`kept`: values that are known already."""
+        """Create the cache. `kept`: values that are already known."""
         self._kept: dict[Value, Array] = {} if kept is None else kept
         self._lock = threading.RLock()
 
@@ -48,8 +49,8 @@ class Constants:
 class Folding:
     """Constant folding for one plan.
 
-    `lasting` values depend on the model's constants alone and are shared by all plans. Others depend on what inference
-    knows, such as the shapes of inputs, and belong to this plan.
+    `lasting` values depend only on the model's constants and are shared by all plans. Other values depend on inference,
+    for example on the shapes of inputs, and belong to this plan.
     """
 
     def __init__(self, model: Model, inference: Inference, kept: dict[Value, Array]) -> None:
@@ -69,7 +70,9 @@ class Folding:
         is_lasting = False
         if node.held is not None:
             is_lasting = True
-        elif node.type not in BOUND and node.outputs and all(map(self._is_known, node.outputs)):
+        elif node.operator is None or node.operator.is_run_by_engine:
+            return False
+        elif node.outputs and all(map(self._is_known, node.outputs)):
             for value in node.outputs:
                 self._known[value] = self._inference[value].value  # type: ignore[assignment]
         elif not self._can_fold(node):
@@ -81,17 +84,16 @@ class Folding:
         return True
 
     def _is_known(self, port: Value) -> bool:
-        """Whether inference knows the value, as for values computed from shapes."""
+        """Whether inference has determined the value, as it does for values computed from shapes."""
         type = self._inference[port]
         return (value := type.value) is not None and value.dtype == type.element_type.dtype
 
     def _can_fold(self, node: Node) -> bool:
-        """Whether a node's results follow from constants alone, are worth keeping, and soon computed."""
+        """Whether a node's results depend on constants alone, are small enough to keep and are cheap to compute."""
         given = [value for value in node.inputs if value is not None]
         if not given or not all(map(self._constant.__contains__, given)):
             return False
-        operator = node.operator
-        if operator is None or operator.type in BOUND or operator.tolerance.kind == "random":
+        if node.operator is not None and node.operator.tolerance.kind == "random":
             return False
         types = self._inference.outputs(node)
         if any(type.shape.is_dynamic for type in types):
@@ -102,18 +104,22 @@ class Folding:
         return self._work(node, types) <= max(MAX_STEPS, _FACTOR * origin)
 
     def _origin(self, inputs: list[Value]) -> int:
-        """The bytes of the file that a result of these comes from; what is made of a result again adds nothing."""
+        """Return the number of bytes in the file that a result of these values depends on; folded results add no bytes
+        of their own.
+        """
         written = sum(_nbytes(self._inference[value]) for value in inputs if value.node.constant is not None)
         return max([written, *(self._origins.get(value.node, 0) for value in inputs)])
 
     def _work(self, node: Node, outputs: Sequence[TensorType]) -> int:
-        """The steps that a node takes, as far as they are known before it runs."""
+        """Return the number of steps that a node takes, as far as it is known before the node runs."""
         operator = node.operator
         assert operator is not None
         return steps(operator, self._inference.inputs(node), node.all_attributes, outputs) or 0
 
     def array(self, value: Value) -> Array:
-        """The value of a constant, or of a node that can be folded. Raises IRError when a kernel refuses it."""
+        """Return the value of a constant, or of a node that can be folded. Raises IRError if the kernel rejects its
+        inputs.
+        """
         array = self._kept.get(value)
         if array is None and (held := value.node.held) is not None:
             return self._of(held)
@@ -126,7 +132,9 @@ class Folding:
         return array
 
     def _of(self, held: Array | Stored) -> Array:
-        """The array of a constant: one for all small ones that are the same, as axes and shapes are in every block."""
+        """Return the array of a constant; equal small constants, such as the axes and shapes of repeated blocks, share
+        one array.
+        """
         if not isinstance(held, Stored):
             return held
         return (self._small.setdefault(held.key, held) if held.size <= _MAX_SMALL else held).array
@@ -135,6 +143,7 @@ class Folding:
         """Evaluate a node after the nodes that it depends on."""
         stack = [wanted]
         while stack:
+            ask("computing constants")
             node = stack[-1]
             missing = [v.node for v in node.inputs if v is not None and v not in self._known and v not in self._kept]
             if missing:
@@ -149,15 +158,17 @@ class Folding:
                     self._known[value] = np.asarray(result)
 
     def _evaluated(self, node: Node, arrays: list[Array | None]) -> list[Any]:
-        types = self._inference
-        call, _ = self.kernels.call(node, types.inputs(node), types.outputs(node), tuple(arrays))
+        given = self._inference.inputs(node)
+        call, _ = self.kernels.call(node, given, self._inference.outputs(node), tuple(arrays))
+        if not all(type is None or type.shape.is_static for type in given):
+            call = checked(call, node, given, self._model)
         try:
-            with np.errstate(all="ignore"):
+            with computing():
                 return as_list(call(*arrays))
         except Exception as error:
             raise IRError(failure(node, error, arrays, self._model)) from error
 
 
 def _nbytes(type: TensorType) -> int:
-    """The bytes of a tensor with a static shape."""
+    """Return the number of bytes of a tensor with a static shape."""
     return math.prod(type.shape.to_shape()) * (type.element_type.dtype.itemsize if type.element_type.dtype else 1)

@@ -12,16 +12,16 @@ from irexec.types import Array, TensorType
 
 Call = Callable[..., Any]
 
-# Attributes of these types are the same when they are equal. (0.0 and -0.0 are equal, too.)
+# Types of attributes whose equal values are interchangeable; floats are excluded because 0.0 equals -0.0.
 _COMPARED = frozenset({bool, int, str})
 
 
 class Kernels:
-    """Makes the calls of one plan; layers that say the same, as those of repeated blocks, share one."""
+    """Creates the calls of one plan; equal layers, as in repeated blocks, share one call."""
 
     def __init__(self) -> None:
         self._plain: dict[tuple[Operator, object], Call] = {}
-        # By the identities of types and constants, too, which live as long as the plan is being made.
+        # The key includes the identities of types and constants, which live as long as the plan is being made.
         self._views: dict[tuple[Any, ...], Special] = {}
 
     def call(
@@ -32,17 +32,17 @@ class Kernels:
         constants: tuple[Array | None, ...],
         used: tuple[bool, ...] | None = None,
     ) -> tuple[Call, bool]:
-        """The call of a node with these types and constants, and whether it takes `out`.
+        """Return the call of a node with these types and constants, and whether the call takes `out`.
 
-        `used` tells which outputs anything reads; None when that is not known.
+        `used` flags the outputs that are read by another layer or a result; None if they are not known.
         """
         operator = node.operator
         assert operator is not None
         takes_out = operator.signature.takes_out
         if operator.specializer is not None:
             key = None
-            if operator.view and not takes_out:  # What makes views has no state, such as a count of its calls.
-                key = operator, _said(node), used, *map(id, (*inputs, *outputs, *constants))
+            if operator.view and not takes_out:  # Kernels that return views are stateless.
+                key = operator, _attributes_key(node), used, *map(id, (*inputs, *outputs, *constants))
             special = None if key is None else self._views.get(key)
             if special is None:
                 types = NodeTypes(tuple(inputs), tuple(outputs), constants, node.all_attributes, used)
@@ -56,7 +56,7 @@ class Kernels:
         return self._plain_call(node, operator), takes_out
 
     def _plain_call(self, node: Node, operator: Operator) -> Call:
-        key = operator, _said(node)
+        key = operator, _attributes_key(node)
         call = self._plain.get(key)
         if call is None:
             bound = operator.bind(node.all_attributes)
@@ -64,8 +64,10 @@ class Kernels:
         return call
 
 
-def _said(node: Node) -> object:
-    """Equal for nodes of one operator whose attributes are the same, where that is soon seen."""
+def _attributes_key(node: Node) -> object:
+    """Return a key that is equal for nodes of one operator with the same attributes; None if they are not cheap to
+    compare.
+    """
     attributes = node.attributes
     is_compared = _COMPARED.issuperset(map(type, attributes.values()))
     return tuple(attributes.items()) if is_compared else id(attributes)

@@ -1,18 +1,20 @@
-"""The memory plan: results lie where others did that are dead before they are made.
+"""The memory plan: a result reuses the memory of results that are no longer needed when it is computed.
 
-The rules of sharing memory; nothing else in the engine decides about it:
+Memory is shared by the following rules and by no other part of the engine:
 
 1. A step that takes `out` and whose one result has a known type is *given* its memory: a buffer of the plan, or fresh
-   memory where the result outlives the run, or is small and by itself. Its result shares memory with nothing else.
-2. The results of any other step may be its inputs or views of them, whichever they are, unless the kernel takes `out`
-   (then it makes memory of its own even when it is given none) or its operator says by `view` which inputs they are.
+   memory if the result outlives the run, or is small and alone in its group. The result shares memory with no other
+   array.
+2. The results of any other step may be any of its inputs or views of them, unless the kernel takes `out` (then it
+   allocates memory if it is given none) or its operator lists the inputs that results may share memory with in `view`.
    Slots that may share memory are one group, and a group lives as long as its longest-living member.
-3. A buffer belongs to the group of the result it was given to; when that group is dead its memory is free for others.
-4. A result goes into the buffer of an input (*in place*) only where the operator says so by `inplace`, and the input
-   *is* the buffer: made by a step of rule 1, of the same shape and element type, no other slot of its group in use.
-   What an operator that `reshapes` makes of a buffer is the buffer. Another view of one, or an array that a kernel made
-   for itself, is never written to.
-5. What the run does not own (inputs, constants, states) or what outlives it (results, assigned values) has no buffer.
+3. A buffer belongs to the group of the result it was given to; after the last use of that group its memory is free.
+4. A result is written into the buffer of an input (*in place*) only if the operator declares the input in `inplace` and
+   the input *is* the buffer: computed by a step of rule 1, with the same shape and element type, and with no other slot
+   of its group in use. The result of an operator that `reshapes` a buffer counts as the buffer itself. Other views of a
+   buffer, and arrays that a kernel allocated, are never written to.
+5. Values that the run does not own (inputs, constants, states) or that outlive it (results, assigned values) have no
+   buffer.
 """
 
 from __future__ import annotations
@@ -27,15 +29,15 @@ import numpy as np
 from irexec.engine.step import Step
 from irexec.records import field, record
 
-# Smaller results are cheaper to allocate than to plan, unless compiled code computes them (irexec.engine.recorded).
+# The size below which a result is cheaper to allocate than to plan, unless compiled code computes it (engine.replay).
 _MIN_BYTES = 1 << 12
-# Buffers begin at multiples of this.
+# The alignment of buffers in bytes.
 _APART = 64
 
 
 @record(eq=False)
 class MemoryPlan:
-    """Buffers in one piece of `size` bytes: where each begins and its bytes, and for a step's number its buffer."""
+    """Buffers in one allocation of `size` bytes: the offset and size of each, and the buffer of each step by number."""
 
     size: int = 0
     starts: list[int] = field(default_factory=list)
@@ -43,11 +45,11 @@ class MemoryPlan:
     buffer_of: dict[int, int] = field(default_factory=dict)
 
     def largest(self) -> int:
-        """The number of a step with the largest buffer."""
+        """Return the number of a step with the largest buffer."""
         return max(self.buffer_of, key=lambda number: self.sizes[self.buffer_of[number]])
 
     def allocate(self, steps: list[Step]) -> dict[int, np.ndarray[Any, Any]]:
-        """Make the buffers; the output array of each step that has one."""
+        """Allocate the buffers and return the output array of each step that has a buffer."""
         memory = np.empty(self.size, np.uint8)
         outs = {}
         for number, buffer in self.buffer_of.items():
@@ -58,16 +60,16 @@ class MemoryPlan:
 
 
 class _Piece:
-    """A piece of memory of which parts are taken and given back; it is as large as it has to be."""
+    """A region of memory whose parts are taken and given back; it grows as required."""
 
     def __init__(self) -> None:
         self.size = 0
-        # What is free, no two of them touching: (start, stop) by place, and (bytes, start) by size.
+        # The free gaps, none of them adjacent: (start, stop) by position, and (bytes, start) by size.
         self._gaps: list[tuple[int, int]] = []
         self._by_size: list[tuple[int, int]] = []
 
     def take(self, nbytes: int) -> int:
-        """Where so many bytes are free: in the smallest gap that holds them, or else at the end."""
+        """Take memory of this size from the smallest sufficient gap, or else at the end, and return its position."""
         nbytes = -(-nbytes // _APART) * _APART
         fitting = bisect_left(self._by_size, (nbytes, 0))
         if fitting < len(self._by_size):
@@ -101,9 +103,9 @@ class _Piece:
 
 
 class Sharing:
-    """Which slots may share memory: rule 2 as groups, each known by one of its slots.
+    """The slots that may share memory (rule 2), as groups; each group is identified by one of its slots.
 
-    `group`: of each slot, the group that it is in.
+    `group`: the group of each slot.
     """
 
     def __init__(self, steps: list[Step], slots: int) -> None:
@@ -124,7 +126,7 @@ class Sharing:
 
 
 def may_view(step: Step, index: int) -> bool:
-    """Whether results of a step without `out` may be this input or views of it (rule 2)."""
+    """Whether the results of a step without `out` may be this input or views of it (rule 2)."""
     operator = step.operator
     return not operator.view or operator.signature.input(index).name in operator.view
 
@@ -132,7 +134,7 @@ def may_view(step: Step, index: int) -> bool:
 def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -> MemoryPlan:
     """Assign buffers. `escaping`: slots that outlive the run (results, assigned values)."""
     group = sharing.group
-    # Of each group, the number of the step after which nothing reads it.
+    # For each group, the number of the last step that reads it.
     end: list[float] = [0] * len(group)
     for number, step in enumerate(steps):
         for slot in step.frees:
@@ -142,7 +144,8 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
     plan = MemoryPlan()
     piece = _Piece()
     given: dict[int, int] = {}
-    # Until which step each buffer is taken; and all of them in this order, once more where one was prolonged.
+    # The last step that uses each buffer, and a queue of the buffers in this order; a buffer whose use was extended is
+    # queued again.
     until: dict[int, float] = {}
     taken: list[tuple[float, int]] = []
     for number, step in enumerate(steps):
@@ -174,7 +177,7 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
 
 
 def _planned_bytes(step: Step) -> int | None:
-    """The bytes of a result that may be given a buffer (rule 1), None for any other."""
+    """Return the size in bytes of a result that may be given a buffer (rule 1), None for any other result."""
     dtype, shape = step.dtype, step.shape
     if not step.takes_out or dtype is None or dtype.kind == "T" or shape is None:
         return None
@@ -182,9 +185,9 @@ def _planned_bytes(step: Step) -> int | None:
 
 
 def _in_place(step: Step, number: int, group: list[int], end: list[float], given: dict[int, int]) -> int | None:
-    """The buffer of an input that dies here and may be overwritten (rule 4), or None.
+    """Return the buffer of an input whose last use is this step and that may be overwritten (rule 4), or None.
 
-    Of several the one made last: the layer that made it may then compute this one with it (irexec.engine.chains).
+    Of several, it is the buffer of the most recent layer, which may then compute this layer with it (engine.fusion).
     """
     found = []
     for index, slot in enumerate(step.inputs):
@@ -194,7 +197,7 @@ def _in_place(step: Step, number: int, group: list[int], end: list[float], given
         alone = [other for other in step.inputs if other and group[other] == own] == [slot]
         if end[own] == number and alone and _same_type(step, index):
             found.append(slot)
-    # Steps number the slots of their results in order.
+    # The slots of results are numbered in the order of the steps.
     return given[max(found)] if found else None
 
 

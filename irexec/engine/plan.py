@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from irexec.diagnostics import IRError
-from irexec.engine.chains import Chains, find_chains
-from irexec.engine.constants import BOUND, Constants, Folding
+from irexec.diagnostics.deadline import watched
+from irexec.engine.constants import Constants, Folding
 from irexec.engine.errors import too_large
+from irexec.engine.fusion import Fusion, find_groups
 from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
 from irexec.ir.memory import no_collection
 from irexec.ops.declare.capacity import beyond_memory
-from irexec.records import NamedTuple, record
+from irexec.records import record
 from irexec.types import DYNAMIC, PartialShape, TensorType
 
 
 @record(eq=False)
 class Plan:
-    """Steps in order, the slots they use, and where inputs, outputs and constants stand. Read-only once made.
+    """The steps in order, the slots they use, and the slots of inputs, outputs and constants. Read-only after creation.
 
-    `template` holds the constants in their slots. `results` are the slots of the results, `lent` for each of them the
-    constants whose memory it may share, or None where nobody else can have its memory. `subplans` are the plans of the
-    bodies, by the step's number. `chains`: steps that may be computed together.
+    `template` contains the constants in their slots. `results` are the slots of the results; `lent` lists for each of
+    them the constants whose memory it may share, or None if its memory is private. `subplans` are the plans of the
+    bodies, by the number of the step. `fusion`: steps that may be computed together.
     """
 
     model: Model
@@ -40,7 +41,7 @@ class Plan:
     lent: list[frozenset[int] | None]
     memory: MemoryPlan
     subplans: dict[int, list[Plan]]
-    chains: Chains
+    fusion: Fusion
 
 
 @no_collection()
@@ -60,9 +61,9 @@ def make_plan(
 
 
 class _Typing(NamedTuple):
-    """What layers of one operator have in common whose types are the same: see `Step`.
+    """The properties shared by all layers of one operator with the same types: see `Step`.
 
-    `made` are the types of all outputs that the operator has, `types` of those that the layer has.
+    `made` are the types of all outputs of the operator, `types` those of the outputs of the layer.
     """
 
     given: tuple[TensorType | None, ...]
@@ -75,7 +76,7 @@ class _Typing(NamedTuple):
 
 
 class _Planner:
-    """Makes one plan. Constants are computed when a step reads them; `fixed` are the slots that the template fills."""
+    """Creates one plan. Constants are computed when a step reads them; `fixed` are the slots filled by the template."""
 
     def __init__(
         self, model: Model, inference: Inference, folding: Folding, constants: Constants, observed: bool
@@ -85,9 +86,9 @@ class _Planner:
         self.template: list[Any] = [None]
         self.slots: dict[Value, int] = {}
         self.fixed: set[int] = {0}
-        # By the identity of the shape, which is kept with its extents.
+        # The key is the identity of the shape, which is kept with its extents.
         self.shapes: dict[int, tuple[PartialShape, tuple[int, ...] | None]] = {}
-        # By the operator and the identities of its types.
+        # The key is the operator with the identities of its types.
         self.typings: dict[tuple[Any, ...], _Typing] = {}
         self.read: set[Value | None] | None = None
 
@@ -96,12 +97,12 @@ class _Planner:
         steps: list[Step] = []
         bound: list[Step] = []
         subplans: dict[int, list[Plan]] = {}
-        for node in self.model.nodes:
+        for node in watched(self.model.nodes, "planning"):
             if node.type not in ("Parameter", "Result") and not self.folding.add(node):
                 if node.bodies:
                     subplans[len(steps)] = [self._body(body.model) for body in node.bodies]
                 steps.append(self._step(node))
-                if node.type in BOUND:
+                if steps[-1].operator.is_run_by_engine:
                     bound.append(steps[-1])
         results = [self._input(node.inputs[0]) for node in self.model.results]
         self._free_after_last_use(steps, results)
@@ -109,20 +110,20 @@ class _Planner:
         assigned = {slot for step in bound if step.operator.type == "Assign" for slot in step.inputs}
         kept = frozenset(results) | assigned
         memory = plan_memory(steps, sharing, kept)
-        # Nothing of the planner itself stays.
+        # No reference to the planner is kept.
         observed, template = self.observed, self.template
-        chains = Chains(lambda: [] if observed else find_chains(steps, memory, template, kept))
+        fusion = Fusion(lambda: [] if observed else find_groups(steps, memory, template, kept))
         foreign = {*parameters, *(slot for step in bound for slot in step.outputs)}
         lent = self._lent(sharing, foreign, results)
         return Plan(
-            self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans, chains
+            self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans, fusion
         )
 
     def _body(self, model: Model) -> Plan:
         return make_plan(model, self.inference, self.constants, observed=self.observed)
 
     def _made(self, values: Sequence[Value]) -> range:
-        """The slots of values that are new: one after another."""
+        """Assign consecutive slots to new values."""
         first = len(self.template)
         for slot, value in enumerate(values, first):
             self.slots[value] = slot
@@ -130,12 +131,12 @@ class _Planner:
         return range(first, len(self.template))
 
     def _input(self, value: Value | None) -> int:
-        """The slot that a step or result reads; computes a constant when it is first read."""
+        """Return the slot that a step or result reads; a constant is computed when it is first read."""
         if value is None:
             return 0
         if (known := self.slots.get(value)) is not None:
             return known
-        while value.node.type == "Result":  # no step: it is what it reads
+        while value.node.type == "Result":  # a Result has no step: it shares the slot of its input
             value = value.node.inputs[0]
             assert value is not None
         if value not in self.slots:
@@ -169,7 +170,7 @@ class _Planner:
         )
 
     def _typing(self, node: Node) -> _Typing:
-        """The types of a node, and what follows from them. Raises IRError when a result is larger than the memory."""
+        """Return the types of a node and derived properties. Raises IRError if a result is larger than the memory."""
         operator = node.operator
         assert operator is not None
         given, made = self.inference.inputs(node), self.inference.outputs(node)
@@ -192,8 +193,9 @@ class _Planner:
         return found
 
     def _is_read(self, value: Value) -> bool:
-        """Whether any layer takes a value."""
-        # No cached_property: until Python 3.12 all planners share its lock, which a forked process may find taken.
+        """Whether a layer reads the value."""
+        # This is no cached_property: until Python 3.12 all planners share its lock, which may be held in a forked
+        # process.
         if self.read is None:
             self.read = {value for node in self.model.nodes for value in node.inputs}
         return value in self.read
@@ -202,7 +204,7 @@ class _Planner:
         return type.element_type is not DYNAMIC and self._static_shape(type.shape) is not None
 
     def _static_shape(self, shape: PartialShape) -> tuple[int, ...] | None:
-        """The extents, if all are known: asked for each value by those who make it and who read it."""
+        """Return the extents, if all are known; cached, because the writer and each reader of a value need them."""
         found = self.shapes.get(id(shape))
         if found is None:
             found = self.shapes[id(shape)] = shape, shape.to_shape() if shape.is_static else None
@@ -221,7 +223,7 @@ class _Planner:
             step.frees = tuple(dead)
 
     def _lent(self, sharing: Sharing, foreign: set[int], results: list[int]) -> list[frozenset[int] | None]:
-        """`Plan.lent`: the constants whose memory each result may share, by their identity.
+        """Return `Plan.lent`: the constants whose memory each result may share, by identity.
 
         `foreign`: slots whose memory the run does not own, besides those of the constants.
         """

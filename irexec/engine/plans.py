@@ -17,17 +17,17 @@ from irexec.types import PartialShape, TensorType
 
 Shapes = tuple[tuple[int, ...], ...]
 
-# How many combinations of input shapes of a dynamic model are remembered.
+# The number of combinations of input shapes of a dynamic model that are remembered.
 MAX_PLANS = 8
 
 
 class Plans:
-    """Makes plans on demand, from any thread. Does not change the model."""
+    """Creates plans on demand, from any thread. Does not change the model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         nodes = list(model.walk())
-        self.has_state = any(node.type in ("ReadValue", "Assign") for node in nodes)
+        self.has_state = any(node.has_state for node in nodes)
         self._constants = Constants(as_taken(nodes))
         self._lock = threading.Lock()
         constants = [array for node in nodes if (array := lying_anywhere(node)) is not None]
@@ -40,7 +40,9 @@ class Plans:
         self._taking: dict[frozenset[str], Plans] = {}
 
     def taking(self, names: frozenset[str]) -> Plans:
-        """The plans of the same model with these of its defaults among its inputs. Raises IRError."""
+        """Return the plans of the same model in which the named inputs with defaults are given by the caller. Raises
+        IRError.
+        """
         with self._lock:
             if names not in self._taking:
                 assert self.model.defaults is not None
@@ -49,13 +51,13 @@ class Plans:
 
     @property
     def general(self) -> Plan:
-        """The plan for every shape that the model takes."""
+        """Return the plan for every shape that the model accepts."""
         return self._general
 
     def of(self, shapes: Shapes, *, observed: bool = False) -> Plan:
-        """The plan for these input shapes.
+        """Return the plan for these input shapes.
 
-        The second time that a dynamic model is given the same shapes, it gets a special plan with those static shapes.
+        When a dynamic model receives the same shapes a second time, a special plan is made for these static shapes.
         `observed`: a plan that computes every output of every layer. Raises IRError when the weights are gone.
         """
         self._require_files()
@@ -79,15 +81,15 @@ class Plans:
             return plan
 
     def _require_files(self) -> None:
-        """Raise IRError when a mapped file is shorter than it was: reading what it has no more ends the process."""
+        """Raise IRError if a mapped file was truncated: reading the missing part would terminate the process."""
         for file in self._files.values():
             if file.size() < len(file):
                 message = f"of the {len(file)} bytes of the weights {file.size()} are left: the file was truncated"
-                hint = "replace the file of a model that is used, do not write into it"
+                hint = "to update a model that is in use, replace its file instead of writing into it"
                 raise IRError(Findings(file=self.model.file).add("C002", message, hint=hint))
 
     def __len__(self) -> int:
-        """How many shapes are remembered."""
+        """Return the number of remembered combinations of shapes."""
         return len(self._special)
 
     def _made_for(self, shapes: Shapes) -> Plan:
@@ -96,5 +98,6 @@ class Plans:
             for value, shape in zip(self.model.inputs, shapes, strict=True)
         ]
         inference = infer(self.model, given, Findings(file=self.model.file))
-        # An error may lie in a branch that is not taken, so fall back to the general plan, which finds it at run time.
+        # The error may be in a branch that is not taken, so fall back to the general plan, which detects it at run
+        # time.
         return make_plan(self.model, inference, self._constants) if inference.report.ok else self._general

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from irexec.engine.arguments import arrange
 from irexec.engine.plan import Plan
 from irexec.engine.plans import MAX_PLANS, Plans
@@ -17,14 +15,17 @@ from irexec.engine.results import Results
 from irexec.engine.runner import Listener, Runner
 from irexec.engine.state import Variables, VariableState
 from irexec.graph.model import Value
-from irexec.ops.compute.blas import single_threaded_blas
+from irexec.graph.one_process import OfOneProcess
+from irexec.threads.parallel import computing
 
 
-class InferRequest:
+class InferRequest(OfOneProcess):
     """A sequence of inferences that share buffers and variables. It serves one caller at a time.
 
     While another thread uses it, a call raises RuntimeError: "Infer Request is busy".
     """
+
+    instead = "save the model (irexec.save_model) and compile it in the other process"
 
     def __init__(self, plans: Plans, listeners: Sequence[Listener] = ()) -> None:
         self._plans = plans
@@ -45,11 +46,11 @@ class InferRequest:
 
     @property
     def is_busy(self) -> bool:
-        """True while a thread is running it."""
+        """True while a thread is running the request."""
         return self._busy.locked()
 
     def infer(self, inputs: Any = None) -> Results:
-        """Run once. The results belong to the caller. Raises IRError, and then leaves all variables unchanged."""
+        """Run the model once. The results belong to the caller. If it raises IRError, all variables are unchanged."""
         if names := self.defaults_among(inputs):
             self.results = Results(self.model_outputs, self._taking(names).infer(inputs).to_tuple())
             return self.results
@@ -60,7 +61,7 @@ class InferRequest:
             before = dict(self._variables.values)
             try:
                 # Idle BLAS threads spin on the cores that the kernels' own threads need.
-                with np.errstate(all="ignore"), single_threaded_blas():
+                with computing():
                     results = runner.run(arrays)
                 self._variables.commit()
             except BaseException:
@@ -72,11 +73,11 @@ class InferRequest:
     __call__ = infer
 
     def defaults_among(self, inputs: Any) -> frozenset[str]:
-        """The names among what a caller gives that are of inputs with a default."""
+        """Return the given names that belong to inputs with a default."""
         return self._plans.model.defaults_among(inputs) if isinstance(inputs, Mapping) else frozenset()
 
     def _taking(self, names: frozenset[str]) -> InferRequest:
-        """The request for calls that give these of the model's defaults."""
+        """Return the request for calls that pass arrays for these inputs with defaults."""
         if names not in self._others:
             self._others[names] = InferRequest(self._plans.taking(names))
         self._others[names].listeners = self.listeners
@@ -100,16 +101,16 @@ class InferRequest:
             self._busy.release()
 
     def get_output_tensor(self, index: int = 0) -> Any:
-        """An output of the last inference. Raises RuntimeError when there was none."""
+        """Return an output of the last inference. Raises RuntimeError if there was no inference."""
         if self.results is None:
-            raise RuntimeError("nothing was inferred yet")
+            raise RuntimeError("no inference has been run yet")
         return self.results[index]
 
     def query_state(self) -> list[VariableState]:
-        """The model's variables."""
+        """Return the model's variables."""
         return [VariableState(self._variables, name) for name in self._variables.readers]
 
     def reset_state(self) -> None:
-        """Put every variable back to the value it has before the first Assign."""
+        """Reset every variable to its value before the first Assign."""
         with self._alone():
             self._variables.reset()

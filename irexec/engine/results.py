@@ -35,7 +35,7 @@ class Results(Mapping[Any, Array]):
             taken = own.node.inputs[0] if own.node.inputs else None
             if own.is_port(port) or (taken is not None and taken.is_port(port)):
                 return index
-        raise KeyError(f"{port!r} is no output of this model")
+        raise KeyError(f"{port!r} is not an output of this model")
 
     def __iter__(self) -> Iterator[Value]:
         return iter(self._ports)
@@ -47,14 +47,14 @@ class Results(Mapping[Any, Array]):
         return dict(zip(self._ports, self._arrays, strict=True))
 
     def names(self) -> tuple[set[str], ...]:
-        """The tensor names of each output."""
+        """Return the tensor names of each output."""
         return tuple(port.names for port in self._ports)
 
     def to_tuple(self) -> tuple[Array, ...]:
         return tuple(self._arrays)
 
     def encoded(self) -> Results:
-        """The same results, strings as bytes of UTF-8."""
+        """Return the same results with strings encoded as UTF-8 bytes."""
         other = Results((), ())
         other._ports = self._ports
         other._arrays = [np.char.encode(a.astype(np.str_), "utf-8") if _is_text(a) else a for a in self._arrays]
@@ -69,7 +69,7 @@ def _is_text(array: Any) -> bool:
 
 
 def _delivered(array: Array, kind: ElementType) -> Any:
-    """A result in the caller's form."""
+    """Convert a result to the form requested by the caller."""
     if kind in CONTAINERS:
         return from_container(array, kind)
     return unicode_array(array) if array.dtype.kind == "T" else array

@@ -1,36 +1,35 @@
-"""The runner: the slots and buffers of one run after another of a plan, every result verified."""
+"""The runner: executes a plan repeatedly on the same slots and buffers and verifies every result."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from irexec.diagnostics import IRError
-from irexec.engine.chains import Chain, Leading, handing_on
+from irexec.diagnostics.deadline import watched
 from irexec.engine.checking import checked
-from irexec.engine.constants import BOUND
 from irexec.engine.errors import failure, too_large, wrong_result
+from irexec.engine.fusion import FusedGroup, Leading, unless_fused
 from irexec.engine.plan import Plan
 from irexec.engine.state import Variables
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.memory import no_collection
 from irexec.native import has_begun
-from irexec.native.notes import more_is_done
-from irexec.ops.compute.parallel import num_threads
+from irexec.native.capture import did_uncaptured_work
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, Array, PartialShape, TensorType
 
 if TYPE_CHECKING:
-    from irexec.engine.recorded import Recording
+    from irexec.engine.replay import Program
 
 Expected = tuple[Any, Any]
-# The first run that is recorded, since there is compiled code. Each one after twice as many runs is, too: by then more
-# may be compiled code.
+# The number of the first run to be recorded, counted from the time that compiled code is available. Recording is
+# repeated each time the number of runs has doubled, because more kernels may be compiled by then.
 FIRST_RECORDED = 4
 
 
@@ -41,7 +40,7 @@ class Listener(Protocol):
         """The layer is about to run on these inputs."""
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
-        """The layer ran, in this time."""
+        """The layer ran and took this time."""
 
 
 class Runner:
@@ -51,23 +50,22 @@ class Runner:
         self.plan, self.variables, self.listeners = plan, variables, listeners
         self._calls: list[tuple[Any, ...]] | None = None
         self._runs = 0
-        self._recording: Recording | None = None
-        self._threads = 0
+        self._program: Program | None = None
         self._outs: dict[int, Array] = {}
         self._leads = False
 
     @no_collection()
     def _bind(self) -> list[tuple[Any, ...]]:
-        """One tuple per step, all that its execution needs."""
+        """Return one tuple per step with everything that its execution needs."""
         outs = self._outs = self._buffers()
         known: dict[TensorType, Expected] = {}
         calls = []
         for number, step in enumerate(self.plan.steps):
-            call = self._bound(number, step) if step.operator.type in BOUND else step.call
+            call = self._bound(number, step) if step.operator.is_run_by_engine else step.call
             if number in outs:
                 call = _into(call, outs[number])
             if not step.is_sure and step.operator.rule is not None:
-                call = checked(call, step, self.plan.model)
+                call = checked(call, step.node, step.given, self.plan.model)
             single = len(step.outputs) == 1 and not step.operator.outputs[0].variadic
             pairs = zip(step.types, step.node.outputs, strict=True)
             checks = tuple([_expected(type, value, self.plan.model, known) for type, value in pairs])
@@ -75,21 +73,21 @@ class Runner:
             calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
         return calls
 
-    def _led(self, calls: list[tuple[Any, ...]], chains: list[Chain]) -> list[tuple[Any, ...]]:
-        """The calls where the first steps of chains lead the others."""
+    def _led(self, calls: list[tuple[Any, ...]], groups: list[FusedGroup]) -> list[tuple[Any, ...]]:
+        """Return the calls, with the first steps of groups leading the others."""
         calls = calls.copy()
-        for chain in chains:
-            leading = Leading(chain, self._outs[chain.first])
-            _, inputs, *rest = calls[chain.first]
-            calls[chain.first] = (leading, (*inputs, *chain.operands), *rest)
-            for number in chain.following:
+        for group in groups:
+            leading = Leading(group, self._outs[group.first])
+            _, inputs, *rest = calls[group.first]
+            calls[group.first] = (leading, (*inputs, *group.operands), *rest)
+            for number in group.following:
                 call, *rest = calls[number]
-                calls[number] = (handing_on(leading, call, self._outs[number]), *rest)
+                calls[number] = (unless_fused(leading, call, self._outs[number]), *rest)
         self._leads = True
         return calls
 
     def _buffers(self) -> dict[int, Array]:
-        """The memory of each step that the plan gives a buffer. Raises IRError when there is not so much."""
+        """Return the memory of each step with a buffer in the plan. Raises IRError if there is not enough memory."""
         try:
             return self.plan.memory.allocate(self.plan.steps)
         except MemoryError as error:
@@ -107,16 +105,16 @@ class Runner:
         return body_step(step.node, [runner.iterate for runner in runners], self.plan.inference)
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The results, in memory of their own, for inputs that fit the Parameters. Raises IRError."""
+        """Return the results, in separate memory, for inputs that match the Parameters. Raises IRError."""
         if self._calls is None:
             self._calls = self._bind()
-        if not self._leads and (chains := self.plan.chains.when_run()) is not None:
-            self._calls = self._led(self._calls, chains)
-        # In a layer that runs a model, what that one does is noted for its own runs alone.
-        more_is_done()
+        if not self._leads and (groups := self.plan.fusion.when_run()) is not None:
+            self._calls = self._led(self._calls, groups)
+        # Compiled code called by a body is captured for the body's own runs only, not for the layer that contains it.
+        did_uncaptured_work()
         is_recorded = self._is_recorded()
-        recording = None if is_recorded or self.listeners else self._recording
-        template, calls, numbers = recording or (self.plan.template, self._calls, range(len(self._calls)))
+        program = None if is_recorded or self.listeners else self._program
+        template, calls, numbers = program or (self.plan.template, self._calls, range(len(self._calls)))
         slots = template.copy()
         for slot, array in zip(self.plan.parameters, inputs, strict=True):
             slots[slot] = array
@@ -135,34 +133,31 @@ class Runner:
             raise IRError(too_large(self.plan.model.results[largest], error, self.plan.model)) from error
 
     def _is_recorded(self) -> bool:
-        """Whether the run that begins is to be recorded."""
+        """Whether the next run is to be recorded."""
         if not has_begun():
             return False
-        if self._threads != num_threads():
-            # What was recorded is divided for another number of threads.
-            self._recording, self._runs, self._threads = None, 0, num_threads()
         self._runs += 1
         return self._runs >= FIRST_RECORDED and self._runs & (self._runs - 1) == 0
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
-        """As `run`, for a body: assigned values are visible in the next iteration.
+        """Like `run`, for a body: assigned values are visible in the next iteration.
 
-        Raises ConstraintError where a Parameter that is used is given nothing (None), or a Result takes nothing.
+        Raises ConstraintError if a used Parameter receives no value, or if a Result has no value.
         """
         if (idle := next((node for node in self.plan.model.results if node.inputs[0] is None), None)) is not None:
-            raise ConstraintError("outputs", f"{idle.ref} of a body takes no value")
+            raise ConstraintError("outputs", f"{idle.ref} of a body receives no value")
         for slot, node, array in zip(self.plan.parameters, self.plan.model.parameters, inputs, strict=True):
             if array is None and (slot in self.plan.results or any(slot in step.inputs for step in self.plan.steps)):
-                raise ConstraintError("inputs", f"nothing feeds {node.ref} of a body")
+                raise ConstraintError("inputs", f"{node.ref} of a body receives no value")
         results = self.run(inputs)
         self.variables.commit()
         return results
 
     def _run(self, slots: list[Any], calls: list[tuple[Any, ...]], numbers: Sequence[int]) -> None:
-        """Do calls, which are those of the steps with these numbers."""
+        """Execute the calls of the steps with these numbers."""
         number = 0
         try:
-            for number, (call, ins, single, outs, checks, frees) in enumerate(calls):
+            for number, (call, ins, single, outs, checks, frees) in enumerate(self._watched(calls, numbers)):
                 result = call(*[slots[i] for i in ins])
                 if single:
                     if result.__class__ is not np.ndarray:
@@ -181,26 +176,30 @@ class Runner:
             step = self.plan.steps[numbers[number]]
             raise IRError(failure(step.node, error, [slots[i] for i in step.inputs], self.plan.model)) from error
 
+    def _watched(self, calls: list[tuple[Any, ...]], numbers: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+        return watched(calls, "running", of=lambda number, _: self.plan.steps[numbers[number]].node)
+
     def _record(self, slots: list[Any]) -> None:
-        """The same, one step at a time, noting what the runs after it can do without Python."""
-        from irexec.engine.recorded import Recorder
+        """Run the steps one at a time and record the work that later runs can do without Python."""
+        from irexec.engine.replay import Recorder
 
         assert self._calls is not None
         recorder = Recorder(self.plan)
         for number, call in enumerate(self._calls):
             *bound, frees = call
             inputs = [slots[slot] for slot in call[1]]
-            with recorder.noting() as taken:
+            with recorder.capturing() as taken:
                 self._run(slots, [(*bound, ())], (number,))
             recorder.add(number, call, inputs, taken, slots)
             for slot in frees:
                 slots[slot] = None
-        self._recording = recorder.recording()
+        self._program = recorder.program()
 
     def _run_watched(self, slots: list[Any]) -> None:
-        """The same, one step at a time, calling the listeners."""
+        """Run the steps one at a time and call the listeners."""
         assert self._calls is not None
-        for number, (call, ins, single, outs, checks, frees) in enumerate(self._calls):
+        calls = self._watched(self._calls, range(len(self._calls)))
+        for number, (call, ins, single, outs, checks, frees) in enumerate(calls):
             step = self.plan.steps[number]
             inputs = [_declared(slots[i], step, port) for port, i in enumerate(ins)]
             for listener in self.listeners:
@@ -225,7 +224,7 @@ class Runner:
     def _store(
         self, number: int, result: Any, slots: list[Any], outs: Sequence[int], checks: Sequence[Expected]
     ) -> None:
-        """Put the results of a step with any number of outputs into their slots, verified. Raises IRError."""
+        """Verify the results of a step with any number of outputs and store them in their slots. Raises IRError."""
         results = result if isinstance(result, (tuple, list)) else () if result is None else (result,)
         if len(results) < len(outs):
             self._wrong(number, len(results), None)
@@ -236,7 +235,7 @@ class Runner:
             slots[slot] = array
 
     def _verify(self, number: int, index: int, result: Array, dtype: Any, shape: Any) -> None:
-        """Raise IRError unless the result has its element type and a shape that the model allows."""
+        """Raise IRError unless the result has the expected element type and a shape that the model allows."""
         if not (dtype is None or result.dtype == dtype) or not (shape is None or _fits(result.shape, shape)):
             self._wrong(number, index, result)
 
@@ -246,7 +245,7 @@ class Runner:
 
 
 def _declared(array: Any, step: Step, port: int) -> Any:
-    """An input as a listener sees it: the f32 that a constant is declared to be, where the kernel takes it as f16."""
+    """Return an input as shown to listeners: converted to the declared f32 if the kernel uses it as f16."""
     type = step.given[port] if step.operator.narrow and port < len(step.given) else None
     if type is None or type.element_type is not F32 or array is None or array.dtype == np.float32:
         return array
@@ -254,7 +253,7 @@ def _declared(array: Any, step: Step, port: int) -> Any:
 
 
 def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
-    """The call with `out` bound to its buffer. A result that is another array is copied into the buffer.
+    """Return the call with `out` bound to its buffer. A result in another array is copied into the buffer.
 
     Such a result could be an input of the step, whose buffer is reused afterwards.
     """
@@ -265,7 +264,7 @@ def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
             if result.shape != out.shape or result.dtype != out.dtype:
                 wrong: Array = result
                 return wrong
-            more_is_done()
+            did_uncaptured_work()
             np.copyto(out, result)
         return out
 
@@ -273,10 +272,11 @@ def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
 
 
 def _expected(type: TensorType, value: Value, model: Model, known: dict[TensorType, Expected]) -> Expected:
-    """What a result must be: a dtype, or None for any; a shape whose open extents are (least, most), or None for any.
+    """Return the dtype that a result must have (None: any) and its shape, with (least, most) for open extents (None:
+    any).
 
-    The usual check is then one comparison: a static shape equals that of a correct result. `known`: what was found for
-    a type, where nothing else counts.
+    The usual check is then one comparison: a static shape equals the shape of a correct result. `known`: the answers so
+    far by type, for types that determine the answer.
     """
     declared = value.declared.shape if value.declared is not None and model.keeps_declared else None
     if declared is not None and declared.rank is not None:
@@ -301,15 +301,18 @@ def _fits(shape: tuple[int, ...], expected: tuple[int | tuple[int, float], ...])
 
 
 def _owned(results: Sequence[Array], lent: Sequence[frozenset[int] | None], held: Sequence[Any]) -> list[Array]:
-    """The results as contiguous arrays that share no memory with anything else: copied where they might.
+    """Return the results as contiguous, writable arrays that share memory with no other array; they are copied where
+    needed.
 
-    `lent` is, for each result, the constants that it may share memory with; `held` are the other arrays of this run.
+    `lent` lists, for each result, the constants that it may share memory with; `held` are the other arrays of this run.
     """
     own: list[Array] = []
     taken = set(map(id, held))
     for array, constants in zip(results, lent, strict=True):
-        if constants is not None and (array.base is not None or id(array) in taken or id(array) in constants):
+        is_shared = constants is not None and (array.base is not None or id(array) in taken or id(array) in constants)
+        # A kernel's broadcast view is read-only, whatever array owns the memory.
+        if is_shared or not (array.flags.c_contiguous and array.flags.writeable):
             array = array.copy(order="C")
-        own.append(array if array.flags.c_contiguous else array.copy(order="C"))
-        taken.add(id(own[-1]))
+        own.append(array)
+        taken.add(id(array))
     return own

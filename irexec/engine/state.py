@@ -1,4 +1,4 @@
-"""Variables: what ReadValue reads and Assign writes, kept by a request from one inference to the next."""
+"""Variables that ReadValue reads and Assign writes; a request keeps them from one inference to the next."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from irexec.types import DYNAMIC, Array
 
 
 class VariableState:
-    """One variable, by OpenVINO's name for it. `state` is its array; assigning to it sets the variable."""
+    """One variable under OpenVINO's name for it. `state` is its array; assigning to `state` sets the variable."""
 
     def __init__(self, variables: Variables, name: str) -> None:
         self._variables, self.name = variables, name
@@ -28,7 +28,7 @@ class VariableState:
         self._variables.values[self.name] = np.array(value, dtype=wanted)
 
     def reset(self) -> None:
-        """Back to the value before the first Assign."""
+        """Reset the variable to its value before the first Assign."""
         self._variables.values.pop(self.name, None)
 
     def __repr__(self) -> str:
@@ -47,7 +47,7 @@ class Variables:
         self.dtypes = {name: node.outputs[0].element_type.dtype for name, node in self.readers.items()}
 
     def initial(self, name: str) -> Array:
-        """The value without an init_value: zeros of the variable's shape, where unknown extents are 0."""
+        """Return the value of a variable without init_value: zeros of its shape, with 0 for unknown extents."""
         node = self.readers[name]
         shape = node.outputs[0].type.shape
         extents = [] if shape.rank is None else [d.min for d in shape]
@@ -55,7 +55,7 @@ class Variables:
         return np.zeros(extents, np.float32 if kind is DYNAMIC else kind.dtype)
 
     def reader(self, node: Node) -> Callable[..., Array]:
-        """The step of a ReadValue."""
+        """Return the callable of a ReadValue."""
         name = node.attributes["variable_id"]
 
         def read(init_value: Array | None = None) -> Array:
@@ -66,7 +66,7 @@ class Variables:
         return read
 
     def writer(self, node: Node) -> Callable[..., Array]:
-        """The step of an Assign."""
+        """Return the callable of an Assign."""
         name = node.attributes["variable_id"]
 
         def write(value: Array) -> Array:
@@ -82,7 +82,7 @@ class Variables:
         self.pending.clear()
 
     def restore(self, values: dict[str, Array]) -> None:
-        """Restore these values and forget what was assigned since."""
+        """Restore these values and discard later assignments."""
         self.values = values
         self.pending.clear()
 

@@ -1,4 +1,4 @@
-"""A step of a plan: one layer with its callable, its slots, and what its results must be."""
+"""A step of a plan: one layer with its callable, its slots, and the expected types of its results."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Step:
     `inputs` and `outputs` are slots, `given` and `types` their inferred types. `takes_out`: `call` has an `out`
     parameter for its only result. `frees`: slots that nothing reads after this step.
 
-    `dtype` and `shape` are those of the one result, if there is one and they are known. `is_sure`: inference could
-    check all of the operator's constraints on shapes and types.
+    `dtype` and `shape` are those of a single result, as far as they are known. `is_sure`: inference could check all of
+    the operator's constraints on shapes and types.
     """
 
     node: Node

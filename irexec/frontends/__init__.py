@@ -1,1 +1,1 @@
-"""Other file formats that become a Model."""
+"""Front ends, which convert other file formats to a Model."""

@@ -1,4 +1,4 @@
-"""The model: operators bound, values connected, nodes in order; and the way to it from a document."""
+"""The model: bound operators, connected values, ordered nodes; and its construction from a document."""
 
 from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.graph.model import Body, Model, Node, Value

@@ -1,4 +1,4 @@
-"""Alignment: which layer of one model is which of another: by name, then by tensor names, then by structure."""
+"""Alignment: matching the layers of two models: by name, then by tensor names, then by structure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from irexec.graph.model import Model, Node, Value
 
 
 class Alignment:
-    """Pairs of layers of two models. `forward` leads from the first model to the second, `back` from there."""
+    """Pairs of layers of two models. `forward` maps the first model's layers to the second's, `back` the reverse."""
 
     def __init__(self, a: Model, b: Model) -> None:
         self.a, self.b = a, b
@@ -17,12 +17,12 @@ class Alignment:
         self.back: dict[Node, Node] = {}
 
     def value(self, value: Value) -> Value | None:
-        """What the second model has for a value of the first one."""
+        """Return the second model's counterpart of a value of the first one."""
         other = self.forward.get(value.node)
         return other.outputs[value.index] if other is not None and value.index < len(other.outputs) else None
 
     def pair(self, one: Node, other: Node) -> bool:
-        """Take two layers for the same, unless one of them has its pair already."""
+        """Pair two layers, unless one of them is paired already."""
         if one in self.forward or other in self.back:
             return False
         self.forward[one], self.back[other] = other, one
@@ -30,7 +30,7 @@ class Alignment:
 
 
 def align(a: Model, b: Model) -> Alignment:
-    """The layers of two models that stand for each other. Bodies are not looked into."""
+    """Return the pairs of corresponding layers of two models, without the layers in bodies."""
     found = Alignment(a, b)
     _by_key(found, lambda node: (node.friendly_name, node.type) if node.friendly_name else None)
     _by_key(found, lambda node: node.friendly_name or None)
@@ -45,7 +45,7 @@ def align(a: Model, b: Model) -> Alignment:
 
 
 def _by_key(found: Alignment, key: Callable[[Node], Hashable | None]) -> None:
-    """Pair the layers whose key is the same, and nobody else's in either model."""
+    """Pair the layers that have the same key, if it is unique in both models."""
     ours, theirs = (_unique(nodes, key) for nodes in (_left(found.a, found.forward), _left(found.b, found.back)))
     for name, node in ours.items():
         if name in theirs and (node.type == "Const") == (theirs[name].type == "Const"):
@@ -86,7 +86,8 @@ def _downwards(found: Alignment) -> bool:
 
 
 def _reading(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | None:
-    """The type and the values that are read, in terms of the second model; constants count only by being there."""
+    """Return the type and the values that a node reads, in terms of the second model; of constants only their presence
+    counts."""
     sources: list[Hashable] = []
     anything = False
     for value in node.inputs:
@@ -102,10 +103,11 @@ def _reading(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | No
 
 
 def _beside(found: Alignment) -> bool:
-    """Pair the layers of a type that alone in their models read the same paired values, whatever else they read."""
+    """Pair layers that are the only ones of their type in their models to read the same paired values, whatever their
+    other inputs."""
     before = len(found.forward)
     ours = _unique(_left(found.a, found.forward), lambda node: _partly(node, found.forward.get))
-    # In terms of the second model: what has no pair does not count there, either.
+    # The key in terms of the second model, in which unpaired values do not count either.
     theirs = _unique(_left(found.b, found.back), lambda node: _partly(node, lambda n: n if n in found.back else None))
     for key, node in ours.items():
         if key in theirs:
@@ -114,16 +116,19 @@ def _beside(found: Alignment) -> bool:
 
 
 def _partly(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | None:
-    """As _reading, with the values that have no pair left out."""
+    """Return the same as `_reading`, without the unpaired values."""
     sources = [None if v is None or (other := paired(v.node)) is None else (other, v.index) for v in node.inputs]
     return (node.type, *sources) if any(sources) else None
 
 
 def _upwards(found: Alignment) -> bool:
-    """Pair layers of the same type that paired layers read at the same place."""
+    """Pair layers of the same type that paired layers read at the same position."""
     before = len(found.forward)
-    for one, other in list(found.forward.items()):
+    pairs = list(found.forward.items())
+    for one, other in pairs:
         for ours, theirs in zip(one.inputs, other.inputs, strict=False):
-            if ours is not None and theirs is not None and ours.node.type == theirs.node.type:
-                found.pair(ours.node, theirs.node)
+            if ours is None or theirs is None or ours.node.type != theirs.node.type:
+                continue
+            if found.pair(ours.node, theirs.node):
+                pairs.append((ours.node, theirs.node))
     return len(found.forward) > before

@@ -1,4 +1,4 @@
-"""Binding: the operator that a layer names, and the values of its attributes."""
+"""Binding: finding the operator that a layer names, and the values of its attributes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from irexec.types.shape import product_within
 
 # Hints for OpenVINO's plugins, allowed on any layer.
 _PLUGIN_HINTS = frozenset({"PrimitivesPriority", "alt_width"})
-# OpenVINO's weightless cache: where to find the constant that this layer was folded from.
+# Attributes of OpenVINO's weightless cache: the location of the constant from which this layer was folded.
 _WEIGHTLESS = frozenset({"offset", "size", "element_type"})
 # The operators of the package openvino_tokenizers, all of version "extension".
 _TOKENIZERS = frozenset(
@@ -55,12 +55,18 @@ _TOKENIZERS = frozenset(
         "WordpieceTokenizerWithSubwordPrefix",
     }
 )
+# OpenVINO's reading of a Parameter, Result or Assign whose type has another letter case; see graph.ends.
+OTHER_ENDS = {
+    "Parameter": "places this input after all inputs spelled 'Parameter', in the order of its search from the results",
+    "Result": "does not recognize it as a result: it silently omits the layer and all layers that only it depends on",
+    "Assign": "silently omits the layer unless a result depends on it, so the variable is not assigned",
+}
 # Obsolete attributes that no reader uses: unknown to the operators, but not misspellings.
 _LEFTOVERS = frozenset({"cacheable"})
 
 
 def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
-    """The operator of a layer; None, with a finding, when there is none."""
+    """Return the operator of a layer; None, with a finding, if there is none."""
     if not layer.type:
         return None  # The reader has reported it; the same holds for an empty version below.
     if layer.version and (known := REGISTRY.get((layer.type, layer.version))) is not None:
@@ -71,12 +77,15 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
         return _unknown_type(layer, findings)
     if not layer.version:
         return None
-    if layer.type == "Constant":
-        # OpenVINO calls the operator "Constant" everywhere but in the file, and reads such a layer without its bytes.
-        message, hint = "an IR has no 'Constant'", "write 'Const'"
+    if layer.type.lower() == "constant":
+        # OpenVINO calls the operator "Constant" everywhere except in the file, and reads such a layer without its
+        # bytes.
+        message, hint = f"{layer.type!r} is not a layer type of IR", "write 'Const'"
         findings.add("L009", message, hint=hint, severity=Severity.ERROR, candidates=(canonical,), **of_type)
     elif layer.type != canonical and layer.type not in contents.RENAMED:
-        message = f"the type is spelt {layer.type!r}; the operator is {canonical!r}"
+        message = f"the type is spelled {layer.type!r} instead of {canonical!r}"
+        if canonical in OTHER_ENDS:
+            of_type["openvino"] = OTHER_ENDS[canonical]
         findings.add("L009", message, hint=f"write {canonical!r}", candidates=(canonical,), **of_type)
     found = contents.find(canonical, layer.version)
     if found is not None:
@@ -86,7 +95,7 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     number = contents.OPSETS.get(layer.version)
     if number is None:
         allowed = f"opset1 to opset{contents.NEWEST}"
-        message = f"{layer.version!r} names no opset that has {canonical}"
+        message = f"{layer.version!r} is not the name of an opset that contains {canonical}"
         written = re.sub(r"[\W_]", "", layer.version.lower())
         meant = tuple(name for name in contents.OPSETS if written in (name, name[5:]))
         findings.add("L005", message, allowed=allowed, candidates=meant, **of_version)
@@ -99,7 +108,7 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
         findings.add("L006", message, hint=f'version="{nearest}"', candidates=(nearest,), **of_version)
         return None
     message = f"{canonical}-{since} is not implemented yet"
-    hint = "an extension can supply it: irexec.operator"
+    hint = "an extension can declare the operator with irexec.operator"
     findings.add("O004", message, at=At(layer.at, "type"), layer=layer.ref, hint=hint)
     return None
 
@@ -123,10 +132,10 @@ def _unknown_type(layer: Layer, findings: Findings) -> Operator | None:
     hint = f"did you mean {' or '.join(near)}?" if near else None
     if meant is not None and meant.note is not None:
         hint = f"{hint} {meant.note}" if hint else meant.note
-        near = () if len(near) == 1 else near  # Another type alone would not mend it.
+        near = () if len(near) == 1 else near  # Changing the type only would not fix it.
     message = f"no opset has an operator {type_text!r}"
     details: dict[str, Any] = {"layer": layer.ref, "attribute": "type", "candidates": near}
-    hint = hint or "a user's own operator comes by --extension"
+    hint = hint or "to load your own operator, use --extension"
     findings.add("L004", message, at=At(layer.at, "type"), hint=hint, **details)
     return None
 
@@ -135,8 +144,12 @@ def _name_tokenizers(layer: Layer, findings: Findings) -> None:
     """Report once per file that it needs OpenVINO Tokenizers, instead of once for each layer."""
     if any(finding.code == "L012" for finding in findings.report):
         return
-    message = f"{layer.type} is an operator of OpenVINO Tokenizers: irexec has none of these"
-    hint = 'supply them with --extension FILE.py: @irexec.operator("' + (layer.type or "") + '", "extension")'
+    message = f"{layer.type} is an operator of OpenVINO Tokenizers, which irexec does not include"
+    hint = (
+        'declare the operators in a file given with --extension FILE.py: @irexec.operator("'
+        + (layer.type or "")
+        + '", "extension")'
+    )
     findings.add("L012", message, at=At(layer.at, "type"), layer=layer.ref, attribute="type", hint=hint)
 
 
@@ -146,19 +159,20 @@ def _note_newer(layer: Layer, canonical: str, found: Operator, findings: Finding
         findings.add("L007", message, at=At(layer.at, "version"), layer=layer.ref, attribute="version")
 
 
-# No two Consts are alike, and few Parameters; looking for such would cost more than it saves.
+# Types whose layers are not looked up: no two Consts are equal, and few Parameters, so that a look-up costs more than
+# it saves.
 _SINGLE = frozenset({"Parameter", "Const"})
 
 
 class Binder:
-    """Binds the layers of one model. Those that say the same, without a finding, are read once."""
+    """Binds the layers of one model. Layers with the same attributes, and without findings, are bound once."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
         self._bound: dict[object, dict[str, Any]] = {}
 
     def attributes(self, layer: Layer, operator: Operator) -> dict[str, Any]:
-        """As `bind_attributes`; every layer has a dict of its own, which a caller may change."""
+        """Return the same as `bind_attributes`; every layer has its own dict, which a caller may change."""
         if operator.type in _SINGLE:
             return bind_attributes(layer, operator, self._findings)
         key = (operator, *layer.data.items())
@@ -166,14 +180,15 @@ class Binder:
         if found is None:
             reported = len(self._findings.report)
             found = bind_attributes(layer, operator, self._findings)
-            # A shape that is too large for its port is not reported again, so what is said of it depends on the layer.
+            # A shape that is too large for its port is not reported again, so the findings about it depend on the
+            # layer.
             if len(self._findings.report) == reported and not any(isinstance(v, PartialShape) for v in found.values()):
                 self._bound[key] = found
         return dict(found)
 
 
 def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dict[str, Any]:
-    """The layer's attributes by Python name; every problem becomes a finding at the attribute's value."""
+    """Return the layer's attributes by Python name; every problem becomes a finding at the attribute's value."""
     given: dict[str, str] = dict(layer.data)
     own, python_names, differing, of_one_length = _words(operator)
     for name in given.keys() & (_PLUGIN_HINTS - own):
@@ -193,7 +208,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
             if fault.code == "D002":
                 values.pop(fault.attribute, None)
             continue  # Faults of a constant are reported when its weights are read.
-        if fault.attribute == "variable_id" and findings.said("V001", layer.ref):
+        if fault.attribute == "variable_id" and findings.has_finding("V001", layer.ref):
             continue
         taken = differing.get(fault.attribute) if fault.code == "D002" else None
         if _report(fault, layer, operator, findings, taken) is Severity.ERROR:
@@ -204,7 +219,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
     for attribute in operator.attributes if differing else ():
         name = attribute.file_name
         if name in differing and name not in layer.data and not attribute.required:
-            message = f"{name} is left out: the page's default is {_text(attribute.default)}"
+            message = f"{name} is omitted; its default on the operation page is {_text(attribute.default)}"
             findings.add(
                 "D011", message, at=At(_data_of(layer)), layer=layer.ref, attribute=name, openvino=differing[name]
             )
@@ -219,11 +234,12 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
 
 
 def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: Findings, taken: str | None) -> Severity:
-    """Add the finding of a fault; how severe it is. `taken`: what OpenVINO does, where that is of this attribute."""
+    """Add the finding of a fault and return its severity. `taken`: OpenVINO's reading of this attribute, if it is
+    known."""
     name, unknown = fault.attribute, fault.code == "D001"
     if unknown and (port := _port_of(name, operator)) is not None:
         fault = _is_an_input(fault, *port, operator)
-    # Only a warning where all readers agree on the meaning of an out-of-range value.
+    # A warning only if all readers agree on the meaning of an out-of-range value.
     agreed = name in _LEFTOVERS or (fault.code == "D007" and fault.defined)
     at = At(_data_of(layer), name if name in layer.data else None, named=unknown)
     known: dict[str, Any] = {} if taken is None else {"openvino": taken}
@@ -245,15 +261,15 @@ def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: F
 
 
 def _data_of(layer: Layer) -> int:
-    """The number of a layer's <data>, or of the layer where it has none."""
+    """Return the number of a layer's `<data>`, or of the layer if it has none."""
     return layer.data_at if layer.data_at >= 0 else layer.at
 
 
 @cache
 def _words(operator: Operator) -> tuple[frozenset[str], dict[str, str], dict[str, str], tuple[str, ...]]:
-    """Of an operator's attributes: their names in a file; those that have others in Python, by these; what OpenVINO
-    takes where one is left out, of those for which that is not the page's default; and lists that it wants in one
-    length."""
+    """Return facts about an operator's attributes: their names in a file; Python names where they differ; OpenVINO's
+    defaults where they differ from the documented ones; and the lists that OpenVINO requires to have the same length.
+    """
     attributes = operator.attributes
     return (
         frozenset(a.file_name for a in attributes),
@@ -264,20 +280,20 @@ def _words(operator: Operator) -> tuple[frozenset[str], dict[str, str], dict[str
 
 
 def _check_lengths(written: dict[str, tuple[int, ...]], layer: Layer, findings: Findings) -> None:
-    """Report lists that are shorter than the longest; empty ones are as if they were not there."""
+    """Report lists that are shorter than the longest; empty lists are treated as absent."""
     longest = max(written, key=lambda name: len(written[name]), default="")
     for name, items in written.items():
         most = len(written[longest])
         if 0 < len(items) < most:
             message = f"{name} has {plural(len(items), 'element')}, {longest} has {most}"
             filled = ",".join(map(str, (*items, *[0] * (most - len(items)))))
-            details: dict[str, Any] = {"hint": f'{name}="{filled}" says the same', "candidates": (filled,)}
+            details: dict[str, Any] = {"hint": f'{name}="{filled}" has the same meaning', "candidates": (filled,)}
             details |= {"found": layer.data[name], "allowed": f"{most} elements, or none"}
             findings.add("D012", message, at=At(layer.data_at, name), layer=layer.ref, attribute=name, **details)
 
 
 def _port_of(name: str, operator: Operator) -> tuple[int, str] | None:
-    """The input port that an attribute of another framework is: its number and name."""
+    """Return the number and name of the input port that corresponds to another framework's attribute."""
     names = {port.name: number for number, port in enumerate(operator.signature.inputs) if len(port.name) > 2}
     own = nearest(name, [a.file_name for a in operator.attributes], 1)
     close = nearest(name, names, 1, 0.75 if own else 0.6)
@@ -287,28 +303,28 @@ def _port_of(name: str, operator: Operator) -> tuple[int, str] | None:
 
 
 def _is_an_input(problem: AttributeFault, number: int, name: str, operator: Operator) -> AttributeFault:
-    """The fault of an attribute that the operator takes as an input."""
+    """Return the fault of an attribute that is an input of the operator."""
     if name == problem.attribute:
         message = f"{name!r} is an input of {operator.type}, not an attribute"
     else:
         message = f"{operator.type} has no attribute {problem.attribute!r}; {name!r} is an input of it"
-    hint = f"connect a Const that holds the value to input {number}, {name!r}"
+    hint = f"connect a Const with the value to input {number}, {name!r}"
     return problem._replace(message=message, hint=hint, candidates=())
 
 
 def _check_shape(name: str, shape: PartialShape, kinds: list[ElementType], layer: Layer, findings: Findings) -> None:
-    """Report oddities of a readable shape: brackets, more bytes than 64 bits can count."""
+    """Report irregularities of a readable shape: brackets, or more bytes than 64 bits can count."""
     text = layer.data[name]
     details: dict[str, Any] = {"at": At(layer.data_at, name), "layer": layer.ref, "attribute": name}
     if text.strip().startswith("["):
-        message = f"{name} is written in brackets, which not every version of OpenVINO reads"
+        message = f"{name} is written in brackets, which not every version of OpenVINO accepts"
         findings.add("S004", message, found=cut(text), hint=f'{name}="{shape.to_string()}"', **details)
     if 0 in shape.dims:
         return
     widest = max([8, *(kind.bitwidth for kind in kinds)])
     count = product_within((max(1, extent.min) for extent in shape.dims), INT64_MAX * 8 // widest)
-    if count is None and not findings.said("P011", layer.ref):
-        message = f"a tensor of {name} would take more bytes than 64 bits can count"
+    if count is None and not findings.has_finding("P011", layer.ref):
+        message = f"the size of a tensor of {name} in bytes exceeds 64 bits"
         findings.add("S007", message, found=cut(text), **details)
 
 

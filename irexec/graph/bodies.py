@@ -15,7 +15,7 @@ from irexec.ir.text import whole
 
 
 def build_bodies(node: Node, layer: Layer, build: Callable[[Net], Model], findings: Findings) -> list[Body]:
-    """The bodies of a layer with their maps: one for Loop and TensorIterator, then and else for If.
+    """Return the bodies of a layer with their maps: one for Loop and TensorIterator, then and else for If.
 
     Faults that the reader has reported (such as a map to a missing layer) are skipped.
     """
@@ -30,7 +30,7 @@ def build_bodies(node: Node, layer: Layer, build: Callable[[Net], Model], findin
         return []
     body = _body(build(layer.body), layer.port_map, layer.back_edges, node)
     # The reader reports this for a whole file, but a loose layer is read without those checks.
-    if node.type == "Loop" and body.condition is None and not findings.said("B009", layer.ref):
+    if node.type == "Loop" and body.condition is None and not findings.has_finding("B009", layer.ref):
         message = "no body Result has purpose execution_condition"
         findings.add("B009", message, at=At(layer.at), layer=layer.ref)
     return [body]
@@ -86,8 +86,8 @@ def _slicing(entry: PortMap) -> Slicing | None:
 def _pair(then_body: Body, else_body: Body, layer: Layer, findings: Findings) -> None:
     then_ports = {o.external for o in then_body.outputs}
     else_ports = {o.external for o in else_body.outputs}
-    if then_ports != else_ports and not findings.said("B010", layer.ref):
-        message = f"then_body has {len(then_ports)} outputs, else_body {len(else_ports)}: they must pair"
+    if then_ports != else_ports and not findings.has_finding("B010", layer.ref):
+        message = f"then_body has {len(then_ports)} outputs, else_body {len(else_ports)}; the numbers must be equal"
         findings.add("B010", message, at=At(layer.at), layer=layer.ref)
 
 

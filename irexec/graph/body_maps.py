@@ -1,4 +1,4 @@
-"""How a body's Parameters and Results hang together with the inputs and outputs of the node that holds it."""
+"""The mapping between a body's Parameters and Results and the inputs and outputs of the node that contains it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from irexec.records import record
 
 @record(frozen=True)
 class Slicing:
-    """The parts along an axis that iterations take, or whose results are put together.
+    """The slices along an axis that iterations read, or into which results are concatenated.
 
-    The parts are those from the element `start` to the element `end`, both of them included, as OpenVINO's shapes have
-    it (its CPU plugin begins at one end of the axis whatever `start` is). Negative numbers count from the back; with a
-    negative `stride` the parts are taken from `start` backwards.
+    They range from the element `start` to the element `end`, both inclusive, as in OpenVINO's shape inference (its CPU
+    plugin begins at one end of the axis whatever `start` is). Negative numbers count from the back; with a negative
+    `stride` the slices are taken from `start` backwards.
     """
 
     axis: int
@@ -22,36 +22,36 @@ class Slicing:
 
     @property
     def moves(self) -> bool:
-        """False where each iteration would take the same part, or nothing."""
+        """Return False if each iteration would take the same slice, or an empty one."""
         return self.stride != 0 and self.part_size != 0
 
     def count(self, extent: int) -> int:
-        """The number of parts of a dimension that has no `fault`."""
+        """Return the number of slices of a dimension that has no `fault`."""
         low, high = self._bounds(extent)
         return max(0, high - low) // self._step
 
     def fault(self, extent: int) -> str | None:
-        """Why a dimension can't be divided into such parts, if it can't."""
+        """Return the reason why a dimension cannot be divided into such slices; None if it can."""
         low, high = self._bounds(extent)
         said = f"start {self.start}, end {self.end} and stride {self.stride} in an extent of {extent}"
         if not self.moves:
-            return f"stride {self.stride} and part_size {self.part_size}: a loop over such parts never ends"
+            return f"stride {self.stride} and part_size {self.part_size} make a loop that never ends"
         if low < 0 or max(low, high) > extent:
-            return f"{said}: a part would lie outside"
+            return f"{said}: a part is out of range"
         if low > high or (low == high and extent):
-            return f"{said}: there is nothing in this direction"
+            return f"{said}: the range is empty in this direction"
         if (high - low) % self._step:
-            return f"{said}: {high - low} elements cannot be divided into parts of {self._step}"
+            return f"{said}: {high - low} elements are not a multiple of the part size {self._step}"
         return None
 
     def part(self, extent: int, number: int) -> slice:
-        """Where the part of one iteration lies."""
+        """Return the range of one iteration's slice."""
         low, high = self._bounds(extent)
         at = low + number * self._step if self.stride > 0 else high - (number + 1) * self._step
         return slice(at, at + abs(self.part_size))
 
     def _bounds(self, extent: int) -> tuple[int, int]:
-        """The first element of all parts, and the one behind their last."""
+        """Return the first element of all slices, and the end after the last one."""
         start, end = (at if at >= 0 else extent + at for at in (self.start, self.end))
         return (start, end + 1) if self.stride > 0 else (end, start + 1)
 
@@ -62,9 +62,9 @@ class Slicing:
 
 @record
 class BodyInput:
-    """How one Parameter of a body gets its value.
+    """The sources of one Parameter of a body.
 
-    `external`: the outer input's position, None when it has none. `slicing`: each iteration takes a part of it.
+    `external`: the outer input's position, None if there is none. `slicing`: each iteration takes a slice of it.
     `back`: the body Result that feeds it from the second iteration on. `iteration`: it is the iteration counter.
     """
 
@@ -78,7 +78,8 @@ class BodyInput:
 
 @record
 class BodyOutput:
-    """How an outer output gets its value from a body Result: the last one, or (`slicing`) all of them concatenated."""
+    """The source of an outer output: a body Result, of the last iteration or (`slicing`) of all iterations
+    concatenated."""
 
     result: int
     external: int | None = None

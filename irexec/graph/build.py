@@ -1,4 +1,4 @@
-"""From the document to the model: operators bound, values connected, constants found, nodes in order."""
+"""Building the model from the document: operators bound, values connected, constants located, nodes in order."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from irexec.diagnostics.deadline import watched
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.bind import Binder, bind_operator
+from irexec.graph.ends import find_ends
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.graph.runtime_info import keep_info, model_info
@@ -20,29 +22,39 @@ from irexec.ops.declare.operator import Operator
 from irexec.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorType
 
 
-def build(document: Document, findings: Findings, weights: Weights) -> Model:
-    """The model of a document that was read. It can be run only when `findings` holds no error."""
-    model = build_net(document.net, findings, weights, whole(document.net.version).value or 11)
+def build(document: Document, findings: Findings, weights: Weights, model_class: type[Model] = Model) -> Model:
+    """Build a model of this class from a document that was read. It can be run only if `findings` contains no error."""
+    version = whole(document.net.version).value or 11
+    model = build_net(document.net, findings, weights, version, model_class=model_class)
     weights.check_usage(findings)
     source = document.source
-    for part in (model, *_bodies_of(model)):
+    parts = (model, *_bodies_of(model))
+    model.layers_read = sum(len(part.nodes) + len(part.unreachable) for part in parts)
+    for part in parts:
         part.file = source.file
-        part.source = source if source.file is None else None
+        part.source = source
         part.keeps_declared = findings.mode == "strict"
     return model
 
 
 def _bodies_of(model: Model) -> Iterator[Model]:
-    """The models of all bodies, those in bodies included."""
+    """Return the models of all bodies, including nested ones."""
     for node in (*model.nodes, *model.unreachable):
         for body in node.bodies:
             yield body.model
             yield from _bodies_of(body.model)
 
 
-def build_net(net: Net, findings: Findings, weights: Weights, version: int = 11, binder: Binder | None = None) -> Model:
-    """The model of one net, a body for instance. `binder`: that of the model which the body is in."""
-    return _Builder(net, findings, weights, version, binder or Binder(findings)).model()
+def build_net(
+    net: Net,
+    findings: Findings,
+    weights: Weights,
+    version: int = 11,
+    binder: Binder | None = None,
+    model_class: type[Model] = Model,
+) -> Model:
+    """Build the model of one net, such as a body. `binder`: that of the model which contains the body."""
+    return _Builder(net, findings, weights, version, binder or Binder(findings), model_class).model()
 
 
 _OPEN = TensorType()
@@ -60,35 +72,34 @@ class _Keys(dict[str | None, str]):
 
 
 class _Builder:
-    """Builds one net; bodies are built by builders of their own."""
+    """Builds one net; each body has its own builder."""
 
-    def __init__(self, net: Net, findings: Findings, weights: Weights, version: int, binder: Binder) -> None:
+    def __init__(
+        self, net: Net, findings: Findings, weights: Weights, version: int, binder: Binder, model_class: type[Model]
+    ) -> None:
         self.net, self.findings, self.weights, self.version = net, findings, weights, version
-        self.binder = binder
+        self.binder, self.model_class = binder, model_class
+        self.node_class, self.value_class = model_class.node_class, model_class.node_class.value_class
         self.keys = _Keys()
         self.by_port: dict[tuple[str, str], Value] = {}
-        self.in_ports: dict[tuple[str, str], tuple[Node, int]] = {}
+        self.in_ports: dict[tuple[str, str], tuple[list[Value | None], int]] = {}
+        self.inputs: list[list[Value | None]] = []
 
     def model(self) -> Model:
-        nodes = [self._node(layer) for layer in self.net.layers]
-        self._connect()
+        nodes = [self._node(layer) for layer in watched(self.net.layers, "building the model")]
+        self._connect(nodes)
         if self.net.pre_process is not None:
             from irexec.graph.pre_process import subtract_mean
 
             subtract_mean(self.net.pre_process, nodes, self.weights, self.findings)
         for node in nodes:
             check_arity(node, self.findings)
-        results = [n for n in nodes if n.type == "Result"]
-        model = Model(
-            results,
-            [n for n in nodes if n.type == "Parameter"],
-            self.net.name or "",
-            [n for n in nodes if n.type == "Assign"],
-        )
+        parameters, results, sinks = find_ends(nodes, self.net.edges, self.keys.__getitem__)
+        model = self.model_class.of(results, parameters, self.net.name or "", sinks)
         model.version = self.version
         model.rt_info = model_info(self.net)
         if len(model.nodes) < len(nodes):
-            # Layers that reach no Result are not part of the model, but they are checked too.
+            # Layers that reach no Result are not part of the model, but they are checked as well.
             needed = set(model.nodes)
             model.unreachable = [n for n in ordered(nodes) if n not in needed]
         for node in nodes:
@@ -107,22 +118,23 @@ class _Builder:
             plain = plain_constant(layer.data) if type == "Const" else None
             attributes = plain or self.binder.attributes(layer, operator)
         name, id = layer.name or "", layer.id or ""
-        inputs = [None] * len(layer.inputs)
+        inputs: list[Value | None] = [None] * len(layer.inputs)
+        self.inputs.append(inputs)
         if operator is None or operator.make_node is None:
-            node = Node(operator, inputs, attributes, name=name, id=id, layer=layer, type=type, version=version)
+            node = self.node_class(operator, (), attributes, name=name, id=id, layer=layer, type=type, version=version)
         else:
             node = operator.make_node(attributes, len(inputs))
             node.given_name, node.id, node.layer = name, id, layer
         keys, key, by_port, in_ports = self.keys, self.keys[layer.id], self.by_port, self.in_ports
         for index, port in enumerate(layer.outputs):
-            value = Value(node, index, _OPEN)
+            value = self.value_class(node, index, _OPEN)
             value.declared = _declared_type(port.precision, port.dims)
             if port.names:
                 value.names.update(name_list(port.names))
             node.outputs.append(value)
             by_port.setdefault((key, keys[port.id]), value)
         for position, port in enumerate(layer.inputs):
-            in_ports.setdefault((key, keys[port.id]), (node, position))
+            in_ports.setdefault((key, keys[port.id]), (inputs, position))
         least = _least_outputs(type, operator)
         if len(node.outputs) < least:
             node.set_outputs([_OPEN] * least)
@@ -134,22 +146,30 @@ class _Builder:
             node.held = self.weights.of_layer(layer, self.findings, plain)
         return node
 
-    def _connect(self) -> None:
+    def _connect(self, nodes: Sequence[Node]) -> None:
+        """Connect the nodes' inputs as the edges specify; of several edges into a port the first one is used."""
         keys = self.keys
         for edge in self.net.edges:
             value = self.by_port.get((keys[edge.from_layer], keys[edge.from_port]))
             end = self.in_ports.get((keys[edge.to_layer], keys[edge.to_port]))
             if value is not None and end is not None:
-                node, position = end
-                if node.inputs[position] is None:
-                    node.inputs[position] = value
+                inputs, position = end
+                if inputs[position] is None:
+                    inputs[position] = value
+        for node, inputs in zip(nodes, self.inputs, strict=True):
+            node.inputs = inputs
 
     def _bodies(self, node: Node) -> None:
-        if node.layer is not None and node.type in ("If", "Loop", "TensorIterator"):
+        if node.layer is not None and node.operator is not None and node.operator.has_bodies:
             from irexec.graph.bodies import build_bodies
 
             build_body = partial(
-                build_net, findings=self.findings, weights=self.weights, version=self.version, binder=self.binder
+                build_net,
+                findings=self.findings,
+                weights=self.weights,
+                version=self.version,
+                binder=self.binder,
+                model_class=self.model_class,
             )
             node.bodies = build_bodies(node, node.layer, build_body, self.findings)
 
@@ -166,7 +186,7 @@ class _Builder:
 
 
 def _least_outputs(type: str, operator: Operator | None) -> int:
-    """How many outputs a node has at least, however many its layer writes."""
+    """Return the minimum number of outputs of a node, independent of the number that its layer declares."""
     if operator is None or type in ("Result", "If"):
         return int(type == "Result")
     return 0 if operator.signature.makes_any_number else len(operator.signature.outputs)
@@ -182,11 +202,11 @@ def check_arity(node: Node, findings: Findings) -> None:
         return
     if operator.type == "Pad" and count > signature.min_inputs:
         while node.inputs and node.inputs[-1] is None and len(node.inputs) > signature.min_inputs:
-            node.inputs.pop()
+            node.inputs = node.inputs[:-1]
     low, high = signature.min_inputs, signature.max_inputs
     if signature.is_variadic and low == 0:
         low = 1
-    if operator.type in ("TensorIterator", "If", "Loop"):
+    if operator.has_bodies:
         low = min(low, 1)
     if count < low or (high is not None and count > high):
         names = ", ".join(i.name for i in signature.inputs)
@@ -202,7 +222,7 @@ def check_arity(node: Node, findings: Findings) -> None:
 
 
 def declared_type(port: Port) -> TensorType:
-    """The tensor type that a port of the file declares. A port without dims leaves the shape open."""
+    """Return the tensor type that a port of the file declares. A port without dims has a dynamic rank."""
     return _declared_type(port.precision, port.dims)
 
 

@@ -11,16 +11,16 @@ import numpy as np
 
 from irexec.graph.model import Body, Model, Node, Value
 
-# File offsets are no part of a constant's identity.
+# Attributes that are file offsets, which are not compared.
 _PLACES = ("offset", "size")
 _Numbers = dict[Node, int]
 
 
 def differences(a: Model, b: Model) -> list[str]:
-    """Every difference between two models, a sentence each; an empty list when they are equal.
+    """Return every difference between two models, a sentence each; an empty list if they are equal.
 
     Compares operators, connections, attributes, constants (bit for bit), types, names and rt_info. Ignores layer ids,
-    offsets in the `.bin`, the file a model came from, and a node's name where one of the two nodes has none.
+    offsets in the `.bin`, the file that a model came from, and a node's name if one of the two nodes has none.
     """
     return list(_models("", a, b))
 
@@ -75,7 +75,7 @@ def _unequal(what: str, a: Any, b: Any) -> Iterable[str]:
 
 
 def _same_numbers(a: Any, b: Any) -> bool:
-    """True for floats that are both NaN, alone or in lists."""
+    """Return True for floats that are both NaN, alone or in lists."""
     if isinstance(a, float) and isinstance(b, float):
         return a == b or (math.isnan(a) and math.isnan(b))
     if isinstance(a, tuple) and isinstance(b, tuple):
@@ -101,7 +101,7 @@ def _attributes(node: Node) -> dict[str, Any]:
 
 
 def _maps(body: Body) -> tuple[Any, ...]:
-    """The port maps without their places in a file, in an order that does not depend on it."""
+    """Return the port maps without their positions in a file, in an order that does not depend on it."""
     inputs = sorted((replace(entry, at=-1) for entry in body.inputs), key=lambda entry: entry.parameter)
     outputs = sorted((replace(entry, at=-1) for entry in body.outputs), key=lambda entry: entry.external or -1)
     return (inputs, outputs, body.condition)

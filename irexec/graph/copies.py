@@ -1,17 +1,18 @@
-"""A node made like another, for a copy of a model or of a part of it."""
+"""Copies of nodes, and of whole models with their bodies. The memory of constants is shared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from irexec.graph.model import Node, Value
+from irexec.graph.model import Body, Model, Node, Value
+from irexec.records import replace
 
 
 def like(node: Node, inputs: Iterable[Value | None]) -> Node:
-    """A node with all that `node` has, but other inputs.
+    """Return a node that is like `node`, except for its inputs.
 
-    Its outputs, attributes, names and runtime information may be changed by themselves; its bodies and the bytes of a
-    constant are the same objects.
+    Its outputs, attributes, names and runtime information can be changed independently; its bodies and the bytes of a
+    constant are shared.
     """
     made = node.again(inputs)
     made.bodies, made.held = list(node.bodies), node.held
@@ -21,3 +22,50 @@ def like(node: Node, inputs: Iterable[Value | None]) -> Node:
     for old, new in zip(node.outputs, made.outputs, strict=True):
         new.declared, new.names, new.rt_info = old.declared, set(old.names), dict(old.rt_info)
     return made
+
+
+def copied(model: Model) -> Model:
+    """Return a copy of a model, bodies included, that can be changed independently."""
+    return twin(model)[0]
+
+
+def twin(model: Model) -> tuple[Model, dict[Node, Node]]:
+    """Return a copy of a model, bodies included, and a dict from each of the model's nodes to its copy."""
+    copies: dict[Node, Node] = {}
+    return _copy_model(model, copies), copies
+
+
+def _copy_model(model: Model, copies: dict[Node, Node]) -> Model:
+    for node in (*model.nodes, *model.unreachable):
+        copies[node] = _copy_node(node, copies)
+    made = object.__new__(type(model))
+    made.__dict__.update(model.__dict__)
+    made.rt_info = dict(model.rt_info)
+    made.parameters = [copies[node] for node in model.parameters]
+    made.results = [copies[node] for node in model.results]
+    made.sinks = [copies[node] for node in model.sinks]
+    made.nodes = [copies[node] for node in model.nodes]
+    made.unreachable = [copies[node] for node in model.unreachable]
+    return made
+
+
+def _copy_node(node: Node, copies: dict[Node, Node]) -> Node:
+    made = like(node, [_copied_value(value, copies) for value in node.inputs])
+    made.number = node.number  # A node without a name is named by its number, and its copy has the same name.
+    made.bodies = [_copy_body(body, copies) for body in node.bodies]
+    if node.type == "Result" and node.inputs and (source := node.inputs[0]) is not None:
+        taken = made.inputs[0]
+        if taken is not None and node.outputs[0].names is source.names:
+            made.outputs[0].names = taken.names
+    return made
+
+
+def _copied_value(value: Value | None, copies: dict[Node, Node]) -> Value | None:
+    if value is None or value.node not in copies:
+        return value
+    return copies[value.node].outputs[value.index]
+
+
+def _copy_body(body: Body, copies: dict[Node, Node]) -> Body:
+    inputs, outputs = [replace(entry) for entry in body.inputs], [replace(entry) for entry in body.outputs]
+    return replace(body, model=_copy_model(body.model, copies), inputs=inputs, outputs=outputs)

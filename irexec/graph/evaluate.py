@@ -1,4 +1,4 @@
-"""One operator on the arrays that a caller gives: what is wrong with them, the kernel, its results verified."""
+"""Evaluating one operator on given arrays: arguments are checked, the kernel is run, its results are verified."""
 
 from __future__ import annotations
 
@@ -18,51 +18,59 @@ from irexec.types import Array, ElementType, TensorType
 
 
 def evaluate(operator: Operator, arrays: Sequence[Array | None], attributes: dict[str, Any]) -> list[Array]:
-    """The results of an operator, each the caller's own memory. Raises IRError with every finding.
+    """Return the results of an operator, in memory that the caller owns. Raises IRError with every finding.
 
-    `arrays` are what `input_arrays` makes of a caller's arguments; `attributes` texts or values by their file names.
+    `arrays`: the arguments as converted by `input_arrays`. `attributes`: texts or values by their names in a file.
     """
-    values, faults = operator.parse_attributes(attributes)
-    breaches: list[Breach] = []
     given = [None if array is None else TensorType.of(array) for array in arrays]
-    types = operator.infer(given, values, breaches) if not faults else []
-    raise_findings(operator, faults, breaches)
+    accepted = operator.accept(attributes, given)
+    breaches, types, values = accepted.breaches, [], accepted.attributes
+    if not accepted.faults:
+        types = operator.infer(given, values, breaches := [])
+    raise_findings(operator, accepted.faults, breaches)
     if (reason := beyond_memory(types)) is not None:
         raise IRError(Findings().add("O011", f"{operator}: {reason}"))
     results = _results(operator, arrays, values)
     for index, (array, type) in enumerate(zip(results, types, strict=False)):
         if not type.shape.accepts(array.shape) or type.element_type.dtype not in (None, array.dtype):
-            message = f"output {index} of {operator} is {array.dtype}{list(array.shape)}; inference says {type}"
+            message = f"output {index} of {operator} is {array.dtype}{list(array.shape)}; inferred was {type}"
             raise IRError(Findings().add("O006", message))
     return results
 
 
 def _results(operator: Operator, arrays: Sequence[Array | None], attributes: dict[str, Any]) -> list[Array]:
-    """What the kernel returns, copied where it is a caller's memory. Raises IRError for whatever the kernel raises."""
+    """Return the kernel's results, copied if they are in a caller's memory or read-only.
+
+    Any exception of the kernel is raised as an IRError.
+    """
     findings = Findings()
     try:
-        with np.errstate(all="ignore"):
-            result = operator.kernel(*arrays, **operator.bind(attributes))
-        results = [np.asarray(r) for r in (result if isinstance(result, (tuple, list)) else (result,))]
-        lent = [array for array in arrays if array is not None]
-        return [r.copy() if any(np.may_share_memory(r, array) for array in lent) else r for r in results]
+        result = operator.compute(*arrays, **attributes)
+        others = [array for array in arrays if array is not None]
+        results: list[Array] = []
+        for found in map(np.asarray, result if isinstance(result, (tuple, list)) else (result,)):
+            is_shared = any(np.may_share_memory(found, other) for other in others)
+            results.append(found if found.flags.writeable and not is_shared else found.copy())
+            others.append(results[-1])
+        return results
     except ConstraintError as error:
         constraint = f"{operator.versioned_name} {error.constraint}"
         findings.add("O005", error.message, constraint=constraint, port=error.port, hint=error.hint, **error.details)
         raise IRError(findings.report) from error
     except Exception as error:
         if is_too_large(error):
-            findings.add("O011", f"{operator} needs more memory than there is: {error}")
+            findings.add("O011", f"{operator} needs more memory than is available: {error}")
         else:
             findings.add("O007", f"{operator} failed: {type(error).__name__}: {error}")
         raise IRError(findings.report) from error
 
 
 def input_arrays(operator: Operator, inputs: Sequence[Any]) -> list[Array | None]:
-    """A caller's arguments as arrays. Raises IRError for what is no tensor, naming the port, and for a wrong number.
+    """Return a caller's arguments as arrays. Raises IRError for an argument that is not a tensor, naming the port, and
+    for a wrong number.
 
     Arrays keep their type, in this machine's byte order. Python's numbers and lists get the type of the array in the
-    same group of ports; without one, i64, f32, boolean or string, whichever of them the port takes.
+    same group of ports; without one, the first of i64, f32, boolean and string that suits them and the port.
     """
     check_count(operator, inputs)
     findings = Findings()
@@ -73,7 +81,7 @@ def input_arrays(operator: Operator, inputs: Sequence[Any]) -> list[Array | None
         except (ValueError, TypeError) as error:
             arrays.append(None)
             port = operator.signature.port_name(index)
-            findings.add("O008", f"input {port} of {operator} is no tensor: {error}", port=port)
+            findings.add("O008", f"input {port} of {operator} is not a tensor: {error}", port=port)
     groups: dict[str | None, np.dtype[Any]] = {}
     for index, (value, array) in enumerate(zip(inputs, arrays, strict=True)):
         if array is not None and _is_typed(value):
@@ -86,7 +94,7 @@ def input_arrays(operator: Operator, inputs: Sequence[Any]) -> list[Array | None
         kind = ElementType.of(natural(array, elements.types) if dtype is None else dtype)
         arrays[index] = convert(array, kind)
         if arrays[index] is None:
-            message = f"input {port} of {operator} is {kind}: {_brief(value)} is none of its values"
+            message = f"input {port} of {operator} is {kind}: {_brief(value)} is not a value of that type"
             findings.add("O008", message, port=port)
     if not findings.report.ok:
         raise IRError(findings.report)
@@ -94,7 +102,7 @@ def input_arrays(operator: Operator, inputs: Sequence[Any]) -> list[Array | None
 
 
 def _is_typed(value: Any) -> bool:
-    """True for what has an element type of its own."""
+    """Return True for an object that has an element type of its own."""
     return isinstance(value, (np.ndarray, np.generic))
 
 
@@ -112,7 +120,7 @@ def _brief(value: Any) -> str:
 
 
 def natural(array: Array, allowed: frozenset[ElementType]) -> np.dtype[Any]:
-    """The dtype that Python numbers take: i64, f32, boolean or string, where the port allows it."""
+    """Return the dtype for Python numbers: i64, f32, boolean or string, if the port allows it."""
     by_kind = {"b": ["boolean"], "i": ["i64", "i32"], "f": ["f32"], "T": ["string"]}
     for name in [*by_kind.get(array.dtype.kind, []), "f32", "i64"]:
         kind = ElementType.by_name[name]
@@ -123,7 +131,7 @@ def natural(array: Array, allowed: frozenset[ElementType]) -> np.dtype[Any]:
 
 
 def check_count(operator: Operator, inputs: Sequence[Any]) -> None:
-    """Raise IRError for a number of inputs that the operator does not take, or None for one that it needs."""
+    """Raise IRError if the operator does not accept this number of inputs, or if a required input is None."""
     signature = operator.signature
     missing = [
         signature.port_name(index)
@@ -133,13 +141,13 @@ def check_count(operator: Operator, inputs: Sequence[Any]) -> None:
     if missing or (signature.max_inputs is not None and len(inputs) > signature.max_inputs):
         names = ", ".join(i.name for i in signature.inputs)
         fault = f"{', '.join(missing)} is missing" if missing else f"{len(inputs)} inputs were given"
-        raise IRError(Findings().add("P007", f"{operator} takes {names}; {fault}"))
+        raise IRError(Findings().add("P007", f"{operator} has the inputs {names}; {fault}"))
 
 
 def raise_findings(operator: Operator, faults: Sequence[AttributeFault], breaches: Sequence[Breach]) -> None:
-    """Raise IRError when anything is wrong with attributes or inputs.
+    """Raise IRError if any attribute or input is invalid.
 
-    A call is no file that somebody else wrote: what a file may write in another way is wrong in a call.
+    Notations that are tolerated in files, which others wrote, are errors in a call.
     """
     findings = Findings()
     for fault in faults:

@@ -1,36 +1,40 @@
-"""The model: operators bound to layers, values that connect them, and the model that holds them in order.
+"""The model: operators bound to layers, the values that connect them, and the ordered nodes.
 
-Names follow OpenVINO's Python API (`Model.inputs`, `Output.any_name`, `Node.friendly_name`, ...).
+Names follow OpenVINO's Python API (`Model.inputs`, `Output.any_name`, `Node.friendly_name`, ...). The API's other names
+are defined by the subclasses in irexec/openvino: the class of a model determines the classes of its nodes and values.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar, Self
 from weakref import ref
 
 from irexec.diagnostics import LayerRef
 from irexec.graph.body_maps import BodyInput, BodyOutput
-from irexec.graph.consumers import note_inputs
+from irexec.graph.one_process import OfOneProcess
 from irexec.graph.order import ordered
-from irexec.graph.ports import port_of
 from irexec.ir.document import Layer
+from irexec.ir.memory import dropped
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name
 from irexec.records import field, record
-from irexec.types import Array, ElementType, PartialShape, Stored, TensorType
+from irexec.types import Array, ElementType, Stored, TensorType
 
-# Every node has a number of its own: in the order of their making, and for names where none was given. The nodes of a
-# copied model have those of the first one.
+# Source of the nodes' unique numbers, which give the order of creation and the default names. The nodes of a copied
+# model keep the numbers of the original.
 _numbers = itertools.count(1)
+_number = attrgetter("number")
 
 
-class Value:
+class Value(OfOneProcess):
     """One output port of a node: the tensor that flows along its edges."""
 
-    __slots__ = ("__weakref__", "declared", "index", "names", "node", "rt_info", "takers", "type")
+    instead = "give its name to the other process; of results, pickle the arrays (to_tuple)"
+    __slots__ = ("__weakref__", "_users", "declared", "index", "names", "node", "rt_info", "type")
 
     def __init__(self, node: Node, index: int, type: TensorType) -> None:
         self.node = node
@@ -39,63 +43,48 @@ class Value:
         self.declared: TensorType | None = None
         self.names: set[str] = set()
         self.rt_info: dict[str, Any] = {}
-        self.takers: set[ref[Node]] | None = None
+        # The nodes that have the value among their inputs, updated by `Node.inputs`. A value does not keep its users
+        # alive.
+        self._users: set[ref[Node]] | None = None
+
+    @property
+    def users(self) -> list[Node]:
+        """Return the nodes that have this value among their inputs, oldest first."""
+        living = [node for user in self._users or () if (node := user()) is not None]
+        return sorted(living, key=_number) if len(living) > 1 else living
+
+    def uses(self) -> list[tuple[Node, int]]:
+        """Return the inputs that take this value: each node with the position of the input, oldest node first."""
+        return [(node, index) for node in self.users for index, taken in enumerate(node.inputs) if taken is self]
+
+    def replace_uses(self, other: Value, keep: Collection[Node] = ()) -> None:
+        """Replace this value by another in every node that takes it, except the nodes in `keep`."""
+        for node in self.users:
+            if node not in keep:
+                node.inputs = [other if taken is self else taken for taken in node.inputs]
 
     @property
     def element_type(self) -> ElementType:
         return self.type.element_type
 
     @property
-    def partial_shape(self) -> PartialShape:
-        return self.type.shape
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The static shape. Raises ValueError when a dimension, UnknownRank when the rank is dynamic."""
-        return self.type.shape.to_shape()
-
-    @property
     def any_name(self) -> str:
-        """One of the tensor's names. Raises RuntimeError when it has none."""
+        """One of the tensor's names. Raises RuntimeError if it has none."""
         if not self.names:
             raise RuntimeError(f"output {self.index} of {self.node.friendly_name!r} has no name")
         return min(self.names)
 
     def is_port(self, other: Value) -> bool:
-        """Whether this is another value, or the value in its place in a copy of its model."""
+        """Return whether `other` is this value, or the corresponding value in a copy of its model."""
         return self is other or (self.index == other.index and self.node.number == other.node.number)
-
-    def get_any_name(self) -> str:
-        return self.any_name
-
-    def get_names(self) -> set[str]:
-        return self.names
-
-    def get_partial_shape(self) -> PartialShape:
-        return self.partial_shape
-
-    def get_shape(self) -> tuple[int, ...]:
-        return self.shape
-
-    def get_element_type(self) -> ElementType:
-        return self.element_type
-
-    def get_node(self) -> Node:
-        return self.node
-
-    def get_index(self) -> int:
-        return self.index
-
-    def get_rt_info(self) -> dict[str, Any]:
-        return self.rt_info
 
     def __repr__(self) -> str:
         names = ", ".join(sorted(self.names))
-        return f"<Output: names[{names}] shape{self.partial_shape} type: {self.element_type}>"
+        return f"<Output: names[{names}] shape[{self.type.shape.to_string()}] type: {self.element_type}>"
 
 
 class Input:
-    """One input of a node, taken or not."""
+    """One input of a node, connected or not."""
 
     __slots__ = ("index", "node")
 
@@ -109,18 +98,20 @@ class Input:
         return hash((id(self.node), self.index))
 
 
-class Inputs(list["Value | None"]):
-    """The values that a node takes. OpenVINO's `node.inputs()` gives the inputs that take them."""
+class Inputs(tuple["Value | None", ...]):
+    """The input values of a node. Calling it, as OpenVINO's `node.inputs()`, returns the inputs."""
 
-    __slots__ = ("node",)
     node: Node
 
     def __call__(self) -> list[Input]:
-        return [Input(self.node, index) for index in range(len(self))]
+        return [self.node.input_class(self.node, index) for index in range(len(self))]
+
+
+_NOTHING = Inputs()
 
 
 class Outputs(list[Value]):
-    """The values that a node makes: irexec's `node.outputs` and OpenVINO's `node.outputs()`."""
+    """The output values of a node: irexec's `node.outputs` and OpenVINO's `node.outputs()`."""
 
     __slots__ = ()
 
@@ -130,7 +121,7 @@ class Outputs(list[Value]):
 
 @record(eq=False)
 class Body:
-    """A nested model with the maps that connect it. `condition`: the Result that says whether a Loop goes on."""
+    """A nested model with its port maps. `condition`: the Result that decides whether a Loop continues."""
 
     model: Model
     inputs: list[BodyInput] = field(default_factory=list)
@@ -138,24 +129,26 @@ class Body:
     condition: int | None = None
 
 
-class Node:
-    """A layer with its operator: inputs are the values it takes, outputs the values it makes.
+class Node(OfOneProcess):
+    """A layer with its operator, its input values and its output values.
 
     `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
-    `attributes` may be shared with nodes that have the same: whoever changes them gives the node another dict.
-    `held` is the value of a Const or the bytes that it lies in, `constant` the value. `rt_info` is the layer's runtime
-    information (its form: runtime_info.py), `input_rt_info` that of the input ports, by position.
+    `attributes` may be shared by equal nodes: to change them, assign another dict. `held` is the value of a Const or
+    the bytes that contain it, `constant` the value. `rt_info` is the layer's runtime information (its form:
+    runtime_info.py), `input_rt_info` that of the input ports, by position.
     """
 
+    value_class: ClassVar[type[Value]] = Value
+    input_class: ClassVar[type[Input]] = Input
     __slots__ = (
         "__weakref__",
+        "_inputs",
         "attributes",
         "bodies",
         "given_name",
         "held",
         "id",
         "input_rt_info",
-        "inputs",
         "layer",
         "number",
         "operator",
@@ -180,8 +173,9 @@ class Node:
         self.operator = operator
         self.type = type or (operator.type if operator else "")
         self.version = version or (operator.opset if operator else "")
-        self.inputs: Inputs = Inputs(inputs)
-        self.inputs.node = self
+        self._inputs: Inputs = _NOTHING
+        if inputs:
+            self.inputs = inputs
         self.attributes: dict[str, Any] = {} if attributes is None else attributes
         self.outputs: Outputs = Outputs()
         self.given_name = name
@@ -193,18 +187,44 @@ class Node:
         self.rt_info: dict[str, Any] = {}
         self.input_rt_info: dict[int, dict[str, Any]] = {}
 
-    def again(self, inputs: Iterable[Value | None]) -> Node:
-        """A node of the same operator, attributes and names on other inputs, without outputs as yet."""
-        return Node(
-            self.operator,
-            inputs,
-            dict(self.attributes),
-            name=self.given_name,
-            id=self.id,
-            layer=self.layer,
-            type=self.type,
-            version=self.version,
-        )
+    @property
+    def inputs(self) -> Inputs:
+        """The input values, None for an omitted input. Assigning them updates `Value.users`."""
+        return self._inputs
+
+    @inputs.setter
+    def inputs(self, values: Iterable[Value | None]) -> None:
+        own = ref(self)
+        for value in self._inputs:
+            if value is not None and value._users is not None:
+                value._users.discard(own)
+        self._inputs = inputs = Inputs(values) or _NOTHING
+        if inputs:
+            inputs.node = self
+        for value in inputs:
+            if value is None:
+                continue
+            if value._users is None:
+                value._users = {own}
+            else:
+                value._users.add(own)
+
+    def replace_input_with(self, index: int, value: Value | None) -> None:
+        """Set the value of the input at a position; inputs between the last one and the position are left out."""
+        inputs = [*self._inputs, *[None] * (index + 1 - len(self._inputs))]
+        inputs[index] = value
+        self.inputs = inputs
+
+    def again(self, inputs: Iterable[Value | None]) -> Self:
+        """Return a node with the same operator, attributes and names and other inputs; its outputs are not yet
+        inferred."""
+        names = {"name": self.given_name, "id": self.id, "type": self.type, "version": self.version}
+        return type(self)(self.operator, inputs, dict(self.attributes), layer=self.layer, **names)
+
+    @property
+    def has_state(self) -> bool:
+        """Return whether the node reads or assigns a variable."""
+        return self.operator is not None and self.operator.has_state
 
     @property
     def constant(self) -> Array | None:
@@ -217,58 +237,40 @@ class Node:
 
     @property
     def all_attributes(self) -> dict[str, Any]:
-        """The attributes by Python name, with the operator's defaults for those that the node does not have."""
+        """Return the attributes by Python name, including the operator's defaults for absent ones."""
         assert self.operator is not None
         return {a.name: self.attributes.get(a.name, a.default) for a in self.operator.attributes}
 
     def set_outputs(self, types: Iterable[TensorType]) -> None:
-        """Give the outputs these types; makes the values that do not exist yet. Done once, when the node is made."""
+        """Set the types of the outputs, creating missing outputs. Called once, when the node is created."""
         for index, type in enumerate(types):
             if index < len(self.outputs):
                 self.outputs[index].type = type
             else:
-                self.outputs.append(Value(self, index, type))
+                self.outputs.append(self.value_class(self, index, type))
 
     @property
     def ref(self) -> LayerRef:
-        """How findings name this node."""
+        """The name of this node in findings."""
         return LayerRef(self.id, self.given_name, self.type, self.version)
 
     @property
     def name(self) -> str:
-        """A name that no other node of this process has: OpenVINO's name of the type, and a number."""
+        """A name that is unique in this process: OpenVINO's name of the type, and a number."""
         return f"{self.get_type_name()}_{self.number}"
 
     @property
     def friendly_name(self) -> str:
-        """The name that the node was given, or `name`. (`given_name` is empty then: no file depends on a number.)"""
+        """The node's given name, or `name`. (`given_name` is then empty: no file depends on a number.)"""
         return self.given_name or self.name
 
     @friendly_name.setter
     def friendly_name(self, name: str) -> None:
         self.given_name = name
 
-    def get_friendly_name(self) -> str:
-        return self.friendly_name
-
-    def set_friendly_name(self, name: str) -> None:
-        self.given_name = name
-
     def get_type_name(self) -> str:
-        """The type as OpenVINO's objects name it: `Constant` for a file's `Const`."""
+        """Return the type as OpenVINO's objects name it: `Constant` for a file's `Const`."""
         return type_name(self.type)
-
-    def output(self, index: int = 0) -> Value:
-        return self.outputs[index]
-
-    def input_value(self, index: int) -> Value | None:
-        return self.inputs[index]
-
-    def get_attributes(self) -> dict[str, Any]:
-        return dict(self.attributes)
-
-    def get_rt_info(self) -> dict[str, Any]:
-        return self.rt_info
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"[{value.type.shape.to_string()}]" for value in self.outputs)
@@ -277,9 +279,9 @@ class Node:
 
 
 class Defaults:
-    """Inputs that a caller may leave out: in the model they are the constants that they are then.
+    """Inputs with default values, which are constants of the model as long as a caller does not supply them.
 
-    `types`: of each, by name. `taking(names)`: the same model with these among its inputs.
+    `types`: the type of each, by name. `taking(names)`: returns the same model with these among its inputs.
     """
 
     def __init__(self, types: Mapping[str, TensorType], taking: Callable[[frozenset[str]], Model]) -> None:
@@ -292,13 +294,18 @@ class Defaults:
         return self._made[names]
 
 
-class Model:
-    """Nodes in an order in which every node follows its producers; `parameters` and `results` in file order.
+class Model(OfOneProcess):
+    """Nodes in topological order; `parameters` and `results` in file order.
 
     `unreachable` are layers that contribute to no result: checked, never run. `keeps_declared`: results at run time
-    must also match what the file's ports declare. `source` is the text of a model that was not read from a file.
-    `defaults` are what a caller may leave out.
+    must also match the types that the file's ports declare. `source` is the text from which the model was read.
+    `defaults` are the inputs that a caller may omit. `layers_read`: the number of layers in the file, including those
+    of bodies.
     """
+
+    instead = "save it (irexec.save_model) and read it in the other process"
+    node_class: ClassVar[type[Node]] = Node
+    layers_read = 0
 
     def __init__(
         self,
@@ -307,15 +314,11 @@ class Model:
         name: str = "",
         sinks: Iterable[Node] = (),
     ) -> None:
-        """`results`: Results, or the nodes and values that get one. `sinks`: nodes that are run for their effect."""
-        self._assemble(results, parameters, name, sinks)
-
-    def _assemble(
-        self, results: Iterable[Node | Value], parameters: Iterable[Node], name: str, sinks: Iterable[Node]
-    ) -> None:
+        """Create a model. `results`: Results, or the nodes and values that get one. `sinks`: nodes that are run for
+        their effect."""
         self.name = name
         self.parameters = list(parameters)
-        self.results = [_as_result(value) for given in results for value in _values(given)]
+        self.results = [self._as_result(value) for given in results for value in _values(given)]
         self.sinks = list(sinks)
         self.rt_info: dict[str, Any] = {}
         self.file: str | None = None
@@ -326,15 +329,44 @@ class Model:
         self.unreachable: list[Node] = []
         self.nodes: list[Node] = ordered([*self.parameters, *self.sinks, *self.results])
 
-    @property
-    def friendly_name(self) -> str:
-        return self.name
+    @classmethod
+    def of(
+        cls,
+        results: Iterable[Node | Value],
+        parameters: Iterable[Node],
+        name: str = "",
+        sinks: Iterable[Node] = (),
+    ) -> Self:
+        """Return a model of these parts, whatever else a subclass's constructor accepts or checks."""
+        made = cls.__new__(cls)
+        Model.__init__(made, results, parameters, name, sinks)
+        return made
 
-    def get_friendly_name(self) -> str:
-        return self.name
+    def _as_result(self, node: Node | Value) -> Node:
+        if isinstance(node, Node) and node.type == "Result":
+            return node
+        from irexec.ops.declare.contents import load
+
+        value = node.outputs[0] if isinstance(node, Node) else node
+        name = value.node.given_name
+        if name:
+            name += "/result" if len(value.node.outputs) == 1 else f"/result_{value.index}"
+        result = self.node_class(load("Result", 1), [value], name=name)
+        result.set_outputs([value.type])
+        # A Result has no tensor of its own: it shares the names of its input.
+        result.outputs[0].names = value.names
+        return result
+
+    _dropped = staticmethod(dropped)
+
+    def __del__(self) -> None:
+        # Nodes and values refer to each other, so that only the garbage collector can free them with their model.
+        if layers := self.layers_read:
+            vars(self).clear()
+            self._dropped(layers)
 
     def defaults_among(self, names: Iterable[object]) -> frozenset[str]:
-        """Those of the names that are inputs with a default, which are not among `inputs`."""
+        """Return the names that are inputs with a default; these are not among `inputs`."""
         return frozenset() if self.defaults is None else frozenset(self.defaults.types.keys() & set(names))
 
     @property
@@ -345,30 +377,8 @@ class Model:
     def outputs(self) -> list[Value]:
         return [r.outputs[0] for r in self.results]
 
-    def input(self, key: int | str = 0) -> Value:
-        """An input by position or tensor name. Raises KeyError or IndexError."""
-        return port_of(self.inputs, key)
-
-    def output(self, key: int | str = 0) -> Value:
-        """An output by position or tensor name. Raises KeyError or IndexError."""
-        return port_of(self.outputs, key)
-
-    def get_ops(self) -> list[Node]:
-        return list(self.nodes)
-
-    get_ordered_ops = get_ops
-
-    def get_parameters(self) -> list[Node]:
-        return list(self.parameters)
-
-    def get_results(self) -> list[Node]:
-        return list(self.results)
-
-    def get_rt_info(self) -> dict[str, Any]:
-        return self.rt_info
-
     def walk(self) -> Iterator[Node]:
-        """All nodes, those of bodies included, each body after its node."""
+        """Yield all nodes, including those of bodies, each body after its node."""
         levels = [iter(self.nodes)]
         while levels:
             for node in levels[-1]:
@@ -379,28 +389,22 @@ class Model:
             else:
                 levels.pop()
 
+    def dissolve(self) -> None:
+        """Disconnect all nodes, so that their memory is freed at once: a node and its outputs refer to each other.
+
+        For callers that create many models and hold the only reference to this one. The model and its nodes are empty
+        afterwards.
+        """
+        for node in [*self.walk(), *self.unreachable]:
+            node.inputs, node.outputs = (), Outputs()
+            node.bodies = []
+        Model.__init__(self, (), (), self.name)
+
     def __repr__(self) -> str:
         ports = "\n".join(map(repr, [*self.inputs, *self.outputs]))
         return f"<Model: {self.name!r}\n{ports}\n>"
 
 
 def _values(given: Node | Value) -> Sequence[Node | Value]:
-    """All outputs of a node that has several: each gets a Result."""
+    """Return all outputs of a node, each of which gets a Result."""
     return given.outputs if isinstance(given, Node) and len(given.outputs) > 1 else [given]
-
-
-def _as_result(node: Node | Value) -> Node:
-    if isinstance(node, Node) and node.type == "Result":
-        return node
-    from irexec.ops.declare.contents import load
-
-    value = node.outputs[0] if isinstance(node, Node) else node
-    name = value.node.given_name
-    if name:
-        name += "/result" if len(value.node.outputs) == 1 else f"/result_{value.index}"
-    result = Node(load("Result", 1), [value], name=name)
-    result.set_outputs([value.type])
-    # A Result is no tensor of its own: whoever names one of them names both.
-    result.outputs[0].names = value.names
-    note_inputs(result)
-    return result

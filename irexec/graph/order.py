@@ -1,4 +1,4 @@
-"""The order in which nodes can be computed: each after those that make its inputs."""
+"""Topological order of nodes: each after the nodes that compute its inputs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ N = TypeVar("N", bound=_Node)
 
 
 def ordered(roots: Iterable[N]) -> list[N]:
-    """The roots and all they depend on, every node after its producers. Nodes on a cycle come in any order."""
+    """Return the roots and all nodes on which they depend, in topological order. Nodes on a cycle come in any order."""
     order: list[N] = []
     seen: set[N] = set()
     for root in roots:
         if root in seen:
             continue
         seen.add(root)
-        # The nodes from the root to the one that is looked at, and the inputs of each that were not looked at yet.
+        # The path from the root to the current node, and the unvisited inputs of each node on it.
         path, left = [root], [iter(root.inputs)]
         while path:
             for value in left[-1]:

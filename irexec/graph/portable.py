@@ -1,4 +1,4 @@
-"""Portable: whether every operator of a model is one that OpenVINO has, so that OpenVINO reads what is written."""
+"""Portability: whether OpenVINO has every operator of a model, so that it can read the written file."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from irexec.ops.declare.contents import CONTENTS, OPSETS
 
 
 def check_portable(model: Model, findings: Findings) -> bool:
-    """Report each node, those of bodies too, whose operator only irexec has (W001); True when there is none."""
+    """Report each node, including those of bodies, whose operator exists only in irexec (W001); return True if there is
+    none."""
     before = findings.error_count
     for node in model.walk():
         known = node.operator is not None and node.operator.opset in OPSETS and node.type in CONTENTS
         if not known:
             findings.add(
                 "W001",
-                f"OpenVINO has no operator {node.type} of {node.version}",
+                f"OpenVINO has no operator {node.type} in {node.version}",
                 layer=node.ref,
-                hint="irexec runs it: save_model keeps it under that name",
+                hint="irexec can run the operator, and save_model writes it under this name",
             )
     return findings.error_count == before

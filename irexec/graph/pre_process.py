@@ -1,6 +1,6 @@
-"""The legacy `<pre-process>`: the mean that OpenVINO still subtracts from an input, as nodes of the model.
+"""The legacy `<pre-process>`: OpenVINO still subtracts a mean from an input, here done by nodes of the model.
 
-Source: OpenVINO IR, pre-process. The mean has the input's element type, whatever `mean-precision` says.
+Source: OpenVINO IR, pre-process. The mean has the input's element type, regardless of `mean-precision`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _CHANNEL_AXIS = {2: 1, 3: 0, 4: 1, 5: 1}
 
 
 def subtract_mean(section: Element, nodes: list[Node], weights: Weights, findings: Findings) -> None:
-    """Put `input - mean` between the input that the section names and all that reads it; add the nodes to `nodes`.
+    """Insert `input - mean` after the input that the section names; add the new nodes to `nodes`.
 
-    R008 when the means do not fit the input; faults that the reader has reported are skipped.
+    Reports R008 if the means do not fit the input; faults that the reader has reported are skipped.
     """
     parameter = _named(section, [node for node in nodes if node.type == "Parameter"])
     if parameter is None or not parameter.outputs:
@@ -40,16 +40,16 @@ def subtract_mean(section: Element, nodes: list[Node], weights: Weights, finding
         return
     value = parameter.outputs[0]
     kind = parameter.attributes["element_type"]
-    constant = Node(load("Const", 1), (), {"element_type": kind, "shape": mean.shape}, name=f"{_name(parameter)}/mean")
+    made = type(parameter)
+    constant = made(load("Const", 1), (), {"element_type": kind, "shape": mean.shape}, name=f"{_name(parameter)}/mean")
     constant.constant = mean
     constant.set_outputs([TensorType.of(mean, kind)])
     operator = load("Subtract", 1)
     assert operator is not None
     defaults = {attribute.name: attribute.default for attribute in operator.attributes}
-    difference = Node(operator, [value, constant.outputs[0]], defaults, name=f"{_name(parameter)}/minus_mean")
+    difference = made(operator, [value, constant.outputs[0]], defaults, name=f"{_name(parameter)}/minus_mean")
     difference.set_outputs([TensorType()])
-    for node in nodes:
-        node.inputs[:] = [difference.outputs[0] if given is value else given for given in node.inputs]
+    value.replace_uses(difference.outputs[0], keep=[difference])
     nodes += [constant, difference]
 
 
@@ -58,7 +58,7 @@ def _name(parameter: Node) -> str:
 
 
 def _named(section: Element, parameters: Sequence[Node]) -> Node | None:
-    """The Parameter of that name; without one the first of rank 4, else the first."""
+    """Return the Parameter of that name; without a name the first one of rank 4, else the first."""
     name = section.attributes.get("reference-layer-name", "").strip()
     if name:
         return next((p for p in parameters if p.given_name == name), None)
@@ -67,7 +67,7 @@ def _named(section: Element, parameters: Sequence[Node]) -> Node | None:
 
 
 def _mean(section: Element, parameter: Node, weights: Weights, refuse: Refuse, findings: Findings) -> Array | None:
-    """The mean in a shape that broadcasts with the input; None when there is none or it does not fit."""
+    """Return the mean in a shape that broadcasts with the input; None if there is none or it does not fit."""
     means = {}
     for number, channel in enumerate(c for c in section.children if c.tag == "channel"):
         chosen = whole(channel.attributes.get("id")).value
@@ -112,7 +112,7 @@ def _mean(section: Element, parameter: Node, weights: Weights, refuse: Refuse, f
 
 
 def _split(shape: PartialShape) -> tuple[int, tuple[int, ...]]:
-    """The number of channels, and the shape of one channel's mean image with a leading 1."""
+    """Return the number of channels, and the shape of one channel's mean image with a leading 1."""
     extents = shape.to_shape()
     axis = _CHANNEL_AXIS[len(extents)]
     return extents[axis], (1, *extents[axis + 1 :])
@@ -121,7 +121,7 @@ def _split(shape: PartialShape) -> tuple[int, tuple[int, ...]]:
 def _one(
     mean: Element, image: tuple[int, ...], kind: ElementType, weights: Weights, refuse: Refuse, findings: Findings
 ) -> Array | None:
-    """The mean of one channel: a number in the rank of an image, or the image out of the weights."""
+    """Return the mean of one channel: a number with the rank of an image, or an image from the weights."""
     if "value" in mean.attributes:
         number = float64(mean.attributes["value"]).value
         with np.errstate(all="ignore"):

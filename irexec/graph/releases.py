@@ -1,4 +1,4 @@
-"""What an older release of OpenVINO cannot read: operation sets and the IR version that came later.
+"""Constructs that an older OpenVINO release cannot read: operation sets and the IR version introduced later.
 
 Source: OpenVINO's page "Available Operation Sets", and the release notes of 2022.1 for IR version 11.
 """
@@ -32,33 +32,34 @@ FIRST_RELEASE: dict[int, Release] = {
     14: (2024, 0),
     15: (2024, 5),
 }
-"""Operation set → the first release that has all of it. Later sets came after the last release here."""
+"""Operation set → the first release that contains all of it. Later sets were introduced after the last release here."""
 FIRST_WITH_IR_11: Release = (2022, 1)
 KNOWN_UP_TO: Release = max(FIRST_RELEASE.values())
 
 
 def release_of(text: str) -> Release:
-    """A release such as 2024.2 (or 2024.2.0). Raises ValueError for a text that is none, or one that is not known."""
+    """Return a release such as 2024.2 (or 2024.2.0). Raises ValueError for an invalid text and for an unknown
+    release."""
     match = re.fullmatch(r"(\d{4})\.(\d)(?:\.\d+)*", text)
     if match is None:
-        raise ValueError(f"{text!r} is no release of OpenVINO, such as 2024.2")
+        raise ValueError(f"{text!r} is not an OpenVINO release such as 2024.2")
     release = int(match[1]), int(match[2])
     if not min(FIRST_RELEASE.values()) <= release <= KNOWN_UP_TO:
-        raise ValueError(f"known are the releases from 2020.1 to {named(KNOWN_UP_TO)}")
+        raise ValueError(f"known releases are 2020.1 to {named(KNOWN_UP_TO)}")
     return release
 
 
 def named(release: Release) -> str:
-    """A release as OpenVINO writes it."""
+    """Return a release in OpenVINO's notation."""
     return f"{release[0]}.{release[1]}"
 
 
 def check_release(document: Document, release: Release, findings: Findings) -> None:
-    """Report every layer, and the IR version, that a release of OpenVINO cannot read."""
+    """Report every layer, and the IR version, that an OpenVINO release cannot read."""
     newest = max(opset for opset, first in FIRST_RELEASE.items() if first <= release)
     version = whole(document.net.version).value
     if version is not None and version > 10 and release < FIRST_WITH_IR_11:
-        message = f"OpenVINO {named(release)} does not read IR version {version}, which came with 2022.1"
+        message = f"OpenVINO {named(release)} does not support IR version {version}, which was introduced with 2022.1"
         findings.add("L013", message, at=At(0, "version"), attribute="version", found=str(version), allowed="10")
     _check_net(document.net, release, newest, findings)
 
@@ -71,15 +72,15 @@ def _check_net(net: Net, release: Release, newest: int, findings: Findings) -> N
             introduced = contents.introduced(type, number)
             first = FIRST_RELEASE.get(introduced or number)
             older = contents.introduced(type, newest)
-            came = f"came with {named(first)}" if first else f"is newer than {named(KNOWN_UP_TO)}"
+            came = f"was introduced with {named(first)}" if first else f"is newer than {named(KNOWN_UP_TO)}"
             message = f"OpenVINO {named(release)} has no {layer.version}"
             hint: str | None = None
             meant: tuple[str, ...] = ()
             if introduced is not None and introduced <= newest:
-                hint, meant = f'version="opset{introduced}" is the same operator', (f"opset{introduced}",)
+                hint, meant = f'version="opset{introduced}" selects the same operator', (f"opset{introduced}",)
             else:
                 message += f"; {type}-{introduced} {came}"
-                hint = f"it has {type}-{older}, another version of it" if older else None
+                hint = f"it has another version of the operator, {type}-{older}" if older else None
             findings.add(
                 "L013",
                 message,

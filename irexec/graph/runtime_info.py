@@ -1,24 +1,24 @@
 """rt_info: runtime information about the model, its layers and ports, as Python values.
 
-A model's is nested dicts of texts. A layer's or port's holds, under OpenVINO's key `name_version`, the entries that
-OpenVINO gives a meaning (`RuntimeAttribute`), and under its own name what users added: a text or nested dicts.
-Source: OpenVINO IR, rt_info and the legacy meta_data and quantization_parameters.
+For a model it consists of nested dicts of texts. For a layer or port it contains, under OpenVINO's key `name_version`,
+the entries that OpenVINO interprets (`RuntimeAttribute`), and under their own names the entries of users: texts or
+nested dicts. Source: OpenVINO IR, rt_info and the legacy meta_data and quantization_parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from irexec.graph.model import Node
 from irexec.ir.document import Element, Layer, Net
-from irexec.records import NamedTuple
 
 _USER_DATA = ("user_data", "custom")
 
 
 class RuntimeAttribute(NamedTuple):
-    """One `<attribute>` of a layer's or port's rt_info; `payload` holds its attributes beside name and version."""
+    """One `<attribute>` of a layer's or port's rt_info; `payload` contains its attributes other than name and
+    version."""
 
     name: str
     version: str
@@ -26,12 +26,13 @@ class RuntimeAttribute(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key under which OpenVINO keeps it: `layout_0`."""
+        """The key in OpenVINO's rt_info, such as `layout_0`."""
         return f"{self.name}_{self.version}"
 
 
 def model_info(net: Net) -> dict[str, Any]:
-    """The rt_info of a model or body; built from the legacy sections when there is no `<rt_info>`, as in OpenVINO."""
+    """Return the rt_info of a model or body; without `<rt_info>` it is built from the legacy sections, as in
+    OpenVINO."""
     if net.rt_info is not None:
         return _entries(net.rt_info.children)
     found: dict[str, Any] = {}
@@ -49,7 +50,7 @@ def model_info(net: Net) -> dict[str, Any]:
 
 
 def keep_info(node: Node, layer: Layer) -> None:
-    """Give a node the rt_info of its layer and ports, and the hints for plugins that stand in `<data>`."""
+    """Give a node the rt_info of its layer and ports, and the plugin hints in its `<data>`."""
     if layer.rt_info is not None:
         node.rt_info = item_info(layer.rt_info)
     if "PrimitivesPriority" in layer.data:
@@ -68,7 +69,7 @@ def keep_info(node: Node, layer: Layer) -> None:
 
 
 def item_info(element: Element | None) -> dict[str, Any]:
-    """The rt_info of a layer or port. Entries without a name have no effect and are dropped."""
+    """Return the rt_info of a layer or port. Entries without a name have no effect and are dropped."""
     found: dict[str, Any] = {}
     for entry in element.children if element is not None else ():
         payload = dict(entry.attributes)

@@ -1,6 +1,6 @@
-"""Writing: a model as IR version 11, the `.xml` and its `.bin`, such that OpenVINO and irexec read it back.
+"""Writing a model as IR version 11, the `.xml` and its `.bin`, in a form that OpenVINO and irexec read.
 
-Source: OpenVINO IR, what OpenVINO's own serializer writes.
+Source: OpenVINO IR, and files written by OpenVINO's serializer.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from irexec.diagnostics.findings import Findings
 from irexec.graph.body_maps import BodyInput, BodyOutput
 from irexec.graph.model import Body, Model, Node, Value
 from irexec.graph.write_info import write_item_info, write_model_info
-from irexec.ir.files import staged
 from irexec.ir.text import cut, name_list, quoted, write_name_list
 from irexec.ir.weights.writer import Blobs
+from irexec.ir.writing import Together, together
 from irexec.ir.xml.markup import Markup, illegal_character
 from irexec.ops.declare.attributes import attribute_text
 from irexec.types import DYNAMIC, ElementType, TensorType
@@ -25,22 +25,35 @@ from irexec.types import DYNAMIC, ElementType, TensorType
 _SLICE = ("start", "end", "stride", "part_size")
 
 
-def write_model(model: Model, path: str | os.PathLike[str], *, version: int = 11) -> None:
-    """Write `path` and the `.bin` beside it; both are complete, or neither is touched.
+def write_model(
+    model: Model,
+    path: str | os.PathLike[str],
+    *,
+    weights: str | os.PathLike[str] | None = None,
+    version: int = 11,
+    files: Together | None = None,
+) -> None:
+    """Write `path` and `weights`, by default the `.bin` beside it; either both are written completely, or neither is
+    changed.
 
-    `version` is what the file says that it is: 10 only of what IR 10 can hold (see irexec.mend.older).
+    `version` is the IR version written in the file: 10 only for models that IR 10 can represent (`irexec.fixes.older`).
+    `files`: further files that are put in place together with these two, before them.
 
-    Raises IRError (W001) with everything in the model that IR cannot express, OSError when a file cannot be written,
+    Raises IRError (W001) with everything in the model that IR cannot represent, OSError if a file cannot be written,
     ValueError for a name without .xml.
     """
     xml = Path(path)
     if xml.suffix.lower() != ".xml":
-        raise ValueError(f"the name of an IR ends with .xml, unlike {xml.name}")
+        raise ValueError(f"the file name of an IR must end with .xml, but is {xml.name}")
+    if files is None:
+        with together() as alone:
+            write_model(model, path, weights=weights, version=version, files=alone)
+        return
     findings = Findings(file=os.fspath(path))
-    with staged(xml.with_suffix(".bin"), xml) as (weights, text):
+    with files.create(weights or xml.with_suffix(".bin")) as data, files.create(xml) as text:
         out = Markup()
         out.open("net", {"name": model.name, "version": str(version)})
-        _NetWriter(model, out, Blobs(weights), findings).write()
+        _NetWriter(model, out, Blobs(data), findings).write()
         out.close("net")
         document = out.text()
         if (character := illegal_character(document)) is not None:
@@ -51,7 +64,7 @@ def write_model(model: Model, path: str | os.PathLike[str], *, version: int = 11
 
 
 def written_names(model: Model) -> dict[Node, str]:
-    """The names that layers have in the file; those without one get their type and number."""
+    """Return the names of layers in the file; layers without a name get their type and number."""
     return {node: _written_name(node, number) for number, node in enumerate(_in_order(model))}
 
 
@@ -61,12 +74,12 @@ def _written_name(node: Node, number: int) -> str:
 
 def _refuse_character(document: str, character: str, findings: Findings) -> None:
     line = next(line.strip() for line in document.split("\n") if character in line)
-    message = f"no XML text can hold the character {character!r} of a name or attribute"
+    message = f"a name or attribute contains the character {character!r}, which XML does not allow"
     findings.add("W001", message, found=cut(repr(line), 160))
 
 
 class _NetWriter:
-    """Writes one net; bodies are written by writers of their own."""
+    """Writes one net; each body has its own writer."""
 
     def __init__(self, model: Model, out: Markup, blobs: Blobs, findings: Findings) -> None:
         self.model, self.out, self.blobs, self.findings = model, out, blobs, findings
@@ -74,7 +87,7 @@ class _NetWriter:
         self.ids = {node: number for number, node in enumerate(self.nodes)}
 
     def write(self) -> None:
-        """The sections of a `<net>` or `<body>`."""
+        """Write the sections of a `<net>` or `<body>`."""
         self.out.open("layers")
         for node in self.nodes:
             self._layer(node)
@@ -118,13 +131,13 @@ class _NetWriter:
         text = write_name_list(sorted(names, key=lambda name: (name.endswith("\\"), name)))
         if set(name_list(text)) != set(names):
             self._refuse(
-                node, f"the tensor names {quoted(text)} would not read back: one is empty or ends in a backslash"
+                node, f"the tensor names {quoted(text)} cannot be read back because one is empty or ends in a backslash"
             )
         return text
 
     def _data(self, node: Node) -> dict[str, str]:
         if node.operator is None:
-            self._refuse(node, f"{node.type}-{node.version} has no operator that says which attributes it has")
+            self._refuse(node, f"{node.type}-{node.version} is not a declared operator, so its attributes are unknown")
             return {}
         data: dict[str, str] = {}
         values = self._constant(node) if node.type == "Const" else node.attributes
@@ -157,7 +170,7 @@ class _NetWriter:
         inputs = _connected(node)
         if any(value is None for value in inputs):
             first = inputs.index(None)
-            self._refuse(node, f"input {first} is not connected and a later one is", port=str(first))
+            self._refuse(node, f"input {first} is not connected, but a later input is", port=str(first))
         if inputs:
             self.out.open("input")
             for index, value in enumerate(inputs):
@@ -173,7 +186,7 @@ class _NetWriter:
     def _port(self, node: Node, number: int, type: TensorType, info: dict[str, Any], names: str = "") -> None:
         attributes = {"id": str(number), "precision": type.element_type.port_name}
         if ElementType.from_port(type.element_type.port_name) is None:
-            self._refuse(node, f"no precision of IR says {type.element_type}", port=str(number))
+            self._refuse(node, f"IR has no precision for {type.element_type}", port=str(number))
         if names:
             attributes["names"] = names
         dims = type.shape.dims if type.rank is not None else ()
@@ -238,13 +251,13 @@ class _NetWriter:
 
 
 def _in_order(model: Model) -> list[Node]:
-    """OpenVINO's order: Parameters, the other nodes with producers first, sinks, Results."""
+    """Return the nodes in OpenVINO's order: Parameters, the other nodes with producers first, sinks, Results."""
     ends = {*model.parameters, *model.sinks, *model.results}
     return [*model.parameters, *(n for n in model.nodes if n not in ends), *model.sinks, *model.results]
 
 
 def _connected(node: Node) -> list[Value | None]:
-    """The inputs up to the last that is connected."""
+    """Return the inputs up to the last connected one."""
     inputs = list(node.inputs)
     while inputs and inputs[-1] is None:
         inputs.pop()

@@ -9,7 +9,8 @@ from irexec.ir.xml.markup import Markup, is_tag
 
 
 def write_model_info(out: Markup, info: dict[str, Any]) -> None:
-    """The `<rt_info>` of a net or body, always there: without it readers would look for the legacy sections."""
+    """Write the `<rt_info>` of a net or body, even if it is empty: otherwise readers would look for the legacy
+    sections."""
     if not info:
         out.empty("rt_info")
         return
@@ -25,7 +26,7 @@ def _write_entry(out: Markup, key: str, value: Any) -> None:
 
 
 def write_item_info(out: Markup, info: dict[str, Any]) -> None:
-    """The `<rt_info>` of a layer or port; nothing when it is empty."""
+    """Write the `<rt_info>` of a layer or port, unless it is empty."""
     if not info:
         return
     out.open("rt_info")
@@ -57,7 +58,7 @@ def _write_value(
 
 
 def _text(value: Any) -> str:
-    """A leaf as OpenVINO writes it: YES and NO for booleans, lists between blanks."""
+    """Return the text of a leaf as OpenVINO writes it: YES and NO for booleans, lists separated by blanks."""
     if isinstance(value, bool):
         return "YES" if value else "NO"
     if isinstance(value, (list, tuple)):

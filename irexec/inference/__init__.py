@@ -1,4 +1,4 @@
-"""Inference: the type of every value of a model for given inputs, and findings. It does not change the model."""
+"""Inference: the type of every value of a model for given inputs, and findings. The model is not changed."""
 
 from irexec.inference.infer import infer, infer_node, set_types
 from irexec.inference.inference import Inference

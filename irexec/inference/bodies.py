@@ -1,4 +1,4 @@
-"""Inference of If, Loop and TensorIterator: types go into the bodies and come out through their maps.
+"""Inference of If, Loop and TensorIterator: types are passed into the bodies, and returned through their maps.
 
 Source: operation pages If-8, Loop-5, TensorIterator-1.
 """
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.body_maps import BodyInput, BodyOutput
-from irexec.graph.model import Body, Node
+from irexec.graph.model import Body, Node, Value
 from irexec.inference.inference import Inference
 from irexec.types import BOOLEAN, DYNAMIC, INDICES, Dimension, ElementType, PartialShape, TensorType, UnknownRank
 
@@ -25,7 +25,7 @@ class Inferring(Protocol):
     broken: int
 
     def body(self, body: Body, parameters: Sequence[TensorType]) -> Inferring:
-        """The inference of a body for these types of its Parameters."""
+        """Return the inference of a body for these types of its Parameters."""
 
     def take(self, trial: Inferring) -> None:
         """Add the types and findings of a body to this inference."""
@@ -49,7 +49,7 @@ def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     known = condition.scalar if condition is not None else None
     if known is not None:
         return _as_list(branches[0 if known else 1], node)
-    # The outputs of a body with errors mean nothing.
+    # The inferred outputs of a body with errors are not reliable.
     said = run.findings if sound else run.findings.trial()
     merged = {
         port: _union(branches[0][port], branches[1][port], node, said) for port in branches[0] if port in branches[1]
@@ -71,28 +71,34 @@ def infer_loop(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     _check_single(node, "trip_count", inputs[0] if inputs else None, INDICES, run.findings)
     _check_single(node, "execution_condition", inputs[1] if len(inputs) > 1 else None, {BOOLEAN}, run.findings)
     trips = inputs[0].scalar if inputs and inputs[0] is not None else None
-    ends_early = body.condition is None or body.model.results[body.condition].inputs[0] is None
+    ends_early = _condition(body) is None
     count = Dimension(0, None if trips is None or trips < 0 else trips)
     if trips is not None and trips >= 0 and not ends_early and _always_true(body, inputs):
         count = Dimension(trips)
     _check_slices(node, body, inputs, run.findings, count.value if count.is_static else None)
     outputs, results = _infer_body(node, body, inputs, count, run)
     if body.condition is not None:
-        _check_single(node, "the condition that the body makes", results[body.condition], {BOOLEAN}, run.findings)
+        _check_single(node, "the execution condition of the body", results[body.condition], {BOOLEAN}, run.findings)
     return outputs
 
 
+def _condition(body: Body) -> Value | None:
+    """Return the value that decides whether a Loop continues; None if no Result of the body returns one."""
+    inputs = [] if body.condition is None else body.model.results[body.condition].inputs
+    return inputs[0] if inputs else None
+
+
 def _always_true(body: Body, inputs: Inputs) -> bool:
-    """True when both conditions are the constant true, so that only its trip count ends the Loop."""
+    """Return True if both conditions are the constant true, so that only the trip count ends the Loop."""
     initial = inputs[1].scalar if len(inputs) > 1 and inputs[1] is not None else None
-    assert body.condition is not None
-    source = body.model.results[body.condition].inputs[0]
+    source = _condition(body)
     constant = source.node.constant if source is not None else None
     return bool(initial) and constant is not None and constant.size == 1 and bool(constant.reshape(-1)[0])
 
 
 def _widened(before: PartialShape, after: PartialShape, grows: bool) -> PartialShape:
-    """A shape that covers both. With `grows`, extents that differ become dynamic: they would keep on changing."""
+    """Return a shape that includes both. With `grows`, extents that differ become dynamic, because they would change in
+    every iteration."""
     union = before.union(after)
     if not grows or union.rank is None:
         return union
@@ -102,7 +108,7 @@ def _widened(before: PartialShape, after: PartialShape, grows: bool) -> PartialS
 def _check_single(
     node: Node, name: str, tensor: TensorType | None, kinds: Collection[ElementType], findings: Findings
 ) -> None:
-    """Report a count or condition that is not of one of these types, or neither a scalar nor one element."""
+    """Report a count or condition that has none of these types, or is neither a scalar nor a single element."""
     if tensor is None:
         return
     details: dict[str, Any] = {"at": At(_at(node)), "layer": node.ref, "port": name}
@@ -116,7 +122,7 @@ def _check_single(
 def _infer_body(
     node: Node, body: Body, inputs: Inputs, count: Dimension, run: Inferring
 ) -> tuple[list[TensorType], list[TensorType]]:
-    """The types of the node's outputs, and those of the body's results.
+    """Return the types of the node's outputs, and those of the body's results.
 
     The body is first checked with the types that its Parameters declare: types from outside could hide its errors.
     """
@@ -134,7 +140,7 @@ def _infer_body(
 
 
 def _settled(body: Body, parameters: list[TensorType], run: Inferring) -> Inferring:
-    """The body's inference for types that hold in every iteration (a fixed point).
+    """Return the body's inference for types that hold in every iteration (a fixed point).
 
     Types that a back edge carries are widened until another iteration does not change them.
     """
@@ -147,7 +153,7 @@ def _settled(body: Body, parameters: list[TensorType], run: Inferring) -> Inferr
                 returned = trial.inference.outputs(body.model.results[entry.back])[0]
                 shape = _widened(before.shape, returned.shape, attempt > 1)
                 widened[entry.parameter] = TensorType(before.element_type, shape)
-        # Widening makes types less known, which must not lose the findings of the first iteration.
+        # Widening makes types less specific, which must not lose the findings of the first iteration.
         if trial.findings.error_count or all(a.shape == b.shape for a, b in zip(parameters, widened, strict=True)):
             break
         parameters = widened
@@ -155,7 +161,7 @@ def _settled(body: Body, parameters: list[TensorType], run: Inferring) -> Inferr
 
 
 def declared_parameters(body: Body) -> list[TensorType]:
-    """The types that the body's Parameters declare."""
+    """Return the types that the body's Parameters declare."""
     types = [(p.outputs[0].declared if p.outputs else None) or TensorType() for p in body.model.parameters]
     for index, parameter in enumerate(body.model.parameters):
         declared = parameter.attributes.get("element_type"), parameter.attributes.get("shape")
@@ -166,7 +172,7 @@ def declared_parameters(body: Body) -> list[TensorType]:
 
 
 def _parameters(body: Body, inputs: Inputs, count: Dimension | None) -> list[TensorType]:
-    """The types of the body's Parameters: those of the outer inputs, sliced where the map says so."""
+    """Return the types of the body's Parameters: those of the outer inputs, sliced where the map requires it."""
     types = declared_parameters(body)
     for entry in body.inputs:
         if entry.external is None or entry.external >= len(inputs) or inputs[entry.external] is None:
@@ -207,14 +213,15 @@ def _concatenated(node: Node, type: TensorType, output: BodyOutput, count: Dimen
     if type.rank == 0:
         return TensorType(type.element_type, PartialShape([count]))
     if not -type.rank <= axis < type.rank:
-        message = f"axis {axis} of the output map is outside the rank {type.rank} of the body's result"
+        message = f"axis {axis} of the output map is out of range for the rank {type.rank} of the body's result"
         _add_axis(message, output, node, findings)
         return TensorType(type.element_type)
     return TensorType(type.element_type, type.shape.with_dim(axis, type.shape[axis] * count))
 
 
 def _check_slices(node: Node, body: Body, inputs: Inputs, findings: Findings, trips: int | None = None) -> None:
-    """Report inputs that have no such axis or parts, fewer parts than `trips`, or others than the first one."""
+    """Report inputs without the sliced axis, with invalid slices, with fewer slices than `trips`, or with a number that
+    differs from the first input's."""
     first: tuple[int, int] | None = None
     for entry in body.inputs:
         outer = inputs[entry.external] if entry.external is not None and entry.external < len(inputs) else None
@@ -222,13 +229,15 @@ def _check_slices(node: Node, body: Body, inputs: Inputs, findings: Findings, tr
             continue
         axis = entry.slicing.axis
         if axis >= outer.rank:
-            message = f"axis {axis} of the input map is outside the rank {outer.rank} of input {entry.external}"
+            message = (
+                f"axis {axis} of the input map is out of range for the rank {outer.rank} of input {entry.external}"
+            )
             _add_axis(message, entry, node, findings)
         elif axis >= -outer.rank and outer.shape[axis].is_static and entry.slicing.moves:
             extent = outer.shape[axis].value
             count, fault = entry.slicing.count(extent), entry.slicing.fault(extent)
             if fault is None and trips is not None and count < trips:
-                fault = f"{count} parts, expected one for each of {trips} iterations"
+                fault = f"{count} parts, expected one per iteration ({trips})"
             elif fault is None and node.type == "TensorIterator" and first is not None and first[1] != count:
                 fault = f"{count} parts, expected {first[1]} as input {first[0]} has"
             if fault is not None:
@@ -239,15 +248,15 @@ def _check_slices(node: Node, body: Body, inputs: Inputs, findings: Findings, tr
 
 
 def _add_axis(message: str, entry: BodyInput | BodyOutput, node: Node, findings: Findings) -> None:
-    """Report an axis outside the rank, unless the reader has done so by the rank that the port declares."""
+    """Report an axis outside the rank, unless the reader has reported it for the rank that the port declares."""
     at = At(entry.at, "axis")
-    if not findings.said_at("B008", at):
+    if not findings.has_finding_at("B008", at):
         findings.add("B008", message, at=at, layer=node.ref)
 
 
 def _union(a: TensorType, b: TensorType, node: Node, findings: Findings) -> TensorType:
     if DYNAMIC not in (a.element_type, b.element_type) and a.element_type is not b.element_type:
-        message = f"then_body makes {a.element_type} and else_body {b.element_type}, expected the same element type"
+        message = f"then_body produces {a.element_type} and else_body {b.element_type}, expected the same element type"
         findings.add("B010", message, at=At(_at(node)), layer=node.ref)
     kind = a.element_type if a.element_type is not DYNAMIC else b.element_type
     return TensorType(kind, a.shape.union(b.shape))
@@ -267,4 +276,4 @@ BODIES: dict[str, Callable[[Node, Inputs, Inferring], list[TensorType]]] = {
     "Loop": infer_loop,
     "TensorIterator": infer_tensor_iterator,
 }
-"""How the outputs of an operator with bodies are inferred."""
+"""The functions that infer the outputs of the operators with bodies."""

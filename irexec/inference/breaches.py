@@ -16,7 +16,7 @@ def report_breach(node: Node, breach: Breach, findings: Findings) -> None:
 
 
 def report_constraint(node: Node, error: ConstraintError, findings: Findings, *, found: str | None = None) -> None:
-    """Report a constraint that values break. `found`: what the operator was given, unless the error says it."""
+    """Report a constraint that values break. `found`: the operator's inputs, unless the error states them."""
     details: dict[str, Any] = {"hint": error.hint, "found": found} | error.details
     _report(node, "O005", error.message, error.constraint, error.port, findings, **details)
 
@@ -28,8 +28,8 @@ def report_failure(node: Node, error: Exception, findings: Findings, *, found: s
 
 
 def report_memory(node: Node, reason: object, findings: Findings, *, found: str | None = None) -> None:
-    """A layer that needs more memory than there is, or than inference may take."""
-    message = f"{node.ref} needs more memory than there is: {reason}"
+    """Report a layer that needs more memory than is available, or than inference may use."""
+    message = f"{node.ref} needs more memory than is available: {reason}"
     _report(node, "O011", message, None, None, findings, found=found)
 
 
@@ -52,7 +52,8 @@ def _report(
 
 
 def place_of(node: Node, port: str | None, attribute: str | None) -> At | None:
-    """The place of a port (by its name in the signature) or attribute of a node, or of its layer."""
+    """Return the location of a port (by its name in the signature) or attribute of a node; otherwise that of its
+    layer."""
     layer = node.layer
     if layer is None:
         return None

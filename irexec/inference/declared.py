@@ -1,4 +1,4 @@
-"""Declared against inferred: the precisions and dims that a file writes at its ports."""
+"""Comparison of the precisions and dims that a file declares at its ports with the inferred types."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from irexec.ir.document import Layer, Port
 from irexec.types import DYNAMIC, F16, ElementType, PartialShape, TensorType
 
 DECLARED = frozenset({"P004", "P005", "E007", "E008"})
-"""The codes of what is declared otherwise than it is."""
+"""The codes of findings about declarations that differ from the inferred type."""
 
 
 def check_inputs(node: Node, layer: Layer, inference: Inference, findings: Findings) -> None:
-    """Report every input port of a node's layer whose precision or dims are not those of the value that it takes."""
+    """Report every input port of a node's layer whose precision or dims differ from those of its input value."""
     for value, port in zip(node.inputs, layer.inputs, strict=False):
         if value is None or (source := _port_of(value)) is None:
             continue
-        # Nearly all say the same in the same words.
+        # Fast path: nearly all ports have the same texts as their source.
         if port.dims != source.dims or port.precision != source.precision:
             _check_input(node, port, value, source, inference[value], findings)
 
@@ -28,10 +28,10 @@ def check_inputs(node: Node, layer: Layer, inference: Inference, findings: Findi
 def check_outputs(
     node: Node, layer: Layer, types: Types, findings: Findings, agreeing: set[tuple[TensorType, TensorType]]
 ) -> None:
-    """Report every output port of a node's layer whose precision or dims are not those of the type inferred for it.
+    """Report every output port of a node's layer whose precision or dims differ from the inferred type.
 
-    Those of a layer with broken constraints mean nothing. `agreeing`: pairs of a declared and an inferred type that
-    were compared before.
+    Inferred types of a layer with broken constraints are not compared. `agreeing`: pairs of a declared and an inferred
+    type that were found equal before.
     """
     for value, port, inferred in zip(node.outputs, layer.outputs, types, strict=False):
         declared = value.declared
@@ -44,7 +44,7 @@ def check_outputs(
 def _check_input(node: Node, port: Port, value: Value, source: Port, made: TensorType, findings: Findings) -> None:
     """Report an input port that differs from its producer's inferred type.
 
-    Nothing is reported when the producer declares the same as the port: then the producer's declaration is at fault. A
+    Nothing is reported if the producer declares the same as the port: then the producer's declaration is at fault. A
     port without dims is not checked: it may be a scalar, have dynamic rank, or have been left out. `source`: the
     producer's port.
     """
@@ -56,7 +56,7 @@ def _check_input(node: Node, port: Port, value: Value, source: Port, made: Tenso
     ):
         findings.add(
             "E007",
-            f"{value.node.ref} gives {kind} and the port declares {taken.element_type}",
+            f"{value.node.ref} produces {kind}, but the port declares {taken.element_type}",
             at=At(port.at, "precision"),
             attribute="precision",
             found=port.precision,
@@ -68,7 +68,7 @@ def _check_input(node: Node, port: Port, value: Value, source: Port, made: Tenso
     if not taken.shape.compatible(shape) and (given.shape.compatible(shape) or not given.shape.compatible(taken.shape)):
         findings.add(
             "E008",
-            f"{value.node.ref} gives {shape} and the port declares {taken.shape}",
+            f"{value.node.ref} produces {shape}, but the port declares {taken.shape}",
             at=At(port.at),
             found=str(taken.shape),
             allowed=str(shape),
@@ -78,7 +78,7 @@ def _check_input(node: Node, port: Port, value: Value, source: Port, made: Tenso
 
 
 def _port_of(value: Value) -> Port | None:
-    """The output port that declares the value."""
+    """Return the output port that declares the value."""
     layer, index = value.node.layer, value.index
     return layer.outputs[index] if layer is not None and index < len(layer.outputs) else None
 
@@ -86,18 +86,18 @@ def _port_of(value: Value) -> Port | None:
 def _check_output(
     node: Node, port: Port, index: int, declared: TensorType, inferred: TensorType, findings: Findings
 ) -> bool:
-    """Report what differs; True when nothing does."""
+    """Report the differences; return True if there are none."""
     agrees = _same_kind(declared.element_type, inferred.element_type), declared.shape.compatible(inferred.shape)
     if all(agrees):
         return True
     details: dict[str, Any] = {"layer": node.ref, "port": port.id}
     if not agrees[0] and not _is_decompression(node, declared):
         found, allowed = port.precision or "", inferred.element_type.port_name
-        message = f"output {index} is declared {found}; the operator makes {allowed}"
+        message = f"output {index} is declared as {found}, but the operator produces {allowed}"
         findings.add("P004", message, at=At(port.at, "precision"), found=found, allowed=allowed, **details)
     if not agrees[1]:
         found, allowed = str(declared.shape), str(inferred.shape)
-        message = f"output {index} is declared {found}; the operator makes {allowed}"
+        message = f"output {index} is declared as {found}, but the operator produces {allowed}"
         where = _first_difference(port, declared.shape, inferred.shape)
         repair = {port.id or "": inferred.shape.to_shape()} if inferred.shape.is_static else None
         findings.add("P005", message, at=where, found=found, allowed=allowed, repair=repair, **details)
@@ -105,20 +105,21 @@ def _check_output(
 
 
 def _is_decompression(node: Node, declared: TensorType) -> bool:
-    """True for a Convert of a compressed constant with the constant's type at its port.
+    """Return True for a Convert of a compressed constant with the constant's type at its port.
 
-    OpenVINO writes this where the constant is a result: it stores the constant in f16, and says so at both ports.
+    OpenVINO writes such a layer if the constant is a result: it stores the constant in f16, and declares f16 at both
+    ports.
     """
     return "decompression_0" in node.rt_info and declared.element_type is F16
 
 
 def _same_kind(a: ElementType, b: ElementType) -> bool:
-    """True when the element types are equal or one of them is dynamic."""
+    """Return True if the element types are equal or one of them is dynamic."""
     return a is b or a is DYNAMIC or b is DYNAMIC
 
 
 def _first_difference(port: Port, declared: PartialShape, inferred: PartialShape) -> At:
-    """The first dim that differs, or the port when the ranks do."""
+    """Return the first dim that differs, or the port if the ranks differ."""
     if declared.rank != inferred.rank or declared.rank is None:
         return At(port.at)
     wrong = next(i for i, (d, n) in enumerate(zip(declared, inferred, strict=True)) if not d.compatible(n))

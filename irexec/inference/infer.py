@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from irexec.diagnostics.deadline import watched
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.model import Body, Model, Node
 from irexec.inference.breaches import report_breach, report_constraint, report_memory
@@ -14,25 +15,25 @@ from irexec.inference.propagate import propagate
 from irexec.inference.repeats import Repeats
 from irexec.inference.variables import check_variables
 from irexec.ops.declare.operator import Breach, ConstraintError
-from irexec.ops.declare.signature import Signature
 from irexec.types import DYNAMIC, TensorType
 
 if TYPE_CHECKING:
     from irexec.inference import bodies
 
-# A body is inferred for at most so many combinations of Parameter types, and beyond that only for its declared types.
-# Nested bodies would otherwise be inferred exponentially often.
+# The number of combinations of Parameter types for which a body is inferred; beyond it only the declared types are
+# used. Without a limit nested bodies would be inferred exponentially often.
 _MAX_TRIALS = 16
 
 
 def infer(
     model: Model, inputs: Types | None = None, findings: Findings | None = None, *, declared: bool | None = None
 ) -> Inference:
-    """The types of all values, and findings about the operators' constraints and what the file itself declares.
+    """Return the types of all values, with findings about the operators' constraints and the types that the file
+    declares.
 
     `inputs`: types that replace those of the Parameters. `declared`: compare the inferred types with those that the
     file's ports declare; by default only without `inputs`, which may differ from the file's. `findings`: the collection
-    to add to (with the file's places and earlier findings), by default a new one.
+    to add to (with the file's positions and earlier findings), by default a new one.
     """
     found = findings if findings is not None else Findings(file=model.file)
     run = Inferring(found, declared=inputs is None if declared is None else declared)
@@ -42,13 +43,14 @@ def infer(
 
 
 def set_types(model: Model, inference: Inference) -> None:
-    """Give the values of a model that was just built, bodies included, the types that inference found for them."""
+    """Set the types of the values of a newly built model, bodies included, to the inferred types."""
     for node in (*model.walk(), *model.unreachable):
         node.set_outputs(inference.outputs(node))
 
 
 def infer_node(node: Node, findings: Findings) -> Types:
-    """The types of one node's outputs, from the model's types of its inputs; late constraints are not looked at."""
+    """Return the types of one node's outputs, from the model's types of its inputs; late constraints are not
+    checked."""
     run = Inferring(findings, late=False)
     run.node(node)
     return run.inference.outputs(node)
@@ -57,7 +59,7 @@ def infer_node(node: Node, findings: Findings) -> Types:
 class Inferring:
     """The state of one inference: of a model, or of a body for certain types of its Parameters.
 
-    `declared`: compare inferred types with those that ports declare. `late`: report late constraints, too. `trials`
+    `declared`: compare inferred types with those that ports declare. `late`: report late constraints as well. `trials`
     caches the inferences of bodies, by body and types, `repeats` those of layers; `broken` counts broken constraints.
     """
 
@@ -81,7 +83,7 @@ class Inferring:
         """Infer every node; `inputs` replace the types of the Parameters."""
         given = dict(zip(model.parameters, inputs, strict=True)) if inputs is not None else {}
         for nodes in (model.nodes, model.unreachable):
-            for node in nodes:
+            for node in watched(nodes, "inferring types"):
                 self.node(node, given.get(node))
 
     def node(self, node: Node, given: TensorType | None = None) -> None:
@@ -89,7 +91,7 @@ class Inferring:
         before = self.findings.error_count
         types = self.inference.note(node, self._outputs(node, given))
         if self._declared and node.layer is not None:
-            # What the ports of a body declare is no reason not to look at those of the layer that holds it.
+            # The declarations of a body's ports do not prevent the comparison of those of the enclosing layer.
             sound = self.findings.error_count == before or all(
                 finding.code in DECLARED for finding in self.findings.report.errors[before:]
             )
@@ -98,7 +100,7 @@ class Inferring:
                 check_outputs(node, node.layer, types, self.findings, self._repeats.agreeing)
 
     def body(self, body: Body, parameters: Types) -> Inferring:
-        """The inference of a body for these types of its Parameters, cached."""
+        """Return the inference of a body for these types of its Parameters, cached."""
         key = tuple(_key(type) for type in parameters)
         known = self._trials.setdefault(body, {})
         if key not in known and len(known) >= _MAX_TRIALS:
@@ -135,25 +137,13 @@ class Inferring:
                 return BODIES[node.type](node, inputs, self)
         signature, types = operator.signature, self._repeats.known(key := self._repeats.key(node, inputs))
         if types is None:
-            if self._is_incomplete(node, signature, inputs):
+            if not operator.is_complete(inputs, node.attributes):
                 return [TensorType()] * len(node.outputs)
             reported = len(self.findings.report)
             types = self._of_operator(node, inputs)
             if len(self.findings.report) == reported:
                 types = self._repeats.keep(key, types)
         return self._for_each_port(node, types) if signature.makes_any_number else types
-
-    @staticmethod
-    def _is_incomplete(node: Node, signature: Signature, inputs: Sequence[TensorType | None]) -> bool:
-        """True for a node that lacks attributes or inputs, or has too many of these."""
-        most, count = signature.max_inputs, len(inputs)
-        if count < signature.min_inputs or (most is not None and count > most):
-            return True
-        if not node.attributes.keys() >= signature.attribute_names:
-            return True
-        return None in inputs and any(
-            type is None and not signature.input(index).optional for index, type in enumerate(inputs)
-        )
 
     def _of_operator(self, node: Node, inputs: Sequence[TensorType | None]) -> list[TensorType]:
         operator = node.operator
@@ -178,7 +168,7 @@ class Inferring:
         return types
 
     def _for_each_port(self, node: Node, types: Types) -> Types:
-        """A type for each output port of a variadic operator; reports ports beyond its outputs."""
+        """Return a type for each output port of a variadic operator; report ports beyond its outputs."""
         operator = node.operator
         if [type.rank for type in types] == [None]:  # Even the number of outputs is unknown.
             return [types[0]] * len(node.outputs)
@@ -190,7 +180,7 @@ class Inferring:
 
 
 def _key(type: TensorType) -> object:
-    """A hashable key of a tensor type, known values included."""
+    """Return a hashable key of a tensor type, known values included."""
     value = None if type.value is None else (type.value.shape, type.value.dtype.str, type.value.tobytes())
     partial = None if type.partial is None else tuple(type.partial.ravel().tolist())
     return type.element_type, type.shape, value, partial

@@ -22,7 +22,7 @@ class Inference:
         self._outputs: dict[Node, Types] = {}
 
     def outputs(self, node: Node) -> Types:
-        """The types of the node's outputs: at least one for each of its ports."""
+        """Return the types of the node's outputs: at least one for each of its ports."""
         found = self._outputs.get(node)
         return [value.type for value in node.outputs] if found is None else found
 
@@ -31,7 +31,7 @@ class Inference:
         return value.type if found is None else found[value.index]
 
     def inputs(self, node: Node) -> list[TensorType | None]:
-        """The types of what the node's inputs are connected to; None for those that are not connected."""
+        """Return the types of the values connected to the node's inputs; None for inputs that are not connected."""
         found = self._outputs.get
         return [
             None if value is None else value.type if (types := found(value.node)) is None else types[value.index]
@@ -39,12 +39,12 @@ class Inference:
         ]
 
     def note(self, node: Node, outputs: Types) -> Types:
-        """Set the types of a node's outputs: for inference itself, and for callers that know more. Returns the types,
-        of all of its ports."""
+        """Set the types of a node's outputs: for inference itself, and for callers with more information. Returns the
+        types of all its ports."""
         missing = len(node.outputs) - len(outputs)
         self._outputs[node] = types = (*outputs, *[TensorType()] * missing) if missing > 0 else outputs
         return types
 
     def take(self, other: Inference) -> None:
-        """Make the types of another inference, of a body for instance, part of this one."""
+        """Add the types of another inference, such as that of a body, to this one."""
         self._outputs.update(other._outputs)

@@ -1,6 +1,6 @@
 """Value propagation: evaluates small tensors during inference, so that shapes computed by layers become known.
 
-`value` is a tensor that is fully known; `partial` holds an int or an interval (Dimension) for each element.
+`value` is a tensor that is fully known; `partial` contains an int or an interval (Dimension) for each element.
 """
 
 from __future__ import annotations
@@ -29,24 +29,22 @@ from irexec.types import (
 )
 
 _SHAPE_TYPES = frozenset({I32, I64})
-# The most work, some tenths of a second, to spend on one value during inference.
+# The maximum work, some tenths of a second, for one value during inference.
 MAX_STEPS = 1 << 26
-# Operators whose result differs from one inference to the next.
-_CHANGING = frozenset({"ReadValue"})
 
 
 def propagate(
     operator: Operator, inputs: Sequence[TensorType | None], attributes: dict[str, Any], outputs: list[TensorType]
 ) -> list[TensorType]:
-    """The output types with the values that follow from known input values.
+    """Return the output types with the values that follow from known input values.
 
-    Raises ConstraintError when known values break a constraint of the operator, MemoryError for too large a result.
+    Raises ConstraintError if known values break a constraint of the operator, MemoryError for too large a result.
     """
     known = all(tensor is None or tensor.has_value for tensor in inputs)
     carries = operator.values is not None and len(outputs) > 0 and outputs[0].element_type in _SHAPE_TYPES
     if not (known or carries) or not inputs or any(o.has_value or o.partial is not None for o in outputs):
         return outputs
-    if operator.type in _CHANGING or operator.tolerance.kind == "random":
+    if operator.has_state or operator.tolerance.kind == "random":
         return outputs
     if not all(map(_is_small, outputs)) or (steps(operator, inputs, attributes, outputs) or 0) > MAX_STEPS:
         return outputs
@@ -56,7 +54,8 @@ def propagate(
 
 
 def _is_small(tensor: TensorType) -> bool:
-    """True for a tensor of few elements that NumPy can hold. Extents of 0 count as 1, so as not to hide huge ones."""
+    """Return True for a tensor of few elements that NumPy can represent. Extents of 0 count as 1, so that they do not
+    hide huge ones."""
     if tensor.rank is None or tensor.rank > MAX_RANK:
         return False
     most = [extent.max for extent in tensor.shape]
@@ -80,7 +79,8 @@ def _run(
 
 
 class _Number(Dimension):
-    """A value known as an interval. Results that may be negative, which no Dimension is, become unknown."""
+    """A value known as an interval. Results that may be negative, which a Dimension cannot represent, become
+    unknown."""
 
     __slots__ = ()
 
@@ -112,7 +112,8 @@ class _Number(Dimension):
 def _run_partial(
     operator: Operator, inputs: Sequence[TensorType | None], attributes: dict[str, Any], outputs: list[TensorType]
 ) -> list[TensorType]:
-    """Run the kernel on object arrays of ints and intervals. Only arithmetic takes them in inputs after the first."""
+    """Run the kernel on object arrays of ints and intervals. Only arithmetic operators accept them in inputs after the
+    first."""
     arrays: list[Any] = []
     for index, tensor in enumerate(inputs):
         if tensor is None:
@@ -127,7 +128,7 @@ def _run_partial(
         else:
             return outputs
     results: list[Any] = []
-    # A kernel fails when it needs a number and gets an interval. The value is then unknown, which is not an error.
+    # A kernel fails if it requires a number and gets an interval. The value is then unknown, which is not an error.
     with contextlib.suppress(ConstraintError, TypeError, ValueError, IndexError, AttributeError, ArithmeticError):
         results = as_list(operator.kernel(*arrays, **operator.bind(attributes)))
     typed = []
@@ -152,16 +153,17 @@ def _with_partial(tensor: TensorType, items: Array) -> TensorType:
 
 
 def _plain(value: DimLike) -> DimLike:
-    """A number where it is known, else an interval as shapes have it."""
+    """Return a number if it is known, otherwise an interval as used in shapes."""
     if isinstance(value, int):
         return value
     return value.value if value.is_static else Dimension(value.min, value.max)
 
 
 def _held(value: DimLike, kind: ElementType) -> DimLike:
-    """What an element of the type holds of a result: a number wraps, of an interval beyond the type nothing is known.
+    """Return a result as an element of the type represents it: a number wraps; an interval beyond the type becomes
+    unknown.
 
-    So each number that a later layer begins with is small, however often layers multiply.
+    Therefore each number with which a later layer starts is small, however often layers multiply.
     """
     half = 1 << (kind.bitwidth - 1)
     if isinstance(value, int):
@@ -188,5 +190,5 @@ def _unknown(shape: tuple[int, ...]) -> Array:
 
 
 def as_list(result: Any) -> list[Any]:
-    """The results of a kernel, which returns one array, or a tuple or list of them."""
+    """Return the results of a kernel, which returns one array, or a tuple or list of them, as a list."""
     return list(result) if isinstance(result, (tuple, list)) else [result]

@@ -1,7 +1,8 @@
-"""Layers that repeat: models stack the same blocks, and what a rule finds for one holds for the others.
+"""Repeated layers: models stack the same blocks, and the result of a rule for one layer holds for its repetitions.
 
-A rule sees the types of the inputs and the attributes, nothing else. So equal types are one object here, and a layer
-whose operator, attributes and input types are those of an earlier one has the earlier one's output types.
+The result of a rule depends only on the types of the inputs and on the attributes. Equal types are therefore one object
+here, and a layer whose operator, attributes and input types equal those of an earlier one gets the earlier one's output
+types.
 """
 
 from __future__ import annotations
@@ -11,22 +12,22 @@ from collections.abc import Sequence
 from irexec.graph.model import Node
 from irexec.types import MAX_KNOWN, Array, ElementType, PartialShape, Stored, TensorType
 
-# Values that are compared: scalars, axes, shapes. Larger ones, such as weights, hardly repeat.
+# The maximum size of values that are compared: scalars, axes, shapes. Larger ones, such as weights, hardly repeat.
 _MAX_COMPARED = 64
 
 
 class Repeats:
-    """The types that were found in one inference, and what they were found for."""
+    """The types inferred so far in one inference, by operator, attributes and input types."""
 
     def __init__(self) -> None:
         self._types: dict[object, TensorType] = {}
         self._constants: dict[object, TensorType] = {}
         self._found: dict[object, Sequence[TensorType]] = {}
-        # Pairs of a declared and an inferred type that were compared and agree.
+        # Pairs of a declared and an inferred type that were found equal.
         self.agreeing: set[tuple[TensorType, TensorType]] = set()
 
     def constant(self, kind: ElementType, held: Array | Stored) -> TensorType:
-        """The type of a constant, with its value if that is small."""
+        """Return the type of a constant, with its value if that is small."""
         if held.size > MAX_KNOWN:
             known: object = (kind, held.shape)
         elif isinstance(held, Stored) and held.size <= _MAX_COMPARED:
@@ -40,7 +41,8 @@ class Repeats:
         return found
 
     def same(self, type: TensorType) -> TensorType:
-        """The one object for types equal to this one, with the same value; the type itself if it is hard to compare."""
+        """Return the single object for all types equal to this one, with the same value; the type itself if comparing
+        it is expensive."""
         value = type.held
         if type.partial is not None or (value is not None and value.size > _MAX_COMPARED):
             return type
@@ -54,19 +56,20 @@ class Repeats:
 
     @staticmethod
     def key(node: Node, inputs: Sequence[TensorType | None]) -> object:
-        """Equal for nodes of one operator with equal attributes and input types; equal types are one object."""
+        """Return a key that is equal for nodes of one operator with equal attributes and input types; equal types are
+        one object."""
         key = (node.operator, *node.attributes.values(), *inputs)
         try:
             hash(key)
-        except TypeError:  # A value that cannot be compared, such as a list: like no other.
+        except TypeError:  # A value that cannot be compared, such as a list, equals no other.
             return object()
         return key
 
     def known(self, key: object) -> Sequence[TensorType] | None:
-        """What was found for a key."""
+        """Return the types stored for a key."""
         return self._found.get(key)
 
     def keep(self, key: object, types: Sequence[TensorType]) -> Sequence[TensorType]:
-        """Note what was found, and nothing was reported; returns the types."""
+        """Store the types of a key for which nothing was reported, and return them."""
         found = self._found[key] = tuple(map(self.same, types))
         return found

@@ -12,9 +12,9 @@ from irexec.types import DYNAMIC, TensorType
 
 
 def check_variables(model: Model, inference: Inference, findings: Findings) -> None:
-    """Report every state operation whose type or shape cannot be that of the first operation on its variable."""
+    """Report every state operation whose type or shape is incompatible with the first operation on its variable."""
     first: dict[str, tuple[Node, TensorType]] = {}
-    states = [node for node in model.walk() if node.type in ("ReadValue", "Assign") and node.outputs]
+    states = [node for node in model.walk() if node.has_state and node.outputs]
     # ReadValue defines the variable's type; Assign only has to be compatible with it.
     for node in sorted(states, key=lambda node: node.type == "Assign"):
         variable, type = node.attributes.get("variable_id"), inference[node.outputs[0]]
@@ -26,10 +26,10 @@ def check_variables(model: Model, inference: Inference, findings: Findings) -> N
             verb = "reads" if node.type == "ReadValue" else "assigns"
             findings.add(
                 "V003",
-                f"{node.ref} {verb} {type} where the variable {variable!r} is {known}",
+                f"{node.ref} {verb} {type}, but the variable {variable!r} is {known}",
                 at=At(node.layer.at if node.layer is not None else -1),
                 layer=node.ref,
                 found=str(type),
                 allowed=str(known),
-                related=() if other.layer is None else ((f"{other.ref} says so", At(other.layer.at)),),
+                related=() if other.layer is None else ((f"declared by {other.ref}", At(other.layer.at)),),
             )

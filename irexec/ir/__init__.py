@@ -1,1 +1,1 @@
-"""The file: its text and tree (source), what it says (document), reading it (reader), its constants (weights)."""
+"""The file: its text and tree (source), its elements (document), reading it (reader), its constants (weights)."""

@@ -1,4 +1,4 @@
-"""The document: the elements of a file as raw text, each with its place, before any interpretation."""
+"""The document: the elements of a file as raw text, each with its position, before any interpretation."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from irexec.records import field, record
 
 @record
 class Item:
-    """Anything written in the file; `at` is its element's number in document order (root = 0, -1: not in a file)."""
+    """Anything in the file; `at` is its element's number in document order (root = 0, -1: not in a file)."""
 
     at: int = -1
 
 
 @record
 class Element(Item):
-    """An element kept as it stands: rt_info, meta_data, quantization_parameters, pre-process and what is in them."""
+    """An element kept unchanged: rt_info, meta_data, quantization_parameters, pre-process and their descendants."""
 
     tag: str = ""
     attributes: dict[str, str] = field(default_factory=dict)
@@ -28,9 +28,9 @@ class Element(Item):
 
 @record
 class Port(Item):
-    """A `<port>`: `dims` are the texts of its `<dim>`s, `other` the attributes that the grammar does not know.
+    """A `<port>`: `dims` are the texts of its `<dim>`s, `other` the attributes that the grammar does not define.
 
-    `dims_at` holds the numbers of the `<dim>`s where they do not simply follow the port; see `dim_at`.
+    `dims_at` contains the numbers of the `<dim>`s if they do not directly follow the port; see `dim_at`.
     """
 
     id: str | None = None
@@ -42,13 +42,13 @@ class Port(Item):
     other: dict[str, str] | None = None
 
     def dim_at(self, index: int) -> int:
-        """The number of the element of `dims[index]`."""
+        """Return the number of the element of `dims[index]`."""
         return self.at + 1 + index if self.dims_at is None else self.dims_at[index]
 
 
 @record
 class Edge(Item):
-    """An `<edge>` of `<edges>`. `other` holds the attributes that the grammar does not know."""
+    """An `<edge>` of `<edges>`. `other` contains the attributes that the grammar does not define."""
 
     from_layer: str | None = None
     from_port: str | None = None
@@ -80,15 +80,20 @@ class BackEdge(Item):
     to_layer: str | None = None
 
 
-_WITH_BODIES = frozenset({"If", "Loop", "TensorIterator"})
+BODIES = {
+    "TensorIterator": (("port_map", "body"),),
+    "Loop": (("port_map", "body"),),
+    "If": (("then_port_map", "then_body"), ("else_port_map", "else_body")),
+}
+"""The types of layers with bodies, and the elements of each body: its port map and its net."""
 
 
 @record
 class Layer(Item):
-    """A `<layer>`. A section that is not there is an empty tuple (or None); `data_at` is -1 without `<data>`.
+    """A `<layer>`. An absent section is an empty tuple (or None); `data_at` is -1 without `<data>`.
 
-    Layers whose `<data>` says the same may share one dict: nobody changes it. `is_plain`: there is nothing but what is
-    in front of this field. `other` holds the attributes that the grammar does not know.
+    Layers with equal `<data>` may share one dict, which must not be changed. `is_plain`: the layer has only the fields
+    before this one. `other` contains the attributes that the grammar does not define.
     """
 
     id: str | None = None
@@ -113,13 +118,13 @@ class Layer(Item):
 
     @property
     def ref(self) -> LayerRef:
-        """How findings name this layer."""
+        """The name of this layer in findings."""
         return LayerRef(self.id or "", self.name or "", self.type or "", self.version or "")
 
     @property
     def may_have_bodies(self) -> bool:
-        """Whether its type has bodies, or it holds one all the same."""
-        return self.type in _WITH_BODIES or not (self.is_plain or self.body is self.then_body is self.else_body is None)
+        """Return whether its type has bodies, or the element contains one anyway."""
+        return self.type in BODIES or not (self.is_plain or self.body is self.then_body is self.else_body is None)
 
 
 @record
@@ -138,7 +143,7 @@ class Net(Item):
 
 @record
 class Document:
-    """A file that was read: its root and the text it came from."""
+    """A file that was read: its root and its source text."""
 
     net: Net
     source: Source

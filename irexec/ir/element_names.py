@@ -1,4 +1,4 @@
-"""What a text may mean that names no element type: the name of another framework, or one that looks like it."""
+"""Suggestions for a text that is not an element type: another framework's name of a type, or a similar spelling."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from irexec.types.element import FOREIGN, OTHER_NAMES
 _KNOWN = [kind for kind in ElementType.by_name.values() if kind not in FOREIGN and kind is not DYNAMIC]
 
 PRECISIONS = tuple(kind.port_name for kind in _KNOWN)
-"""The element types, as ports spell them."""
+"""The element types in the spelling of ports."""
 
 ELEMENT_TYPES = tuple(kind.name for kind in _KNOWN)
-"""The element types, as attributes spell them."""
+"""The element types in the spelling of attributes."""
 
 
 def precisions_meant(text: str) -> tuple[str, ...]:
-    """The precisions of a port that may be meant, the likeliest first."""
-    return tuple(kind.port_name for kind in _meant(text, PRECISIONS))
+    """Return the precisions of a port that may be intended, the likeliest first."""
+    return tuple(kind.port_name for kind in _types_like(text, PRECISIONS))
 
 
 def element_types_meant(text: str) -> tuple[str, ...]:
-    """The element types of an attribute that may be meant, the likeliest first."""
-    return tuple(kind.name for kind in _meant(text, ELEMENT_TYPES))
+    """Return the element types of an attribute that may be intended, the likeliest first."""
+    return tuple(kind.name for kind in _types_like(text, ELEMENT_TYPES))
 
 
-def _meant(text: str, own: Sequence[str]) -> list[ElementType]:
+def _types_like(text: str, own: Sequence[str]) -> list[ElementType]:
     if (exact := ElementType.meant_by(text)) is not None:
         return [exact]
     near = map(ElementType.meant_by, nearest(text, [*own, *OTHER_NAMES]))

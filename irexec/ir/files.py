@@ -1,4 +1,4 @@
-"""Files that a user names: found in folders, read only when they are regular, written whole or not at all."""
+"""Files named by a user: searched for in folders, and read only if they are regular files."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from typing import IO
+
+from irexec.ir.guard import reads
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -18,26 +20,35 @@ _KINDS = {
 }
 
 
-def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
-    """Open a regular file for reading. Raises OSError for anything else: reading a pipe could block for ever.
+def open_regular(path: str | os.PathLike[str], role: str = "a file") -> IO[bytes]:
+    """Open a regular file for reading. Raises OSError for anything else: reading a pipe could block forever.
 
-    A path that the system cannot take (with a NUL or an unencodable character) raises OSError too.
+    A path that the system does not accept (with a NUL or an unencodable character) also raises OSError. `role`: the
+    purpose of the file for a command, which never writes to it: see `irexec.ir.guard`, whose OutputIsInput is raised.
     """
-    with _path_errors(path):
-        # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+    with path_errors(path):
+        # Without O_NONBLOCK, opening a pipe waits until a process writes to it.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
-        _refuse_special(os.fstat(handle).st_mode, path)
+        status = os.fstat(handle)
+        refuse_special(status.st_mode, path)
+        reads(path, role, status)
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
         raise
 
 
-def named_files(paths: Iterable[str | os.PathLike[str]], suffixes: tuple[str, ...]) -> list[str]:
-    """The files that are named, and those with these suffixes (in lower case) below the folders that are.
+def read_file(path: str | os.PathLike[str], role: str = "a file") -> bytes:
+    """Return the bytes of a regular file; see `open_regular`."""
+    with open_regular(path, role) as stream:
+        return stream.read()
 
-    Each is there once; those of a folder are sorted by name, without hidden folders.
+
+def named_files(paths: Iterable[str | os.PathLike[str]], suffixes: tuple[str, ...]) -> list[str]:
+    """Return the named files, and the files with these suffixes (in lower case) below the named folders.
+
+    Each is listed once; those of a folder are sorted by name, without hidden folders.
     """
     found: dict[str, None] = {}
     for named in paths:
@@ -52,71 +63,17 @@ def _files_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
         yield from (os.path.join(path, name) for name in sorted(files) if name.lower().endswith(suffixes))
 
 
-@contextmanager
-def staged(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
-    """Streams to temporary files, which replace the named files, in this order, when the block ends.
-
-    A symbolic link stays, and its target is replaced. Raises OSError, also when the name belongs to something other
-    than a regular file. When the block raises, the temporary files are removed and the old files are untouched.
-    """
-    import secrets
-
-    targets = [_target(path) for path in paths]
-    names: list[str] = []
-    try:
-        with ExitStack() as stack:
-            streams: list[IO[bytes]] = []
-            for path, target in zip(paths, targets, strict=True):
-                folder, base = os.path.split(target)
-                name = os.path.join(folder, f".{base[:40]}.{secrets.token_hex(8)}.part")
-                names.append(name)  # Before there is a file: a signal may raise as soon as it is there.
-                try:
-                    streams.append(stack.enter_context(open(name, "xb", opener=_open_privately)))
-                except OSError as error:
-                    error.filename = os.fspath(path)  # Not that of the temporary file.
-                    raise
-            yield streams
-        for name, target in zip(names, targets, strict=True):
-            os.chmod(name, _mode_of(target))
-            os.replace(name, target)
-    finally:
-        for name in names:
-            with suppress(FileNotFoundError):
-                os.unlink(name)
-
-
-def _open_privately(name: str, flags: int) -> int:
-    return os.open(name, flags, 0o600)
-
-
-def _target(path: str | os.PathLike[str]) -> str:
-    """The file that is written for `path`, behind all links."""
-    with _path_errors(path):
-        target = os.path.realpath(os.fspath(path))
-        if os.path.exists(target):
-            _refuse_special(os.stat(target).st_mode, path)
-    return target
-
-
-def _refuse_special(mode: int, path: str | os.PathLike[str]) -> None:
+def refuse_special(mode: int, path: str | os.PathLike[str]) -> None:
+    """Raise OSError if the mode is not that of a regular file."""
     if not stat.S_ISREG(mode):
-        what = _KINDS.get(stat.S_IFMT(mode), "something special")
-        raise OSError(errno.EINVAL, f"it is {what}, not a regular file", os.fspath(path))
+        what = _KINDS.get(stat.S_IFMT(mode), "a special file")
+        raise OSError(errno.EINVAL, f"the path is {what}, not a regular file", os.fspath(path))
 
 
 @contextmanager
-def _path_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Python refuses some paths with a ValueError before the system can refuse them with an OSError."""
+def path_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Convert the ValueError with which Python refuses some paths into an OSError."""
     try:
         yield
     except ValueError as error:
-        raise OSError(errno.EINVAL, f"there can be no file of this name ({error})", ascii(os.fspath(path))) from None
-
-
-def _mode_of(target: str) -> int:
-    """The permissions of the file that is replaced, or the defaults for a new file."""
-    if os.path.exists(target):
-        return os.stat(target).st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+        raise OSError(errno.EINVAL, f"the file name is invalid ({error})", ascii(os.fspath(path))) from None

@@ -1,27 +1,114 @@
-"""Memory while many objects are made that all stay: without the garbage collector."""
+"""Memory management while many long-lived objects are created: the garbage collector is paused for that time."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+_MANY_LAYERS = 1 << 15
+"""The number of layers in dropped models, some 140 MB, that is worth a search through all objects."""
+_SECONDS_PER_LAYER = 20e-6
+"""The time of reading a layer. If a search takes longer than reading what it could free, it waits until there is more
+to free."""
+# A program that calls gc.freeze() freezes all its objects, thousands even if it is empty. The few hundred that Python
+# 3.12 reports as frozen are constants of its own, which it removes from the collector because they live as long as the
+# process.
+_FROZEN_BY_A_PROGRAM = 1000
 
 
 @contextmanager
 def no_collection(*, to_stay: bool = False) -> Iterator[None]:
-    """Pause the cyclic garbage collector: what makes many objects and no garbage takes half the time.
+    """Context manager: pause the cyclic garbage collector; creating many objects without garbage then takes half the
+    time.
 
-    `to_stay`: what is made lives as long as the process, as modules do, so that it is not worth a look afterwards, when
-    the collector would go through all that is new. It is counted among what is old at once.
+    Pauses nest, and those of several threads may overlap: the collector resumes when the last one ends. `to_stay`: the
+    created objects live long, as modules and models do, so that a collection of all new objects afterwards is not
+    worthwhile. They are counted as old objects at once.
     """
-    enabled = gc.isenabled()
-    gc.disable()
+    _pauses.begin()
+    stays = False
     try:
         yield
+        stays = to_stay
     finally:
-        # Unfreezing makes old what was frozen, at no cost; what the program froze itself stays as it is.
-        if enabled and to_stay and not gc.get_freeze_count():
+        _pauses.end(stays)
+
+
+class _Pauses:
+    """The pauses in progress, by thread, and the number of layers to be freed."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self._last_search = 0.0
+        self._lock = threading.Lock()
+        self._depths: dict[int, int] = {}
+        self._was_enabled = self._stays = False
+
+    def begin(self) -> None:
+        thread = threading.get_ident()
+        with self._lock:
+            if not self._depths:
+                self._was_enabled, self._stays = gc.isenabled(), False
+                gc.disable()
+            self._depths[thread] = self._depths.get(thread, 0) + 1
+
+    def end(self, stays: bool) -> None:
+        thread = threading.get_ident()
+        with self._lock:
+            self._stays |= stays
+            self._depths[thread] -= 1
+            if not self._depths[thread]:
+                del self._depths[thread]
+            self._resume()
+        self.collect()
+
+    def _resume(self) -> None:
+        """Resume collection when no pause is in progress."""
+        if self._depths or not self._was_enabled:
+            return
+        # Unfreezing makes frozen objects old, at no cost; objects that the program froze itself remain frozen.
+        if self._stays and gc.get_freeze_count() < _FROZEN_BY_A_PROGRAM:
             gc.freeze()
             gc.unfreeze()
-        if enabled:
-            gc.enable()
+        gc.enable()
+
+    def collect(self) -> None:
+        """Free dropped objects, unless there are few, or the collector is paused or switched off."""
+        if self.waiting < max(_MANY_LAYERS, self._last_search / _SECONDS_PER_LAYER) or not gc.isenabled():
+            return
+        self.waiting = 0
+        begin = time.monotonic()
+        gc.collect()
+        self._last_search = time.monotonic() - begin
+
+    def dropped(self, layers: int, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        """Count the layers of a model that was dropped. Its nodes and values refer to each other.
+
+        Python searches old objects when many more have become old, and objects created during a pause are not counted
+        among these. So the collector is called here as soon as there is much to free. While Python exits, the names of
+        modules are already cleared, and nothing needs to be freed.
+        """
+        if is_finalizing():
+            return
+        self.waiting += layers
+        self.collect()
+
+    def in_child(self) -> None:
+        """Reset the state after a fork: threads that may have been in a pause or held the lock do not exist in the
+        child."""
+        own, was_paused = threading.get_ident(), bool(self._depths)
+        self._lock = threading.Lock()
+        self._depths = {thread: depth for thread, depth in self._depths.items() if thread == own}
+        if was_paused:
+            self._resume()
+
+
+_pauses = _Pauses()
+dropped = _pauses.dropped
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pauses.in_child)

@@ -1,6 +1,6 @@
-"""Layers, ports and edges as converters write them: attributes in one order, no other, no character that XML changes.
+"""Layers, ports and edges in the form that converters write: attributes in one order, no others, no escaped characters.
 
-Each is matched as a whole by a pattern. What is written otherwise does not match, and is read tag by tag (reader.py).
+Each is matched as a whole by a pattern. Elements in another form do not match, and are read tag by tag (reader.py).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ T = TypeVar("T")
 _DIMS_PATTERN = r"(?:\s*+<dim>[^<&\r]*+</dim>)*+"
 _DIM = re.compile("<dim>([^<]*+)")
 _PORT_PATTERN = r'\s*+<port id="{0}" precision="{0}"(?: names="{1}")?\s*+(?:/>|>{2}\s*+</port>)'
-# Names that are empty are rare, and not told from none here.
+# Empty names are rare, and not distinguished from absent ones here.
 _NAMES = PLAIN.replace("*", "+")
 _PORT = re.compile(_PORT_PATTERN.format(f"({PLAIN})", f"({_NAMES})", f"({_DIMS_PATTERN})"), re.ASCII)
-# Several at once, but not any number: the pattern would take memory for each.
+# Several at once, but a limited number: the pattern would need memory for each.
 _PORTS_PATTERN = "(?:" + _PORT_PATTERN.format(PLAIN, _NAMES, _DIMS_PATTERN) + "){0,64}"
-# A layer up to the first of its sections that is not as usual; the end tag is matched where there is none.
+# A layer up to the first unusual one of its sections; if there is none, with its end tag.
 _LAYER = re.compile(
     rf'\s*+<layer id="({PLAIN})" name="({PLAIN})" type="({PLAIN})" version="({PLAIN})"\s*+>'
     rf'(?:\s*+<data((?:\s++[^\s=/>]++="{PLAIN}")*+)\s*+/>)?'
@@ -39,36 +39,37 @@ _EDGES = re.compile(f"(?:{_EDGE_PATTERN.format(PLAIN)}){{1,1000}}", re.ASCII)
 
 @cache
 def _ports_pattern() -> re.Pattern[str]:
-    """Ports by themselves, for layers that are not as usual."""
+    """Return the pattern of ports alone, for layers with unusual sections."""
     return re.compile(_PORTS_PATTERN, re.ASCII)
 
 
-# A port without its place and names: its number after that of its section, id, precision, dims.
+# A port without its position and names: its number relative to that of its section, id, precision, dims.
 _PortText = tuple[int, str | None, str | None, tuple[str, ...]]
 
 
 class PlainReader:
-    """Reads what comes next as long as it is plain; models repeat themselves, and what repeats is read once."""
+    """Reads the following elements as long as they are plain; repeated elements, which are frequent in models, are read
+    once."""
 
     def __init__(self, elements: Elements) -> None:
         self._elements = elements
         # Interned texts and tuples of texts.
-        self._once: dict[Any, Any] = {}
-        # By the text between their tags: the extents of a port, the ports of a section without names (with the number
+        self._interned: dict[Any, Any] = {}
+        # Caches by the text between tags: the extents of a port, the ports of a section without names (with the number
         # of elements), the attributes of `<data>`.
         self._dims: dict[str, tuple[str, ...]] = {}
         self._ports: dict[str, tuple[list[_PortText], int]] = {}
         self._data: dict[str, dict[str, str]] = {}
 
-    def once(self, item: T) -> T:
-        """The item itself, the first of those that are equal."""
-        found: T = self._once.setdefault(item, item)
+    def interned(self, item: T) -> T:
+        """Return the first of all equal items."""
+        found: T = self._interned.setdefault(item, item)
         return found
 
     def layers(self) -> Iterator[tuple[Layer, dict[str, int] | None]]:
-        """The layers that follow. Of one that has other sections than the usual ones the rest is the caller's to read,
-        before the next layer: its element is entered then, and the numbers of the sections read so far are given."""
-        elements, once = self._elements, self._once.setdefault
+        """Yield the following layers. If a layer has unusual sections, the caller reads the rest of it before the next
+        layer: its element has been entered, and the numbers of the sections read so far are returned."""
+        elements, interned = self._elements, self._interned.setdefault
         while match := elements.take(_LAYER):
             id, name, type, version, data, inputs, outputs, end = match.groups()
             at = last = elements.number + 1
@@ -86,7 +87,7 @@ class PlainReader:
                 outputs_at = last + 1
                 made, last = self._of_section(outputs, outputs_at)
             elements.number = last
-            type, version, is_plain = once(type, type), once(version, version), end is not None
+            type, version, is_plain = interned(type, type), interned(version, version), end is not None
             layer = Layer(at, id, name, type, version, None, attributes, data_at, taken, made, is_plain)
             if not is_plain:
                 elements.open("layer")
@@ -96,42 +97,42 @@ class PlainReader:
                 yield layer, None
 
     def edges(self) -> Iterator[Edge]:
-        """The edges that follow."""
-        elements, once = self._elements, self._once.setdefault
+        """Yield the following edges."""
+        elements, interned = self._elements, self._interned.setdefault
         while match := elements.take(_EDGES):
             at = elements.number
             for from_layer, from_port, to_layer, to_port in _EDGE.findall(match[0]):
                 at += 1
-                yield Edge(at, from_layer, once(from_port, from_port), to_layer, once(to_port, to_port))
+                yield Edge(at, from_layer, interned(from_port, from_port), to_layer, interned(to_port, to_port))
             elements.number = at
 
     def ports(self) -> Iterator[Port]:
-        """The ports that follow."""
+        """Return the following ports."""
         elements = self._elements
         while (match := elements.take(_ports_pattern())) and match[0]:
             ports, elements.number = self._of_section(match[0], elements.number)
             yield from ports
 
     def _attributes(self, text: str, type: str) -> dict[str, str]:
-        if type == "Const":  # No two say the same.
+        if type == "Const":  # The attributes of no two Consts are equal.
             return dict(PLAIN_ATTRIBUTE.findall(text))
         if (found := self._data.get(text)) is None:
             found = self._data[text] = dict(PLAIN_ATTRIBUTE.findall(text))
         return found
 
     def _of_section(self, text: str, at: int) -> tuple[tuple[Port, ...], int]:
-        """The ports in a text, and the number of the last element in it; `at`: that of the element before it."""
+        """Return the ports in a text, and the number of the last element in it; `at`: that of the element before it."""
         found = self._ports.get(text)
         if found is not None:
             known, count = found
             return tuple([Port(at + n, id, precision, None, dims) for n, id, precision, dims in known]), at + count
-        once, last, ports = self._once.setdefault, at, []
+        interned, last, ports = self._interned.setdefault, at, []
         for id, precision, names, between in _PORT.findall(text):
             dims = self._dims.get(between)
             if dims is None:
                 texts = tuple(_DIM.findall(between))
-                dims = self._dims[between] = once(texts, texts)
-            ports.append(Port(last + 1, once(id, id), once(precision, precision), names or None, dims))
+                dims = self._dims[between] = interned(texts, texts)
+            ports.append(Port(last + 1, interned(id, id), interned(precision, precision), names or None, dims))
             last += 1 + len(dims)
         if "names=" not in text:  # Names are unique.
             self._ports[text] = [(port.at - at, port.id, port.precision, port.dims) for port in ports], last - at

@@ -1,11 +1,12 @@
-"""From the elements of a file to its Document, with findings about elements that the grammar does not allow."""
+"""Conversion of a file's elements to its Document, with findings about elements that the grammar does not allow."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
+from irexec.diagnostics.deadline import ask, watched
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At, Findings
 from irexec.diagnostics.nearest import nearest, suggestion
@@ -15,9 +16,9 @@ from irexec.ir.memory import no_collection
 from irexec.ir.plain import PlainReader
 from irexec.ir.text import quoted
 from irexec.ir.xml.elements import Elements, TooDeep, decoded
-from irexec.ir.xml.positions import Positions
+from irexec.ir.xml.events import events_and_texts
 from irexec.ir.xml.source import Source
-from irexec.records import NamedTuple, fields
+from irexec.records import fields
 
 T = TypeVar("T")
 
@@ -25,16 +26,16 @@ _LAYER_ATTRIBUTES = ("id", "name", "type", "version", "output_names")
 _PORT_ATTRIBUTES = ("id", "precision", "names")
 _EDGE_ATTRIBUTES = ("from-layer", "from-port", "to-layer", "to-port")
 _MAP_ATTRIBUTES = tuple(field.name for field in fields(PortMap) if field.name not in ("at", "kind"))
-# Written by old converters, and ignored by every reader since.
+# Attributes written by old converters, and ignored by every reader since.
 _IGNORED_IN_MAPS = {"internal_port_id"}
 _IGNORED_IN_BACK_EDGES = {"from-port", "to-port"}
 
 
-def read(source: Source, findings: Findings) -> Document | None:
+def read_document(source: Source, findings: Findings) -> Document | None:
     """Read a whole model and report every fault that can be found without knowing any operator.
 
-    `findings` must locate with `source.locate`. Returns None when the text has no tree or holds no model; a
-    document that is returned may still have errors in `findings`.
+    `findings` must locate with `source.locate`. Returns None if the text has no tree or contains no model; a document
+    that is returned may still have errors in `findings`.
     """
     source.report(findings)
     if not source.readable:
@@ -42,25 +43,25 @@ def read(source: Source, findings: Findings) -> Document | None:
     elements = source.elements()
     if not _is_net(elements, findings) or is_too_old(dict(elements.attributes).get("version"), findings):
         return None
-    with no_collection():
+    with no_collection(to_stay=True):
         try:
             document = Document(_Reader(elements, findings).net(), source)
         except TooDeep as error:
             findings.add("X005", str(error), at=At(error.number))
             return None
         if ("ExecutionNode" in source.text or "execOrder" in source.text) and _is_execution_graph(document.net):
-            message = "this is the graph of a compiled model as a device executed it: without weights, not to be run"
-            hint = "take the model that was compiled; the names of its layers stand in originalLayersNames"
+            message = "the file is the execution graph of a compiled model; it has no weights and cannot be run"
+            hint = "use the model that was compiled; the attribute originalLayersNames lists its layers"
             findings.add("N011", message, at=At(document.net.layers[0].at), hint=hint)
             return None
         if elements.may_hold_text and (_MAY_HOLD_TEXT.search(source.text) or "<![CDATA[" in source.text):
-            _stray_text(source.positions, findings)
+            _stray_text(source.text, findings)
         check_document(document, findings)
     return document
 
 
 def read_layers(source: Source, findings: Findings) -> list[Layer]:
-    """Read a text whose root holds layers (or is one) without a `<net>`: the examples of the operation pages.
+    """Read a text whose root contains layers (or is one) without a `<net>`: the examples of the operation pages.
 
     Reports unknown elements only; nothing is checked.
     """
@@ -88,28 +89,40 @@ def _is_net(root: Elements, findings: Findings) -> bool:
 
 
 def _is_execution_graph(net: Net) -> bool:
-    """True for a dump of a compiled model (OpenVINO's `get_runtime_model`, `benchmark_app -exec_graph_path`)."""
+    """Return True for a dump of a compiled model (OpenVINO's `get_runtime_model`, `benchmark_app -exec_graph_path`)."""
     return any(layer.type == "ExecutionNode" or "execOrder" in layer.data for layer in net.layers)
 
 
-# Text that does not directly follow a <dim>, wherever it is: in a comment, too.
+# Text that does not directly follow a `<dim>`, anywhere, including in comments.
 _MAY_HOLD_TEXT = re.compile(r">(?<!<dim>)\s*+[^<\s]", re.ASCII)
 _FREE_SECTIONS = frozenset({"rt_info", "meta_data", "quantization_parameters", "pre-process"})
 
 
-def _stray_text(positions: Positions, findings: Findings) -> None:
-    """Report text between elements, once for each element it stands in."""
-    reported = set()
-    for text, element, around in positions.texts():
-        if around[-1] != "dim" and element not in reported and not _FREE_SECTIONS.intersection(around):
+def _stray_text(text: str, findings: Findings) -> None:
+    """Report text between elements, once for each element that contains it."""
+    last, reported = -1, set()
+    around: list[tuple[int, str]] = []
+    for kind, _, _, content in events_and_texts(text):
+        if kind == "start" or kind == "empty":
+            last += 1
+        if kind == "start":
+            around.append((last, content))
+        elif kind == "end":
+            around.pop()
+        elif around and (kind == "text" or (kind == "cdata" and content.strip())):
+            element, name = around[-1]
+            if name == "dim" or element in reported or _FREE_SECTIONS.intersection(name for _, name in around):
+                continue
             reported.add(element)
-            at = At(element, "#text")
-            findings.add("N006", f"text in <{around[-1]}>, which holds none", at=at, found=decoded(text).strip()[:40])
+            message, found = f"text in <{name}>, where only elements are allowed", decoded(content).strip()[:40]
+            findings.add("N006", message, at=At(element, "#text"), found=found)
+        if last >= 0 and not around:  # Text after the root is not well-formed XML, which is reported elsewhere.
+            return
 
 
 class _Reader:
-    """Makes the document while it goes through the elements once. Each method reads the element that was entered last,
-    to its end."""
+    """Builds the document in one pass through the elements. Each method reads the element that was entered last, to its
+    end."""
 
     def __init__(self, elements: Elements, findings: Findings) -> None:
         self._elements = elements
@@ -132,13 +145,13 @@ class _Reader:
         return self.items("layer", _Reader.layer, self._plain_layers)
 
     def _plain_layers(self) -> Iterator[Layer]:
-        for layer, read in self._plain.layers():
+        for layer, read in watched(self._plain.layers(), "reading", of=lambda _, found: found[0]):
             if read is not None:
                 self._sections(_LAYER, layer, read)
             yield layer
 
     def layer(self) -> Layer:
-        layer, once = Layer(at := self._elements.number), self._plain.once
+        layer, interned = Layer(at := self._elements.number), self._plain.interned
         other: dict[str, str] = {}
         for name, text in self._elements.attributes:
             if name == "id":
@@ -146,9 +159,9 @@ class _Reader:
             elif name == "name":
                 layer.name = text
             elif name == "type":
-                layer.type = once(text)
+                layer.type = interned(text)
             elif name == "version":
-                layer.version = once(text)
+                layer.version = interned(text)
             elif name == "output_names":
                 layer.output_names = text
             else:
@@ -160,9 +173,9 @@ class _Reader:
         return layer
 
     def _sections(self, known: dict[str, _Section], item: Net | Layer, where: dict[str, int]) -> None:
-        """Read the children that are known into the fields of `item`. Of two children with one name the first counts.
+        """Read the known children into the fields of `item`. Of two children with one name the first is used.
 
-        `where`: the numbers of those that were read before, by their tags.
+        `where`: the numbers of children that were read before, by their tags.
         """
         elements, parent = self._elements, self._elements.name
         for tag in elements.children():
@@ -183,13 +196,15 @@ class _Reader:
         read_item: Callable[[_Reader], T],
         plain: Callable[[], Iterable[T]] = tuple,
     ) -> tuple[T, ...]:
-        """The children called `tag`, read; others are reported. `plain` reads those that come next and are plain."""
+        """Return the children called `tag`; others are reported. `plain` reads the following children that are
+        plain."""
         elements, parent = self._elements, self._elements.name
         found: list[T] = []
         if elements.is_empty:
             return ()
         while True:
             found += plain()
+            ask("reading")
             if not elements.enter():
                 return tuple(found)
             if elements.name == tag:
@@ -203,14 +218,14 @@ class _Reader:
         return self.items("port", _Reader.port, self._plain.ports)
 
     def port(self) -> Port:
-        elements, once = self._elements, self._plain.once
+        elements, interned = self._elements, self._plain.interned
         port = Port(at := elements.number)
         other: dict[str, str] = {}
         for name, text in elements.attributes:
             if name == "id":
-                port.id = once(text)
+                port.id = interned(text)
             elif name == "precision":
-                port.precision = once(text)
+                port.precision = interned(text)
             elif name == "names":
                 port.names = text
             else:
@@ -231,7 +246,7 @@ class _Reader:
                 self._repeated("port", port.rt_info.at)
         if dims:
             texts = tuple(dims)
-            port.dims = once(texts)
+            port.dims = interned(texts)
             # Element numbers ascend: if the last dim directly follows the others, they all follow the port.
             if dims_at[-1] != at + len(dims):
                 port.dims_at = tuple(dims_at)
@@ -241,22 +256,22 @@ class _Reader:
         return self.items("edge", _Reader.edge, self._plain.edges)
 
     def edge(self) -> Edge:
-        edge, once = Edge(at := self._elements.number), self._plain.once
+        edge, interned = Edge(at := self._elements.number), self._plain.interned
         other: dict[str, str] = {}
         for name, text in self._elements.attributes:
             if name == "from-layer":
                 edge.from_layer = text
             elif name == "from-port":
-                edge.from_port = once(text)
+                edge.from_port = interned(text)
             elif name == "to-layer":
                 edge.to_layer = text
             elif name == "to-port":
-                edge.to_port = once(text)
+                edge.to_port = interned(text)
             else:
                 other[name] = text
         if other:
             edge.other = other
-            # Where an end is missing, one of these is it: the check of edges says so.
+            # If an end is missing, it is one of these: the check of edges reports it.
             if None not in (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port):
                 self._unknown_attributes("edge", other, at, _EDGE_ATTRIBUTES)
         self._no_children()
@@ -293,10 +308,10 @@ class _Reader:
         self._no_children()
         return edge
 
-    # Anything
+    # Generic elements
 
     def element(self) -> Element:
-        """An element and its content, uninterpreted. The parser bounds the depth of this recursion."""
+        """Return an element and its content, uninterpreted. The parser limits the depth of this recursion."""
         elements = self._elements
         read = Element(elements.number, elements.name, dict(elements.attributes))
         if elements.is_empty:
@@ -312,7 +327,7 @@ class _Reader:
         return read
 
     def _text(self) -> str | None:
-        """The text at the beginning of an element that holds no others."""
+        """Return the text at the beginning of an element that contains no others."""
         elements, parent = self._elements, self._elements.name
         if elements.is_empty:
             return None
@@ -326,8 +341,8 @@ class _Reader:
     def _repeated(self, parent: str, first: int) -> None:
         tag, at = self._elements.name, At(self._elements.number)
         self._elements.skip()
-        related = (("the first is here", At(first)),)
-        self._findings.add("N003", f"a second <{tag}> in <{parent}>; only the first counts", at=at, related=related)
+        related = (("first occurrence", At(first)),)
+        self._findings.add("N003", f"a second <{tag}> in <{parent}>; only the first is used", at=at, related=related)
 
     def _no_children(self) -> None:
         parent = self._elements.name
@@ -356,7 +371,7 @@ class _Reader:
 
 
 class _Section(NamedTuple):
-    """A child element that is read: the field it goes to and the method that reads it."""
+    """A known child element: the field in which it is stored and the method that reads it."""
 
     field: str
     read: Callable[[_Reader], Any]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Generic, TypeVar
-
-from irexec.records import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -22,95 +20,98 @@ _PREFIX_FLOAT = r"-?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf|nan)
 _BLANKS = " \t\n\v\f\r"
 
 
-class Reading(NamedTuple, Generic[T]):
-    """A text read strictly and as OpenVINO reads it; None where that reader refuses it."""
+class Parsed(NamedTuple, Generic[T]):
+    """A text read strictly and as OpenVINO reads it; None if the reader in question rejects it."""
 
     strict: T | None
     openvino: T | None
 
     @property
     def value(self) -> T | None:
-        """The strict value, or else OpenVINO's, so that reading can go on."""
+        """The strict value, or else OpenVINO's, so that reading can continue."""
         return self.openvino if self.strict is None else self.strict
 
 
-def whole(text: str | None, *, signed: bool = False) -> Reading[int]:
-    """An id, a version, an offset, an edge's end: OpenVINO's `stoll` (blanks and `+` in front, nothing behind)."""
+def whole(text: str | None, *, signed: bool = False) -> Parsed[int]:
+    """Read an id, a version, an offset, an edge's end: OpenVINO's `stoll` (blanks and `+` in front, nothing after the
+    number)."""
     if text is None:
-        return Reading(None, None)
+        return Parsed(None, None)
     if (number := digits(text)) is not None:
-        return Reading(number, number)
+        return Parsed(number, number)
     strict = _plain(text, INT64_MIN if signed else 0)
     if strict is not None:
-        return Reading(strict, strict)
+        return Parsed(strict, strict)
     match = _STOLL.fullmatch(text)
-    return Reading(None, None if match is None else _within(match[1], INT64_MIN if signed else 0))
+    return Parsed(None, None if match is None else _within(match[1], INT64_MIN if signed else 0))
 
 
-def dim(text: str | None) -> Reading[int]:
-    """The text of a `<dim>`: -1 or an extent. OpenVINO takes any text that starts with one."""
+def dim(text: str | None) -> Parsed[int]:
+    """Read the text of a `<dim>`: -1 or an extent. OpenVINO accepts any text that starts with a number."""
     if text is not None and (number := digits(text)) is not None:
-        return Reading(number, number)
+        return Parsed(number, number)
     stripped = (text or "").strip(_BLANKS)
     strict = _plain(stripped, -1)
     match = _STOLL.match(text or "")
     openvino = None if match is None else _within(match[1], -1)
-    return Reading(None if strict == INT64_MAX else strict, openvino)
+    return Parsed(None if strict == INT64_MAX else strict, openvino)
 
 
-def int64(text: str) -> Reading[int]:
-    """An integer attribute: blanks around it are free; OpenVINO ignores whatever follows the number."""
+def int64(text: str) -> Parsed[int]:
+    """Read an integer attribute: blanks around it are allowed; OpenVINO ignores any text after the number."""
     if (number := digits(text)) is not None:
-        return Reading(number, number)
+        return Parsed(number, number)
     stripped = text.strip(_BLANKS)
     match = _PLAIN.match(stripped)
-    return Reading(_plain(stripped, INT64_MIN), None if match is None else _within(match[0], INT64_MIN))
+    return Parsed(_plain(stripped, INT64_MIN), None if match is None else _within(match[0], INT64_MIN))
 
 
-def float64(text: str) -> Reading[float]:
-    """A floating-point attribute: decimal, `inf`, `-inf` or `nan`; OpenVINO ignores whatever follows the number."""
+def float64(text: str) -> Parsed[float]:
+    """Read a floating-point attribute: decimal, `inf`, `-inf` or `nan`; OpenVINO ignores any text after the number."""
     stripped = text.strip(_BLANKS)
     if re.fullmatch(_PLAIN_FLOAT, stripped):
-        return Reading(float(stripped), float(stripped))
+        return Parsed(float(stripped), float(stripped))
     match = re.match(_PREFIX_FLOAT, stripped)
-    return Reading(None, None if match is None else float(match[0]))
+    return Parsed(None, None if match is None else float(match[0]))
 
 
-def boolean(text: str) -> Reading[bool]:
-    """true, false, 1 or 0 in any letter case; OpenVINO treats anything else as if the attribute were missing."""
+def boolean(text: str) -> Parsed[bool]:
+    """Read true, false, 1 or 0 in any letter case; OpenVINO treats any other text as if the attribute were missing."""
     value = {"true": True, "1": True, "false": False, "0": False}.get(text.lower())
-    return Reading(value, value)
+    return Parsed(value, value)
 
 
-def list_of(item: Callable[[str], Reading[T]], text: str) -> Reading[list[T]]:
-    """Items between commas, blanks free; "" is the empty list. OpenVINO also takes one comma at the end."""
+def list_of(item: Callable[[str], Parsed[T]], text: str) -> Parsed[list[T]]:
+    """Read items separated by commas, with optional blanks; "" is the empty list. OpenVINO also accepts one comma at
+    the end."""
     if not text.strip(_BLANKS):
-        return Reading([], [])
+        return Parsed([], [])
     parts = text.split(",")
     readings = [item(part) for part in parts]
     strict = [r.strict for r in readings if r.strict is not None]
     kept = readings[:-1] if not parts[-1].strip(_BLANKS) else readings
     openvino = [r.openvino for r in kept if r.openvino is not None]
-    return Reading(
+    return Parsed(
         strict if len(strict) == len(parts) else None,
         openvino if len(openvino) == len(kept) else None,
     )
 
 
-def int64_list(text: str) -> Reading[list[int]]:
-    """A list of integers."""
+def int64_list(text: str) -> Parsed[list[int]]:
+    """Read a list of integers."""
     numbers = [digits(part.strip(_BLANKS)) for part in text.split(",")]
     plain = [number for number in numbers if number is not None]
-    return Reading(plain, plain) if len(plain) == len(numbers) else list_of(int64, text)
+    return Parsed(plain, plain) if len(plain) == len(numbers) else list_of(int64, text)
 
 
-def float64_list(text: str) -> Reading[list[float]]:
-    """A list of floating-point numbers."""
+def float64_list(text: str) -> Parsed[list[float]]:
+    """Read a list of floating-point numbers."""
     return list_of(float64, text)
 
 
 def name_list(text: str) -> list[str]:
-    r"""The names in `names` or `output_names`: commas separate, `\,` is a comma, blanks count, empty names do not."""
+    r"""Return the names in `names` or `output_names`: commas separate, `\,` is a comma, blanks are kept, empty names
+    dropped."""
     if "\\" not in text:
         return [name for name in text.split(",") if name]
     names = re.findall(r"(?:\\,|[^,])+", text)
@@ -118,28 +119,28 @@ def name_list(text: str) -> list[str]:
 
 
 def write_name_list(names: list[str]) -> str:
-    """The text that `name_list` reads as these names."""
+    """Return the text that `name_list` reads as these names."""
     return ",".join(name.replace(",", "\\,") for name in names)
 
 
 def cut(text: str, length: int = 60) -> str:
-    """The text, or the beginning of a long one."""
+    """Return the text, or the beginning of a long one."""
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def quoted(text: str) -> str:
-    """The text in quotes for a message, cut when it is long."""
+    """Return the text in quotes for a message, shortened if it is long."""
     return repr(cut(text))
 
 
 def listed(values: Iterable[object], length: int = 12) -> str:
-    """The values between commas for a message; of many, the first few."""
+    """Return the values separated by commas for a message; of many, the first few."""
     first = [str(value) for value in islice(values, length + 1)]
     return ", ".join(first if len(first) <= length else [*first[:length], "..."])
 
 
 def digits(text: str) -> int | None:
-    """The number if the text is a few digits and nothing else: a fast path for nearly all texts."""
+    """Return the number if the text consists of a few digits only: a fast path for nearly all texts."""
     return int(text) if len(text) < 19 and text.isascii() and text.isdigit() else None
 
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import NamedTuple
+from weakref import finalize
 
-from irexec.api import is_snippet, load, validate
 from irexec.diagnostics import Report
-from irexec.diagnostics.findings import Findings, Mode
+from irexec.diagnostics.findings import Mode
+from irexec.fixes.files import examined
+from irexec.fixes.written import Owner, Written
 from irexec.graph.model import Model, Node
 from irexec.ir.document import Edge, Layer, Net
-from irexec.ir.reader import read
-from irexec.ir.xml.positions import Extents, Span
+from irexec.ir.xml.events import Span
+from irexec.ir.xml.positions import Extents
 from irexec.ir.xml.source import Source
-from irexec.mend.ignored import without_ignored
-from irexec.mend.table import with_fixes
-from irexec.mend.written import Owner, Written
+from irexec.reading import read
 from irexec.types import TensorType
+
+MOST_REPAIRED = 800_000
+"""The characters of a text that is put right within a second."""
 
 
 class Spot(NamedTuple):
@@ -27,29 +30,32 @@ class Spot(NamedTuple):
 
 
 class Analysis:
-    """What is known of one version of a text. `written` is None for loose layers and for what cannot be read."""
+    """The analysis of one version of a text. `written` is None for snippets and for texts that cannot be read.
+
+    Its memory is released as soon as it is no longer referenced, because an editor creates a new version for each key.
+    """
 
     def __init__(self, text: str, path: str | None = None, mode: Mode = "strict") -> None:
-        data = text.encode("utf-8", "backslashreplace")
         self.text = text
         self.path = path
-        self._data = data
         self._source = Source(text, file=path)
-        self._model: Model | None = None
+        self._reading = reading = read(self._source, mode=mode)
+        self._model = reading.model
         self._ports: dict[int, dict[tuple[bool, int | None, int | None], Owner]] = {}
-        if is_snippet(self._source):
-            self.report: Report = without_ignored(validate(data, mode=mode), text)
-            return
-        self._model, report = load(path or data, mode=mode, source=self._source)
-        fixed = with_fixes(report, data, self._source, self._model, of_broken_text=False)
-        self.report = without_ignored(fixed, text)
+        if self._model is not None:
+            # Nodes and their values hold each other: the garbage collector would come for them much later.
+            finalize(self, Model.dissolve, self._model).atexit = False
+        self.report: Report = examined(reading, of_broken_text=False)
 
     @cached_property
     def repaired(self) -> Report:
-        """The findings; where the text is no XML, with the fix that makes it a model; not asked for while typing."""
-        if self._source.readable or is_snippet(self._source):
+        """The findings; where the text is no XML, with the fix that makes it a model; not asked for while typing.
+
+        An editor asks at each move of the cursor, so a long text has this fix from `irexec fix` alone.
+        """
+        if self._source.readable or self._reading.snippet is not None or len(self.text) > MOST_REPAIRED:
             return self.report
-        return with_fixes(self.report, self._data, self._source, None)
+        return examined(self._reading)
 
     # Elements
 
@@ -63,10 +69,8 @@ class Analysis:
     @cached_property
     def written(self) -> Written | None:
         """The document as text that can be edited."""
-        if not self._source.readable or is_snippet(self._source):
-            return None
-        document = read(self._source, Findings())
-        return None if document is None else Written(self._data, document, self._model)
+        reading = self._reading
+        return None if reading.model is None or reading.document is None else Written(reading.document, reading.model)
 
     def layer_at(self, offset: int) -> tuple[Layer, Net] | None:
         """The innermost layer around an offset, with its net."""
@@ -123,7 +127,7 @@ class Analysis:
         return self._ports[net.at]
 
     def type_of(self, owner: Owner) -> TensorType | None:
-        """The type that inference found for the value of a port; of an input port, the one that its edge brings."""
+        """The inferred type of the value of a port; for an input port, of the connected output."""
         if self.written is None:
             return None
         giver = owner.port.at if owner.is_output else self.written.given_by.get(owner.port.at, -1)

@@ -1,4 +1,4 @@
-"""What may stand at a place: types, opsets, attributes and their values, precisions, ids of layers and ports."""
+"""Completion at a position: types, opsets, attributes and their values, precisions, ids of layers and ports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from irexec.catalog.facts import AttributeFacts, OperatorFacts, facts_of
 from irexec.catalog.text import opsets_text
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.lsp.cursor import Cursor
 from irexec.ops.declare import contents
 from irexec.types import DYNAMIC, ElementType
@@ -25,7 +25,7 @@ _GRAMMAR = {
 
 
 class Choice(NamedTuple):
-    """One thing that may be written: the text in place of `span`, with a few words that tell more."""
+    """A completion: the text that replaces `span`, with a short description."""
 
     text: str
     detail: str
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
 
 
 def choices(text: str, cursor: Cursor) -> Iterator[Choice]:
-    """What may be written at a place, what is there already left out."""
+    """The completions at a position, without those already present."""
     if cursor.in_name:
         yield from _attributes(cursor)
     else:
@@ -134,7 +134,7 @@ def written_value(value: object) -> str:
 
 
 def attribute_text(attribute: AttributeFacts) -> str:
-    """What an attribute takes, in a line of Markdown."""
+    """The values of an attribute, as one line of Markdown."""
     values = f": {', '.join(f'`{value}`' for value in attribute.values)}" if attribute.values else ""
     default = "required" if attribute.required else "optional"
     if not attribute.required and attribute.default is not None:

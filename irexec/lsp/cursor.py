@@ -1,6 +1,6 @@
-"""What a place in a text is: the element, attribute and value there, also while the text is being typed.
+"""The element, attribute and value at a position in a text, also while the text is being typed.
 
-Nothing here needs a text that is well-formed: only the tag around the place and the layer above it are looked at.
+The text need not be well-formed: only the tag at the position and the layer above it are examined.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 
 _NAME = re.compile(r"<([^\s/>!?<]+)")
 _ATTRIBUTE = re.compile(r"""([^\s=/>"'<]+)\s*=\s*(?:"([^"<\n]*)(?:"|(?=[<\n])|\Z)|'([^'<\n]*)(?:'|(?=[<\n])|\Z))""")

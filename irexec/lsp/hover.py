@@ -1,4 +1,6 @@
-"""What is told about a place: the operator and its page, an attribute, a port's types, an edge's ends, a constant."""
+"""The hover text at a position: an operator and its page, an attribute, the types of a port, the ends of an edge, a
+constant.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,8 @@ from irexec.arrays.brief import shown, shown_number
 from irexec.catalog.documentation import page_address
 from irexec.catalog.facts import OperatorFacts, PortFacts
 from irexec.catalog.text import opsets_text
+from irexec.diagnostics.render.markdown import code, prose
+from irexec.fixes.written import Owner
 from irexec.graph.build import declared_type
 from irexec.graph.model import Node
 from irexec.ir.document import Edge, Net
@@ -17,7 +21,6 @@ from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import attribute_of, attribute_text, operator_of
 from irexec.lsp.cursor import Cursor
 from irexec.lsp.links import ends_of
-from irexec.mend.written import Owner
 from irexec.types import Array
 
 _MOST_VALUES = 1 << 22
@@ -71,7 +74,7 @@ def _node_texts(node: Node | None) -> Iterator[str]:
 
 def _constant_text(array: Array) -> str:
     """Shape, range, mean and the first values of a constant."""
-    text = f"`{list(array.shape)}` `{shown(array[:8] if array.ndim else array, 72)}`"
+    text = f"`{list(array.shape)}` {code(shown(array[:8] if array.ndim else array, 72))}"
     flat = array.reshape(-1)[:_MOST_VALUES]
     if not flat.size or flat.dtype.kind in "TSUO":
         return text
@@ -93,7 +96,7 @@ def _port_text(analysis: Analysis, owner: Owner) -> str:
     if inferred is not None:
         lines.append(f"inferred `{inferred}`")
     if owner.port.names:
-        lines.append(f"names {owner.port.names}")
+        lines.append(f"names {prose(str(owner.port.names))}")
     return "  \n".join(lines)
 
 
@@ -103,5 +106,6 @@ def _edge_text(analysis: Analysis, edge: Edge, net: Net) -> str | None:
     for word, owner in (("from", source), ("to", target)):
         if owner is not None:
             inferred = analysis.type_of(owner)
-            lines.append(f"{word} {owner.layer.ref} port {owner.port.id}{f' `{inferred}`' if inferred else ''}")
+            end = prose(f"{word} {owner.layer.ref} port {owner.port.id}")
+            lines.append(f"{end}{f' `{inferred}`' if inferred else ''}")
     return "  \n".join(lines) or None

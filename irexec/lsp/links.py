@@ -1,23 +1,23 @@
-"""Along the edges: where a value comes from and goes to, what names a layer, and renaming its id everywhere."""
+"""Navigation along edges: the source and the readers of a value, references to a layer, and renaming a layer id."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from irexec.fixes.written import Owner
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Edge, Layer, Net, PortMap
 from irexec.ir.text import whole
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.lsp.analysis import Analysis, Spot
-from irexec.mend.written import Owner
 
 
 class Refusal(ValueError):
-    """A rename that would make the file wrong; the message says why."""
+    """A rename that would make the file invalid; the message gives the reason."""
 
 
 def ends_of(analysis: Analysis, edge: Edge, net: Net) -> tuple[Owner | None, Owner | None]:
-    """The output port that an edge comes from and the input port it goes to; None for an end that does not exist."""
+    """The output port and the input port that an edge connects; None for a port that does not exist."""
     ports = analysis.ports_of(net)
     return (
         ports.get((True, whole(edge.from_layer).value, whole(edge.from_port).value)),
@@ -72,9 +72,9 @@ def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
         raise Refusal("only the id of a layer can be renamed")
     layer, net = named
     if (number := whole(new).strict) is None:
-        raise Refusal(f"{new!r} is no layer id: it is a whole number from 0")
+        raise Refusal(f"{new!r} is not a valid layer id; use an integer of at least 0")
     if any(whole(other.id).value == number for other in net.layers if other is not layer):
-        raise Refusal(f"there is a layer with id {new} already")
+        raise Refusal(f"another layer already has id {new}")
     spans = (analysis.value(place.element, place.attribute) for place in places_of(analysis, layer, net))
     return [(span, new) for span in spans if span is not None]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Net
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.lsp.analysis import Analysis
 
 
 @dataclass(slots=True)
 class Symbol:
-    """A layer or a net: all of it, the tag that names it, and what is inside."""
+    """A layer or a net: its range, the tag with its name, and its children."""
 
     name: str
     detail: str
@@ -39,7 +39,7 @@ def _net(analysis: Analysis, net: Net) -> Symbol:
 
 
 def folds(analysis: Analysis) -> list[Span]:
-    """Every element that goes over several lines, to the end of its end tag."""
+    """Every element that spans several lines, up to the end of its end tag."""
     extents, text = analysis.extents, analysis.text
     ends = zip(extents.starts, extents.tag_stops, extents.stops, strict=True)
     return [

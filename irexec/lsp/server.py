@@ -1,4 +1,4 @@
-"""The server: what an editor asks for, answered from the latest version of each open text. Source: the LSP 3.17."""
+"""The language server: requests of an editor, answered from the latest version of each text. Source: the LSP 3.17."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from pygls.uris import to_fs_path
 
 from irexec import __version__
 from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
+from irexec.diagnostics.deadline import time_limit
+from irexec.fixes.applying import apply_fixes
 from irexec.ir.memory import no_collection
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import choices
 from irexec.lsp.cursor import cursor_at
@@ -26,7 +28,6 @@ from irexec.lsp.hover import hover
 from irexec.lsp.links import Refusal, definition, edge_labels, references, rename, renamed_at
 from irexec.lsp.outline import Symbol, folds, symbols
 from irexec.lsp.units import Unit, Units, offset_before
-from irexec.mend.mend import mend
 
 T = TypeVar("T")
 
@@ -44,24 +45,27 @@ _SEVERITIES = {
 
 @dataclass
 class Opened:
-    """One open text. `analysis` is of the version that is shown, or of none until it is done.
+    """One version of an open text. `checking` ends with the analysis, which is `checked` from then on.
 
-    `earlier` is the version that was checked last, while this one is not.
+    `earlier` is the version that was checked last, while this one is not. A version that was replaced is held by
+    nothing but that, and goes without the garbage collector: a task that is cancelled holds its coroutine and so its
+    version, which therefore lets go of the task.
     """
 
     text: str
     version: int
     unit: Unit
     pause: float = 0.0
-    analysis: asyncio.Task[Analysis] | None = None
+    checking: asyncio.Task[Analysis] | None = None
+    checked: Analysis | None = None
     findings: list[tuple[lsp.Range, Diagnostic]] = field(default_factory=list)
     earlier: Opened | None = None
 
-    @property
-    def checked(self) -> Analysis | None:
-        """The analysis, if it is done."""
-        task = self.analysis
-        return task.result() if task is not None and task.done() and not task.cancelled() else None
+    def stop(self) -> None:
+        """Cancel the check, because this version is no longer needed."""
+        if self.checking is not None:
+            self.checking.cancel()
+            self.checking = None
 
     @cached_property
     def units(self) -> Units:
@@ -71,7 +75,9 @@ class Opened:
 class Server(LanguageServer):
     """Texts are checked in one thread, questions about them answered in another, so that typing never waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: float = 0) -> None:
+        """`limit`: the seconds that the check of a text may take; 0: any."""
+        self._limit = limit
         super().__init__("irexec", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
         self.opened: dict[str, Opened] = {}
         self._checker, self._answerer = ThreadPoolExecutor(1, "check"), ThreadPoolExecutor(1, "answer")
@@ -85,41 +91,44 @@ class Server(LanguageServer):
     def show(self, uri: str, text: str, version: int) -> None:
         """Take a new version of a text, and check it when nothing more is typed for a while."""
         known = self.opened.get(uri)
-        pause = known.pause if known is not None else 0.0
-        if known is not None and known.analysis is not None:
-            known.analysis.cancel()
-        opened = self.opened[uri] = Opened(text, version, self.unit, pause)
+        opened = self.opened[uri] = Opened(text, version, self.unit)
         if known is not None:
-            opened.earlier = known if known.checked is not None else known.earlier
-        opened.analysis = asyncio.ensure_future(self._check(uri, opened))
+            known.stop()
+            opened.pause = known.pause
+            opened.earlier, known.earlier = known if known.checked is not None else known.earlier, None
+        opened.checking = asyncio.ensure_future(self._check(uri, opened))
 
     def close(self, uri: str) -> None:
         """Forget a text, and its findings with it."""
         known = self.opened.pop(uri, None)
-        if known is not None and known.analysis is not None:
-            known.analysis.cancel()
+        if known is not None:
+            known.stop()
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     async def _check(self, uri: str, opened: Opened) -> Analysis:
         await asyncio.sleep(opened.pause)
         began = time.monotonic()
-        analysis = await self._in_thread(self._checker, lambda: Analysis(opened.text, to_fs_path(uri)))
-        opened.earlier = None
+        analysis = await self._in_thread(self._checker, partial(self._analysis, opened.text, to_fs_path(uri)))
+        opened.checked, opened.earlier = analysis, None
         opened.pause = min(max(SHORTEST_PAUSE, time.monotonic() - began), LONGEST_PAUSE)
         opened.findings = [(_range(opened, finding.place), finding) for finding in analysis.report]
         shown = [_diagnostic(uri, opened, range, finding) for range, finding in opened.findings]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown, opened.version))
         return analysis
 
+    def _analysis(self, text: str, path: str | None) -> Analysis:
+        with time_limit(self._limit):
+            return Analysis(text, path)
+
     async def ask(self, uri: str, answer: Callable[[Opened, Analysis], T]) -> T | None:
         """An answer about the latest version of a text, when its check is done; None for a text that is not open."""
-        while (opened := self.opened.get(uri)) is not None and opened.analysis is not None:
+        while (opened := self.opened.get(uri)) is not None and opened.checking is not None:
             try:
-                analysis = await asyncio.shield(opened.analysis)
+                analysis = await asyncio.shield(opened.checking)
             except asyncio.CancelledError:
                 if self.opened.get(uri) is opened:
                     raise
-                continue  # Something was typed meanwhile: the question is asked again of what is there now.
+                continue  # The text was changed in the meantime: repeat the request for the current version.
             return await self._in_thread(self._answerer, partial(answer, opened, analysis))
         return None
 
@@ -128,8 +137,8 @@ class Server(LanguageServer):
     ) -> T | None:
         """As `ask`, about an offset; while a long check lasts, an answer about the same place in the version before."""
         opened = self.opened.get(uri)
-        if opened is not None and opened.analysis is not None and opened.earlier is not None:
-            await asyncio.wait({opened.analysis}, timeout=PATIENCE)
+        if opened is not None and opened.checking is not None and opened.earlier is not None:
+            await asyncio.wait({opened.checking}, timeout=PATIENCE)
             earlier = opened.earlier
             if earlier is not None and (analysis := earlier.checked) is not None:
                 offset = offset_before(earlier.text, opened.text, opened.units.offset(position))
@@ -145,9 +154,9 @@ class Server(LanguageServer):
         return await asyncio.get_running_loop().run_in_executor(executor, quietly)
 
 
-def make_server() -> Server:
-    """A server with everything that it can be asked."""
-    server = Server()
+def make_server(limit: float = 0) -> Server:
+    """A server with all supported requests. `limit`: the time limit for checking a text, in seconds; 0: none."""
+    server = Server(limit)
     for register in (_texts, _findings, _places, _navigation):
         register(server)
     return server
@@ -244,11 +253,11 @@ def _action(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic, fix
 
 
 def _fix_all(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
-    """All safe fixes at once, as `irexec fix` makes them; nothing where there are none."""
+    """All safe fixes at once, as `irexec fix` makes them; empty if there are none."""
     if not any(fix.safety is Safety.SAFE for finding in analysis.report for fix in finding.fixes):
         return []
     old = opened.text.splitlines(keepends=True)
-    new = mend(opened.text.encode(), analysis.path).data.decode().splitlines(keepends=True)
+    new = apply_fixes(opened.text.encode(), analysis.path).data.decode().splitlines(keepends=True)
     before = _alike(old, new)
     after = _alike(old[before:][::-1], new[before:][::-1])
     start, stop = sum(map(len, old[:before])), sum(map(len, old[: len(old) - after]))
@@ -272,7 +281,7 @@ def _overlap(one: lsp.Range, other: lsp.Range) -> bool:
     return one.start <= other.end and other.start <= one.end
 
 
-# What stands at a place, and what may
+# Information and completions at a position
 
 
 def _places(server: Server) -> None:
@@ -286,7 +295,7 @@ def _places(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', " ", "<"]))
     def complete(params: lsp.CompletionParams) -> lsp.CompletionList:
-        # What is being typed is not checked yet, and need not be.
+        # The text being typed need not be checked.
         opened = server.opened.get(params.text_document.uri)
         items = []
         if opened is not None and (cursor := cursor_at(opened.text, opened.units.offset(params.position))) is not None:
@@ -333,11 +342,13 @@ def _places(server: Server) -> None:
 
 
 def _symbol(opened: Opened, symbol: Symbol) -> lsp.DocumentSymbol:
+    # Both ranges begin with the tag: of tens of thousands of layers, positions are what takes time.
+    begin, position = opened.units.position(symbol.tag.start), opened.units.position
     return lsp.DocumentSymbol(
         symbol.name,
         lsp.SymbolKind.Namespace if symbol.is_net else lsp.SymbolKind.Object,
-        _range_of(opened, symbol.extent),
-        _range_of(opened, symbol.tag),
+        lsp.Range(begin, position(symbol.extent.stop)),
+        lsp.Range(begin, position(symbol.tag.stop)),
         symbol.detail,
         children=[_symbol(opened, child) for child in symbol.children],
     )

@@ -72,7 +72,7 @@ def _line_starts(text: str) -> list[int]:
 
 
 def offset_before(old: str, new: str, offset: int) -> int | None:
-    """Where an offset of a text was before a change; None for a place in what was changed."""
+    """The offset of a character before a change; None inside the changed text."""
     most = min(len(old), len(new))
     first = _alike(most, lambda low, high: old[low:high] == new[low:high])
     last = _alike(

@@ -1,8 +1,8 @@
-"""Compiled code for the hottest loops, where llvmlite is installed (the extra irexec[fast]).
+"""Compiled code for the most expensive loops, if llvmlite is installed (the extra irexec[fast]).
 
-The NumPy kernels are the specification, and what runs where there is no llvmlite. What is compiled computes the same to
+The NumPy kernels are the specification, and are used without llvmlite. Compiled code computes the same results up to
 the operator's tolerance, and tests compare the two. Importing llvmlite and compiling takes a few tenths of a second, so
-both wait until a model has run a few times: see `pays`.
+both are deferred until a model has run a few times: see `pays`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from irexec.native.llvm import Compiler
 
-# Compiling pays for a kernel that was called this often, and did this many multiply-adds in all of its calls.
+# A kernel is compiled after this many calls, if its calls took at least this many multiply-adds in total.
 MANY_CALLS = 3
 MANY_PRODUCTS = 1 << 28
 
@@ -31,7 +31,7 @@ _plain: ContextVar[bool] = ContextVar("plain", default=False)
 
 
 def is_available() -> bool:
-    """True where there is llvmlite, and IREXEC_FAST is not 0."""
+    """True if llvmlite is installed and IREXEC_FAST is not 0."""
     global _available
     if _available is None:
         _available = os.environ.get("IREXEC_FAST", "") != "0" and find_spec("llvmlite") is not None
@@ -39,9 +39,9 @@ def is_available() -> bool:
 
 
 def pays(calls: int, products: int) -> bool:
-    """Whether a kernel that is called for the `calls`th time, with so many multiply-adds, should now be compiled.
+    """Whether a kernel should be compiled at its `calls`th call, given its number of multiply-adds.
 
-    A kernel that was called several times belongs to a model that will run many times more.
+    A kernel that was called several times belongs to a model that will probably run many more times.
     """
     global _products
     if calls < MANY_CALLS or _plain.get() or not is_available():
@@ -51,14 +51,15 @@ def pays(calls: int, products: int) -> bool:
 
 
 def has_begun() -> bool:
-    """Whether anything was compiled in this process."""
+    """Whether any kernel was compiled in this process."""
     return _compiler is not None
 
 
 @contextmanager
 def plainly() -> Iterator[None]:
-    """Inside, no further kernel is compiled: compiled ones hold weights of their own, and are not what others are
-    measured by."""
+    """A context in which no further kernel is compiled, because compiled kernels keep copies of weights and comparisons
+    use the NumPy kernels.
+    """
     token = _plain.set(True)
     try:
         yield
@@ -67,7 +68,7 @@ def plainly() -> Iterator[None]:
 
 
 def compiler() -> Compiler:
-    """The compiler of this process. Raises ImportError where there is no llvmlite."""
+    """Return the compiler of this process. Raises ImportError if llvmlite is not installed."""
     global _compiler
     with _lock:
         if _compiler is None:
@@ -78,5 +79,5 @@ def compiler() -> Compiler:
 
 
 if hasattr(os, "register_at_fork"):
-    # A process that is forked while another thread compiles would have a compiler that is never free again.
+    # A process forked while another thread compiles would inherit a lock that is never released.
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)

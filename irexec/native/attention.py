@@ -1,6 +1,6 @@
-"""Attention of one head after another: scores, their softmax and the product with the values, some queries at a time.
+"""Attention, head by head: scores, their softmax and the product with the values, for a few queries at a time.
 
-The scores of those queries stay in the caches: they are never in memory for all.
+The scores of these queries stay in the caches; the scores of all queries are never in memory together.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from irexec.native.functions import exp_below_0
 from irexec.native.products import write_tile
 from irexec.native.rows import across_lanes, larger
 
-# What keeps scores out: a mask that is added, one that is below 0 where there is to be none, or the order of keys.
+# Kinds of masks: added to the scores, below 0 where a score is excluded, or causal (by the order of the keys).
 Mask = Literal["none", "added", "forbidding", "causal"]
-# The fields of what `attention` is given, each a number of 64 bits. Lengths, places and strides count elements of f32.
+# The fields of `attention`'s record, each a 64-bit number. Lengths, positions and strides count elements of f32.
 LAYER = (
     "query", "key", "value", "mask", "result", "scale",  # addresses
     "heads",  # an address: HEAD of each
     "keys", "depth", "columns",  # extents of keys [keys, depth] and values [keys, columns]
-    "query_row", "key_row", "key_column", "value_row", "mask_row",  # strides; those of the other columns are 1
-    "scores", "pitch", "key_panels", "value_panels",  # places in scratch memory; from row to row of scores
+    "query_row", "key_row", "key_column", "value_row", "mask_row",  # strides; the strides of the other columns are 1
+    "scores", "pitch", "key_panels", "value_panels",  # positions in scratch memory; the stride between rows of scores
 )  # fmt: skip
-# Where each begins.
+# The start of each operand of a head.
 HEAD = ("query", "key", "value", "mask", "result")
 TASK = ("first_head", "last_head", "first_row", "last_row")
-# So many products of a sum are added up before the next ones: see `native.products`.
+# The number of products of a sum that are added up at a time: see `native.products`.
 DEPTH_STEP = 512
 
 
 def write_attention(module: Any, name: str, lanes: int, height: int, width: int, mask: Mask) -> Code:
-    """`attention(layer, task, scratch, round)`: some queries of some heads, `height` or more.
+    """Write `attention(layer, task, scratch, round)`: some queries of some heads, at least `height` of them.
 
     Keys, scaled, and values are laid out in panels of `width` vectors, as for `native.products`.
     """
@@ -55,7 +55,7 @@ def write_attention(module: Any, name: str, lanes: int, height: int, width: int,
         _lay_out_keys(code, layer, layer.key.floats() + head.key, key_panels, across)
         _lay_out_values(code, layer, layer.value.floats() + head.value, value_panels, across)
         with code.loop(task.first_row, task.last_row, height) as row:
-            # The last queries may overlap those before: then both make the same results.
+            # The last block of queries may overlap the block before it; both then compute the same results.
             first = row.at_most(task.last_row - height)
             queries = layer.query.floats() + head.query + first * layer.query_row
             with code.loop(0, layer.keys, across) as key:
@@ -78,7 +78,7 @@ def write_attention(module: Any, name: str, lanes: int, height: int, width: int,
 
 
 def _lay_out_keys(code: Code, layer: Fields, keys: Run, panels: Run, across: int) -> None:
-    """Panels of `across` keys: `[depth, across]` of the keys, scaled."""
+    """Generate code for panels of `across` keys: `[depth, across]` of the scaled keys."""
     scale = layer.scale.floats().scalar(0)
     with code.loop(0, layer.keys, across) as key:
         count = (layer.keys - key).at_most(across)
@@ -92,7 +92,9 @@ def _lay_out_keys(code: Code, layer: Fields, keys: Run, panels: Run, across: int
 
 
 def _lay_out_values(code: Code, layer: Fields, values: Run, panels: Run, across: int) -> None:
-    """Panels of `across` columns: `[keys, across]` of the values, 0 behind the last."""
+    """Generate code for panels of `across` columns: `[keys, across]` of the values, padded with 0 after the last
+    column.
+    """
     with code.loop(0, layer.columns, across) as column:
         count = (layer.columns - column).at_most(across)
         panel = panels + column * layer.keys
@@ -103,7 +105,7 @@ def _lay_out_values(code: Code, layer: Fields, values: Run, panels: Run, across:
 
 
 def _masked(code: Code, mask: Mask, masks: Run, diagonal: Number) -> Change:
-    """What a mask does to scores: those after the diagonal have a later key than the query."""
+    """Apply a mask to scores; scores after the diagonal belong to keys later than the query."""
     b, lowest = code.builder, code.constant(float("-inf"))
 
     def change(index: Number, vector: Any, lanes: Any) -> Any:
@@ -120,7 +122,7 @@ def _masked(code: Code, mask: Mask, masks: Run, diagonal: Number) -> Change:
 
 
 def _powers(code: Code, row: Run, count: Number) -> Any:
-    """The powers of e of a row less its largest element, in place. Returns their sum."""
+    """Replace a row by e to the power of each element minus the largest element; return their sum."""
     b, lanes = code.builder, code.lanes
     most, whole = code.constant(float("-inf")), count & -lanes
 

@@ -27,7 +27,7 @@ class Code:
         return value if isinstance(value, Number) else Number(self, ir.Constant(I64, value))
 
     def splat(self, scalar: Any, lanes: int | None = None) -> Any:
-        """A vector of one scalar."""
+        """Return a vector with one scalar in all lanes."""
         lanes = lanes or self.lanes
         empty = ir.Constant(ir.VectorType(scalar.type, lanes), ir.Undefined)
         first = self.builder.insert_element(empty, scalar, ir.Constant(I32, 0))
@@ -37,7 +37,7 @@ class Code:
         return ir.Constant(self.vector, None)
 
     def constant(self, value: float) -> Any:
-        """A vector of one number."""
+        """Return a vector with one constant number in all lanes."""
         return ir.Constant(self.vector, [value] * self.lanes)
 
     @property
@@ -45,17 +45,17 @@ class Code:
         return ir.VectorType(F32, self.lanes)
 
     def mask(self, count: Number) -> Any:
-        """The first so many lanes of a vector."""
+        """Return a mask of the first lanes of a vector."""
         numbers = ir.Constant(ir.VectorType(I64, self.lanes), list(range(self.lanes)))
         return self.builder.icmp_signed("<", numbers, self.splat(count.value))
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """The result of one of LLVM's own functions on vectors, such as `fmuladd`."""
+        """Return the result of an LLVM intrinsic on vectors, such as `fmuladd`."""
         kind = arguments[0].type
         return self.builder.call(self.intrinsic(f"{name}.v{kind.count}f32", kind, *arguments), arguments)
 
     def intrinsic(self, name: str, result: Any, *arguments: Any) -> Any:
-        """One of LLVM's own functions, declared when it is first used."""
+        """Return an LLVM intrinsic, declared when it is first used."""
         name = f"llvm.{name}"
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         return self.module.globals.get(name) or ir.Function(self.module, kind, name)
@@ -76,7 +76,7 @@ class Code:
 
     @contextmanager
     def loop(self, start: int | Number, stop: int | Number, step: int | Number = 1) -> Iterator[Number]:
-        """What is written inside is done for each number of the range."""
+        """Generate a loop over the range."""
         with self.folding(start, stop, [], step) as fold:
             yield fold.index
 
@@ -84,7 +84,9 @@ class Code:
     def folding(
         self, start: int | Number, stop: int | Number, values: Sequence[Any], step: int | Number = 1
     ) -> Iterator[Fold]:
-        """As `loop`, with values that each round makes anew: `fold.values`, at the end those of the last round."""
+        """Generate a loop with values updated in each iteration: `fold.values`, which finally are those of the last
+        iteration.
+        """
         b, before = self.builder, self.builder.block
         head, body, end = (self.function.append_basic_block() for _ in range(3))
         b.branch(head)
@@ -107,9 +109,9 @@ class Code:
         fold.values = list(phis)
 
     def in_vectors(self, count: Number, write: Callable[[Number, Any], None], known: int | None = None) -> None:
-        """Go over so many elements: `write(index, None)` for whole vectors, then with the mask of what is left.
+        """Process all elements: `write(index, None)` for complete vectors, then with a mask for the remaining elements.
 
-        Less code is written where the count is known beforehand.
+        Less code is generated if the count is known in advance.
         """
         if known is not None and known < self.lanes:
             write(self.number(0), self.mask(count))
@@ -123,7 +125,7 @@ class Code:
 
     @contextmanager
     def rounds(self) -> Iterator[Callable[[Any], None]]:
-        """What is written inside is done again and again, until the condition holds that `end` is called with."""
+        """Generate a loop that is repeated until the condition passed to `end` holds."""
         b = self.builder
         head, end = self.function.append_basic_block(), self.function.append_basic_block()
         b.branch(head)
@@ -139,7 +141,9 @@ class Code:
         b.position_at_end(end)
 
     def pause(self) -> None:
-        """The processor's instruction for a thread that spins: wait for a moment; others of the core gain by it."""
+        """Generate the processor's pause instruction for a spinning thread, which frees the core's resources for its
+        other threads.
+        """
         if platform.machine().lower() in ("x86_64", "amd64"):
             name = "llvm.x86.sse2.pause"
             found = self.module.globals.get(name)
@@ -147,21 +151,21 @@ class Code:
 
     @contextmanager
     def when(self, condition: Any) -> Iterator[None]:
-        """What is written inside is done if the condition holds."""
+        """Generate code that is executed if the condition holds."""
         with self.builder.if_then(condition):
             yield
 
 
 @record
 class Fold:
-    """One round of a loop: its number, the values that it begins with, and those that it leaves to the next one."""
+    """One iteration of a loop: its index, its initial values, and the values for the next iteration."""
 
     index: Number
     values: list[Any]
 
 
 class Number:
-    """A 64-bit integer at the time when the compiled code runs; addresses are such numbers, too."""
+    """A 64-bit integer at the run time of the compiled code; addresses are also represented by such numbers."""
 
     def __init__(self, code: Code, value: Any) -> None:
         self.code, self.value = code, value
@@ -179,7 +183,7 @@ class Number:
         return Number(self.code, self.code.builder.and_(self.value, self.code.number(other).value))
 
     def __floordiv__(self, other: int | Number) -> Number:
-        """Of numbers that are not negative, as `%`."""
+        """Divide numbers that are not negative; `%` has the same precondition."""
         return Number(self.code, self.code.builder.udiv(self.value, self.code.number(other).value))
 
     def __mod__(self, other: int | Number) -> Number:
@@ -198,36 +202,36 @@ class Number:
         return self.code.builder.icmp_signed("==", self.value, self.code.number(other).value)
 
     def at_most(self, other: int | Number) -> Number:
-        """The smaller of the two."""
+        """Return the smaller of the two numbers."""
         limit = self.code.number(other)
         return Number(self.code, self.code.builder.select(self < limit, self.value, limit.value))
 
     def at_least(self, other: int | Number) -> Number:
-        """The larger of the two."""
+        """Return the larger of the two numbers."""
         limit = self.code.number(other)
         return Number(self.code, self.code.builder.select(self < limit, limit.value, self.value))
 
     def numbers(self) -> Run:
-        """The run of numbers of 64 bits at this address."""
+        """Return the run of 64-bit numbers at this address."""
         return Run(self.code, self.code.builder.inttoptr(self.value, I64.as_pointer()))
 
     def floats(self) -> Run:
-        """The run of f32 at this address."""
+        """Return the run of f32 at this address."""
         return Run(self.code, self.code.builder.inttoptr(self.value, F32.as_pointer()))
 
 
 class Run:
-    """Elements that follow one another in memory."""
+    """Elements that are contiguous in memory."""
 
     def __init__(self, code: Code, pointer: Any) -> None:
         self.code, self.pointer = code, pointer
 
     def __add__(self, count: int | Number) -> Run:
-        """The run from so many elements on."""
+        """Return the run that starts after this number of elements."""
         return Run(self.code, self.code.builder.gep(self.pointer, [self.code.number(count).value]))
 
     def number(self, index: int | Number) -> Number:
-        """One of a run of numbers."""
+        """Return one element of a run of numbers."""
         return Number(self.code, self.code.builder.load((self + index).pointer))
 
     def scalar(self, index: int | Number) -> Any:
@@ -237,7 +241,7 @@ class Run:
         self.code.builder.store(scalar, (self + index).pointer)
 
     def vector(self, index: int | Number = 0, mask: Any = None) -> Any:
-        """The vector that begins at an element, wherever in memory that is; of a mask, 0 in the other lanes."""
+        """Return the vector that begins at an element, at any alignment; with a mask, the other lanes are 0."""
         code, place = self.code, self._vectors(index)
         if mask is None:
             return code.builder.load(place, align=4)
@@ -253,15 +257,15 @@ class Run:
             code.builder.call(code.intrinsic(f"masked.store.v{code.lanes}f32.p0", ir.VoidType(), *arguments), arguments)
 
     def few(self, lanes: int) -> Any:
-        """A vector of so many lanes, the first elements of the run."""
+        """Return a vector of the first elements of the run."""
         kind = ir.VectorType(F32, lanes)
         return self.code.builder.load(self.code.builder.bitcast(self.pointer, kind.as_pointer()), align=4)
 
     def _vectors(self, index: int | Number) -> Any:
         return self.code.builder.bitcast((self + index).pointer, self.code.vector.as_pointer())
 
-    # Numbers that several threads read and write (atomic: acquire and release): who reads one also sees what the thread
-    # that wrote it had written before.
+    # Atomic numbers (acquire and release) that several threads read and write: a thread that reads such a number also
+    # sees all earlier writes of the thread that wrote it.
 
     def shared(self, index: int) -> Number:
         return Number(self.code, self.code.builder.load_atomic((self + index).pointer, "acquire", 8))
@@ -273,7 +277,7 @@ class Run:
         self.code.builder.atomic_rmw("add", (self + index).pointer, I64(value), "acq_rel")
 
     def replaced(self, index: int, old: Number, new: Number) -> Any:
-        """Compare and swap: true when the number was `old`, and it is `new` then."""
+        """Compare and swap: if the number is `old`, store `new` and return true."""
         place = (self + index).pointer
         pair = self.code.builder.cmpxchg(place, old.value, new.value, "acq_rel", "acquire")
         return self.code.builder.extract_value(pair, 1)
@@ -284,7 +288,7 @@ class Run:
 
 
 class Fields:
-    """The fields of a record that is known when the code runs, by name."""
+    """The fields of a record, by name; the record is known when the code runs."""
 
     def __init__(self, address: Number, names: tuple[str, ...]) -> None:
         run = address.numbers()
@@ -303,12 +307,12 @@ def unchanged(index: Number, vector: Any, mask: Any) -> Any:
 
 
 def copy_run(source: Run, target: Run, count: Number, change: Change = unchanged) -> None:
-    """Copy so many elements, each vector changed."""
+    """Copy this number of elements, applying `change` to each vector."""
     source.code.in_vectors(count, lambda x, mask: target.put_vector(x, change(x, source.vector(x, mask), mask), mask))
 
 
 def copy_every_second(source: Run, target: Run, count: Number) -> None:
-    """Copy so many elements, of which another one lies between each two; nothing behind the last is read."""
+    """Copy this number of elements from every second position; no element after the last of these is read."""
     code = source.code
     even = ir.Constant(ir.VectorType(I32, code.lanes), list(range(0, 2 * code.lanes, 2)))
 
@@ -328,6 +332,6 @@ def copy_every_second(source: Run, target: Run, count: Number) -> None:
 
 
 def fill_run(target: Run, count: Number, value: float) -> None:
-    """Make so many elements this number."""
+    """Set this number of elements to the number."""
     code = target.code
     code.in_vectors(count, lambda x, mask: target.put_vector(x, code.constant(value), mask))

@@ -16,25 +16,25 @@ from irexec.native.code import F32, I32, Code, Fields, Number, Run, copy_every_s
 from irexec.native.epilogue import epilogue
 from irexec.native.llvm import Tile
 
-# The fields of what `convolve` is given, each a number of 64 bits. Lengths and places count elements of f32.
+# The fields of `convolve`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
-    "input", "result", "operands", "weights",  # addresses; the operands are those of the layers that follow
+    "input", "result", "operands", "weights",  # addresses; `operands` belong to the following layers
     "pad",  # the address of `write_pad`'s function, which all convolutions share
-    "depth", "depth_step",  # products per sum, and how many of them are summed before they are added to the others
-    "group_input", "channel_input", "inputs",  # of one group, of one channel; channels per group
-    "group_result", "channel_result", "outputs", "blocks",  # likewise; channels per group and tiles of them
-    "stride",  # of the windows along a row
-    "padded",  # the elements of scratch memory for the padded input; the sums come behind it
+    "depth", "depth_step",  # products per sum, and the products that are summed at a time
+    "group_input", "channel_input", "inputs",  # sizes of one group and of one channel; channels per group
+    "group_result", "channel_result", "outputs", "blocks",  # of one group, of one channel; channels and tiles per group
+    "stride",  # stride of the windows along a row
+    "padded",  # the elements of scratch memory for the padded input; the sums are stored after it
 )  # fmt: skip
 TASK = (
     "first_group", "last_group", "first_block", "last_block",
-    "input", "result",  # where they begin
-    "offsets",  # an address: where in the padded input each product finds its pixels
-    "lines", "line_count", "channel_padded",  # an address: how the input is padded; 0 lines where it isn't
-    "pixels", "tiles", "last_tile",  # of each sum; tiles without single sums; where the last of them may begin
-    "singles",  # sums of the last tile that are single ones, if any
+    "input", "result",  # start positions
+    "offsets",  # an address: the position in the padded input of each product's pixels
+    "lines", "line_count", "channel_padded",  # an address: the padding of the input; 0 lines if it is not padded
+    "pixels", "tiles", "last_tile",  # pixels of each sum; tiles without single sums; the last possible start of a tile
+    "singles",  # single sums of the last tile, if any
 )  # fmt: skip
-# For what is padded before, once for all tasks.
+# For an input that is padded in advance, once for all tasks.
 PADDING = ("input", "padded", "pad", "channel_input", "channel_padded", "lines", "line_count", "stride")
 CHANNELS = ("first", "last")
 LINE = ("target", "before", "source", "count", "after")
@@ -49,10 +49,10 @@ def write_convolve(
     is_short: bool = False,
     is_last: bool = False,
 ) -> Code:
-    """`convolve(layer, task, scratch, round)`: one task.
+    """Write `convolve(layer, task, scratch, round)`: one task.
 
-    Tiles are so many channels by vectors of pixels. `is_short`: there are fewer pixels than one tile has. `is_last`:
-    there is one tile alone, with single sums.
+    A tile is a number of channels by vectors of pixels. `is_short`: there are fewer pixels than in one tile. `is_last`:
+    there is only one tile, with single sums.
     """
     plain = None if is_last else _write_tile(module, f"{name}_tile", lanes, tile._replace(extra=0), is_short, after)
     last = _write_tile(module, f"{name}_last", lanes, tile, False, after) if tile.extra else None
@@ -97,7 +97,8 @@ def write_convolve(
 
             if plain is not None:
                 with code.loop(0, task.tiles) as number:
-                    # The last tile may overlap the one before: then both make the same sums of the same products.
+                    # The last tile may overlap the tile before it; both then compute the same sums of the same
+                    # products.
                     sums(plain, (number * step).at_most(task.last_tile), task.pixels.at_most(step))
             if last is not None:
                 with code.when(code.number(0) < task.singles):
@@ -106,10 +107,11 @@ def write_convolve(
 
 
 def _write_tile(module: Any, name: str, lanes: int, tile: Tile, is_short: bool, after: Sequence[After]) -> Code:
-    """`tile(weights, input, offsets, depth, added, left, sums, layer, channel, rows, place, count)`.
+    """Write `tile(weights, input, offsets, depth, added, left, sums, layer, channel, rows, place, count)`.
 
-    So many products of each sum of a tile. `added` of them are in `sums` already; where more are left, all go there,
-    otherwise the sums of so many rows are finished and stored: `count` pixels of each, from `place` on.
+    The function adds `depth` products to each sum of a tile. `added` products are already in `sums`; if more are
+    `left`, the sums are stored there, otherwise the sums of `rows` rows are finished and stored in the result: `count`
+    pixels of each, from `place` on.
     """
     height, width, extra = tile
     code = Code(module, name, 12, lanes)
@@ -117,7 +119,7 @@ def _write_tile(module: Any, name: str, lanes: int, tile: Tile, is_short: bool, 
     layer, sums, b = Fields(layer_place, LAYER), scratch.floats(), code.builder
     places = offsets.numbers()
     masks = [code.mask(count - x * lanes) if is_short else None for x in range(width)]
-    # Single sums of all rows make a vector. What is read for those that there are none of is the last one's.
+    # The single sums of all rows are computed as a vector. Lanes without a sum read the pixel of the last sum.
     single = ir.VectorType(F32, height)
     pixel_of = [(count - width * lanes - 1).at_most(n) + width * lanes for n in range(extra)]
     zeros = [code.zeros()] * (height * width) + [ir.Constant(single, None)] * extra
@@ -170,7 +172,7 @@ def _write_tile(module: Any, name: str, lanes: int, tile: Tile, is_short: bool, 
 
 
 def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
-    """A vector whose first lanes are these, and 0 in the others."""
+    """Return a vector with these values in the first lanes and 0 in the others."""
     vector = code.zeros()
     for lane, scalar in enumerate(scalars):
         vector = code.builder.insert_element(vector, scalar, ir.Constant(I32, lane))
@@ -178,7 +180,7 @@ def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
 
 
 def write_padding(module: Any, name: str, lanes: int) -> Code:
-    """`pad(padding, channels, scratch, round)`: some channels of an input, copied with their padding."""
+    """Write `pad(padding, channels, scratch, round)`: copy some channels of an input with their padding."""
     code = Code(module, name, 4, lanes)
     padding, task = Fields(code.parameters[0], PADDING), Fields(code.parameters[1], CHANNELS)
     with code.loop(task.first, task.last) as channel:
@@ -189,7 +191,9 @@ def write_padding(module: Any, name: str, lanes: int) -> Code:
 
 
 def write_pad(module: Any, name: str, lanes: int, padding: float = 0.0) -> Code:
-    """`pad(source, target, lines, line_count, stride)`: one channel's lines, with the padding before and after."""
+    """Write `pad(source, target, lines, line_count, stride)`: copy one channel's lines with the padding before and
+    after each.
+    """
     code = Code(module, name, 5, lanes)
     source, target = code.parameters[0].floats(), code.parameters[1].floats()
     lines, line_count, stride = code.parameters[2:]

@@ -1,4 +1,4 @@
-"""Elementwise layers that follow no other kernel: what `epilogue` does, from one array to another."""
+"""Elementwise layers that are not fused with another kernel: the operations of `epilogue` from one array to another."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from irexec.native.after import After
 from irexec.native.code import Code, Fields, copy_run
 from irexec.native.epilogue import epilogue
 
-# The fields of what `elementwise` is given, each a number of 64 bits. Lengths count elements of f32.
+# The fields of `elementwise`'s record, each a 64-bit number. Lengths count elements of f32.
 LAYER = (
     "source", "result", "operands",  # addresses
-    "width", "size",  # of a row, of all
+    "width", "size",  # lengths of a row and of all rows
 )  # fmt: skip
 TASK = ("first_row", "last_row")
 
 
 def write_elementwise(module: Any, name: str, lanes: int, after: Sequence[After]) -> Code:
-    """`elementwise(layer, task, scratch, round)`: some rows. The last row of all may be a shorter one."""
+    """Write `elementwise(layer, task, scratch, round)`: some rows. The last row of the array may be shorter than the
+    others.
+    """
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     with code.loop(task.first_row, task.last_row) as row:

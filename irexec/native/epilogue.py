@@ -1,4 +1,4 @@
-"""What is done to each element before it is stored: the elementwise layers that follow the layer that made it."""
+"""Operations on each element before it is stored: the elementwise layers fused with the layer that computes it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from irexec.native.functions import (
 
 
 def epilogue(code: Code, steps: Sequence[After], operands: Number, index: Number, place: Number) -> Change:
-    """The change of a run of the result that begins at `place`: in the channel or row `index`, or from this column on.
+    """Return the function that changes a run of the result at `place`, in channel or row `index` or from column `index`
+    on.
 
-    `operands` is the address of a record of each step's operand.
+    `operands` is the address of the records of the steps' operands.
     """
     changes = [
         _change(code, step, Fields(operands + number * 8 * len(OPERAND), OPERAND), index, place)

@@ -1,6 +1,6 @@
-"""Functions of vectors of f32 as LLVM instructions: e to a power, and what is made of it.
+"""Functions of vectors of f32 as LLVM instructions: the exponential function and functions based on it.
 
-Each is right to a few units in the last place, nan stays nan, and nothing overflows on the way.
+Each is accurate to a few units in the last place, propagates NaN, and does not overflow in intermediate results.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from irexec.native.code import I32, Code
 
 
 def clamped(code: Code, x: Any, low: Any, high: Any) -> Any:
-    """x, no lower and no higher than two vectors; nan, which is neither below nor above, stays."""
+    """x limited to the range between two vectors; nan, which compares neither below nor above, is kept."""
     b = code.builder
     x = b.select(b.fcmp_ordered("<", x, low), low, x)
     return b.select(b.fcmp_ordered(">", x, high), high, x)
@@ -26,7 +26,7 @@ def logistic(code: Code, x: Any) -> Any:
 
 
 def logistic_times(code: Code, x: Any, factor: Any) -> Any:
-    """`factor` / (1 + e⁻ˣ), by e to the power of a number below 0, which cannot overflow."""
+    """`factor` / (1 + e⁻ˣ), computed with e to the power of a number below 0, which cannot overflow."""
     b, one = code.builder, code.constant(1.0)
     high, scale = exp_below_0(code, b.fneg(code.call("fabs", x)))
     power = b.fmul(high, scale)
@@ -36,12 +36,12 @@ def logistic_times(code: Code, x: Any, factor: Any) -> Any:
     return b.fdiv(above, b.fadd(one, power))
 
 
-# tanh x / x - 1 by x², for |x| < 0.625: a polynomial whose greatest relative error is the least.
+# tanh x / x - 1 as a polynomial in x² for |x| < 0.625, with the least maximum relative error.
 _TANH = (-5.704963051017537e-3, 2.0639064279169245e-2, -5.373970740391508e-2, 0.13331442094827067, -0.3333328193750968)
 
 
 def tanh(code: Code, x: Any) -> Any:
-    """tanh x: a polynomial near 0, and by e to the power of -2|x| elsewhere."""
+    """tanh x: a polynomial near 0, and a function of e to the power of -2|x| elsewhere."""
     b, one = code.builder, code.constant(1.0)
     square = b.fmul(x, x)
     near = code.call("fmuladd", b.fmul(polynomial(code, map(code.constant, _TANH), square), square), x, x)
@@ -53,7 +53,7 @@ def tanh(code: Code, x: Any) -> Any:
 
 
 def mish(code: Code, x: Any) -> Any:
-    """x tanh(ln(1 + eˣ)) as x n / (n + m), by the power p of -|x|.
+    """x tanh(ln(1 + eˣ)) as x n / (n + m), in terms of p, the power of e to -|x|.
 
     For a negative x, n is p (p + 2) and m is 2; otherwise they are 1 + 2p and 2p².
     """
@@ -77,12 +77,12 @@ def hsigmoid(code: Code, x: Any) -> Any:
 
 
 def hswish(code: Code, x: Any) -> Any:
-    """x min(max(x + 3, 0), 6) / 6, divided first: x times 6 may overflow."""
+    """x min(max(x + 3, 0), 6) / 6, with the division first because x times 6 may overflow."""
     return code.builder.fmul(x, hsigmoid(code, x))
 
 
 def polynomial(code: Code, coefficients: Any, x: Any) -> Any:
-    """By Horner's scheme; the highest coefficient comes first."""
+    """Evaluate a polynomial by Horner's scheme; the highest coefficient comes first."""
     result, *rest = coefficients
     for coefficient in rest:
         result = code.call("fmuladd", result, x, coefficient)
@@ -90,7 +90,8 @@ def polynomial(code: Code, coefficients: Any, x: Any) -> Any:
 
 
 def gelu_erf(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
-    """The numbers are two polynomials in x², whose quotient times -x is the logit of the normal distribution.
+    """GELU with erf; the numbers are two polynomials in x², whose quotient times -x is the logit of the normal
+    distribution.
 
     The lowest coefficient of each comes first: five, and three before a 1.
     """
@@ -104,21 +105,21 @@ def gelu_erf(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
 
 
 def gelu_tanh(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
-    """The numbers are a polynomial in x², lowest first, which times x is the logit."""
+    """GELU with tanh; the numbers are a polynomial in x², lowest coefficient first, which times x is the logit."""
     b = code.builder
     return logistic_times(code, b.fmul(polynomial(code, numbers[1::-1], b.fmul(x, x)), x), x)
 
 
-# e^r for |r| <= ln 2 / 2 as 1 + r + r² (1/2 + r/6 + ...), the least of the greatest relative error.
+# e^r for |r| <= ln 2 / 2 as 1 + r + r² (1/2 + r/6 + ...), with the least maximum relative error.
 _TAIL = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-# ln 2 in two parts, so that n times the first one is exact.
+# ln 2 in two parts, so that n times the first part is exact.
 _LN2_HIGH, _LN2_LOW = 0.693359375, -2.12194440e-4
-# Added to a number, this rounds it to a whole one, which is then in its lowest bits.
+# Adding this to a number rounds it to a whole number, which is then in the lowest bits of the sum.
 _ROUNDER, _ROUNDER_BITS = 12582912.0, 0x4B400000
 
 
 def exp_below_0(code: Code, x: Any) -> tuple[Any, Any]:
-    """eˣ for x <= 0 as two factors, the second a power of 2: right to 2 units in the last place.
+    """eˣ for x <= 0 as two factors, the second a power of 2; accurate to 2 units in the last place.
 
     Their product may be smaller than any normal number.
     """
@@ -128,7 +129,7 @@ def exp_below_0(code: Code, x: Any) -> tuple[Any, Any]:
     def whole(number: int) -> Any:
         return ir.Constant(whole_numbers, [number] * code.lanes)
 
-    # From here on downwards even the product with the number itself is 0.
+    # Below this, even the product with x is 0.
     lowest = code.constant(-126.0)
     is_zero = b.fcmp_ordered("<", x, lowest)
     x = b.select(is_zero, lowest, x)
@@ -138,7 +139,7 @@ def exp_below_0(code: Code, x: Any) -> tuple[Any, Any]:
     r = code.call("fmuladd", n, code.constant(-_LN2_LOW), r)
     tail = polynomial(code, map(code.constant, _TAIL), r)
     result = b.fadd(code.call("fmuladd", tail, b.fmul(r, r), r), code.constant(1.0))
-    # 2ⁿ is made of two factors too, which are normal numbers where it is none.
+    # 2ⁿ is computed as two factors, which are normal numbers even where 2ⁿ is not.
     power = b.sub(b.bitcast(shifted, whole_numbers), whole(_ROUNDER_BITS))
     half = b.ashr(power, whole(1))
     first, second = (

@@ -1,4 +1,4 @@
-"""Arrays laid end to end: runs of them copied into one result."""
+"""Concatenation of arrays: copies runs of the sources into one result."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 from irexec.native.code import Code, Fields, copy_run
 
-# The fields of what `join` is given, each a number of 64 bits. Lengths and places count elements of f32.
-LAYER = ("sources", "result")  # addresses; of the sources' addresses the first
+# The fields of `join`'s record, each a 64-bit number. Lengths and positions count elements of f32.
+LAYER = ("sources", "result")  # addresses: the table of the sources' addresses, and the result
 TASK = (
     "source", "first_row", "last_row",
     "count", "source_place", "result_place",  # of the first row
@@ -16,7 +16,7 @@ TASK = (
 
 
 def write_join(module: Any, name: str, lanes: int) -> Code:
-    """`join(layer, task, scratch, round)`: some rows of one source, or a part of its only one."""
+    """Write `join(layer, task, scratch, round)`: some rows of one source, or a part of its only row."""
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     source = layer.sources.numbers().number(task.source).floats() + task.source_place

@@ -1,4 +1,4 @@
-"""LLVM for the machine that this runs on: modules in, callables out."""
+"""LLVM for the host machine: compiles modules to callables."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from llvmlite import binding, ir
 
 
 class Native(NamedTuple):
-    """A function that takes numbers and addresses, and where its code is. Calls release the interpreter's lock."""
+    """A compiled function with number and address parameters, and the address of its code. Calls release the GIL."""
 
     call: Callable[..., None]
     address: int
 
 
 class Tile(NamedTuple):
-    """Sums that stay in registers: so many rows, vectors of each, and single sums behind the last vector."""
+    """Sums kept in registers: the number of rows, of vectors per row, and of single sums after the last vector."""
 
     height: int
     width: int
     extra: int = 0
 
 
-# Tiles of (rows, vectors) that leave registers for the vectors that are read and a weight, by their number.
+# Tiles of (rows, vectors), by number of registers; they leave registers for the vectors that are read and for a weight.
 TILES = {
     32: [(6, 4), (8, 3), (12, 2), (16, 1), (4, 4), (2, 8), (1, 8), (1, 4)],
     16: [(4, 3), (6, 2), (8, 1), (2, 4), (1, 4)],
 }
-# The single sums that there are registers for.
+# The number of single sums for which there are registers.
 EXTRA = {32: 4, 16: 1}
-# Heights of which a vector can be made: the single sums of all rows.
+# Heights that fill a vector: the single sums of all rows are held in one vector.
 VECTOR_HEIGHTS = (4, 8, 16)
 
 
 class Compiler:
-    """Compiles functions once each, one at a time under a lock, and keeps them as long as the process lives."""
+    """Compiles each function once, one at a time under a lock, and keeps it as long as the process lives."""
 
     def __init__(self, lock: AbstractContextManager[Any]) -> None:
         binding.initialize_native_target()
@@ -46,16 +46,16 @@ class Compiler:
         self.target = binding.Target.from_default_triple().create_target_machine(
             cpu=binding.get_host_cpu_name(), features=features.flatten(), opt=2
         )
-        # Elements of f32 in a vector register, and how many of those there are.
+        # The elements of f32 in a vector register, and the number of vector registers.
         self.lanes, self.registers = _vectors(features)
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self.target)
         self._made: dict[Any, Native] = {}
         self._lock = lock
 
     def tile(self, rows: int, columns: int) -> Tile:
-        """The tile that covers so many rows and columns in the least time.
+        """Return the tile that covers this number of rows and columns in the least time.
 
-        Where there are fewer columns than it has, it is as wide as need be, and some lanes have nothing to do.
+        If there are fewer columns than lanes, some lanes of the tile are unused.
         """
         most = EXTRA[self.registers]
 
@@ -63,7 +63,7 @@ class Compiler:
             height, width = tile
             whole, rest = divmod(columns, width * self.lanes)
             single = rest if whole and rest <= most and height in VECTOR_HEIGHTS else 0
-            # Vectors are read wherever they begin, which takes longer than to multiply them.
+            # Vectors are read unaligned, which takes longer than multiplying them.
             once = max(height * width, 1.5 * width + height) + 2
             return -(-rows // height) * ((whole + (rest > single)) * once + single)
 
@@ -73,7 +73,9 @@ class Compiler:
         return Tile(height, width, (1 if rest == 1 else most) if has_single else 0)
 
     def height(self, rows: int, vectors: int) -> int:
-        """The rows of a tile so many `vectors` wide, no more than there are, which covers `rows` in the least time."""
+        """Return the height of a tile with this number of `vectors`, at most `rows`, that covers `rows` rows in the
+        least time.
+        """
         most = min((self.registers - 1) // vectors - 1, rows)
 
         def cycles(height: int) -> int:
@@ -82,7 +84,7 @@ class Compiler:
         return min(range(most, 0, -1), key=cycles)
 
     def made(self, name: str, parameters: int, build: Callable[[Any, str], object]) -> Native:
-        """The function of this name and number of parameters, which `build(module, name)` writes on first demand."""
+        """Return the function of this name and number of parameters; `build(module, name)` writes it on first use."""
         with self._lock:
             if name not in self._made:
                 module = ir.Module()
@@ -91,7 +93,7 @@ class Compiler:
                 self._engine.add_module(parsed)
                 self._engine.finalize_object()
                 address = self._engine.get_function_address(name)
-                # The code stays; what it was made of takes more memory than it does.
+                # Only the machine code is kept; the module that it was compiled from takes more memory.
                 self._engine.remove_module(parsed)
                 kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * parameters)
                 self._made[name] = Native(kind(address), address)

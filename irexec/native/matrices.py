@@ -1,4 +1,4 @@
-"""The products of matrices that are both computed: each right one is laid out in panels, as for `native.products`."""
+"""Products of matrices computed at run time: right matrices are laid out in panels, as in `native.products`."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 from irexec.native.code import Code, Fields, Run, copy_run
 from irexec.native.products import write_tile
 
-# The fields of what `matrices` is given, each a number of 64 bits. Lengths, places and strides count elements of f32.
+# The fields of `matrices`' record, each a 64-bit number. Lengths, positions and strides count elements of f32.
 LAYER = (
     "left", "right", "result",  # addresses
     "places",  # an address: PLACE of each product
     "rows", "depth", "columns",  # of the result, and of a sum
-    "left_row", "right_row", "right_column",  # strides; that of the left columns is 1
-    "panels",  # where in scratch memory the panels are, behind the sums
+    "left_row", "right_row", "right_column",  # strides; the stride of the left columns is 1
+    "panels",  # position of the panels in scratch memory, after the sums
 )  # fmt: skip
-# Where the matrices of a product begin.
+# The start of each matrix of a product.
 PLACE = ("left", "right", "result")
 TASK = ("first", "last", "first_row", "last_row")
-# So many products of a sum are added up before the next ones: see `native.products`.
+# The number of products of a sum that are added up at a time: see `native.products`.
 DEPTH_STEP = 512
 
 
 def write_matrices(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
-    """`matrices(layer, task, scratch, round)`: some rows, `height` or more, of some products."""
+    """Write `matrices(layer, task, scratch, round)`: some rows, at least `height`, of some products."""
     tile = write_tile(module, f"{name}_tile", lanes, height, width)
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
@@ -33,7 +33,7 @@ def write_matrices(module: Any, name: str, lanes: int, height: int, width: int) 
         place = Fields(layer.places + number * (8 * len(PLACE)), PLACE)
         _lay_out(code, layer, layer.right.floats() + place.right, panels, across)
         with code.loop(task.first_row, task.last_row, height) as row:
-            # The last tile may overlap the one before: then both make the same sums of the same products.
+            # The last tile may overlap the tile before it; both then compute the same sums of the same products.
             first = row.at_most(task.last_row - height)
             left = layer.left.floats() + place.left + first * layer.left_row
             with code.loop(0, layer.columns, across) as column:
@@ -50,7 +50,7 @@ def write_matrices(module: Any, name: str, lanes: int, height: int, width: int) 
 
 
 def _lay_out(code: Code, layer: Fields, right: Run, panels: Run, across: int) -> None:
-    """Panels of `across` columns: `[depth, across]`, 0 behind the last."""
+    """Generate code for panels of `across` columns: `[depth, across]`, padded after the last column."""
     with code.loop(0, layer.columns, across) as column:
         count = (layer.columns - column).at_most(across)
         panel, source = panels + column * layer.depth, right + column * layer.right_column
@@ -59,6 +59,6 @@ def _lay_out(code: Code, layer: Fields, right: Run, panels: Run, across: int) ->
                 vector = (source + k * layer.right_row + x).vector(0, code.mask((count - x).at_least(0)))
                 panel.put_vector(k * across + x, vector)
             with apart, code.loop(0, layer.depth) as k, code.loop(0, across) as x:
-                # Behind the last column the last one is read; nobody looks at its sums.
+                # Positions after the last column read the last column; their sums are not used.
                 within = x.at_most(count - 1)
                 panel.put(k * across + x, source.scalar(k * layer.right_row + within * layer.right_column))

@@ -1,7 +1,7 @@
-"""Records of 64-bit numbers: how compiled code is told what to do, and where arrays lie.
+"""Records of 64-bit numbers: the parameters of compiled code, including the addresses of arrays.
 
-Compiled code holds nothing, so what it reads and writes has to be held as long as it may run. Addresses are therefore
-taken here, by records, and records hold what is at the addresses among their numbers.
+Compiled code keeps no references, so the memory that it reads and writes must be kept alive as long as it may run.
+Therefore addresses are taken here, by records, and records keep references to the memory at these addresses.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from irexec.types import Array
 
-# An array, and other records, stand for where they begin.
+# The value of a field; an array or a Records object is stored as its address.
 Field: TypeAlias = "int | Array | Records"
 
 
 class Records:
-    """Records of as many numbers each, one after the other from `address` on, `stride` bytes apart; they stay the same.
+    """An immutable sequence of records of equal length, starting at `address` and `stride` bytes apart.
 
-    `held` is what the numbers that are addresses lead to.
+    `held` are the objects at the addresses among the numbers.
     """
 
     __slots__ = ("address", "count", "held", "numbers", "stride")
@@ -33,20 +33,20 @@ class Records:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Field]]) -> Records:
-        """Records with these fields."""
+        """Make records with these fields."""
         numbers = np.array([[_number(field) for field in row] for row in rows], np.int64)
         return cls(numbers, [field for row in rows for field in row if not isinstance(field, int)])
 
     @classmethod
     def named(cls, names: tuple[str, ...], rows: Iterable[Mapping[str, Field]]) -> Records:
-        """Records with the fields of these names, in this order."""
+        """Make records with the fields of these names, in this order."""
         return cls.of([[row[name] for name in names] for row in rows])
 
     def __len__(self) -> int:
         return self.count
 
     def filled(self, *fields: Field) -> Records:
-        """A copy whose first record begins with these fields."""
+        """Return a copy whose first record begins with these fields."""
         numbers = self.numbers.copy()
         for place, field in enumerate(fields):
             numbers[0, place] = _number(field)
@@ -60,11 +60,11 @@ def _number(field: Field) -> int:
 
 
 def begin(array: Array) -> int:
-    """Where the first element of an array lies. NumPy's own answer takes several times as long."""
+    """Return the address of an array's first element. NumPy's own attribute takes several times as long."""
     memory: Any = array
     try:
         return _address_of(_first_byte(memory))
-    except (TypeError, ValueError):  # it is read-only, empty, or does not lie in one piece
+    except (TypeError, ValueError):  # it is read-only, empty, or not contiguous
         return int(array.ctypes.data)
 
 

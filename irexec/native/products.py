@@ -1,4 +1,4 @@
-"""The product of a matrix and one whose columns are laid out in panels: a tile of sums stays in registers."""
+"""The product of a matrix and a matrix whose columns are laid out in panels: a tile of sums stays in registers."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from irexec.native.after import After
 from irexec.native.code import Code, Fields, copy_run
 from irexec.native.epilogue import epilogue
 
-# The fields of what `multiply` is given, each a number of 64 bits. Lengths and places count elements of f32.
+# The fields of `multiply`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
-    "left", "result", "operands", "panels",  # addresses; the operands are those of the layers that follow
-    "depth", "depth_step",  # products per sum, and how many of them are summed before they are added to the others
+    "left", "result", "operands", "panels",  # addresses; `operands` belong to the following layers
+    "depth", "depth_step",  # products per sum, and the number of products that are summed at a time
     "columns",  # of the result
 )  # fmt: skip
 TASK = ("first_panel", "last_panel", "first_row", "last_row")
-# The loop over products is unrolled so many times.
+# The unroll factor of the loop over products.
 UNROLLED = 8
 
 
 def write_multiply(module: Any, name: str, lanes: int, height: int, width: int, after: Sequence[After] = ()) -> Code:
-    """`multiply(layer, task, scratch, round)`: one task. Tiles are `height` rows by `width` vectors, a panel's columns.
-
-    A task has `height` rows or more.
+    """Write `multiply(layer, task, scratch, round)`: one task, of at least `height` rows. A tile has `height` rows and
+    `width` vectors, which are the columns of a panel.
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width)
     code = Code(module, name, 4, lanes)
@@ -34,7 +33,7 @@ def write_multiply(module: Any, name: str, lanes: int, height: int, width: int, 
         weights = layer.panels.floats() + panel * layer.depth * across
         column = panel * across
         with code.loop(task.first_row, task.last_row, height) as row:
-            # The last tile may overlap the one before: then both make the same sums of the same products.
+            # The last tile may overlap the tile before it; both then compute the same sums of the same products.
             first = row.at_most(task.last_row - height)
             left = layer.left.floats() + first * layer.depth
             with code.loop(0, layer.depth, layer.depth_step) as k:
@@ -49,7 +48,7 @@ def write_multiply(module: Any, name: str, lanes: int, height: int, width: int, 
 
 
 def write_tile(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
-    """`tile(left, panel, depth, row_length, sums, added)`: `depth` products of each sum of a tile."""
+    """Write `tile(left, panel, depth, row_length, sums, added)`: add `depth` products to each sum of a tile."""
     code = Code(module, name, 6, lanes)
     left, panel, depth, row_length, sums, added = code.parameters
     rows = [left.floats() + row_length * m for m in range(height)]

@@ -1,6 +1,6 @@
 """One time step of an LSTM or a GRU: the recurrent product, the gates and new states of some units, in one pass.
 
-The states of a step are read by the tasks of the next one, so they lie in two places that take turns.
+The states of a step are read by the tasks of the next step, so they are stored in two alternating buffers.
 """
 
 from __future__ import annotations
@@ -12,34 +12,34 @@ from irexec.native.code import Code, Fields, Number, Run, copy_run
 from irexec.native.functions import clamped, logistic, tanh
 from irexec.native.products import write_tile
 
-# The fields of what `step` is given, each a number of 64 bits. Lengths and places count elements of f32.
+# The fields of `step`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
     "projected", "y",  # addresses: [batch, steps, directions, gates, units], [batch, directions, steps, units]
     "hidden", "cell",  # [2, directions, batch, padded units] and, of an LSTM, [directions, batch, padded units]
     "lengths",  # i64 of each batch element
     "steps", "batch",
-    # What follows is the same in all calls.
-    "bias",  # of a GRU, [directions, padded units]: what is added to the recurrent product of the candidate
-    "panels", "limits",  # recurrence weights; the bounds of what gates get
+    # The following fields are the same in all calls.
+    "bias",  # of a GRU, [directions, padded units]: bias of the candidate's recurrent product
+    "panels", "limits",  # recurrence weights; the bounds for clipping the inputs of gates
     "directions", "units", "padded",
 )  # fmt: skip
 TASK = ("direction", "is_reverse", "first_block", "last_block")
 Kind = Literal["lstm", "gru"]
 # In the order of the operation pages: f, i, c, o and z, r, h.
 GATES: dict[Kind, int] = {"lstm": 4, "gru": 3}
-# Vectors of units in a panel, which has as many of each gate.
+# Vectors of units in a panel, for each gate.
 VECTORS = 2
-# So many products of a sum are added up before the next ones: see `native.products`.
+# The number of products of a sum that are added up at a time: see `native.products`.
 DEPTH_STEP = 512
 
 
 def write_recurrence(
     module: Any, name: str, lanes: int, height: int, kind: Kind, activations: Sequence[str], has_clip: bool
 ) -> Code:
-    """`step(layer, task, scratch, step)`: some units of one direction. Batches are a multiple of `height`.
+    """Write `step(layer, task, scratch, step)`: some units of one direction. Batches are a multiple of `height`.
 
-    A panel has, for each state that is read, the weights of a block of units, one gate after the other. Of a GRU the
-    state is multiplied before it is reset.
+    A panel contains, for each state that is read, the weights of a block of units, gate by gate. In a GRU the state is
+    multiplied by the weights before the reset gate is applied.
     """
     gates = GATES[kind]
     tile = write_tile(module, f"{name}_tile", lanes, height, gates * VECTORS)

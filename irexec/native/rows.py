@@ -1,4 +1,4 @@
-"""What is computed of whole rows: their mean, what they are when that is taken away, their softmax.
+"""Kernels over whole rows: means, extrema, norms, normalization and softmax.
 
 A row is read from memory once, and stays in the first-level cache.
 """
@@ -16,22 +16,25 @@ from irexec.native.code import F32, F64, I32, I64, Change, Code, Fields, Number,
 from irexec.native.epilogue import epilogue
 from irexec.native.functions import exp_below_0
 
-# "mean": the sum divided by the first number. "length": the root of the sum of squares, divided by it. "largest" and
-# "smallest": of the elements, nan if one is. "centred": each element less the mean. "normalized_inside" and
-# "normalized_outside": that divided by the deviation, with the first number added inside of the root or outside.
+# Kinds. "mean": the sum divided by the first number. "length": the root of the sum of squares, divided by the first
+# number. "largest" and "smallest": the extreme element, nan if any element is nan. "centred": each element minus the
+# mean. "normalized_inside" and "normalized_outside": each element minus the mean, divided by the standard deviation,
+# with the first number added inside or outside of the root.
 Kind = Literal["mean", "length", "largest", "smallest", "centred", "normalized_inside", "normalized_outside", "softmax"]
-# The fields of what `rows` is given, each a number of 64 bits. Lengths count elements of f32.
+# The fields of `rows`' record, each a 64-bit number. Lengths count elements of f32.
 LAYER = (
-    "source", "result", "operands", "numbers",  # addresses; the operands are those of the layers that follow
+    "source", "result", "operands", "numbers",  # addresses; `operands` belong to the following layers
     "width",  # of a row
 )  # fmt: skip
 TASK = ("first_row", "last_row")
-# Vectors whose sums are kept apart: one addition need not wait for another.
+# Number of independent partial sums, so that an addition need not wait for the previous addition.
 APART = 4
 
 
 def write_rows(module: Any, name: str, lanes: int, kind: Kind, after: Sequence[After] = ()) -> Code:
-    """`rows(layer, task, scratch, round)`: some rows, and what comes after for each column of the result."""
+    """Write `rows(layer, task, scratch, round)`: some rows, with the following elementwise layers for each column of
+    the result.
+    """
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     number = layer.numbers.floats().scalar(0)
@@ -83,10 +86,7 @@ def _mean(
     count: Any,
     of_squares: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """The sum of a row, or of its squares, divided by a scalar, and what is made of that.
-
-    All of it is made of f64 where a sum overflows f32.
-    """
+    """Compute the mean of a row, or `of_squares` applied to the mean of its squares; in f64 if a sum overflows f32."""
     b = code.builder
 
     def term(x: Number, mask: Any) -> Any:
@@ -113,7 +113,7 @@ def _root(code: Code, scalar: Any) -> Any:
     return code.builder.call(code.intrinsic(f"sqrt.{kind.intrinsic_name}", kind, scalar), [scalar])
 
 
-# By kind: LLVM's function, and what it makes no difference to.
+# By kind: LLVM's function and its neutral element.
 _EXTREMES = {"largest": ("maximum", float("-inf")), "smallest": ("minimum", float("inf"))}
 
 
@@ -124,7 +124,7 @@ def _extreme(code: Code, width: Number, read: Callable[[Number, Any], Any], name
 
 def _softmax(code: Code, source: Run, result: Run, width: Number) -> None:
     b = code.builder
-    # A nan is passed over here: its power of e is nan, and so is their sum.
+    # A nan is ignored here: e to the power of nan is nan, and so is the sum.
     lowest = code.constant(float("-inf"))
     highest = _folded(code, width, lambda x, mask: source.vector(x, mask), partial(larger, code), lowest)
     most = code.splat(across_lanes(code, highest, partial(larger, code)))
@@ -140,7 +140,7 @@ def _softmax(code: Code, source: Run, result: Run, width: Number) -> None:
 
 
 def _folded(code: Code, width: Number, read: Callable[[Number, Any], Any], fold: Any, neutral: Any) -> Any:
-    """The fold of all vectors of a row; of the last one, what lies within."""
+    """Fold all vectors of a row; only the lanes of the last vector that are inside the row count."""
     b, step = code.builder, APART * code.lanes
     whole, most = width & -step, width & -code.lanes
     with code.folding(0, whole, [neutral] * APART, step) as many:
@@ -154,12 +154,12 @@ def _folded(code: Code, width: Number, read: Callable[[Number, Any], Any], fold:
 
 
 def larger(code: Code, x: Any, y: Any) -> Any:
-    """The larger of two elements; the first where the second is nan."""
+    """Return the larger of two elements; the first if the second is nan."""
     return code.builder.select(code.builder.fcmp_ordered("<", x, y), y, x)
 
 
 def across_lanes(code: Code, vector: Any, fold: Callable[[Any, Any], Any]) -> Any:
-    """The fold of a vector's lanes."""
+    """Fold the lanes of a vector."""
     lanes = code.lanes
     while lanes > 1:
         lanes //= 2

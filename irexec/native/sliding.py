@@ -1,6 +1,6 @@
-"""What slides over each channel by itself: sums of products, or the largest element, kept in registers.
+"""Windows that slide over each channel separately (depthwise convolution, pooling), with sums or maxima in registers.
 
-Several rows of the result are made at once: a vector that is read serves all taps in one column of the kernel.
+Several rows of the result are computed at once: a vector that is read is used for all taps in one column of the kernel.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from irexec.native.after import After
 from irexec.native.code import Code, Fields, Number
 from irexec.native.epilogue import epilogue
 
-# The fields of what `sliding` is given, each a number of 64 bits. Lengths and places count elements of f32.
+# The fields of `sliding`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
     "input", "result", "operands", "weights",  # addresses; [channels, taps] of weights
     "pad",  # the address of `native.convolution.write_pad`'s function
@@ -21,12 +21,12 @@ LAYER = (
 TASK = (
     "first", "last",  # channels
     "first_weights",  # of the first channel of the image
-    "input", "result",  # where the image begins
-    "offsets",  # an address: where in the padded input the columns of taps begin
-    "lines", "line_count",  # an address: how the input is padded
-    "rows", "width", "pitch",  # of the result, and how far apart the rows of the padded input are
+    "input", "result",  # start of the image
+    "offsets",  # an address: starts of the columns of taps in the padded input
+    "lines", "line_count",  # an address: the padding of the input
+    "rows", "width", "pitch",  # of the result, and the distance between rows of the padded input
 )  # fmt: skip
-# Of a tap: the number of its column, and how many rows further down it reads.
+# A tap: the number of its column, and the row that it reads relative to the window's first.
 Taps = Sequence[tuple[int, int]]
 
 
@@ -40,10 +40,9 @@ def write_sliding(
     after: Sequence[After] = (),
     is_largest: bool = False,
 ) -> Code:
-    """`sliding(layer, task, scratch, round)`: one task, `height` rows at a time, of which it has as many or more.
-
-    Of the `width` of rows only that counts: whether it has whole vectors, and whether others. Sums of products with a
-    kernel for each channel, or the largest element of each window.
+    """Write `sliding(layer, task, scratch, round)`: one task of at least `height` rows, `height` rows at a time. The
+    task computes sums of products with a kernel for each channel, or the largest element of each window. The `width` of
+    rows matters only for whether a row has complete vectors and whether it has a remainder.
     """
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
@@ -57,7 +56,7 @@ def write_sliding(
         weights = [] if is_largest else [code.splat(kernel.scalar(number)) for number in range(len(taps))]
         plane = task.result + channel * layer.channel_result
         with code.loop(0, task.rows, height) as row:
-            # The last rows may overlap those before: then both are the same sums.
+            # The last block of rows may overlap the block before it; both then compute the same sums.
             first = row.at_most(task.rows - height)
             places = [plane + (first + number) * task.width for number in range(height)]
             changes = [epilogue(code, after, layer.operands, task.first_weights + channel, place) for place in places]

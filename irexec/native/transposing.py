@@ -1,4 +1,4 @@
-"""Matrices that lie anyhow, copied; those that lie transposed in squares of as many rows as a vector has lanes."""
+"""Copies of strided matrices; transposed matrices are copied in squares with as many rows as a vector has lanes."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from llvmlite import ir
 
 from irexec.native.code import I32, Code, Fields, copy_run
 
-# The fields of what `transpose` is given, each a number of 64 bits. Lengths and places count elements of f32.
+# The fields of `transpose`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
-    "source", "result", "starts",  # addresses; of numbers: where each matrix begins in the source
+    "source", "result", "starts",  # addresses; `starts` are numbers: the start of each matrix in the source
     "rows", "columns",  # of the result
-    "step", "pitch",  # of the source: from row to row of the result, and from column to column
+    "step", "pitch",  # strides of the source for the rows and the columns of the result
 )  # fmt: skip
 TASK = ("first_matrix", "last_matrix", "first_row", "last_row")
 
 
 def write_copy(module: Any, name: str, lanes: int) -> Code:
-    """`copy(layer, task, scratch, round)`: some rows of some matrices."""
+    """Write `copy(layer, task, scratch, round)`: some rows of some matrices."""
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     with code.loop(task.first_matrix, task.last_matrix) as matrix, code.loop(task.first_row, task.last_row) as row:
@@ -33,9 +33,8 @@ def write_copy(module: Any, name: str, lanes: int) -> Code:
 
 
 def write_transpose(module: Any, name: str, lanes: int) -> Code:
-    """`transpose(layer, task, scratch, round)`: some rows, a square or more high and wide, of some matrices.
-
-    Their rows lie side by side in the source.
+    """Write `transpose(layer, task, scratch, round)`: some rows of some matrices that are at least a square high and
+    wide. The rows of the result are adjacent in the source.
     """
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
@@ -43,7 +42,7 @@ def write_transpose(module: Any, name: str, lanes: int) -> Code:
         source = layer.source.floats() + layer.starts.numbers().number(matrix)
         result = layer.result.floats() + matrix * layer.rows * layer.columns
         with code.loop(task.first_row, task.last_row, lanes) as row:
-            # The last squares may overlap those before.
+            # The last squares may overlap the squares before them.
             first = row.at_most(task.last_row - lanes)
             with code.loop(0, layer.columns, lanes) as column:
                 left = column.at_most(layer.columns - lanes)
@@ -54,7 +53,7 @@ def write_transpose(module: Any, name: str, lanes: int) -> Code:
 
 
 def _turned(code: Code, square: list[Any]) -> list[Any]:
-    """The columns of a square as rows: in halves, quarters and so on, what is off the diagonal changes places."""
+    """Transpose a square: off-diagonal blocks are swapped, for halves, quarters and so on."""
     size = len(square)
     square = list(square)
     half = size // 2

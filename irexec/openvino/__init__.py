@@ -1,5 +1,6 @@
-"""OpenVINO's own Python API on irexec's classes: `import irexec as ov` gives these names.
+"""OpenVINO's own Python API on irexec's graph: `import irexec as ov` provides these names.
 
-There is one Model, one Node, one CompiledModel: the modules here teach irexec's classes OpenVINO's vocabulary (see
-`extend`), and add what irexec has no other use for. Nothing below imports this room.
+Model, Node, Output and Input here are subclasses of the graph's classes, with the remaining methods of OpenVINO. A
+model creates nodes and values of its own classes (see graph/model.py), so a reader needs only the class of the model.
+Importing this package changes no class of another package.
 """

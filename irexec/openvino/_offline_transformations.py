@@ -1,6 +1,6 @@
 """Transformations of whole models that tools apply before they save them.
 
-irexec runs layers as they are: those that only prepare a model for another device's kernels leave it alone.
+irexec runs layers unchanged: transformations that only prepare a model for another device's kernels have no effect.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ __version__ = get_version()
 
 
 def apply_moc_transformations(model: Any, cf: bool, smart_reshape: bool = False) -> None:
-    """Fold constants where `cf` says so. Fusions, which compute the same, are not made."""
+    """Fold constants if `cf` is set. Fusions, which do not change the results, are not applied."""
     checked = checked_model(model)
     if cf:
         ConstantFolding().run_on_model(checked)
 
 
 def apply_moc_legacy_transformations(model: Any, params_with_custom_types: Any) -> None:
-    """Nothing is to be done."""
+    """Do nothing: irexec needs no legacy transformations."""
     checked_model(model)
 
 
 def apply_make_stateful_transformation(model: Any, param_res_names: Pairs | None = None, **named: Any) -> None:
-    """See passes.MakeStateful; `pairs_to_replace` is another name of what it is given."""
+    """Apply passes.MakeStateful; `pairs_to_replace` is another name of its argument."""
     pairs = named.pop("pairs_to_replace") if param_res_names is None else param_res_names
     MakeStateful(pairs).run_on_model(model)
 
 
 def apply_low_latency_transformation(model: Any, use_const_initializer: bool = True) -> None:
-    """See passes.LowLatency2."""
+    """Apply passes.LowLatency2."""
     LowLatency2(use_const_initializer).run_on_model(model)
 
 
 def compress_model_transformation(model: Any) -> None:
-    """Make constants of f32 constants of f16, which are converted when the model runs."""
+    """Convert f32 constants to f16; they are converted back when the model runs."""
     compress(checked_model(model))
     changed(model)
 
 
 def apply_fused_names_cleanup(model: Any) -> None:
-    """Forget which layers each layer was made of."""
+    """Remove the names of the original layers from fused layers."""
     for node in checked_model(model).walk():
         for key in [key for key in node.rt_info if key.startswith("fused_names")]:
             del node.rt_info[key]

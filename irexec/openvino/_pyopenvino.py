@@ -6,7 +6,6 @@ from irexec.openvino import layout_helpers, op, passes, preprocess, properties
 from irexec.openvino.async_queue import AsyncInferQueue
 from irexec.openvino.compiled import CompiledModel
 from irexec.openvino.core import Core, Extension, OpExtension, Version, get_batch, get_version, set_batch
-from irexec.openvino.element_types import Type
 from irexec.openvino.infer_request import InferRequest
 from irexec.openvino.layout import Layout
 from irexec.openvino.model import Model
@@ -23,7 +22,6 @@ from irexec.openvino.shapes import (
     AxisVector,
     Coordinate,
     CoordinateDiff,
-    Dimension,
     PartialShape,
     Shape,
     Strides,
@@ -33,6 +31,8 @@ from irexec.openvino.tensor import Tensor, TensorVector
 from irexec.openvino.type_info import DiscreteTypeInfo
 from irexec.openvino.utils.node_factory import NodeFactory
 from irexec.openvino.variable_state import VariableState
+from irexec.types import Dimension
+from irexec.types.element import Type
 
 __all__ = [
     "AsyncInferQueue", "AxisSet", "AxisVector", "CompiledModel", "ConstOutput", "Coordinate", "CoordinateDiff", "Core",

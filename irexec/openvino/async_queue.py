@@ -1,4 +1,4 @@
-"""AsyncInferQueue: a pool of requests, each given the next inputs when it is idle."""
+"""AsyncInferQueue: a pool of requests, each of which gets the next inputs when it is idle."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from irexec.graph.one_process import OfOneProcess
 from irexec.openvino.compiled import CompiledModel
 from irexec.openvino.infer_request import InferRequest
 
 
-class AsyncInferQueue:
-    """Requests of one compiled model that run in the background; `jobs` 0 takes as many as suit the machine.
+class AsyncInferQueue(OfOneProcess):
+    """Requests of one compiled model that run in the background; `jobs` 0 selects a number that suits the machine.
 
-    What goes wrong in an inference or a callback is raised by the next `start_async` or `wait_all`.
+    An exception in an inference or a callback is raised by the next `start_async` or `wait_all`.
     """
+
+    instead = "save the model (irexec.save_model) and compile it in the other process"
 
     def __init__(self, model: CompiledModel, jobs: int = 0) -> None:
         count = jobs or int(model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
@@ -28,7 +31,7 @@ class AsyncInferQueue:
     def start_async(self, inputs: Any = None, userdata: Any = None, share_inputs: bool = False) -> None:
         """Run on the next idle request; waits for one. Arrays are copied unless shared.
 
-        Raises what went wrong in an earlier inference.
+        Raises the exception of an earlier inference.
         """
         number = self._take()
         request = self._requests[number]
@@ -44,19 +47,19 @@ class AsyncInferQueue:
         request._submit(lambda: self._finish(number))
 
     def wait_all(self) -> None:
-        """Wait for all requests. Raises what went wrong in one of them."""
+        """Wait for all requests. Raises the exception of one of them."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._idle) == len(self._requests))
             self._raise()
 
     def is_ready(self) -> bool:
-        """True when a request is idle."""
+        """Return True if a request is idle."""
         with self._changed:
             self._raise()
             return bool(self._idle)
 
     def get_idle_request_id(self) -> int:
-        """The number of an idle request; waits for one."""
+        """Return the number of an idle request; waits for one."""
         with self._changed:
             self._changed.wait_for(lambda: bool(self._idle))
             self._raise()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class CompiledModel(engine.CompiledModel):
-    """A model ready to run; the model may be changed afterwards without changing what was compiled.
+    """A model ready to run; later changes of the model do not affect it.
 
     Calling it runs it on a request of its own, which keeps the model's variables from call to call.
     """
@@ -34,7 +34,7 @@ class CompiledModel(engine.CompiledModel):
 
     @property
     def profiles(self) -> bool:
-        """Whether requests measure their layers (PERF_COUNT)."""
+        """Whether requests measure the time of each layer (PERF_COUNT)."""
         return self._settings.profiles
 
     @property
@@ -46,15 +46,15 @@ class CompiledModel(engine.CompiledModel):
         return list(self._outputs)
 
     def input(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
-        """The only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
         return _port(self.inputs, tensor_name if index is None else index, "Input")
 
     def output(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
-        """The only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
         return _port(self.outputs, tensor_name if index is None else index, "Output")
 
     def create_infer_request(self, listeners: Sequence[Any] = ()) -> InferRequest:  # type: ignore[override]
-        """A request with its own tensors and variables. `listeners` are told of every layer."""
+        """Create a request with its own tensors and variables. `listeners` are notified of every layer."""
         return InferRequest(self, super().create_infer_request(listeners))
 
     def _own_request(self) -> InferRequest:  # type: ignore[override]
@@ -70,34 +70,35 @@ class CompiledModel(engine.CompiledModel):
     ) -> Results:
         """Run on arrays by position, `{name | position | port: array}`, or one array. Raises IRError.
 
-        `decode_strings` false: strings come as bytes.
+        `decode_strings=False`: strings are returned as bytes.
         """
         with self._borrowed() as request:
             results = _ours(request).infer_whole(inputs)
         return results if decode_strings else results.encoded()
 
     def infer_new_request(self, inputs: Any = None) -> Results:
-        """Run on a request of its own: no variable is carried over."""
+        """Run on a new request: no variable is carried over."""
         return self.create_infer_request().infer_whole(inputs)
 
     def query_state(self) -> list[VariableState]:
-        """The variables of the request that calls run on."""
+        """Return the variables of the request on which calls run."""
         with self._borrowed() as request:
             return _ours(request).query_state()
 
     def reset_state(self) -> None:
-        """Put the variables of the request that calls run on back to the values before the first Assign."""
+        """Reset the variables of the request on which calls run to the values before the first Assign."""
         with self._borrowed() as request:
             request.reset_state()
 
     def get_runtime_model(self) -> Model:
-        """The model as it runs. irexec runs the layers of the file: it is a copy of the model."""
-        from irexec.openvino import cloning
+        """Return the model as it runs: a copy of the model, because irexec runs the layers of the file."""
+        from irexec.graph.copies import copied
 
-        return cloning.clone(self.model)
+        return copied(self.model)
 
     def export_model(self, model_stream: Any = None) -> bytes | None:
-        """The model with its weights as bytes that `Core.import_model` reads; written to a stream if one is given."""
+        """Return the model with its weights as bytes that `Core.import_model` reads; if a stream is given, write them
+        to it."""
         from irexec.openvino.exporting import exported
 
         data = exported(self.model)
@@ -109,16 +110,16 @@ class CompiledModel(engine.CompiledModel):
         return None
 
     def release_memory(self) -> None:
-        """irexec gives memory back when a request is no longer used: there is nothing to do."""
+        """Do nothing: irexec frees memory when a request is no longer used."""
 
     def get_property(self, property: Any) -> Any:
-        """A property by its name. Raises RuntimeError for one that is not known."""
+        """Return a property by its name. Raises RuntimeError for an unknown property."""
         if str(property) == "NETWORK_NAME":
             return self.model.name or "Model"
         return self._settings.read(property, compiled=True)
 
     def set_property(self, properties: Any) -> None:
-        """Set properties. Raises RuntimeError for one that is not known or cannot be set any more."""
+        """Set properties. Raises RuntimeError for a property that is unknown or can no longer be set."""
         self._settings.write(properties, compiled=True)
 
     def __repr__(self) -> str:
@@ -127,6 +128,6 @@ class CompiledModel(engine.CompiledModel):
 
 
 def _ours(request: engine.InferRequest | InferRequest) -> InferRequest:
-    """A request that `create_infer_request` made."""
+    """Return a request that `create_infer_request` created."""
     assert isinstance(request, InferRequest)
     return request

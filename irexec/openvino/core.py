@@ -1,33 +1,36 @@
-"""Core: reading, compiling and asking about the one device, and the functions that need no Core."""
+"""Core: reading, compiling, queries about the one device, and the functions that need no Core."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from irexec import api
-from irexec.openvino import editing
+from irexec.diagnostics.findings import Mode
+from irexec.graph import model as graph
+from irexec.graph.copies import copied
+from irexec.ir.memory import no_collection
 from irexec.openvino.compiled import CompiledModel
+from irexec.openvino.editing import current
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.layout import layout_of
 from irexec.openvino.model import Model
 from irexec.openvino.settings import Settings
 from irexec.openvino.shapes import PartialShape
 from irexec.openvino.tensor import Tensor
-from irexec.records import NamedTuple
+from irexec.reading import accepted, read
 
 __all__ = [
     "Core", "Extension", "OpExtension", "Version", "compile_model", "get_batch", "get_version", "read_model",
     "set_batch", "shutdown", "tensor_from_file",
 ]  # fmt: skip
 _DEVICES = ("CPU",)
-# Devices that choose among the others: there is one to choose.
+# Devices that choose among others: here there is only one.
 _CHOOSING = ("AUTO", "BATCH", "HETERO", "MULTI")
 
 
 class Version(NamedTuple):
-    """Which software a device is."""
+    """The name and version of a device's software."""
 
     major: int
     minor: int
@@ -37,11 +40,11 @@ class Version(NamedTuple):
 
 
 class Extension:
-    """What adds operators to OpenVINO. irexec's are Python functions: see `irexec.operator`."""
+    """OpenVINO's class of extensions. irexec's operators are Python functions: see `irexec.operator`."""
 
 
 class OpExtension(Extension):
-    """An operator for a Core. irexec's are Python functions: see `irexec.operator`."""
+    """OpenVINO's class of operator extensions. irexec's operators are Python functions: see `irexec.operator`."""
 
 
 class Core:
@@ -53,32 +56,32 @@ class Core:
         self._settings = Settings()
 
     def read_model(self, model: Any, weights: Any = None, config: Mapping[str, Any] | None = None) -> Model:
-        """A model from a file, bytes or text of an IR, or from an ONNX file. Raises IRError with all that is wrong."""
-        found: Model = _read(model, weights)
-        return found
+        """Read a model from a file, bytes or text of an IR, or from an ONNX file. Raises IRError with all errors."""
+        return _read(model, weights)
 
     def compile_model(self, model: Any, device_name: Any = None, config: Any = None, *, weights: Any = None) -> Any:
-        """A model, or the one in a file, ready to run. Raises IRError, and RuntimeError for an unknown property."""
+        """Compile a model, or the model in a file. Raises IRError, and RuntimeError for an unknown property."""
         if isinstance(device_name, Mapping):
             device_name, config = None, device_name
         _check_device(device_name)
-        # What the caller does to the model later is nothing to what was compiled.
-        compiled = model.clone() if isinstance(model, Model) else _read(model, weights)
+        # Later changes of the model must not affect the compiled model.
+        compiled = copied(current(model)) if isinstance(model, graph.Model) else _read(model, weights)
         return CompiledModel(compiled, self._settings.with_values(config))
 
     def import_model(self, model_stream: Any, device_name: str = "CPU", config: Any = None) -> CompiledModel:
-        """The compiled model that `CompiledModel.export_model` wrote. Raises RuntimeError for any other bytes."""
+        """Return the compiled model that `CompiledModel.export_model` wrote. Raises RuntimeError for any other
+        bytes."""
         from irexec.openvino.exporting import imported
 
         _check_device(device_name)
         if hasattr(model_stream, "seek"):
-            model_stream.seek(0)  # As OpenVINO does: a stream that was just written stands at its end.
+            model_stream.seek(0)  # As OpenVINO does: the position of a newly written stream is at its end.
         data = model_stream.read() if hasattr(model_stream, "read") else model_stream
         data = data.data.tobytes() if isinstance(data, Tensor) else bytes(data)
-        return CompiledModel(imported(data), self._settings.with_values(config))
+        return CompiledModel(_read(*imported(data)), self._settings.with_values(config))
 
     def query_model(self, model: Model, device_name: str = "CPU", config: Any = None) -> dict[str, str]:
-        """The device of every layer by its name: the CPU runs them all."""
+        """Return the device of every layer by its name: the CPU runs them all."""
         _check_device(device_name)
         return {node.friendly_name: "CPU" for node in model.get_ops()}
 
@@ -90,7 +93,7 @@ class Core:
         return list(_DEVICES)
 
     def get_versions(self, device_name: str) -> dict[str, Version]:
-        """The version of irexec under the device's name."""
+        """Return the version of irexec under the device's name."""
         _check_device(device_name)
         version = get_version()
         numbers = [int(part) for part in version.split(".")[:3]]
@@ -98,14 +101,14 @@ class Core:
         return {device_name: Version(numbers[0], numbers[1], numbers[2], version, text)}
 
     def get_property(self, device_name: Any, property: Any = None) -> Any:
-        """A property of the device, or of the Core, by its name. Raises RuntimeError for one that is not known."""
+        """Return a property of the device, or of the Core, by its name. Raises RuntimeError for an unknown property."""
         if property is None:
             return self._settings.read(device_name)
         _check_device(device_name)
         return self._settings.read(property)
 
     def set_property(self, device_name: Any, properties: Any = None) -> None:
-        """Set properties of models compiled later. Raises RuntimeError for one that is not known or read-only."""
+        """Set properties of models compiled later. Raises RuntimeError for a property that is unknown or read-only."""
         if properties is None:
             properties = device_name
         else:
@@ -113,9 +116,10 @@ class Core:
         self._settings.write(properties)
 
     def add_extension(self, extension: Any = None, *, library_path: Any = None, extensions: Any = None) -> None:
-        """Let files name operators: a class derived from Op, or several; of other extensions nothing is needed.
+        """Let files use the operators of an extension: a class derived from Op, or several; other extensions have no
+        effect.
 
-        Raises NotOffered for libraries of compiled operators, TypeError for what is no extension.
+        Raises NotOffered for libraries of compiled operators, TypeError for an object that is not an extension.
         """
         if library_path is not None or isinstance(extension, (str, os.PathLike)):
             raise NotOffered("libraries of compiled operators", "write the operator as a class derived from Op")
@@ -133,7 +137,7 @@ class Core:
         raise NotOffered("plugins of other devices", "there is one device, CPU")
 
     def unload_plugin(self, device_name: str) -> None:
-        """Nothing to unload: kernels are modules."""
+        """Do nothing: kernels are modules, which cannot be unloaded."""
         _check_device(device_name)
 
     def create_context(self, device_name: str, properties: Any = None) -> Any:
@@ -146,31 +150,46 @@ class Core:
         return f"<Core: available plugins[{', '.join(_DEVICES)}]>"
 
 
-def read_model(model: Any, weights: Any = None, **options: Any) -> Model:
-    """As `irexec.api.read_model`; the text of an IR and tensors are taken, too, as OpenVINO does."""
-    found: Model = _read(model, weights, **options)
-    return found
+def read_model(model: Any, weights: Any = None, *, mode: Mode = "openvino") -> Model:
+    """Read a model from an `.xml` file and its weights, and check all of it.
+
+    `model` may also be the bytes or the text of an IR, a stream that holds them, or an `.onnx` file or its bytes, which
+    are converted (extra `onnx`). `weights` is a path, bytes or a Tensor, by default the `.bin` beside the file.
+
+    What OpenVINO reads without ambiguity is read, however it is written, with one Python warning that gives the number
+    of findings. `mode="strict"` refuses a file in which `validate` finds an error, and compares results at run time
+    with the dims that the file declares.
+
+    Raises IRError, whose `report` lists every finding, for a file that is refused.
+    """
+    return _read(model, weights, mode)
 
 
-def _read(model: Any, weights: Any, **options: Any) -> Any:
+@no_collection(to_stay=True)
+def _read(model: Any, weights: Any = None, mode: Mode = "openvino") -> Model:
     if isinstance(model, str) and "<" in model:
         model = model.encode()
     model = _bytes(model)
     weights = weights.data.tobytes() if isinstance(weights, Tensor) else _bytes(weights)
-    found = api.accepted(*api.load(model, None if weights in ("", b"") else weights, **options), level=4)
-    editing.link(found.walk())
+    weights = None if weights in ("", b"") else weights
+    found = accepted(read(model, weights, mode=mode, model_class=Model), level=5)
+    assert isinstance(found, Model)
     return found
 
 
 def _bytes(given: Any) -> Any:
-    """What a buffer or a stream in memory holds, as bytes; anything else itself."""
+    """Return the contents of a buffer or an in-memory stream as bytes; any other object unchanged."""
     if hasattr(given, "getvalue"):
         return given.getvalue()
     return bytes(given) if isinstance(given, (bytearray, memoryview)) else given
 
 
 def compile_model(model: Any, device_name: Any = None, config: Any = None) -> CompiledModel:
-    """A model, or the one in a file, ready to run. `device_name`: CPU, or one that chooses. Raises IRError."""
+    """Compile a model, or the model of a file.
+
+    There is one device: `device_name` is CPU, or AUTO and the like, which select it. `config` contains properties.
+    Raises IRError as `read_model`, and RuntimeError for an unknown property.
+    """
     compiled: CompiledModel = Core().compile_model(model, device_name, config)
     return compiled
 
@@ -182,25 +201,25 @@ def _check_device(name: Any) -> None:
 
 
 def get_version() -> str:
-    """The version of irexec."""
-    # Importing it takes longer than reading many a model.
+    """Return the version of irexec."""
+    # Importing it takes longer than reading many models.
     from importlib import metadata
 
     try:
         return metadata.version("irexec")
-    except metadata.PackageNotFoundError:  # run from its sources
+    except metadata.PackageNotFoundError:  # running from a source checkout
         return "0.0.0"
 
 
 def tensor_from_file(path: Any) -> Tensor:
-    """The bytes of a file as a tensor."""
+    """Return the bytes of a file as a tensor."""
     import numpy as np
 
     return Tensor(np.fromfile(path, np.uint8))
 
 
 def get_batch(model: Model) -> Any:
-    """The extent of the axis N of the inputs that have one in their layout. Raises RuntimeError when none has."""
+    """Return the extent of the axis N of the inputs that have one in their layout. Raises RuntimeError if none has."""
     for port in model.inputs:
         if layout_of(port.node).has_name("N"):
             return port.type.shape[layout_of(port.node).get_index_by_name("N")]
@@ -208,7 +227,7 @@ def get_batch(model: Model) -> Any:
 
 
 def set_batch(model: Model, batch_size: Any = -1) -> None:
-    """Reshape all inputs that have an axis N in their layout. Raises RuntimeError when none has."""
+    """Reshape all inputs that have an axis N in their layout. Raises RuntimeError if none has."""
     get_batch(model)
     shapes = {}
     for port in model.inputs:
@@ -220,4 +239,4 @@ def set_batch(model: Model, batch_size: Any = -1) -> None:
 
 
 def shutdown() -> None:
-    """Nothing to shut down: irexec has no plugins."""
+    """Do nothing: irexec has no plugins to shut down."""

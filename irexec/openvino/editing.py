@@ -1,77 +1,74 @@
-"""Changes of a graph: inputs that take other values, and models that follow what was changed."""
+"""Changes of a graph: reconnecting inputs, and updating the models that contain a changed node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.graph import model as graph
-from irexec.graph.consumers import consumers, note_inputs
 from irexec.graph.model import Node, Value
 from irexec.graph.order import ordered
 from irexec.inference import infer, set_types
 
-# Changes are counted. A model looks at its nodes again when one of them was changed after the count it saw last; models
-# of which nothing was changed stay as they were read, whatever is done to others.
+# The number of changes. A model checks its nodes again when one of them was changed after the count that it last saw;
+# models without changed nodes remain as they were read, whatever is changed in others.
 _changes = 0
 _changed: WeakKeyDictionary[Node | graph.Model, int] = WeakKeyDictionary()
 _seen: WeakKeyDictionary[graph.Model, int] = WeakKeyDictionary()
 
 
 def changed(what: Node | graph.Model) -> None:
-    """Say that a node's inputs, attributes or bodies, or a model's inputs or outputs, are others now."""
+    """Record that a node's inputs, attributes or bodies, or a model's inputs or outputs, have changed."""
     global _changes
     _changes += 1
     _changed[what] = _changes
 
 
 def connect(node: Node, index: int, value: Value) -> None:
-    """Make a value the input of a node."""
-    node.inputs += [None] * (index + 1 - len(node.inputs))
-    node.inputs[index] = value
-    note_inputs(node)
+    """Connect a value with an input of a node."""
+    node.replace_input_with(index, value)
     changed(node)
 
 
 def replace(old: Value, new: Value) -> None:
-    """Let everybody who takes one value take another, which gets its names too."""
-    for node, index in consumers(old):
-        if node is not new.node:
-            connect(node, index, new)
+    """Connect all users of one value with another value, which also gets its names."""
+    redirect(old, new)
     new.names |= old.names
 
 
-def link(nodes: Iterable[Node]) -> None:
-    """Make the consumers of values known, as those of a model that was read are not."""
-    for node in nodes:
-        note_inputs(node)
+def redirect(old: Value, new: Value) -> None:
+    """Connect all users of one value with another value, except the node that computes the latter."""
+    for node in old.users:
+        if node is not new.node:
+            changed(node)
+    old.replace_uses(new, keep=[new.node])
 
 
 def checked_model(given: Any) -> graph.Model:
-    """What was given, if it is a model. Raises TypeError."""
+    """Return the argument if it is a model. Raises TypeError."""
     if not isinstance(given, graph.Model):
         raise TypeError("Incompatible `model` argument. Please provide a valid openvino.Model instance.")
     return given
 
 
 def current(model: graph.Model) -> graph.Model:
-    """The model with its nodes in order and their types inferred, after whatever was changed. Raises IRError."""
+    """Return the model with its nodes in order and their types inferred, after any changes. Raises IRError."""
     now, since = _changes, _seen.get(model, 0)
     if since != now:
         if any(_changed.get(part, 0) > since for part in _parts(model)):
             order(model)
             revalidate(model)
-            # They are of the model as the file has it.
+            # They describe the model as it is in the file.
             model.defaults = None
         _seen[model] = now
     return model
 
 
 def _parts(model: graph.Model) -> Iterator[Node | graph.Model]:
-    """The model, its nodes, and those of bodies."""
+    """Yield the model, its nodes, and those of bodies."""
     yield model
     for node in model.walk():
         yield node
@@ -79,7 +76,7 @@ def _parts(model: graph.Model) -> Iterator[Node | graph.Model]:
 
 
 def order(model: graph.Model) -> None:
-    """Find the nodes of a model and of its bodies again, from results, sinks and parameters."""
+    """Determine the nodes of a model and of its bodies again, from results, sinks and parameters."""
     model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
     reached = set(model.nodes)
     model.unreachable = [node for node in model.unreachable if node not in reached]
@@ -89,7 +86,7 @@ def order(model: graph.Model) -> None:
 
 
 def revalidate(model: graph.Model) -> None:
-    """Infer all types of a model again. What a file's ports declared no longer holds. Raises IRError."""
+    """Infer all types of a model again. The types that a file's ports declared are no longer used. Raises IRError."""
     for node in model.walk():
         for value in node.outputs:
             value.declared = None

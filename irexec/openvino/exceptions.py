@@ -1,4 +1,4 @@
-"""The errors that OpenVINO's Python API raises, and the one for what irexec does not offer."""
+"""The errors that OpenVINO's Python API raises, and the error for features that irexec does not offer."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from typing import Any
 
 
 class OVError(Exception):
-    """The base of errors that the Python part of the API raises."""
+    """The base class of errors that the Python part of the API raises."""
 
 
 class UserInputError(OVError):
-    """A caller gave something that cannot be used."""
+    """Raised for an unusable argument."""
 
 
 class OVTypeError(OVError):
-    """A type that no element type stands for."""
+    """Raised for a type that corresponds to no element type."""
 
 
 class NotOffered(NotImplementedError, RuntimeError):
-    """Something of OpenVINO that irexec does not offer; the message names the nearest thing that it does."""
+    """Raised for an OpenVINO feature that irexec does not offer; the message names the closest alternative."""
 
     def __init__(self, what: str, nearest: str) -> None:
         super().__init__(f"irexec does not offer {what}: {nearest}")
 
 
 class Missing:
-    """A class of OpenVINO that irexec does not offer: it can be named, in annotations say, but not made."""
+    """An OpenVINO class that irexec does not offer: it can be used in annotations, for example, but not
+    instantiated."""
 
     what = "this class"
     nearest = "see docs/openvino-api.md"
@@ -35,5 +36,5 @@ class Missing:
 
 
 def missing(name: str, what: str, nearest: str) -> type[Missing]:
-    """A class that says on use what is not offered, and what is."""
+    """Return a class that, on use, reports that it is not offered, and names the alternative."""
     return type(name, (Missing,), {"what": what, "nearest": nearest, "__doc__": f"Not offered: {what}."})

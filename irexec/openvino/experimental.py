@@ -11,13 +11,13 @@ from irexec.types import ElementType, TensorType
 
 
 def set_element_type(output: Value | DescriptorTensor, element_type: ElementType) -> None:
-    """Say the element type of a value. Inference says it anew when the model is validated."""
+    """Set the element type of a value. Inference overwrites it when the model is validated."""
     value = _value(output)
     value.type = TensorType(element_type, value.type.shape)
 
 
 def set_tensor_type(output: Value | DescriptorTensor, element_type: ElementType, shape: Any) -> None:
-    """Say the type of a value. Inference says it anew when the model is validated."""
+    """Set the type of a value. Inference overwrites it when the model is validated."""
     _value(output).type = TensorType(element_type, partial_shape(shape))
 
 
@@ -26,7 +26,7 @@ def _value(output: Value | DescriptorTensor) -> Value:
 
 
 def evaluate_as_partial_shape(output: Value, shape: Any) -> bool:
-    """Put into `shape` what is known of the values of a tensor that describes a shape; False when nothing is."""
+    """Store in `shape` the known values of a tensor that describes a shape; return False if none are known."""
     known = output.type.known
     if known is None:
         return False

@@ -1,4 +1,4 @@
-"""A compiled model as bytes: the IR and its weights, one behind the other."""
+"""A compiled model as bytes: the IR followed by its weights."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import struct
 import tempfile
 from pathlib import Path
 
-from irexec.api import read_model
 from irexec.graph.model import Model
 from irexec.graph.write import write_model
 
@@ -15,7 +14,7 @@ _HEADER = struct.Struct("<8sQQ")
 
 
 def exported(model: Model) -> bytes:
-    """The bytes that `imported` reads."""
+    """Return the bytes that `imported` reads."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.xml")
         write_model(model, path)
@@ -23,11 +22,11 @@ def exported(model: Model) -> bytes:
     return _HEADER.pack(_MAGIC, len(text), len(weights)) + text + weights
 
 
-def imported(data: bytes) -> Model:
-    """The model of exported bytes. Raises RuntimeError for any other bytes."""
+def imported(data: bytes) -> tuple[bytes, bytes]:
+    """Return the IR and the weights in exported bytes. Raises RuntimeError for any other bytes."""
     if len(data) < _HEADER.size or not data.startswith(_MAGIC):
         raise RuntimeError("these bytes are no model that irexec exported: OpenVINO's own exports hold compiled code")
     _, text, weights = _HEADER.unpack_from(data)
     if len(data) != _HEADER.size + text + weights:
         raise RuntimeError("the exported model is not whole")
-    return read_model(data[_HEADER.size : _HEADER.size + text], data[_HEADER.size + text :])
+    return data[_HEADER.size : _HEADER.size + text], data[_HEADER.size + text :]

@@ -1,4 +1,4 @@
-"""What a caller gives for a model's ports: which port a key means, and the value as the port's tensor."""
+"""Arguments for a model's ports: finding the port of a key, and converting the value to the port's tensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from irexec.types import DYNAMIC
 
 
 def as_arrays(given: Any) -> Any:
-    """What was given, with the arrays of tensors in their place."""
+    """Return the arguments with tensors replaced by their arrays."""
     if isinstance(given, Tensor):
         return given.values()
     if isinstance(given, Mapping):
@@ -26,16 +26,17 @@ def as_arrays(given: Any) -> Any:
 
 
 def _key(key: Any) -> Any:
-    """A key of inputs. Raises TypeError for what cannot be one."""
+    """Return a key of inputs. Raises TypeError for an object that cannot be a key."""
     if not isinstance(key, (str, int, np.integer, Value)):
         raise TypeError(f"Incompatible key type for input: {key}")
     return key
 
 
 def assigned(inputs: Any, ports: Sequence[Value]) -> list[tuple[int, Any]]:
-    """What a call gives, by the port's position: one array, arrays by position, or `{name | position | port: array}`.
+    """Return the inputs of a call by the port's position: one array, arrays by position, or `{name | position | port:
+    array}`.
 
-    Raises RuntimeError for a key that means no port, TypeError for what is no inputs at all.
+    Raises RuntimeError for a key without a port, TypeError for an argument that cannot be inputs.
     """
     if inputs is None:
         return []
@@ -49,13 +50,13 @@ def assigned(inputs: Any, ports: Sequence[Value]) -> list[tuple[int, Any]]:
 
 
 def by_position(given: Any, ports: Sequence[Value]) -> list[tuple[int, Any]]:
-    """Tensors of a list or of a mapping, by the port's position. Raises RuntimeError for a key that means no port."""
+    """Return the tensors of a list or mapping, by the port's position. Raises RuntimeError for a key without a port."""
     pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
     return [(position(ports, key), value) for key, value in pairs]
 
 
 def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
-    """True for a plain list of numbers or texts, which is one array for the one input."""
+    """Return True for a plain list of numbers or texts, which is one array for the only input."""
     return (
         isinstance(given, list)
         and len(ports) == 1
@@ -65,7 +66,7 @@ def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
 
 
 def only(ports: Sequence[Value], index: int | None) -> int:
-    """The position, or without one that of the only port. Raises RuntimeError where there are several."""
+    """Return the position, or by default that of the only port. Raises RuntimeError if there are several."""
     if index is not None:
         return graph_ports.position(ports, index)
     if len(ports) != 1:
@@ -74,7 +75,7 @@ def only(ports: Sequence[Value], index: int | None) -> int:
 
 
 def find(ports: Sequence[Value], key: Any) -> int | None:
-    """The position of the port that a tensor name, a node's name or a port means; None where none is meant."""
+    """Return the position of the port that a tensor name, a node's name or a port refers to; None if there is none."""
     for index, port in enumerate(ports):
         if isinstance(key, str):
             if key in port.names or key == port.node.friendly_name:
@@ -85,13 +86,14 @@ def find(ports: Sequence[Value], key: Any) -> int | None:
 
 
 def _is_result_of(port: Value, value: Value) -> bool:
-    """Whether a port is the Result that takes a value."""
+    """Return whether a port is the Result that takes a value."""
     taken = port.node.inputs[0] if port.node.type == "Result" else None
     return taken is not None and taken.is_port(value)
 
 
 def position(ports: Sequence[Value], key: Any) -> int:
-    """As `find`, and a position means itself. Raises RuntimeError where no port is meant, TypeError for no key."""
+    """Return the same as `find`; a position is returned unchanged. Raises RuntimeError if there is no such port,
+    TypeError for an object that is not a key."""
     if isinstance(_key(key), (int, np.integer)):
         return graph_ports.position(ports, int(key))
     found = find(ports, key)
@@ -101,7 +103,7 @@ def position(ports: Sequence[Value], key: Any) -> int:
 
 
 def as_tensor_for(given: Any, port: Value) -> Tensor:
-    """What was given for an input, as a tensor of the port's element type where the engine need not refuse it."""
+    """Return an input's argument as a tensor of the port's element type, unless the engine has to reject it."""
     kind = port.element_type
     if isinstance(given, Tensor):
         if kind is not DYNAMIC and given.element_type is not kind:
@@ -122,7 +124,7 @@ def as_tensor_for(given: Any, port: Value) -> Tensor:
 
 
 def sharing(array: np.ndarray[Any, Any], port: Value) -> Tensor:
-    """A tensor of the port's element type in the memory of an array."""
+    """Return a tensor of the port's element type that shares the memory of an array."""
     if array.dtype.kind == "U":
         return Tensor(array)
     return Tensor.of_values(
@@ -131,6 +133,6 @@ def sharing(array: np.ndarray[Any, Any], port: Value) -> Tensor:
 
 
 def blank(port: Value) -> Tensor:
-    """A tensor of zeros for a port; extents that are not known are 0."""
+    """Return a tensor of zeros for a port; unknown extents are 0."""
     shape = port.type.shape
     return Tensor(port.element_type, [] if shape.rank is None else [d.min for d in shape.dims])

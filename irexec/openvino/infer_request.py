@@ -14,6 +14,7 @@ import numpy as np
 from irexec import engine
 from irexec.engine.arguments import arrange
 from irexec.graph.model import Model, Value
+from irexec.graph.one_process import OfOneProcess
 from irexec.openvino.given import as_arrays, as_tensor_for, assigned, blank, by_position, find, only, sharing
 from irexec.openvino.tensor import Tensor
 
@@ -29,7 +30,7 @@ _BUSY = "Infer Request is busy"
 
 @cache
 def _workers() -> ThreadPoolExecutor:
-    """The threads of all requests that run in the background."""
+    """Return the thread pool of all requests that run in the background."""
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(max_workers=os.cpu_count() or 1, thread_name_prefix="irexec")
@@ -42,7 +43,7 @@ def _profile() -> Profile:
 
 
 class Compiled(Protocol):
-    """A compiled model, as far as its requests ask it."""
+    """The part of a compiled model's interface that its requests use."""
 
     model: Model
 
@@ -56,13 +57,15 @@ class Compiled(Protocol):
     def profiles(self) -> bool: ...
 
 
-class InferRequest:
-    """One line of inferences: it keeps tensors and variables from one to the next. One caller at a time."""
+class InferRequest(OfOneProcess):
+    """A sequence of inferences: tensors and variables are kept between them. Only one caller may use it at a time."""
+
+    instead = "save the model (irexec.save_model) and compile it in the other process"
 
     def __init__(self, compiled: Compiled, runner: engine.InferRequest) -> None:
         self._compiled, self._runner = compiled, runner
         self._given: dict[int, Tensor] = {}
-        # For inputs that need not be given; for one inference.
+        # Values of inputs that may be omitted, for one inference.
         self._instead: dict[str, Any] = {}
         self._wanted: dict[int, Tensor] = {}
         self._results: Results | None = None
@@ -87,11 +90,11 @@ class InferRequest:
         *,
         decode_strings: bool = True,
     ) -> Results:
-        """Run once, on what is given and what was set before. Raises RuntimeError (IRError where a layer is at fault).
+        """Run once, on the given inputs and those set before. Raises RuntimeError (IRError if a layer fails).
 
         `inputs`: arrays or tensors by position, `{name | position | port: array}`, or one array. Arrays are copied
-        unless `share_inputs`; tensors never are. The results are the caller's own. `decode_strings` false: strings come
-        as bytes.
+        unless `share_inputs`; tensors never are. The results belong to the caller. `decode_strings=False`: strings are
+        returned as bytes.
         """
         results = self._infer(inputs, lambda given: self._give(given, share_inputs))
         return results if decode_strings else results.encoded()
@@ -99,7 +102,7 @@ class InferRequest:
     __call__ = infer
 
     def infer_whole(self, inputs: Any) -> Results:
-        """As `infer`, of inputs that are all given. Raises IRError when one is missing."""
+        """Run as `infer` does, with all inputs given. Raises IRError if one is missing."""
         return self._infer(inputs, self._give_all)
 
     def _infer(self, inputs: Any, give: Callable[[Any], None]) -> Results:
@@ -125,13 +128,13 @@ class InferRequest:
         self._submit(self._in_background)
 
     def wait(self) -> None:
-        """Wait for what was started. Raises what went wrong in it, or RuntimeError when it was cancelled."""
+        """Wait for the started inference. Raises its exception, or RuntimeError if it was cancelled."""
         if self._future is not None:
             self._future.result()
             self._check_cancelled()
 
     def wait_for(self, timeout: int) -> bool:
-        """Wait some milliseconds; True when the request is done."""
+        """Wait a number of milliseconds; return True if the request is done."""
         if self._future is None:
             return True
         try:
@@ -142,12 +145,12 @@ class InferRequest:
         return True
 
     def cancel(self) -> None:
-        """Give up what was started: its results are thrown away, and `wait` says so."""
+        """Cancel the started inference: its results are discarded, and `wait` raises an error."""
         if self._future is not None and not self._future.done():
             self._cancelled = True
 
     def set_callback(self, callback: Callable[[Any], Any], userdata: Any = None) -> None:
-        """Call `callback(userdata)` whenever an inference that was started is done, in its thread."""
+        """Call `callback(userdata)` whenever a started inference is done, in its thread."""
         self._check_idle()
         if not callable(callback):
             raise TypeError(f"a callback is a function of userdata, not {callback!r}")
@@ -155,24 +158,25 @@ class InferRequest:
 
     @property
     def latency(self) -> float:
-        """The milliseconds that the last inference took."""
+        """The duration of the last inference in milliseconds."""
         self._check_idle()
         return self._latency
 
     @property
     def results(self) -> Results:
-        """The outputs of the last inference. Raises RuntimeError when there was none."""
+        """The outputs of the last inference. Raises RuntimeError if there was none."""
         if self._results is None:
             raise RuntimeError("nothing was inferred yet")
         return self._results
 
     @property
     def is_busy(self) -> bool:
-        """True while an inference is running."""
+        """Return True while an inference is running."""
         return self._running
 
     def get_profiling_info(self) -> list[ProfilingInfo]:
-        """What each layer took in the last inference; layers of a model compiled without PERF_COUNT are NOT_RUN."""
+        """Return the time of each layer in the last inference; layers of a model compiled without PERF_COUNT are
+        NOT_RUN."""
         self._check_idle()
         return (self._profile or _profile()).infos(self._compiled.model)
 
@@ -243,13 +247,13 @@ class InferRequest:
         return self._output(only(self.model_outputs, index))
 
     def get_tensor(self, name: Any = None, *, port: Any = None) -> Tensor:
-        """The tensor of an input or output, by name or port. Raises RuntimeError when there is none."""
+        """Return the tensor of an input or output, by name or port. Raises RuntimeError if there is none."""
         self._check_idle()
         kind, index = self._place(name if port is None else port)
         return self._input(index) if kind == "input" else self._output(index)
 
     def set_tensor(self, name: Any = None, tensor: Any = None, *, port: Any = None) -> None:
-        """Take a tensor as the input, or fill it as the output, that has this name or port."""
+        """Set the tensor of the input, or fill that of the output, with this name or port."""
         self._check_idle()
         kind, index = self._place(name if port is None else port)
         (self._set_input if kind == "input" else self._set_output)(index, tensor)
@@ -277,7 +281,7 @@ class InferRequest:
             self._set_output(index, tensor)
 
     def query_state(self) -> list[VariableState]:
-        """The model's variables."""
+        """Return the model's variables."""
         from irexec.openvino.variable_state import VariableState
 
         self._check_idle()
@@ -286,7 +290,7 @@ class InferRequest:
         return [VariableState(state, kinds[state.name]) for state in self._runner.query_state()]
 
     def reset_state(self) -> None:
-        """Put every variable back to the value it has before the first Assign."""
+        """Reset every variable to its value before the first Assign."""
         self._check_idle()
         self._runner.reset_state()
 
@@ -294,18 +298,18 @@ class InferRequest:
         return self._compiled
 
     def _give(self, inputs: Any, share: bool) -> None:
-        """Keep what a call gives as the inputs of this inference and of later ones; unless shared, copies of arrays."""
+        """Keep the inputs of a call for this inference and later ones; unless shared, arrays are copied."""
         for index, given in assigned(self._without_defaults(inputs), self.model_inputs):
             self._set_input(index, given.copy() if isinstance(given, np.ndarray) and not share else given)
 
     def _give_all(self, inputs: Any) -> None:
-        """Keep what a call gives, for every input. Raises IRError when one is missing."""
+        """Keep the inputs of a call, which must be complete. Raises IRError if one is missing."""
         ports = self.model_inputs
         for index, array in enumerate(arrange(as_arrays(self._without_defaults(inputs)), ports)):
             self._given[index] = sharing(array, ports[index])
 
     def _without_defaults(self, inputs: Any) -> Any:
-        """What a call gives for the inputs that it must give; the rest is set apart."""
+        """Return the inputs of a call without those that have a default, which are set apart."""
         names = self._runner.defaults_among(inputs)
         self._instead = {name: as_arrays(inputs[name]) for name in names}
         return {key: given for key, given in inputs.items() if key not in names} if names else inputs

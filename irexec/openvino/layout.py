@@ -1,4 +1,4 @@
-"""Layout: what the axes of a tensor mean; `layout_helpers` asks for the usual ones."""
+"""Layout: the meaning of a tensor's axes; `layout_helpers` looks up the usual ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from irexec.graph.model import Node
 from irexec.graph.runtime_info import RuntimeAttribute
 
-# Where a node keeps its layout, and a file, too.
+# The key of a layout in a node's rt_info, and in a file.
 _KEY = "layout_0"
 _WORDS = {"BATCH": "N", "CHANNELS": "C", "HEIGHT": "H", "WIDTH": "W", "DEPTH": "D"}
 _SCALAR = "**SCALAR**"
@@ -52,7 +52,8 @@ class Layout:
         return self.names is not None and _WORDS.get(name.upper(), name.upper()) in self.names
 
     def get_index_by_name(self, name: str) -> int:
-        """The axis of a name, from the back where `...` stands before it. Raises RuntimeError when it has none."""
+        """Return the axis of a name, counted from the back if `...` precedes it. Raises RuntimeError if there is
+        none."""
         wanted = _WORDS.get(name.upper(), name.upper())
         if self.names is None or wanted not in self.names:
             raise RuntimeError(f"{name!r} is not in the layout {self}")
@@ -78,18 +79,18 @@ class Layout:
 
 
 def as_layout(given: Any) -> Layout:
-    """A layout from itself or a text."""
+    """Return a layout unchanged, or created from a text."""
     return given if isinstance(given, Layout) else Layout(given)
 
 
 def layout_of(node: Node) -> Layout:
-    """What the axes of a Parameter or Result mean, as far as somebody said it."""
+    """Return the layout of a Parameter or Result, as far as it was set."""
     kept = node.rt_info.get(_KEY)
     return Layout(kept.payload["layout"]) if isinstance(kept, RuntimeAttribute) else Layout()
 
 
 def give_layout(node: Node, layout: Any) -> None:
-    """Say what the axes of a Parameter or Result mean; a file keeps it."""
+    """Set the layout of a Parameter or Result; it is saved in files."""
     if as_layout(layout).empty:
         node.rt_info.pop(_KEY, None)
     else:

@@ -8,12 +8,12 @@ from irexec.openvino.layout import Layout, give_layout, layout_of
 
 
 def get_layout(port: Any) -> Layout:
-    """The layout that the Parameter or Result of a port has."""
+    """Return the layout of a port's Parameter or Result."""
     return layout_of(port.node)
 
 
 def set_layout(port: Any, layout: Layout) -> None:
-    """Give the Parameter or Result of a port a layout."""
+    """Set the layout of a port's Parameter or Result."""
     give_layout(port.node, layout)
 
 

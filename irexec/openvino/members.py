@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 
 def member(value: int) -> Any:
-    """The value of a member, in the body of a class of Members."""
+    """Declare a member's value, in the body of a class of Members."""
     return value
 
 

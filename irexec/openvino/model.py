@@ -1,4 +1,4 @@
-"""Model: OpenVINO's words for a graph, and how it is changed: reshaped, extended, cut, cloned."""
+"""Model: OpenVINO's methods of a graph, including reshaping, adding outputs, replacing parameters, cloning."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
-from irexec.graph.model import Node, Value
+from irexec.graph.model import Value
 from irexec.graph.order import ordered
 from irexec.graph.ports import port_of
 from irexec.openvino.editing import changed, current, order, replace, revalidate
-from irexec.openvino.extend import extends
+from irexec.openvino.node import Node
 from irexec.openvino.ov_any import OVAny, unboxed
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
@@ -18,37 +18,36 @@ from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.types import ElementType
 
 if TYPE_CHECKING:
-    from irexec.openvino.op.util import Variable
+    from irexec.openvino.kinds.descriptions import Variable
 
 
-@extends(
-    replacing=("__init__", "input", "output", "get_ops", "get_ordered_ops", "get_rt_info", "friendly_name", "__repr__"),
-)
 class Model(graph.Model):
-    """A graph with inputs, outputs and variables."""
+    """A graph with inputs, outputs and variables: irexec's Model with OpenVINO's methods."""
+
+    node_class = Node
 
     def __init__(self, results: Any, *rest: Any, **named: Any) -> None:
-        """`Model(results, parameters, name="", sinks=())`, and OpenVINO's other forms: see `_parts`.
+        """Create a model: `Model(results, parameters, name="", sinks=())`, and OpenVINO's other forms: see `_parts`.
 
-        `results`: nodes, values or Results, or one of them. Raises RuntimeError where they need other parameters.
+        `results`: nodes, values or Results, or one of them. Raises RuntimeError if they depend on other parameters.
         """
-        self._assemble(*_parts(results, rest, named))
+        super().__init__(*_parts(results, rest, named))
         _check_parameters(self)
 
     # Ports
 
     def input(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
-        """The only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
         return _port(self.inputs, tensor_name if index is None else index, "Input")
 
     def output(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
-        """The only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
         return _port(self.outputs, tensor_name if index is None else index, "Output")
 
     def get_output_size(self) -> int:
         return len(self.results)
 
-    def get_output_op(self, index: int) -> Node:
+    def get_output_op(self, index: int) -> graph.Node:
         return self.results[index]
 
     def get_output_element_type(self, index: int) -> ElementType:
@@ -61,20 +60,20 @@ class Model(graph.Model):
         return PartialShape(self.results[index].outputs[0].type.shape)
 
     @property
-    def result(self) -> Node:
+    def result(self) -> graph.Node:
         return self.get_result()
 
-    def get_result(self) -> Node:
-        """The only Result. Raises RuntimeError when there are more."""
+    def get_result(self) -> graph.Node:
+        """Return the only Result. Raises RuntimeError if there are more."""
         if len(self.results) != 1:
             raise RuntimeError(f"the model has {len(self.results)} results, not one")
         return self.results[0]
 
-    def get_parameter_index(self, parameter: Node) -> int:
+    def get_parameter_index(self, parameter: graph.Node) -> int:
         return self.parameters.index(parameter) if parameter in self.parameters else -1
 
     def get_result_index(self, value: Any) -> int:
-        """The position of a Result, or of the first that takes this output; -1 where there is none."""
+        """Return the position of a Result, or of the first Result that takes this output; -1 if there is none."""
         for index, result in enumerate(self.results):
             if result is value or value in (result.outputs[0], result.inputs[0]):
                 return index
@@ -86,16 +85,22 @@ class Model(graph.Model):
 
     # Nodes
 
-    def get_ops(self) -> list[Node]:
-        """All nodes, every one behind its producers."""
+    def get_ops(self) -> list[graph.Node]:
+        """Return all nodes in topological order."""
         order(self)
         return list(self.nodes)
 
-    def get_ordered_ops(self) -> list[Node]:
-        """All nodes in OpenVINO's order: from the last parameter, sink and result to the first."""
+    def get_ordered_ops(self) -> list[graph.Node]:
+        """Return all nodes in OpenVINO's order: from the last parameter, sink and result to the first."""
         return ordered([*reversed(self.parameters), *reversed(self.sinks), *reversed(self.results)])
 
-    def get_sinks(self) -> list[Node]:
+    def get_parameters(self) -> list[graph.Node]:
+        return list(self.parameters)
+
+    def get_results(self) -> list[graph.Node]:
+        return list(self.results)
+
+    def get_sinks(self) -> list[graph.Node]:
         return list(self.sinks)
 
     @property
@@ -103,12 +108,12 @@ class Model(graph.Model):
         return self.get_variables()
 
     def get_variables(self) -> list[Variable]:
-        """What ReadValue and Assign keep, each once."""
-        from irexec.openvino.op.util import Variable, VariableInfo
+        """Return the variables of ReadValue and Assign, each once."""
+        from irexec.openvino.kinds.descriptions import Variable, VariableInfo
 
         found: dict[str, Variable] = {}
         for node in self.walk():
-            if node.type in ("ReadValue", "Assign"):
+            if node.has_state:
                 id = str(node.attributes["variable_id"])
                 value = node.outputs[0]
                 info = VariableInfo(PartialShape(value.type.shape), value.element_type, id)
@@ -129,14 +134,18 @@ class Model(graph.Model):
     def friendly_name(self, name: str) -> None:
         self.name = name
 
+    def get_friendly_name(self) -> str:
+        return self.friendly_name
+
     def set_friendly_name(self, name: str) -> None:
         self.name = name
 
     def get_name(self) -> str:
-        return self.name or "Model"
+        return self.friendly_name
 
     def get_rt_info(self, path: Any = None) -> Any:
-        """All information, or what stands under a key or a path of keys. Raises RuntimeError for a key that is none."""
+        """Return all runtime information, or the part under a key or a path of keys. Raises RuntimeError for an unknown
+        key."""
         if path is None:
             return RTMap(self.rt_info)
         found: Any = self.rt_info
@@ -154,7 +163,7 @@ class Model(graph.Model):
         return True
 
     def set_rt_info(self, obj: Any, path: Any) -> None:
-        """Put information under a key or a path of keys."""
+        """Set runtime information under a key or a path of keys."""
         *outer, last = _path(path)
         found: Any = self.rt_info
         for key in outer:
@@ -166,21 +175,21 @@ class Model(graph.Model):
         return self.is_dynamic()
 
     def is_dynamic(self) -> bool:
-        """True when the shape of any value is not all known."""
+        """Return True if the shape of any value is not fully known."""
         return any(value.type.shape.is_dynamic for node in self.get_ops() for value in node.outputs)
 
     # Changes
 
     def validate_nodes_and_infer_types(self) -> None:
-        """Infer all types again. Raises IRError with all that is wrong."""
+        """Infer all types again. Raises IRError with all errors."""
         order(self)
         revalidate(self)
 
     def reshape(self, partial_shapes: Any, variables_shapes: Any = None) -> None:
-        """Give inputs other shapes: one shape for the only input, or `{name | position | port: shape}`.
+        """Set the shapes of inputs: one shape for the only input, or `{name | position | port: shape}`.
 
-        Raises RuntimeError for an input that is none, IRError when the model does not take the shapes; it has its old
-        ones then.
+        Raises RuntimeError for an unknown input, IRError if the model does not accept the shapes; its shapes are then
+        unchanged.
         """
         before = [parameter.attributes["shape"] for parameter in self.parameters]
         for port, shape in _wanted(self, partial_shapes).items():
@@ -196,8 +205,9 @@ class Model(graph.Model):
             raise
 
     def add_outputs(self, outputs: Any) -> list[Value]:
-        """Make outputs of tensor names, (operator name, port) pairs, or ports, one or many; those that are stay one."""
-        from irexec.opsets.namespace import namespace
+        """Add outputs, given by tensor names, (operator name, port) pairs, or ports, one or many; existing outputs are
+        kept."""
+        from irexec.openvino.opsets import opset
 
         many = isinstance(outputs, (list, set))
         wanted = outputs if many else [outputs]
@@ -206,18 +216,18 @@ class Model(graph.Model):
         for port in ports:
             known = next((r for r in self.results if port in (r.inputs[0], r.outputs[0])), None)
             if known is None:
-                known = namespace("opset1").result(port)
+                known = opset("opset1").result(port)
                 known.outputs[0].names = port.names
                 self.results.append(known)
             added.append(known.outputs[0])
         _edited(self)
         return added
 
-    def add_results(self, results: Iterable[Node]) -> None:
+    def add_results(self, results: Iterable[graph.Node]) -> None:
         self.results += results
         _edited(self)
 
-    def add_parameters(self, parameters: Iterable[Node]) -> None:
+    def add_parameters(self, parameters: Iterable[graph.Node]) -> None:
         self.parameters += parameters
         _edited(self)
 
@@ -226,14 +236,14 @@ class Model(graph.Model):
         _edited(self)
 
     def add_variables(self, variables: Iterable[Variable]) -> None:
-        """A model's variables are those that its ReadValue and Assign nodes name: nothing is to be added."""
+        """Do nothing: a model's variables are those that its ReadValue and Assign nodes name."""
 
-    def remove_result(self, result: Node) -> None:
-        """Remove a Result; one that is none of the model's is left alone, as with the other parts."""
+    def remove_result(self, result: graph.Node) -> None:
+        """Remove a Result; a Result of another model is ignored, as by the other methods."""
         self.results = [node for node in self.results if node is not result]
         _edited(self)
 
-    def remove_parameter(self, parameter: Node) -> None:
+    def remove_parameter(self, parameter: graph.Node) -> None:
         self.parameters = [node for node in self.parameters if node is not parameter]
         _edited(self)
 
@@ -243,10 +253,10 @@ class Model(graph.Model):
         _edited(self)
 
     def remove_variable(self, variable: Variable) -> None:
-        """See `add_variables`: a variable goes with the nodes that name it."""
+        """Do nothing; see `add_variables`: a variable is removed with the nodes that name it."""
 
-    def replace_parameter(self, parameter_index: int, parameter: Node) -> None:
-        """Put another Parameter in the place of one; all who took the old one take the new one."""
+    def replace_parameter(self, parameter_index: int, parameter: graph.Node) -> None:
+        """Replace a Parameter by another one, which is connected with all users of the old one."""
         old = self.parameters[parameter_index]
         self.parameters[parameter_index] = parameter
         names = set(parameter.outputs[0].names)
@@ -255,29 +265,29 @@ class Model(graph.Model):
         _edited(self)
 
     def clone(self) -> graph.Model:
-        """A copy that can be changed without changing this model; constants share their memory."""
-        from irexec.openvino import cloning
+        """Return a copy that can be changed independently; constants share their memory."""
+        from irexec.graph.copies import copied
 
-        return cloning.clone(current(self))
+        return copied(current(self))
 
     def __copy__(self) -> graph.Model:
         raise TypeError("cannot copy 'openvino.Model'. Please, use deepcopy instead.")
 
     def __deepcopy__(self, memo: Any) -> graph.Model:
-        from irexec.openvino import cloning
+        from irexec.graph.copies import copied
 
-        return cloning.clone(self)
+        return copied(self)
 
     def __enter__(self) -> graph.Model:
         return self
 
     def __exit__(self, *arguments: Any) -> None:
-        """The model needs no closing; `with` is accepted as OpenVINO does."""
+        """Do nothing: the model needs no closing; `with` is accepted as in OpenVINO."""
 
     # Evaluation
 
     def evaluate(self, output_tensors: Sequence[Tensor], input_tensors: Sequence[Any], context: Any = None) -> bool:
-        """Compute the outputs into tensors. Raises IRError when the inputs do not fit."""
+        """Compute the outputs into tensors. Raises IRError if the inputs do not fit."""
         from irexec.engine import CompiledModel
 
         results = CompiledModel(current(self))([as_tensor(given).values() for given in input_tensors])
@@ -306,7 +316,7 @@ def _path(path: Any) -> list[str]:
 
 
 def _wanted(model: graph.Model, shapes: Any) -> dict[Value, Any]:
-    """The shape that each named input is to have."""
+    """Return the requested shape of each named input."""
     if not isinstance(shapes, Mapping):
         return {_port(model.inputs, None, "Input"): partial_shape(shapes)}
     return {_input(model, key): partial_shape(shape) for key, shape in shapes.items()}
@@ -325,16 +335,16 @@ def _input(model: graph.Model, key: Any) -> Value:
 
 
 def _follow_parameters(model: graph.Model) -> None:
-    """Give the outputs of Parameters the types that they say."""
+    """Set the outputs of Parameters to their declared types."""
     for parameter in model.parameters:
         value = parameter.outputs[0]
         value.type = type(value.type)(parameter.attributes["element_type"], parameter.attributes["shape"])
 
 
-def _find(model: graph.Model, item: Any, where: str) -> Value:
-    """A port by itself, by a tensor name, or by (friendly name of the operator, number of the output).
+def _find(model: Model, item: Any, where: str) -> Value:
+    """Return a port, given by itself, by a tensor name, or by (friendly name of the operator, number of the output).
 
-    Raises RuntimeError for one that is not there, TypeError for what is none of these; `where` it stood.
+    Raises RuntimeError for an unknown port, TypeError for other objects; `where` is the position in the argument.
     """
     if isinstance(item, str):
         for node in model.get_ops():
@@ -362,10 +372,10 @@ def _edited(model: graph.Model) -> None:
 
 
 def _parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, str, Any]:
-    """Results, parameters, name and sinks of a new model.
+    """Return results, parameters, name and sinks of a new model.
 
-    What may follow by position: parameters; sinks and parameters; and then the variables, which the sinks name anyhow.
-    A name may stand behind any of them.
+    The positional arguments may be: parameters; sinks and parameters; and then the variables, which the sinks name
+    anyway. A name may follow any of them.
     """
     if unknown := named.keys() - {"parameters", "sinks", "variables", "name"}:
         raise TypeError(f"a Model has no {', '.join(sorted(unknown))}")
@@ -375,7 +385,7 @@ def _parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[
         len(lists) == 2 and (_are_parameters(lists[1]) or (lists[0] and not _are_parameters(lists[0])))
     ):
         roles = ["sinks", "parameters", "variables"]
-    elif len(lists) == 2 and lists[1] and not all(isinstance(item, (Node, Value)) for item in lists[1]):
+    elif len(lists) == 2 and lists[1] and not all(isinstance(item, (graph.Node, Value)) for item in lists[1]):
         roles = ["parameters", "variables"]
     elif "parameters" in named:
         roles = ["sinks", "variables"]
@@ -383,14 +393,14 @@ def _parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[
         roles = ["parameters", "variables"]
     parts = dict(zip(roles, lists, strict=False)) | named
     name = next((given for given in rest if isinstance(given, str)), parts.get("name", ""))
-    if isinstance(results, (Node, Value)):
+    if isinstance(results, (graph.Node, Value)):
         results = [results]
     sinks = [sink.node if isinstance(sink, Value) else sink for sink in parts.get("sinks", ())]
     return results, parts.get("parameters", ()), name, sinks
 
 
 def _check_parameters(model: graph.Model) -> None:
-    """Raises RuntimeError when a node takes a Parameter that is not among the model's."""
+    """Raise RuntimeError if a node takes a Parameter that is not among the model's."""
     known = set(model.parameters)
     missing = [node for node in model.nodes if node.type == "Parameter" and node not in known]
     if missing:
@@ -399,4 +409,4 @@ def _check_parameters(model: graph.Model) -> None:
 
 
 def _are_parameters(items: list[Any]) -> bool:
-    return bool(items) and all(isinstance(item, Node) and item.type == "Parameter" for item in items)
+    return bool(items) and all(isinstance(item, graph.Node) and item.type == "Parameter" for item in items)

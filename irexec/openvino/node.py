@@ -1,4 +1,4 @@
-"""Node: OpenVINO's words for a layer, its ports, attributes and arithmetic."""
+"""Node: OpenVINO's methods of a layer: its ports, attributes and arithmetic."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irexec.graph import model as graph
-from irexec.graph.consumers import note_inputs
 from irexec.graph.ports import position
 from irexec.openvino.editing import changed, connect
-from irexec.openvino.extend import extends
-from irexec.openvino.kinds import member
 from irexec.openvino.layout import Layout, give_layout, layout_of
 from irexec.openvino.ov_any import unboxed
-from irexec.openvino.ports import DescriptorTensor, Input
+from irexec.openvino.ports import DescriptorTensor, Input, Output
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor
+from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name
 from irexec.opsets.element_types import element_type_of
@@ -28,11 +26,12 @@ if TYPE_CHECKING:
     from irexec.openvino.type_info import DiscreteTypeInfo
 
 
-@extends(replacing=("get_attributes", "get_rt_info", "input_value", "output"))
 class Node(graph.Node):
-    """A layer with its operator."""
+    """A layer with its operator: irexec's Node with OpenVINO's methods."""
 
     __slots__ = ()
+    value_class = Output
+    input_class = Input
 
     # Outputs
 
@@ -41,7 +40,7 @@ class Node(graph.Node):
 
     @property
     def shape(self) -> Shape:
-        """The static shape of the one output."""
+        """The static shape of the only output."""
         return Shape(_only(self).type.shape.to_shape())
 
     @property
@@ -120,7 +119,7 @@ class Node(graph.Node):
         return DescriptorTensor(self.input(index).get_source_output())
 
     def set_argument(self, index: int, value: Any) -> None:
-        """Make an output the input at this position."""
+        """Connect an output with the input at this position."""
         from irexec.opsets.computed import value_of
 
         taken = value_of(value)
@@ -128,12 +127,11 @@ class Node(graph.Node):
         connect(self, index, taken)
 
     def set_arguments(self, values: Sequence[Any]) -> None:
-        """Make outputs all the inputs, and infer the node's own outputs."""
+        """Connect outputs with all the inputs, and infer the node's own outputs."""
         from irexec.opsets.computed import value_of
         from irexec.opsets.nodes import infer_outputs
 
-        self.inputs[:] = [value_of(value) for value in values]
-        note_inputs(self)
+        self.inputs = [value_of(value) for value in values]
         changed(self)
         if not _missing(self):
             infer_outputs(self)
@@ -142,6 +140,12 @@ class Node(graph.Node):
 
     def get_name(self) -> str:
         return self.name
+
+    def get_friendly_name(self) -> str:
+        return self.friendly_name
+
+    def set_friendly_name(self, name: str) -> None:
+        self.friendly_name = name
 
     def get_instance_id(self) -> int:
         return self.number
@@ -158,7 +162,7 @@ class Node(graph.Node):
     # Attributes
 
     def get_attributes(self) -> dict[str, Any]:
-        """The attributes by their names in a file: shapes as lists, types and enumerations as texts."""
+        """Return the attributes by their names in a file: shapes as lists, types and enumerations as texts."""
         if self.type == "Const":
             kind = self.attributes["element_type"]
             return {"element_type": kind.name, "shape": list(self.outputs[0].type.shape.to_shape())}
@@ -169,12 +173,12 @@ class Node(graph.Node):
         return found
 
     def visit_attributes(self, visitor: Any) -> bool:
-        """Tell a visitor the attributes: `visitor.on_attributes(attributes)`."""
+        """Pass the attributes to a visitor: `visitor.on_attributes(attributes)`."""
         visitor.on_attributes(self.get_attributes())
         return True
 
     def set_attribute(self, name: str, value: Any) -> None:
-        """Give an attribute another value. Raises IRError for a name or value that the operator has not."""
+        """Set the value of an attribute. Raises IRError for a name or value that the operator does not accept."""
         from irexec.graph.evaluate import raise_findings
         from irexec.opsets import calls
 
@@ -199,7 +203,7 @@ class Node(graph.Node):
         self.constructor_validate_and_infer_types()
 
     def constructor_validate_and_infer_types(self) -> None:
-        """Infer the outputs from inputs and attributes. Raises IRError with all that the operator says against them."""
+        """Infer the outputs from inputs and attributes. Raises IRError with all errors that the operator reports."""
         from irexec.graph.evaluate import check_count, raise_findings
         from irexec.opsets.nodes import infer_outputs
 
@@ -211,16 +215,16 @@ class Node(graph.Node):
         infer_outputs(self)
 
     def set_partial_shape(self, shape: Any) -> None:
-        """Give a Parameter another shape; the model follows when it is used or validated next."""
+        """Set the shape of a Parameter; the model is updated when it is next used or validated."""
         self.set_attribute("shape", partial_shape(shape))
 
     def set_element_type(self, kind: Any) -> None:
-        """Give a Parameter another element type; the model follows when it is used or validated next."""
+        """Set the element type of a Parameter; the model is updated when it is next used or validated."""
         self.set_attribute("element_type", element_type_of(kind))
 
     @property
     def layout(self) -> Layout:
-        """What the axes of a Parameter or Result mean."""
+        """The layout of a Parameter or Result."""
         return layout_of(self)
 
     @layout.setter
@@ -233,7 +237,7 @@ class Node(graph.Node):
     def set_layout(self, layout: Any) -> None:
         give_layout(self, layout)
 
-    def get_rt_info(self) -> RTMap:  # type: ignore[override]
+    def get_rt_info(self) -> RTMap:
         return RTMap(self.rt_info)
 
     def set_rt_info(self, value: Any, key: str) -> None:
@@ -242,12 +246,11 @@ class Node(graph.Node):
     # Evaluation
 
     def evaluate(self, output_values: Sequence[Tensor], input_values: Sequence[Tensor], context: Any = None) -> bool:
-        """Compute the outputs into tensors; False where the node is not a function of its inputs alone."""
+        """Compute the outputs into tensors; return False if the node is not a function of its inputs only."""
         operator = _operator(self)
-        if self.bodies or self.type in ("ReadValue", "Assign", "Parameter"):
+        if self.bodies or self.has_state or self.type == "Parameter":
             return False
-        with np.errstate(all="ignore"):
-            result = operator.kernel(*(tensor.values() for tensor in input_values), **operator.bind(self.attributes))
+        result = operator(*(tensor.values() for tensor in input_values), **self.attributes)
         results = result if isinstance(result, (tuple, list)) else (result,)
         for tensor, array, value in zip(output_values, results, self.outputs, strict=False):
             tensor.copy_from(Tensor.of_values(np.asarray(array), value.element_type))
@@ -256,33 +259,34 @@ class Node(graph.Node):
     # Arithmetic
 
     def __add__(self, other: Any) -> Any:
-        return _opset1().add(self, other)
+        return _made("Add", self, other)
 
     def __radd__(self, other: Any) -> Any:
-        return _opset1().add(other, self)
+        return _made("Add", other, self)
 
     def __sub__(self, other: Any) -> Any:
-        return _opset1().subtract(self, other)
+        return _made("Subtract", self, other)
 
     def __rsub__(self, other: Any) -> Any:
-        return _opset1().subtract(other, self)
+        return _made("Subtract", other, self)
 
     def __mul__(self, other: Any) -> Any:
-        return _opset1().multiply(self, other)
+        return _made("Multiply", self, other)
 
     def __rmul__(self, other: Any) -> Any:
-        return _opset1().multiply(other, self)
+        return _made("Multiply", other, self)
 
     def __truediv__(self, other: Any) -> Any:
-        return _opset1().divide(self, other)
+        return _made("Divide", self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return _opset1().divide(other, self)
+        return _made("Divide", other, self)
 
     __array_ufunc__ = None
 
     def __getattr__(self, name: str) -> Any:
-        """What the kind of a node adds (see op.kinds), and `get_axis()`, `set_axis(1)` for an attribute `axis`."""
+        """Return the attribute that the kind of a node adds (see kinds), and `get_axis()`, `set_axis(1)` for an
+        attribute `axis`."""
         verb, _, attribute = name.partition("_")
         if verb in ("get", "set") and self.operator is not None:
             known = {a.name: a for a in self.operator.attributes} | {a.file_name: a for a in self.operator.attributes}
@@ -292,16 +296,18 @@ class Node(graph.Node):
                 return lambda value: self.set_attribute(attribute, value)
         if name.startswith("__"):
             raise AttributeError(name)
-        # The classes of op extend a node when they are first asked for.
-        from irexec.openvino import op  # noqa: F401
+        from irexec.openvino.kinds import member
 
         return member(self, name)
 
 
-def _opset1() -> Any:
-    from irexec.opsets.namespace import namespace
+def _made(type: str, left: Any, right: Any) -> graph.Node:
+    """Return the node of an arithmetic operator. Raises IRError."""
+    from irexec.opsets.nodes import make_node
 
-    return namespace("opset1")
+    operator = contents.load(type, 1)
+    assert operator is not None
+    return make_node(Node, operator, [left, right], {})
 
 
 def _operator(node: graph.Node) -> Operator:

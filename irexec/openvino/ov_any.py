@@ -1,4 +1,4 @@
-"""OVAny: a value of any type in a box."""
+"""OVAny: a wrapper around a value of any type."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _BOOLEANS = {"yes": True, "true": True, "1": True, "no": False, "false": False, 
 
 
 class OVAny:
-    """A value of any type. It compares and indexes as what it holds."""
+    """A value of any type. It compares and indexes like the wrapped value."""
 
     def __init__(self, value: Any) -> None:
         self.value = unboxed(value)
@@ -20,9 +20,10 @@ class OVAny:
         self.value = unboxed(value)
 
     def astype(self, kind: type) -> Any:
-        """The value as a bool, int, float, str or dict. Raises RuntimeError when it cannot be.
+        """Return the value as a bool, int, float, str or dict. Raises RuntimeError if it cannot be converted.
 
-        As a text, a list is its items with blanks between them, a bool YES or NO: as OpenVINO writes them to files.
+        As a text, a list consists of its items separated by blanks, a bool of YES or NO: as OpenVINO writes them to
+        files.
         """
         if kind is str:
             return _text(self.value)
@@ -40,9 +41,9 @@ class OVAny:
         raise RuntimeError(f"Could not convert {self.value!r} to {kind.__name__}")
 
     def aslist(self, kind: type | None = None) -> list[Any]:
-        """The items of a list, or the words of a text as `kind`; without one, an empty list.
+        """Return the items of a list, or the words of a text as `kind`; without `kind`, an empty list.
 
-        Raises RuntimeError for a value that is neither, and for words that are not of this kind.
+        Raises RuntimeError for a value of another type, and for words that cannot be converted.
         """
         if kind is None:
             return []
@@ -72,7 +73,7 @@ class OVAny:
 
 
 def unboxed(value: Any) -> Any:
-    """What a box holds; any other value itself."""
+    """Return the value in an OVAny; any other value unchanged."""
     return value.value if isinstance(value, OVAny) else value
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def deprecated(name: str | None = None, version: str = "", message: str = "", stacklevel: int = 2) -> Any:
-    """A decorator: calling the function warns that it will go."""
+    """Return a decorator: calling the function then warns that it will be removed."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""Ports: OpenVINO's Output, ConstOutput and Input, and the descriptor of the tensor that flows there."""
+"""Ports: OpenVINO's Output, ConstOutput and Input, and the descriptor of a port's tensor."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from irexec.graph import model as graph
-from irexec.graph.consumers import consumers
 from irexec.graph.model import Node
 from irexec.openvino.editing import changed, connect, replace
-from irexec.openvino.extend import extends
 from irexec.openvino.ov_any import unboxed
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape
@@ -17,9 +15,8 @@ from irexec.openvino.tensor import Tensor
 from irexec.types import ElementType
 
 
-@extends(replacing=("shape", "partial_shape", "get_shape", "get_partial_shape", "get_rt_info"))
 class Output(graph.Value):
-    """An output of a node: OpenVINO's words for irexec's Value."""
+    """An output of a node: irexec's Value with OpenVINO's methods."""
 
     __slots__ = ()
 
@@ -28,66 +25,78 @@ class Output(graph.Value):
         return PartialShape(self.type.shape)
 
     @property
-    def shape(self) -> Shape:  # type: ignore[override]
-        """The static shape. Raises RuntimeError when a dimension or the rank is dynamic."""
+    def shape(self) -> Shape:
+        """The static shape. Raises RuntimeError if a dimension or the rank is dynamic."""
         return Shape(self.type.shape.to_shape())
 
     def get_partial_shape(self) -> PartialShape:
         return PartialShape(self.type.shape)
 
-    def get_shape(self) -> Shape:  # type: ignore[override]
+    def get_shape(self) -> Shape:
         return Shape(self.type.shape.to_shape())
 
     @property
     def target_inputs(self) -> set[Input]:
-        """The inputs that take this output."""
-        return {Input(node, index) for node, index in consumers(self)}
+        """Return the inputs that take this output."""
+        return self.get_target_inputs()
 
     @property
     def tensor(self) -> DescriptorTensor:
         return DescriptorTensor(self)
 
     def get_target_inputs(self) -> set[Input]:
-        return {Input(node, index) for node, index in consumers(self)}
+        return {Input(node, index) for node, index in self.uses()}
 
     def get_tensor(self) -> DescriptorTensor:
         return DescriptorTensor(self)
 
     def set_names(self, names: Iterable[str]) -> None:
-        """Give the tensor these names and no other. A Result's input shares them."""
-        for value in _same_tensor(self):
-            value.names.clear()
-            value.names |= set(names)
+        """Replace the names of the tensor. The input of a Result shares them."""
+        DescriptorTensor(self).set_names(names)
 
     def add_names(self, names: Iterable[str]) -> None:
-        """Give the tensor further names."""
-        for value in _same_tensor(self):
-            value.names |= set(names)
+        """Add names to the tensor."""
+        DescriptorTensor(self).add_names(names)
+
+    def get_any_name(self) -> str:
+        return self.any_name
+
+    def get_names(self) -> set[str]:
+        return self.names
+
+    def get_element_type(self) -> ElementType:
+        return self.element_type
+
+    def get_node(self) -> Node:
+        return self.node
+
+    def get_index(self) -> int:
+        return self.index
 
     def set_rt_info(self, value: Any, key: str) -> None:
         self.rt_info[key] = unboxed(value)
 
-    def get_rt_info(self) -> RTMap:  # type: ignore[override]
+    def get_rt_info(self) -> RTMap:
         return RTMap(self.rt_info)
 
     def replace(self, replacement: graph.Value) -> None:
-        """Let everybody who takes this output take another, which gets its names too."""
+        """Connect all users of this output with another one, which also gets its names."""
         replace(self, replacement)
 
     def remove_target_input(self, target_input: Input) -> None:
-        """Take this output away from an input."""
-        target_input.node.inputs[target_input.index] = None
+        """Disconnect this output from an input."""
+        target_input.node.replace_input_with(target_input.index, None)
         changed(target_input.node)
 
     @staticmethod
     def _from_node(node: Node) -> graph.Value:
-        """The only output of a node. Raises RuntimeError where there are several."""
+        """Return the only output of a node. Raises RuntimeError if there are several."""
         if len(node.outputs) != 1:
             raise RuntimeError(f"{node!r} has {len(node.outputs)} outputs: name one by its position")
         return node.outputs[0]
 
     def __lt__(self, other: graph.Value) -> bool:
-        """An order of all outputs: those of a node follow each other."""
+        """Order all outputs so that those of a node are adjacent."""
         return (id(self.node), self.index) < (id(other.node), other.index)
 
     def __le__(self, other: graph.Value) -> bool:
@@ -100,33 +109,31 @@ class Output(graph.Value):
         return self
 
 
-ConstOutput = Output
-Value = graph.Value
+ConstOutput = Value = Output
 
 
 def _same_tensor(value: graph.Value) -> list[graph.Value]:
-    """A value, and what a Result makes or takes of it: they are one tensor."""
+    """Yield a value, and the inputs or outputs of Results on it, which are the same tensor."""
     found = [value]
     if value.node.type == "Result" and value.node.inputs and value.node.inputs[0] is not None:
         found.append(value.node.inputs[0])
-    return found + [node.outputs[0] for node, _ in consumers(value) if node.type == "Result" and node.outputs]
+    return found + [node.outputs[0] for node in value.users if node.type == "Result" and node.outputs]
 
 
-@extends(replacing=("__repr__",))
 class Input(graph.Input):
     """An input of a node."""
 
     __slots__ = ()
 
     def get_source_output(self) -> graph.Value:
-        """The output that this input takes. Raises RuntimeError when there is none."""
+        """Return the output that this input takes. Raises RuntimeError if there is none."""
         value = self.node.inputs[self.index]
         if value is None:
             raise RuntimeError(f"input {self.index} of {self.node!r} is not connected")
         return value
 
     def replace_source_output(self, new_source_output: Any) -> None:
-        """Take another output."""
+        """Connect this input with another output."""
         connect(self.node, self.index, new_source_output)
 
     def get_node(self) -> Node:
@@ -174,14 +181,14 @@ class Input(graph.Input):
 
 
 class DescriptorTensor:
-    """What is known of the tensor at a port before there is one."""
+    """The properties of a port's tensor that are known before the tensor exists."""
 
     def __init__(self, value: graph.Value) -> None:
         self._value = value
 
     @property
     def described(self) -> graph.Value:
-        """The output whose tensor it is."""
+        """Return the output to which the tensor belongs."""
         return self._value
 
     @property
@@ -210,7 +217,7 @@ class DescriptorTensor:
 
     @property
     def size(self) -> int:
-        """The bytes that the tensor takes."""
+        """The size of the tensor in bytes."""
         return self.element_type.nbytes(self._value.type.shape.size.value)
 
     @property
@@ -221,10 +228,13 @@ class DescriptorTensor:
         return self._value.names
 
     def set_names(self, names: Iterable[str]) -> None:
-        Output.set_names(self._value, names)  # type: ignore[arg-type]
+        for value in _same_tensor(self._value):
+            value.names.clear()
+            value.names |= set(names)
 
     def add_names(self, names: Iterable[str]) -> None:
-        Output.add_names(self._value, names)  # type: ignore[arg-type]
+        for value in _same_tensor(self._value):
+            value.names |= set(names)
 
     def get_any_name(self) -> str:
         return self._value.any_name
@@ -242,7 +252,7 @@ class DescriptorTensor:
         return RTMap(self.rt_info)
 
     def get_lower_value(self) -> Tensor | None:
-        """The tensor itself where all of it is known, else None."""
+        """Return the tensor itself if it is fully known, otherwise None."""
         known = self._value.type.value
         return None if known is None else Tensor.of_values(known, self.element_type)
 

@@ -1,4 +1,4 @@
-"""ProfilingInfo: what each layer of an inference took."""
+"""ProfilingInfo: the time of each layer in an inference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from irexec.openvino.members import Members, member
 
 
 class _Status(Members):
-    """Whether a layer ran."""
+    """The execution status of a layer."""
 
     NOT_RUN = member(0)
     OPTIMIZED_OUT = member(1)
@@ -37,19 +37,19 @@ class ProfilingInfo:
 
 
 class Profile:
-    """A listener that keeps the seconds of every layer of the last inference."""
+    """A listener that records the seconds of every layer in the last inference."""
 
     def __init__(self) -> None:
         self.seconds: dict[Node, float] = {}
 
     def before(self, node: Node, inputs: Sequence[Any]) -> None:
-        """Nothing is measured before."""
+        """Do nothing: layers are measured afterwards."""
 
     def after(self, node: Node, inputs: Sequence[Any], outputs: Sequence[Any], seconds: float) -> None:
         self.seconds[node] = seconds
 
     def infos(self, model: Model) -> list[ProfilingInfo]:
-        """One entry per layer in the order of the model: what was computed beforehand is OPTIMIZED_OUT."""
+        """Return one entry per layer in the order of the model: layers computed beforehand are OPTIMIZED_OUT."""
         found = []
         for node in model.nodes:
             taken = timedelta(seconds=self.seconds.get(node, 0.0))

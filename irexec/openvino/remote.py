@@ -1,4 +1,4 @@
-"""Memory of other devices, which irexec has not."""
+"""Memory of other devices, which irexec does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RTMap: what is said about a model, a layer or a port besides the graph, each value in a box as in OpenVINO."""
+"""RTMap: the runtime information of a model, a layer or a port, with each value wrapped as in OpenVINO."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _IsAMap(ABCMeta):
 
 
 class RTMap(MutableMapping[str, Any], metaclass=_IsAMap):
-    """A view of a dict of plain values: what is read comes as OVAny or RTMap, what is written goes to the dict."""
+    """A view of a dict of plain values: values are read as OVAny or RTMap, and written to the dict."""
 
     def __init__(self, values: dict[str, Any] | None = None) -> None:
         self._values: dict[str, Any] = {} if values is None else values

@@ -1,4 +1,4 @@
-"""Settings: the properties that a program gives a device or a compiled model, and asks for."""
+"""Settings: the properties of a device or a compiled model that a program sets and reads."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ _TRUE = {"YES": True, "TRUE": True, "NO": False, "FALSE": False}
 
 
 class Settings:
-    """The properties that were set; the others are as they are at first."""
+    """The properties that were set; the others have their initial values."""
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self._values: dict[str, Any] = dict(values or {})
 
     @property
     def profiles(self) -> bool:
-        """Whether requests measure their layers (PERF_COUNT)."""
+        """Whether requests measure the time of each layer (PERF_COUNT)."""
         return bool(self._values.get("PERF_COUNT", False))
 
     def read(self, property: Any, *, compiled: bool = False) -> Any:
-        """A property by its name, of the device or of a compiled model. Raises RuntimeError for one not known."""
+        """Return a property of the device or of a compiled model, by its name. Raises RuntimeError for an unknown
+        name."""
         known, name = _known(compiled), str(property)
         if name == "SUPPORTED_PROPERTIES":
             return {"SUPPORTED_PROPERTIES": "RO"} | {n: "RW" if k.writable else "RO" for n, k in known.items()}
@@ -35,7 +36,8 @@ class Settings:
         return self._values.get(name, known[name].value)
 
     def write(self, properties: Any, *, compiled: bool = False) -> None:
-        """Set `{name: value}` or one (name, value). Raises RuntimeError for what is not known or cannot be set."""
+        """Set `{name: value}` or one (name, value). Raises RuntimeError for a property that is unknown or cannot be
+        set."""
         known = _known(compiled)
         given = dict([properties]) if isinstance(properties, tuple) else dict(properties)
         fitting = {}
@@ -48,7 +50,7 @@ class Settings:
         self._values.update(fitting)
 
     def with_values(self, properties: Any) -> Settings:
-        """These settings and others on top."""
+        """Return these settings with other values added."""
         made = Settings(self._values)
         if properties:
             made.write(properties, compiled=True)
@@ -56,7 +58,7 @@ class Settings:
 
 
 def _known(compiled: bool) -> Mapping[str, Known]:
-    # Asked for by few programs: what the device knows of itself takes longer to find out than a model to compile.
+    # Imported only on demand: the properties of the device take longer to determine than a model takes to compile.
     from irexec.openvino.properties.known import COMPILED, DEVICE
 
     return COMPILED if compiled else DEVICE
@@ -71,7 +73,7 @@ def _check(name: str, known: Mapping[str, Known]) -> None:
 
 
 def _fitting(name: str, value: Any, first: Any) -> Any:
-    """A value of the type that the property has, texts being read. Raises RuntimeError."""
+    """Return a value of the property's type, parsed if it is a text. Raises RuntimeError."""
     try:
         if isinstance(first, bool) and isinstance(value, str):
             return _TRUE[value.upper()]

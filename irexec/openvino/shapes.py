@@ -1,4 +1,4 @@
-"""Shapes and what looks like them: OpenVINO's Dimension, PartialShape, Shape, Strides, AxisSet, coordinates."""
+"""Shapes and similar classes: OpenVINO's PartialShape, Shape, Strides, AxisSet, coordinates."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import numpy as np
 
 from irexec import types
 from irexec.graph.ports import position
-from irexec.openvino.extend import extends
-from irexec.types import DimLike
 
 
 class Symbol:
-    """Says that two dimensions are equal without saying what they are.
+    """Marks two dimensions as equal without stating their value.
 
-    Dimensions and shapes keep them; models do not.
+    Dimensions and shapes keep symbols; models do not.
     """
 
     def __bool__(self) -> bool:
@@ -24,7 +22,7 @@ class Symbol:
 
 
 class IntVector(list[int]):
-    """A list of integers that compares with tuples and arrays, too."""
+    """A list of integers that can be compared with tuples and arrays as well."""
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
         super().__init__(int(value) for value in values)
@@ -92,14 +90,14 @@ class CoordinateDiff(IntVector):
 
 
 class Coordinate(IntVector):
-    """A place in a tensor."""
+    """A position in a tensor."""
 
     def __repr__(self) -> str:
         return "<Coordinate>"
 
 
 class AxisVector(IntVector):
-    """Axes in an order."""
+    """Axes in a given order."""
 
     def __repr__(self) -> str:
         return f"<AxisVector {{{', '.join(map(str, self))}}}>"
@@ -127,59 +125,8 @@ class AxisSet:
         return f"<AxisSet {{{', '.join(map(str, self._axes))}}}>"
 
 
-@extends()
-class Dimension(types.Dimension):
-    """OpenVINO's words for an extent or an interval of extents."""
-
-    __slots__ = ()
-
-    @staticmethod
-    def dynamic() -> types.Dimension:
-        return types.Dimension(-1)
-
-    def get_min_length(self) -> int:
-        return self.min
-
-    def get_max_length(self) -> int:
-        return -1 if self.max is None else self.max
-
-    def __len__(self) -> int:
-        return self.get_length()
-
-    def __bool__(self) -> bool:
-        return True
-
-    def refines(self, other: DimLike) -> bool:
-        """True when every extent that this allows, `other` allows too."""
-        other = types.Dimension.of(other)
-        return other.min <= self.min and (other.max is None or (self.max is not None and self.max <= other.max))
-
-    def relaxes(self, other: DimLike) -> bool:
-        """True when this allows every extent that `other` allows."""
-        return Dimension.refines(types.Dimension.of(other), self)  # type: ignore[arg-type]
-
-    def same_scheme(self, other: DimLike) -> bool:
-        """True when both are the same extent, or both dynamic."""
-        other = types.Dimension.of(other)
-        return (self.is_dynamic and other.is_dynamic) or self == other
-
-    def has_symbol(self) -> bool:
-        return hasattr(self, "symbol")
-
-    def get_symbol(self) -> Symbol | None:
-        found: Symbol | None = getattr(self, "symbol", None)
-        return found
-
-    def set_symbol(self, symbol: Symbol) -> None:
-        """Say that this dimension is that of a symbol. A dimension of a shape is a copy: put it back into the shape."""
-        self.symbol = symbol
-
-    def to_string(self) -> str:
-        return str(self)
-
-
 class PartialShape(types.PartialShape):
-    """A shape of which not all may be known. It may be changed, and its rank is a Dimension."""
+    """A shape that may be partly unknown. It is mutable, and its rank is a Dimension."""
 
     __slots__ = ()
 
@@ -195,7 +142,7 @@ class PartialShape(types.PartialShape):
 
     @staticmethod
     def dynamic(rank: Any = None) -> PartialShape:
-        """A shape of which only the rank is known, or not even that."""
+        """Return a shape of known rank only, or of unknown rank."""
         known = None if rank is None or types.Dimension.of(rank).is_dynamic else int(rank)
         return PartialShape(types.PartialShape.dynamic(known))
 
@@ -222,7 +169,7 @@ class PartialShape(types.PartialShape):
         return f"[{super().to_string()}]"
 
     def to_string(self) -> str:
-        """The shape in brackets, as OpenVINO's texts have it; in a file it stands without."""
+        """Return the shape in brackets, as OpenVINO prints it; files have no brackets."""
         return str(self)
 
     def __iter__(self) -> Iterator[types.Dimension]:
@@ -235,7 +182,7 @@ class PartialShape(types.PartialShape):
         return self.to_shape()
 
     def to_shape(self) -> Any:
-        """The static shape. Raises RuntimeError when it is dynamic."""
+        """Return the static shape. Raises RuntimeError if it is dynamic."""
         return Shape(super().to_shape())
 
     def get_min_shape(self) -> Shape:
@@ -246,25 +193,22 @@ class PartialShape(types.PartialShape):
         return Shape() if self._dims is None else Shape(largest if d.max is None else d.max for d in self._dims)
 
     def refines(self, other: types.PartialShape) -> bool:
-        """True when every shape that this allows, `other` allows too."""
+        """Return True if every shape that this one allows is also allowed by `other`."""
         mine, theirs = _dims_of(self), _dims_of(other)
         if theirs is None or mine is None:
             return theirs is None
-        return len(mine) == len(theirs) and all(Dimension.refines(a, b) for a, b in zip(mine, theirs, strict=True))  # type: ignore[arg-type]
+        return len(mine) == len(theirs) and all(a.refines(b) for a, b in zip(mine, theirs, strict=True))
 
     def relaxes(self, other: types.PartialShape) -> bool:
-        """True when this allows every shape that `other` allows."""
+        """Return True if this allows every shape that `other` allows."""
         return PartialShape(other).refines(self)
 
     def same_scheme(self, other: types.PartialShape) -> bool:
-        """True when both have the same rank and extents, dynamic ones being alike."""
+        """Return True if both have the same rank and extents, all dynamic ones being equal."""
         mine, theirs = _dims_of(self), _dims_of(other)
         if mine is None or theirs is None:
             return mine is theirs
-        return len(mine) == len(theirs) and all(
-            Dimension.same_scheme(a, b)  # type: ignore[arg-type]
-            for a, b in zip(mine, theirs, strict=True)
-        )
+        return len(mine) == len(theirs) and all(a.same_scheme(b) for a, b in zip(mine, theirs, strict=True))
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, (list, tuple)):
@@ -281,7 +225,7 @@ class PartialShape(types.PartialShape):
 
 
 def _copied(dim: types.Dimension) -> types.Dimension:
-    """A dimension that may be given a symbol of its own: those of shapes are shared by many."""
+    """Return a copy of a dimension that may get its own symbol: the dimensions of shapes are shared."""
     made = types.Dimension(dim.min, dim.max)
     if hasattr(dim, "symbol"):
         made.symbol = dim.symbol
@@ -293,7 +237,7 @@ def _dims_of(shape: types.PartialShape) -> tuple[types.Dimension, ...] | None:
 
 
 def _dimension(item: Any) -> types.Dimension:
-    """A dimension from a number, a text, a Dimension or a pair (lower, upper). Raises TypeError."""
+    """Return a dimension from a number, a text, a Dimension or a pair (lower, upper). Raises TypeError."""
     if isinstance(item, (types.Dimension, str)):
         return item if isinstance(item, types.Dimension) else types.parse_dimension(item)
     if isinstance(item, (list, tuple)):
@@ -316,5 +260,5 @@ def _dimension(item: Any) -> types.Dimension:
 
 
 def partial_shape(given: Any) -> types.PartialShape:
-    """The core's own PartialShape from whatever stands for one."""
+    """Return the core's own PartialShape from any object that represents a shape."""
     return types.without_symbols(PartialShape(given))

@@ -1,4 +1,4 @@
-"""Tensor: memory with an element type and a shape, shared with an array or its own."""
+"""Tensor: memory with an element type and a shape, its own or shared with an array."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from irexec.ir.weights.packing import pack, to_array, to_codes, unpack
-from irexec.openvino.element_types import shown_dtype
 from irexec.openvino.shapes import Shape, Strides
 from irexec.opsets.element_types import element_type_of
 from irexec.types import BF16, DYNAMIC, STRING, Array, ElementType
@@ -93,24 +92,25 @@ class Tensor:
 
     @staticmethod
     def of_values(values: Array, kind: ElementType) -> Tensor:
-        """The tensor of an array as the engine holds it, in its memory; packed elements in memory of their own."""
+        """Return the tensor of the engine's array, sharing its memory; packed elements get memory of their own."""
         made = object.__new__(Tensor)
         made._kind, made._shape, made._borrowed = kind, Shape(values.shape), False
         made._memory = pack(to_codes(values, kind), kind) if kind.is_packed else values
         return made
 
     def values(self) -> Array:
-        """The elements as the engine takes them: the tensor's own memory, or packed ones in an array of their own."""
+        """Return the elements for the engine: the tensor's own memory, or packed ones unpacked into a new array."""
         if not self._kind.is_packed:
             return self._memory
         return to_array(unpack(self._memory.view(np.uint8), self._kind, self.size), self._kind, tuple(self._shape))
 
     @property
     def data(self) -> Array:
-        """The memory as an array. bf16 shows as float16, packed and 8-bit float types as bytes; strings are copied."""
+        """The memory as an array. bf16 is returned as float16, packed and 8-bit float types as bytes; strings are
+        copied."""
         if self._kind is STRING:
             return np.char.encode(self.str_data) if self._memory.size else np.zeros(tuple(self._shape), "S")
-        return self._memory.view(shown_dtype(self._kind))
+        return self._memory.view(self._kind.to_dtype())
 
     @data.setter
     def data(self, values: Any) -> None:
@@ -118,7 +118,7 @@ class Tensor:
 
     @property
     def str_data(self) -> Array:
-        """The strings, as a copy."""
+        """A copy of the strings."""
         return np.array(self._memory.ravel().tolist(), np.str_).reshape(tuple(self._shape))
 
     @str_data.setter
@@ -130,7 +130,7 @@ class Tensor:
 
     @property
     def bytes_data(self) -> Array:
-        """The strings encoded, as a copy."""
+        """A copy of the strings, encoded."""
         return self.data
 
     @bytes_data.setter
@@ -183,7 +183,7 @@ class Tensor:
         return self.strides
 
     def set_shape(self, shape: Any) -> None:
-        """Take another shape: in the same memory where it suffices. RuntimeError beyond memory that is shared."""
+        """Set the shape: in the same memory if it suffices. Raises RuntimeError if shared memory is too small."""
         wanted = Shape(shape)
         if wanted == self._shape:
             return
@@ -202,7 +202,7 @@ class Tensor:
             self._memory, self._shape = flat[: math.prod(wanted)].reshape(tuple(wanted)), wanted
 
     def copy_from(self, source: Any) -> None:
-        """Copy the elements of a tensor or array of the same type; take its shape."""
+        """Copy the elements and the shape of a tensor or array of the same type."""
         other = source if isinstance(source, Tensor) else Tensor(np.asarray(source), shared_memory=False)
         if other._kind is not self._kind and not (self._kind is BF16 and other._kind.name == "f16"):
             raise RuntimeError(f"a tensor of {self._kind} cannot copy from {other._kind}")
@@ -210,7 +210,7 @@ class Tensor:
         self._memory[...] = other._memory.view(self._memory.dtype) if other._kind is not self._kind else other._memory
 
     def copy_to(self, target: Tensor) -> None:
-        """Copy the elements to a tensor of the same type, which takes the shape."""
+        """Copy the elements and the shape to a tensor of the same type."""
         target.copy_from(self)
 
     def __copy__(self) -> Tensor:
@@ -223,7 +223,7 @@ class Tensor:
         made._memory, made._borrowed = self._memory.copy(), False
         return made
 
-    # A tensor reads as an array, too.
+    # A tensor can also be used as an array.
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -247,22 +247,23 @@ class Tensor:
 
 
 def _is_array_like(source: Any) -> bool:
-    """True for an object that NumPy can read as an array; classes, which stand for element types, are none."""
+    """Return True for an object that NumPy can read as an array, except classes, which stand for element types."""
     return not isinstance(source, type) and (hasattr(source, "__array__") or hasattr(source, "__array_interface__"))
 
 
 def _array_of(source: Any) -> Array:
-    """What shows itself as an array: a tensor of another library, a scalar of NumPy; a picture is one of a batch."""
+    """Return the array of an object with an array interface: another library's tensor, a NumPy scalar; an image becomes
+    a batch of one."""
     array = np.asarray(source)
     return array[np.newaxis] if type(source).__module__.startswith("PIL.") else array
 
 
 class TensorVector(list[Tensor]):
-    """Tensors in an order."""
+    """A list of tensors."""
 
 
 def as_tensor(given: Any, kind: ElementType | None = None, *, shared: bool = False) -> Tensor:
-    """A tensor from itself, an array, a number or a list."""
+    """Return a tensor: the argument itself, or one created from an array, a number or a list."""
     if isinstance(given, Tensor):
         return given
     array = np.asarray(given)

@@ -1,4 +1,4 @@
-"""DiscreteTypeInfo: what kind of operator a node is."""
+"""DiscreteTypeInfo: the operator type of a node."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import total_ordering
 @total_ordering
 @dataclass(frozen=True)
 class DiscreteTypeInfo:
-    """What kind of operator a node is."""
+    """The operator type of a node."""
 
     name: str
     version_id: str = ""

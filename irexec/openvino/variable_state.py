@@ -1,4 +1,4 @@
-"""VariableState: what a variable of a request holds between inferences."""
+"""VariableState: the value of a request's variable between inferences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class VariableState:
         self._state.state = value.values() if isinstance(value, Tensor) else value
 
     def reset(self) -> None:
-        """Back to the value before the first Assign."""
+        """Reset the variable to its value before the first Assign."""
         self._state.reset()
 
     def __repr__(self) -> str:

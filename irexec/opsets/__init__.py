@@ -1,1 +1,1 @@
-"""Opsets as Python modules: a function per operator, which evaluates arrays and makes nodes of nodes."""
+"""Opsets as Python modules: a function per operator, which evaluates arrays, and creates nodes from nodes."""

@@ -165,7 +165,7 @@ class Parameter:
 
 @cache
 def parameters(operator: Operator) -> tuple[Parameter, ...]:
-    """The parameters of an operator's function, those that may be given by position first."""
+    """Return the parameters of an operator's function, those that may be positional first."""
     own = _own_parameters(operator)
     words = _BY_TYPE.get(operator.versioned_name) or _BY_TYPE.get(operator.type) or " ".join(own)
     found: list[Parameter] = []
@@ -181,7 +181,7 @@ def parameters(operator: Operator) -> tuple[Parameter, ...]:
 
 
 def _own_parameters(operator: Operator) -> dict[str, Parameter]:
-    """The operator's inputs and attributes, by their own names."""
+    """Return the operator's inputs and attributes, by their own names."""
     own = {}
     for index, port in enumerate(operator.inputs):
         kind: Kind = "inputs" if port.variadic else "input"
@@ -206,7 +206,7 @@ def _literal(text: str) -> Any:
 
 @cache
 def signature(operator: Operator) -> inspect.Signature:
-    """What `help` shows of an operator's function."""
+    """Return the signature of an operator's function, as `help` shows it."""
     shown, optional = [], False
     for parameter in parameters(operator):
         kind = inspect.Parameter.KEYWORD_ONLY if parameter.keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -228,10 +228,10 @@ class Call(NamedTuple):
 
 
 def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
-    """The arguments of a call as inputs and attributes. Raises IRError for too many, and for one given twice."""
+    """Return the arguments of a call as inputs and attributes. Raises IRError for too many, and for duplicate ones."""
     given = _given(operator, positional, keywords)
     inputs: list[Any] = [None] * sum(not i.variadic for i in operator.inputs)
-    # ONNX tells letter cases apart.
+    # ONNX is case-sensitive.
     any_case = operator.opset not in contents.ONNX_OPSETS
     attributes: dict[str, Any] = {}
     for parameter in parameters(operator):
@@ -265,9 +265,9 @@ def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, An
 
 @dataclass(slots=True)
 class _Given:
-    """The arguments of a call: the values of parameters by their own names, and those of no parameter.
+    """The arguments of a call: the values of parameters by their own names, and any other arguments.
 
-    `items`: what a variadic input takes.
+    `items`: the values of a variadic input.
     """
 
     values: dict[str, Any]
@@ -277,7 +277,7 @@ class _Given:
 
 
 def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, Any]) -> _Given:
-    """What is given for each parameter. Raises IRError for too many arguments, and for one given twice."""
+    """Return the value of each parameter. Raises IRError for too many arguments, and for duplicate ones."""
     takes = parameters(operator)
     in_order = [p for p in takes if not p.keyword_only]
     items, positional = _variadic_items(operator, positional)
@@ -296,7 +296,7 @@ def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
     if len(positional) <= len(operator.inputs) and any(
         k in by_name and by_name[k].own in given.values for k in keywords
     ):
-        # The other order: all inputs as they stand on the operator's page, and attributes by name.
+        # The alternative order: all inputs as on the operator's page, and attributes by name.
         given.values = {port.name: value for port, value in zip(operator.inputs, positional, strict=False)}
     for key, value in keywords.items():
         parameter = by_name.get(key)
@@ -335,7 +335,7 @@ def _variadic_items(operator: Operator, positional: tuple[Any, ...]) -> tuple[li
 
 
 def attribute_value(attribute: Attribute, value: Any, *, any_case: bool = True) -> Any:
-    """What a caller gives for an attribute, as the attribute's Python type: names in any case, arrays as tuples."""
+    """Return an argument as the attribute's Python type: names in any letter case, arrays as tuples."""
     base = base_type(attribute.annotation)
     if isinstance(value, np.ndarray):
         value = value.tolist()
@@ -352,7 +352,7 @@ def attribute_value(attribute: Attribute, value: Any, *, any_case: bool = True) 
     if not isinstance(value, (str, bytes, dict)) and hasattr(value, "__iter__"):
         items = tuple(v.item() if isinstance(v, np.generic) else v for v in value)
         if base is int and len(items) == 1:
-            return items[0]  # OpenVINO's ReorgYolo takes a list of one stride.
+            return items[0]  # OpenVINO's ReorgYolo accepts a list of one stride.
         item = get_args(base)[0] if get_origin(base) is tuple else None
         if any_case and get_origin(item) is Literal:
             return tuple(_member(get_args(item), v) for v in items)
@@ -361,12 +361,12 @@ def attribute_value(attribute: Attribute, value: Any, *, any_case: bool = True) 
 
 
 def _member(members: tuple[str, ...], value: Any) -> Any:
-    """The member that a text means in any letter case; the value itself where it means none."""
+    """Return the member with this name in any letter case; the value itself if there is none."""
     return {m.lower(): m for m in members}.get(str(value).lower(), value)
 
 
 def _element_type(value: Any) -> Any:
-    """The element type that a type, a NumPy dtype or a name stands for; the value itself where it stands for none."""
+    """Return the element type of a type, a NumPy dtype or a name; the value itself if there is none."""
     if isinstance(value, str):
         return ElementType.from_attribute(value) or value
     if isinstance(value, ElementType):

@@ -22,10 +22,10 @@ MakeNode = Callable[[], Node]
 
 
 class _Source:
-    """The node that computed some arrays, made when somebody asks for it."""
+    """The node that computed some arrays, created on demand."""
 
-    def __init__(self, make: MakeNode) -> None:
-        self._make, self._node = make, None
+    def __init__(self, make: MakeNode, node_class: Callable[[], type[Node]]) -> None:
+        self._make, self._node, self.node_class = make, None, node_class
 
     @property
     def node(self) -> Node:
@@ -46,7 +46,7 @@ class Computed(np.ndarray[Any, Any]):
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         """`isinstance(result, Node)` holds as `isinstance(result, numpy.ndarray)` does."""
-        return np.ndarray if self._source is None else Node
+        return np.ndarray if self._source is None else self._source.node_class()
 
     def __getattr__(self, name: str) -> Any:
         if self._source is None or name.startswith("__"):
@@ -67,7 +67,7 @@ class ComputedTuple(tuple[Array, ...]):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        return Node
+        return self._source.node_class()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -75,9 +75,11 @@ class ComputedTuple(tuple[Array, ...]):
         return getattr(self._source.node, name)
 
 
-def computed(results: Sequence[Array], make: MakeNode, *, single: bool) -> Computed | ComputedTuple:
-    """The results of a call, which can make the node that computes them."""
-    source = _Source(make)
+def computed(
+    results: Sequence[Array], make: MakeNode, node_class: Callable[[], type[Node]], *, single: bool
+) -> Computed | ComputedTuple:
+    """Return the results of a call, which can create the node that computes them, of this class."""
+    source = _Source(make, node_class)
     if single:
         array = results[0].view(Computed)
         array._source = source
@@ -88,7 +90,7 @@ def computed(results: Sequence[Array], make: MakeNode, *, single: bool) -> Compu
 
 
 def value_of(given: Any) -> Value | None:
-    """The value that an argument stands for: a Value, the one output of a node; None for what is no part of a graph.
+    """Return the Value that an argument represents: itself, or the only output of a node; None for other objects.
 
     Raises ValueError for a node with several outputs.
     """
@@ -102,5 +104,5 @@ def value_of(given: Any) -> Value | None:
 
 
 def is_graph(given: Any) -> bool:
-    """True for a Node or Value itself, not for an array that could become one."""
+    """Return True for a Node or Value itself, not for an array that could become one."""
     return isinstance(given, (Node, Value)) and not isinstance(given, (np.ndarray, tuple))

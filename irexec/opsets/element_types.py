@@ -8,9 +8,9 @@ from irexec.types import F32, I32, ElementType
 
 
 def element_type_of(given: Any) -> ElementType:
-    """An element type from itself, a NumPy dtype or a name; as in OpenVINO Python's float is f32, and its int i32.
+    """Return the element type of a type, a NumPy dtype or a name; as in OpenVINO, Python's float is f32 and int is i32.
 
-    Raises TypeError for what is none.
+    Raises TypeError for other objects.
     """
     if isinstance(given, ElementType):
         return given

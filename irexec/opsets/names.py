@@ -1,4 +1,4 @@
-"""The names of operators in Python: `ScatterNDUpdate` is `scatter_nd_update`, and which an opset has."""
+"""The names of operators in Python (`ScatterNDUpdate` is `scatter_nd_update`), and the operators of each opset."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ _ALIASES = {"absolute": "Abs", "ceil": "Ceiling", "cumsum": "CumSum"}
 
 
 def python_name(type: str) -> str:
-    """The name of an operator in an opset module, by OpenVINO's habit: `ScatterNDUpdate` → `scatter_nd_update`."""
+    """Return the name of an operator in an opset module, in OpenVINO's form: `ScatterNDUpdate` →
+    `scatter_nd_update`."""
     if type in _NAMES:
         return _NAMES[type]
     return "_".join(re.findall(r"[A-Z]+[0-9]*(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+", type)).lower()
 
 
 def types_of(opset: str) -> dict[str, str]:
-    """Python name → type, of all operators that the opset has."""
+    """Return a dict, Python name → type, of all operators in the opset."""
     return _types(opset, len(REGISTRY))
 
 

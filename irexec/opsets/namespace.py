@@ -1,10 +1,9 @@
-"""The opset modules: `irexec.opset15.scatter_nd_update(...)` evaluates on arrays, and builds nodes from nodes."""
+"""The opset modules: `irexec.opset15.scatter_nd_update(...)` evaluates arrays, and creates nodes from nodes."""
 
 from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 from irexec.diagnostics import IRError
@@ -19,18 +18,18 @@ from irexec.opsets import nodes
 from irexec.opsets.calls import bind, signature
 from irexec.opsets.computed import Computed, ComputedTuple, computed, is_graph
 from irexec.opsets.names import types_of
-from irexec.opsets.special import SPECIAL
+from irexec.opsets.special import SPECIAL, NodeClass
 
 # What OpenVINO's functions of two names are called.
 _CALLED = {"abs": "absolute", "ceil": "ceiling", "cumsum": "cum_sum"}
 
 
 class Namespace(types.ModuleType):
-    """All operators of one opset, as functions that are made when first used."""
+    """All operators of one opset, as functions that are created when first used; `node_class`: see `namespace`."""
 
-    def __init__(self, opset: str) -> None:
+    def __init__(self, opset: str, node_class: NodeClass) -> None:
         super().__init__(f"irexec.{opset}", f"The operators of {opset}, as functions of arrays or nodes.")
-        self._opset = opset
+        self._opset, self._node_class = opset, node_class
         self._made: dict[str, tuple[Operator, Callable[..., Any]]] = {}
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -43,11 +42,11 @@ class Namespace(types.ModuleType):
         operator = contents.find(type, self._opset)
         if operator is None:
             raise AttributeError(f"{type} of {self._opset} is not implemented yet")
-        # A user's own operator may have taken the place of the one that a function was made for.
+        # A user's own operator may have replaced the one for which the function was created.
         made, function = self._made.get(name, (None, None))
         if function is not None and made is operator:
             return function
-        function = SPECIAL[type](operator) if type in SPECIAL else _function(operator)
+        function = (SPECIAL.get(type) or _function)(operator, self._node_class)
         function.__name__ = function.__qualname__ = _CALLED.get(name, name)
         function.__module__ = self.__name__
         self._made[name] = operator, function
@@ -60,9 +59,11 @@ class Namespace(types.ModuleType):
         return f"<opset {self._opset!r}>"
 
 
-@cache
-def namespace(opset: str) -> Namespace:
-    """The module of an opset by its name, `opset1` to `opset17` or `onnx11` and the like. Raises AttributeError."""
+def namespace(opset: str, node_class: NodeClass) -> Namespace:
+    """The module of an opset by its name, `opset1` to `opset17` or `onnx11` and the like. Raises AttributeError.
+
+    `node_class` gives the class of the nodes that its functions make. It is asked for when one makes the first.
+    """
     number = opset.removeprefix("opset")
     if number != opset and number.isdigit():
         if not 1 <= int(number) <= contents.NEWEST:
@@ -71,10 +72,10 @@ def namespace(opset: str) -> Namespace:
         contents.find("", opset)
         if not types_of(opset):
             raise AttributeError(f"there is no operator of {opset}")
-    return Namespace(opset)
+    return Namespace(opset, node_class)
 
 
-def _function(operator: Operator) -> Callable[..., Any]:
+def _function(operator: Operator, node_class: NodeClass) -> Callable[..., Any]:
     # OpenVINO's function for Interpolate-4 takes attributes one by one; with a dict of them it makes Interpolate-1.
     older = contents.load("Interpolate", 1) if operator.versioned_name == "Interpolate-4" else None
 
@@ -88,8 +89,8 @@ def _function(operator: Operator) -> Callable[..., Any]:
             # Any object at all may be given: what cannot be taken for an input or attribute is no call of the operator.
             raise IRError(Findings().add("O008", f"{made} cannot be called so: {error}")) from error
         if any(map(is_graph, given.inputs)) or not given.inputs:
-            return nodes.make_node(made, given.inputs, given.attributes, given.name)
-        return evaluate(made, given.inputs, given.attributes, given.name)
+            return nodes.make_node(node_class(), made, given.inputs, given.attributes, given.name)
+        return evaluate(node_class, made, given.inputs, given.attributes, given.name)
 
     call.__doc__ = operator.__doc__
     call.__signature__ = signature(operator)  # type: ignore[attr-defined]
@@ -97,7 +98,7 @@ def _function(operator: Operator) -> Callable[..., Any]:
 
 
 def evaluate(
-    operator: Operator, inputs: Sequence[Any], attributes: dict[str, Any], name: str = ""
+    node_class: NodeClass, operator: Operator, inputs: Sequence[Any], attributes: dict[str, Any], name: str = ""
 ) -> Computed | ComputedTuple:
     """Run an operator on arrays, with every check: the array, or a tuple when it has several outputs.
 
@@ -110,6 +111,7 @@ def evaluate(
     graph = [given if isinstance(given, Node) else array for given, array in zip(inputs, arrays, strict=True)]
     return computed(
         results,
-        lambda: nodes.make_node(operator, graph, attributes, name),
+        lambda: nodes.make_node(node_class(), operator, graph, attributes, name),
+        node_class,
         single=len(operator.outputs) == 1 and not operator.outputs[0].variadic,
     )

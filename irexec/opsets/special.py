@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from irexec.graph.consumers import note_inputs
 from irexec.graph.model import Node
 from irexec.ops.declare.operator import Operator
 from irexec.opsets import nodes
@@ -16,25 +15,27 @@ from irexec.opsets.element_types import element_type_of
 from irexec.types import ANY_SHAPE, DYNAMIC, shape_like
 
 Function = Callable[..., Any]
+# Returns the class of the nodes that a function creates; called when it creates one.
+NodeClass = Callable[[], type[Node]]
 
 
-def constant_function(operator: Operator) -> Function:
+def constant_function(operator: Operator, node_class: NodeClass) -> Function:
     def constant(value: Any, dtype: Any = None, name: str = "", *, shared_memory: bool = False) -> Node:
-        """A node that holds a value, of a type, NumPy dtype or type name: by default the value's own."""
-        return nodes.constant_node(value, dtype, name or "")
+        """Return a node with a constant value, of a type, NumPy dtype or type name: by default the value's own."""
+        return nodes.constant_node(node_class(), value, dtype, name or "")
 
     return constant
 
 
-def parameter_function(operator: Operator) -> Function:
+def parameter_function(operator: Operator, node_class: NodeClass) -> Function:
     def parameter(shape: Any, dtype: Any = np.float32, name: str = "") -> Node:
-        """An input of the model, of a (partial) shape and an element type, NumPy dtype or type name."""
-        return nodes.parameter_node(shape, dtype, name or "")
+        """Return an input of the model, of a (partial) shape and an element type, NumPy dtype or type name."""
+        return nodes.parameter_node(node_class(), shape, dtype, name or "")
 
     return parameter
 
 
-def read_value_function(operator: Operator) -> Function:
+def read_value_function(operator: Operator, node_class: NodeClass) -> Function:
     def read_value(
         init_value: Any = None,
         variable_id: Any = None,
@@ -58,67 +59,69 @@ def read_value_function(operator: Operator) -> Function:
             attributes["variable_type"] = DYNAMIC if kind is None else element_type_of(kind)
             attributes["variable_shape"] = ANY_SHAPE if shape is None else shape_like(shape)
             if init_value is not None and info is None:
-                _complete(attributes, init_value)
-        return nodes.make_node(operator, [] if init_value is None else [init_value], attributes, name or "")
+                _complete(attributes, init_value, node_class())
+        return nodes.make_node(
+            node_class(), operator, [] if init_value is None else [init_value], attributes, name or ""
+        )
 
     return read_value
 
 
-def _complete(attributes: dict[str, Any], init_value: Any) -> None:
-    """The type and shape of a variable, where nobody says them, from its first value."""
+def _complete(attributes: dict[str, Any], init_value: Any, node_class: type[Node]) -> None:
+    """Infer the type and shape of a variable, if they are not given, from its first value."""
     first = value_of(init_value)
     if first is None:
-        first = nodes.constant_node(nodes.as_list(init_value)).outputs[0]
+        first = nodes.constant_node(node_class, nodes.as_list(init_value)).outputs[0]
     if attributes["variable_type"] is DYNAMIC:
         attributes["variable_type"] = first.element_type
     if attributes["variable_shape"] is ANY_SHAPE:
         attributes["variable_shape"] = first.type.shape
 
 
-def assign_function(operator: Operator) -> Function:
+def assign_function(operator: Operator, node_class: NodeClass) -> Function:
     def assign(new_value: Any, variable_id: Any, name: str = "") -> Node:
-        """The variable, a `Variable` or its id, takes `new_value` when the inference ends."""
+        """Assign `new_value` to the variable, a `Variable` or its id, at the end of the inference."""
         info = getattr(variable_id, "info", None)
         id = variable_id if info is None else info.variable_id
-        return nodes.make_node(operator, [new_value], {"variable_id": id}, name or "")
+        return nodes.make_node(node_class(), operator, [new_value], {"variable_id": id}, name or "")
 
     return assign
 
 
-def if_function(operator: Operator) -> Function:
+def if_function(operator: Operator, node_class: NodeClass) -> Function:
     def if_op(condition: Any = None, name: str = "") -> Node:
-        """A node that runs one of two bodies: see `set_then_body`, `set_else_body`, `set_input`, `set_output`."""
-        return _without_body(operator, [condition], name)
+        """Return a node that runs one of two bodies: see `set_then_body`, `set_else_body`, `set_input`,
+        `set_output`."""
+        return _without_body(node_class(), operator, [condition], name)
 
     return if_op
 
 
-def loop_function(operator: Operator) -> Function:
+def loop_function(operator: Operator, node_class: NodeClass) -> Function:
     def loop(trip_count: Any = None, execution_condition: Any = None, name: str = "") -> Node:
-        """A node that runs a body again and again: see `set_function`, `set_sliced_input`, `get_iter_value`."""
-        return _without_body(operator, [trip_count, execution_condition], name)
+        """Return a node that runs a body repeatedly: see `set_function`, `set_sliced_input`, `get_iter_value`."""
+        return _without_body(node_class(), operator, [trip_count, execution_condition], name)
 
     return loop
 
 
-def tensor_iterator_function(operator: Operator) -> Function:
+def tensor_iterator_function(operator: Operator, node_class: NodeClass) -> Function:
     def tensor_iterator(name: str = "") -> Node:
-        """A node that runs a body for every slice of its inputs: see `set_body`, `set_sliced_input`."""
-        return _without_body(operator, [], name)
+        """Return a node that runs a body for every slice of its inputs: see `set_body`, `set_sliced_input`."""
+        return _without_body(node_class(), operator, [], name)
 
     return tensor_iterator
 
 
-def _without_body(operator: Operator, inputs: list[Any], name: str) -> Node:
-    """A node whose bodies and outputs are still to come."""
-    nodes.prepared()
-    values = [value_of(i) or nodes.constant_node(nodes.as_list(i)).outputs[0] for i in inputs if i is not None]
-    node = Node(operator, values, {}, name=name or "")
-    note_inputs(node)
-    return node
+def _without_body(node_class: type[Node], operator: Operator, inputs: list[Any], name: str) -> Node:
+    """Return a node whose bodies and outputs are added later."""
+    values = [
+        value_of(i) or nodes.constant_node(node_class, nodes.as_list(i)).outputs[0] for i in inputs if i is not None
+    ]
+    return node_class(operator, values, {}, name=name or "")
 
 
-SPECIAL: dict[str, Callable[[Operator], Function]] = {
+SPECIAL: dict[str, Callable[[Operator, NodeClass], Function]] = {
     "Assign": assign_function,
     "Const": constant_function,
     "If": if_function,

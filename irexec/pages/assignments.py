@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irexec.arrays.listed import ListedValue
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.pages.literals import Literal, read_literal
 
 
@@ -27,7 +27,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class MadeNode:
-    """What `onnx.helper.make_node(...)` says: the operator, its attributes, the names of its inputs and outputs."""
+    """A call of `onnx.helper.make_node(...)`: the operator, its attributes, the names of its inputs and outputs."""
 
     type: str
     attributes: Mapping[str, Any]
@@ -204,7 +204,7 @@ _IN_PROSE = re.compile(
 
 
 def prose_assignments(text: str, lead: Span) -> list[Assignment]:
-    """What the sentence before an example says: "with `shift` = [-1, 2], `axes` = 0", "*reduction* set to ``sum``"."""
+    """Values in the sentence before an example: "with `shift` = [-1, 2], `axes` = 0", "*reduction* set to ``sum``"."""
     found = []
     end = lead.start + lead.length
     for match in _IN_PROSE.finditer(text, lead.start, end):

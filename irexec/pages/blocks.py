@@ -1,4 +1,4 @@
-"""Where on a page the printed examples stand: fenced, in a directive, indented, preformatted, or loose in the text."""
+"""Finding the examples on a page: fenced, in a directive, indented, preformatted, or within the text."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _directives(text: str) -> Iterator[Range]:
 
 
 def _apart(ranges: list[Range]) -> list[Range]:
-    """The ranges without those that lie inside an earlier one."""
+    """The ranges that are not inside an earlier one."""
     found: list[Range] = []
     for start, end in ranges:
         if start < end and (not found or start >= found[-1][1]):
@@ -91,7 +91,7 @@ def _apart(ranges: list[Range]) -> list[Range]:
 
 
 def _end_of_run(text: str, start: int, limit: int) -> int:
-    """Where markup that begins at `start` goes over into prose (or stops at `limit`)."""
+    """The position where markup that starts at `start` ends (at most `limit`)."""
     end = position = start
     while position < limit:
         newline = text.find("\n", position, limit)

@@ -1,4 +1,4 @@
-"""Operation pages as tests: every example parsed, validated, executed and compared with what the page says."""
+"""Operation pages as tests: every example is parsed, validated, executed and compared with the documented values."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from irexec.arrays.brief import plural
 from irexec.arrays.given import Given
 from irexec.diagnostics import Diagnostic, Place, Report, Severity
 from irexec.diagnostics.codes import CODES, Area
+from irexec.diagnostics.deadline import OutOfTime, watched
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.build import build
 from irexec.inference import infer, set_types
@@ -33,21 +34,21 @@ from irexec.snippets.reader import Snippet, SnippetLayer, version_from_name
 
 # Findings about a printed example that are not the page's fault.
 _NOT_THE_PAGES = frozenset({"O004", "O007", "C010", "X005", "N008"})
-# Beyond this an execution takes more than a second or so.
+# Number of steps above which an execution takes more than about a second.
 MOST_WORK = 1.5e8
 # An ellipsis stands for attributes, an element's name, or content; the text ends early.
 _SHORTENED = frozenset({"Q001", "Q002", "Q003", "Q015"})
-# Findings that say that the documented values are wrong, not the layer.
+# Findings about documented values rather than about the layer.
 _ABOUT_VALUES = frozenset({"T001", "T003"})
 
 
 @dataclass(slots=True)
 class Checked:
-    """One example: the findings about it, and how far its check got.
+    """One example: its findings, and the completed stages of its check.
 
-    `kind` is "xml", "text", "code" or "model". `valid` is None when there is no operator to check against, `agrees`
-    when the page documents no values that could be compared. `not_executed` says why there is no result. `in_full` is
-    False when an ellipsis stands for some of what would have to be checked. `example` is the layer, evaluated.
+    `kind` is "xml", "text", "code" or "model". `valid` is None if there is no operator to check against, `agrees` if
+    the page documents no values that can be compared. `not_executed` gives the reason if there is no result. `in_full`
+    is False if an ellipsis replaces something that would have to be checked. `example` is the evaluated layer.
     """
 
     kind: str
@@ -82,13 +83,14 @@ class Checked:
 
 @dataclass(slots=True)
 class CheckedPage:
-    """A page and its examples. `problem` says why it has none."""
+    """A page and its examples. `problem` gives the reason if it has none; `stopped`: its check was not completed."""
 
     file: str
     about: tuple[str, ...] = ()
     examples: list[Checked] = field(default_factory=list)
     problem: str | None = None
     readable: bool = True
+    stopped: Diagnostic | None = None
 
     @property
     def errata(self) -> list[Erratum]:
@@ -102,6 +104,8 @@ class CheckedPage:
             findings.add("Q029", self.problem, severity=Severity.NOTE)
         elif self.problem is not None:
             findings.add("U001", self.problem)
+        if self.stopped is not None:
+            findings.keep(self.stopped)
         findings.report.extend(finding for example in self.examples for finding in example.findings)
         return findings.report.sorted()
 
@@ -116,8 +120,14 @@ def check_page(path: str | os.PathLike[str], *, data: bytes | None = None, large
 
     `large`: examples that take long are executed although the page documents no values to compare with.
     """
-    result, pending = plan_page(path, data=data, large=large)
-    result.examples = [example.check() for example in pending]
+    result = CheckedPage(os.fspath(path))
+    try:
+        result, pending = plan_page(path, data=data, large=large)
+        result.examples += (example.check() for example in watched(pending, "checking examples", "examples"))
+    except OutOfTime as stopped:
+        findings = Findings(file=result.file)
+        stopped.add_to(findings)
+        result.stopped = findings.report.diagnostics[0]
     return result
 
 
@@ -139,10 +149,10 @@ def plan_page(
         page = read_page(path, data)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        return CheckedPage(os.fspath(path), problem=f"it cannot be read: {reason}", readable=False), []
+        return CheckedPage(os.fspath(path), problem=f"the page cannot be read: {reason}", readable=False), []
     about = tuple(str(named) for named in page.names)
     pending = list(_plan(page, math.inf if large else MOST_WORK))
-    problem = page.problem or (None if pending else "it has no example")
+    problem = page.problem or (None if pending else "the page has no example")
     return CheckedPage(page.file, about, problem=problem, readable=page.problem is None), pending
 
 
@@ -207,7 +217,7 @@ def _check_layer(
     """A layer as it is printed; `read` was found when it was read."""
     if _is_unversioned(block.named, layer):
         checked.parsed, checked.operator = True, str(block.named)
-        checked.not_executed = f"{block.named} is in no opset"
+        checked.not_executed = f"no opset contains {block.named}"
         _sort(checked, read, block, None)
         return checked
     findings = Findings(locate)
@@ -226,7 +236,7 @@ def _check_model(block: XmlExample, snippet: Snippet, checked: Checked) -> Check
     """A whole model: read and validated; it has no weights here, and is not executed."""
     findings = Findings(snippet.findings.place)
     if snippet.document is not None:
-        checked.parsed, checked.not_executed = True, "a page has no weights for a model"
+        checked.parsed, checked.not_executed = True, "pages contain no weights, so the model cannot be run"
         model = build(snippet.document, findings, Weights())
         set_types(model, infer(model, findings=findings))
         checked.operator = f"a model of {plural(len(snippet.document.net.layers), 'layer')}"
@@ -275,7 +285,7 @@ def _same_results(a: Example, b: Example) -> bool:
 def _fill(checked: Checked, example: Example) -> None:
     checked.parsed, checked.verified, checked.example = True, example.verified, example
     if (obstacle := example.not_executed) is not None:
-        checked.not_executed = f"with values drawn at random: {obstacle}" if obstacle.by_chance else str(obstacle)
+        checked.not_executed = f"with random values: {obstacle}" if obstacle.by_chance else str(obstacle)
     operator = example.operator
     checked.operator = operator.versioned_name if operator is not None else example.layer.type
     agrees = [output.agrees for output in example.outputs if output.agrees is not None]
@@ -290,7 +300,7 @@ def _sort(
     *,
     certain: bool = True,
 ) -> None:
-    """Tell errata from repairs and notes, each with its place in the page. `certain`: see `erratum`."""
+    """Divide findings into errors, repairs and notes, each with its location on the page. `certain`: see `erratum`."""
     shortened = {finding.code for finding in found} & _SHORTENED
     for written in found:
         finding = _judged(written, block)
@@ -311,7 +321,7 @@ def _sort(
 
 
 def _is_left_out(finding: Diagnostic, shortened: set[str], example: Example | None) -> bool:
-    """Whether an ellipsis stands for what is missing, as for layers of a body and port maps."""
+    """Whether an ellipsis stands for the missing part, as for layers of a body and port maps."""
     inside = example is not None and finding.layer is not None and finding.layer != example.layer
     return inside or "Q015" in shortened or (CODES[finding.code].area is Area.BODY and "Q003" in shortened)
 

@@ -1,4 +1,4 @@
-"""Errata: what a page prints, what is right, why, and a corrected text."""
+"""Errors of a page: the printed text, the correct value, the reason, and a correction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from irexec.arrays.brief import shown_item, shown_shape
 from irexec.diagnostics import Diagnostic, Fix, Safety
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.nearest import clearest
-from irexec.ir.xml.positions import Span
+from irexec.ir.text import cut
+from irexec.ir.xml.events import Span
 from irexec.pages.excerpt import Excerpt
 from irexec.pages.literals import read_literal
 from irexec.snippets.documented import agrees
@@ -35,7 +36,7 @@ _LONGEST = 2000
 class Erratum:
     """One error of a page.
 
-    `printed` is the text as it stands, `right` what is right in a few words, `replacement` what could stand there.
+    `printed` is the printed text, `right` the correct value in a few words, `replacement` the corrected text.
     """
 
     diagnostic: Diagnostic
@@ -44,12 +45,15 @@ class Erratum:
     replacement: str | None = None
 
 
-class _Mended(NamedTuple):
+class _FixResult(NamedTuple):
     """A range of text and its correction; `first` is the first wrong item in it."""
 
     span: Span
     text: str
     first: Span | None = None
+
+
+_LONGEST_LINE = 500
 
 
 def erratum(
@@ -63,17 +67,19 @@ def erratum(
     if found.place.line is None:
         return Erratum(moved, "", right)
     start = excerpt.offset(found.place)
-    mended: _Mended | None = None
+    fixed: _FixResult | None = None
     if found.code == "T001" and example is not None:
-        mended = _mended_values(excerpt.text, start, _output_at(found, example))
+        fixed = _fixed_values(excerpt.text, start, _output_at(found, example))
     elif (shape := (found.repair or {}).get(found.port or "")) is not None:
         right = f"shape {shown_shape(shape)}"
-        mended = _mended_dims(excerpt.text, start, shape)
-    elif found.code in _ATTRIBUTES and (meant := _meant(found)) is not None:
-        mended = _mended_attribute(excerpt.text, Span(start, found.place.length), meant)
-    if mended is None:
-        return Erratum(moved, (moved.place.source_line or "").strip(), right)
-    span, replacement, first = mended
+        fixed = _fixed_dims(excerpt.text, start, shape)
+    elif found.code in _ATTRIBUTES and (meant := _intended(found)) is not None:
+        fixed = _fixed_attribute(excerpt.text, Span(start, found.place.length), meant)
+    if fixed is None:
+        # A page may be one line with thousands of errata.
+        line = (moved.place.source_line or "")[: 2 * _LONGEST_LINE]
+        return Erratum(moved, cut(line.strip(), _LONGEST_LINE), right)
+    span, replacement, first = fixed
     if first is not None:
         moved = replace(moved, place=excerpt.place(first.start, first.length))
     printed = excerpt.text[span.start : span.stop]
@@ -87,7 +93,9 @@ def erratum(
 
 
 def settled(errata: list[Erratum]) -> list[Erratum]:
-    """The errata of an example: while it is open what else is right in it, no correction of its results is certain."""
+    """The errors of an example; while another error of it has several possible corrections, its results are not
+    corrected.
+    """
 
     def is_certain(entry: Erratum) -> bool:
         return any(fix.safety is Safety.SAFE for fix in entry.diagnostic.fixes)
@@ -105,8 +113,8 @@ def _doubted(entry: Erratum) -> Erratum:
     return replace(entry, diagnostic=replace(entry.diagnostic, fixes=fixes))
 
 
-def _meant(found: Diagnostic) -> str | None:
-    """What should be written in place of an attribute's value, or of its name."""
+def _intended(found: Diagnostic) -> str | None:
+    """The correction of an attribute's value or name."""
     if found.code in ("P004", "Q022"):
         return found.allowed
     return clearest(list(found.candidates), found.found or "") if found.code == "D005" else _only(found.candidates)
@@ -117,7 +125,7 @@ def _only(candidates: Sequence[str]) -> str | None:
 
 
 def _is_certain(found: Diagnostic, example: Example | None) -> bool:
-    """Whether a correction is the only one: a result that follows from what is printed, and of which there is one."""
+    """Whether a correction is the only possible one: the result follows from the printed text and is unique."""
     output = _output_at(found, example) if example is not None else None
     if found.code == "T002":
         # A result has one shape. Of an input the dims may be right, unless its values give the documented result.
@@ -131,18 +139,18 @@ def _is_certain(found: Diagnostic, example: Example | None) -> bool:
 
 
 def _title(found: Diagnostic, replacement: str, right: str | None) -> str:
-    """What a correction does, on one line."""
+    """A one-line description of a correction."""
     if found.code == "T001":
         return "write the computed values" if "\n" in replacement else f"write {replacement}"
     is_declared = CODES[found.code].area in _OF_PORTS
-    return f"declare {right.removeprefix('shape ')}" if right and is_declared else f"write {_meant(found)}"
+    return f"declare {right.removeprefix('shape ')}" if right and is_declared else f"write {_intended(found)}"
 
 
 def _output_at(found: Diagnostic, example: Example) -> ExampleOutput | None:
     return next((o for o in example.outputs if o.port is not None and o.port.place == found.place), None)
 
 
-def _mended_values(text: str, start: int, output: ExampleOutput | None) -> _Mended | None:
+def _fixed_values(text: str, start: int, output: ExampleOutput | None) -> _FixResult | None:
     """The listed values with those that no execution gives replaced, laid out as they are printed."""
     if output is None or output.array is None or output.documented is None:
         return None
@@ -157,11 +165,11 @@ def _mended_values(text: str, start: int, output: ExampleOutput | None) -> _Mend
     for leaf, value in wrong:
         parts += [text[position : leaf.start], _item(value, text[leaf.start : leaf.start + leaf.length])]
         position = leaf.start + leaf.length
-    return _Mended(literal.span, "".join([*parts, text[position : literal.end]]), wrong[0][0] if wrong else None)
+    return _FixResult(literal.span, "".join([*parts, text[position : literal.end]]), wrong[0][0] if wrong else None)
 
 
 def _in_program_comment(text: str, start: int) -> bool:
-    """Whether the values stand in a comment of a program, whose lines all begin with its mark."""
+    """Whether the values are in a comment of a program, whose lines all start with its marker."""
     line = text.rfind("\n", 0, start) + 1
     return text[line:start].lstrip().startswith(("#", "//"))
 
@@ -177,7 +185,7 @@ def _item(value: Any, printed: str) -> str:
     return text
 
 
-def _mended_dims(text: str, start: int, shape: tuple[int, ...]) -> _Mended | None:
+def _fixed_dims(text: str, start: int, shape: tuple[int, ...]) -> _FixResult | None:
     """The port around `start` with the dims of another shape; its comments stay where they are."""
     opening = text.rfind("<port", 0, start + 5)
     closing = text.find("</port>", opening)
@@ -192,21 +200,21 @@ def _mended_dims(text: str, start: int, shape: tuple[int, ...]) -> _Mended | Non
     line = port.rfind("\n", 0, dims[0].start()) + 1
     between = "\n" + port[line : dims[0].start()] if line and not port[line : dims[0].start()].strip() else ""
     if len(dims) != len(wanted):
-        return _Mended(span, f"{port[: dims[0].start()]}{between.join(wanted)}{port[dims[-1].end() :]}")
+        return _FixResult(span, f"{port[: dims[0].start()]}{between.join(wanted)}{port[dims[-1].end() :]}")
     parts, position = [], 0
     for dim, right in zip(dims, wanted, strict=True):
         parts += [port[position : dim.start()], right]
         position = dim.end()
-    return _Mended(span, "".join([*parts, port[position:]]))
+    return _FixResult(span, "".join([*parts, port[position:]]))
 
 
-def _mended_attribute(text: str, span: Span, value: str) -> _Mended | None:
-    """The line with another value for the attribute whose value stands at `span`."""
+def _fixed_attribute(text: str, span: Span, value: str) -> _FixResult | None:
+    """The line with another value for the attribute whose value is at `span`."""
     begin = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", span.start)
     end = len(text) if end < 0 else end
     begin += len(text[begin : span.start]) - len(text[begin : span.start].lstrip())
     if end - begin > _LONGEST:
         return None
-    mended = f"{text[begin : span.start]}{value}{text[span.start + span.length : end]}"
-    return _Mended(Span(begin, end - begin), mended)
+    fixed = f"{text[begin : span.start]}{value}{text[span.start + span.length : end]}"
+    return _FixResult(Span(begin, end - begin), fixed)

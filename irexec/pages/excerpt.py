@@ -9,7 +9,9 @@ from functools import cached_property
 
 from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Related
 from irexec.ir.xml.edits import Editable
-from irexec.ir.xml.positions import Positions, Span
+from irexec.ir.xml.encoding import encoding_of
+from irexec.ir.xml.events import Span
+from irexec.ir.xml.positions import Positions
 
 
 class PageText:
@@ -20,7 +22,8 @@ class PageText:
         self.file = file
         self.markup = markup
         self._positions = Positions(text)
-        self._editable = Editable(self._positions, data)
+        self._editable = Editable(self._positions, (0, "utf-8") if data is None else encoding_of(data))
+        self._lines: dict[int, str] = {}
 
     def edit(self, start: int, end: int, text: str) -> Edit:
         """Another text for the characters from `start` to `end`."""
@@ -29,16 +32,20 @@ class PageText:
     def place(self, start: int, end: int) -> Place:
         """The place of the characters from `start` to `end`, as far as they are on one line."""
         line, column = self._positions.line_column(start)
-        first = start - column + 1
-        newline = self.text.find("\n", start)
-        last = len(self.text) if newline < 0 else newline
-        length = max(1, min(end, last) - start)
-        return Place(self.file, line, column, length, self.text[first:last].rstrip("\r"))
+        if line not in self._lines:
+            first, newline = start - column + 1, self.text.find("\n", start)
+            self._lines[line] = self.text[first : len(self.text) if newline < 0 else newline].rstrip("\r")
+        # Places on one line share its text: a page may be one line, with many findings.
+        written = self._lines[line]
+        length = max(1, min(end, start - column + 1 + len(written)) - start)
+        return Place(self.file, line, column, length, written)
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """`text`, made of runs of the page: its characters from `starts[i]` on are the page's from `origins[i]` on."""
+    """`text` consists of ranges of the page: its characters from `starts[i]` on are those of the page from `origins[i]`
+    on.
+    """
 
     text: str
     page: PageText
@@ -46,7 +53,7 @@ class Excerpt:
     origins: tuple[int, ...] = (0,)
 
     def origin(self, offset: int) -> int:
-        """Where in the page the character at `offset` stands."""
+        """The position on the page of the character at `offset`."""
         run = max(0, bisect_right(self.starts, offset) - 1)
         return self.origins[run] + offset - self.starts[run]
 

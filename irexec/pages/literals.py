@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from irexec.arrays.listed import MAX_DEPTH, MAX_DIGITS, ListedValue
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 
 _NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _ITEM = re.compile(
@@ -36,9 +36,9 @@ class Literal:
 
 
 def read_literal(text: str, start: int, *, commented: bool = False) -> Literal | None:
-    """The literal at `start`; None when something else stands there (a formula, an ellipsis, a name).
+    """The literal at `start`; None if there is something else (a formula, an ellipsis, a name).
 
-    `commented`: the literal stands in a comment of a program, whose marks are passed over.
+    `commented`: the literal is in a comment of a program, whose markers are skipped.
     """
     gap = _COMMENTED_GAP if commented else _GAP
     if text[start : start + 1] not in _OPEN or start >= len(text):

@@ -13,9 +13,9 @@ from irexec.snippets.reader import version_from_name
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An operator that a page names: type, version, and its system. `start`: the offset from which it is meant.
+    """An operator named on a page: type, version, and system. `start`: the offset from which on it applies.
 
-    An operator of no opset (one that a plugin makes of others) has no version.
+    An operator without an opset (created by a plugin from other operators) has no version.
     """
 
     type: str
@@ -29,7 +29,9 @@ class Named:
 
     @property
     def opset(self) -> str | None:
-        """What a layer's version says: "opset15", "onnx18"; a page's number is not always the opset's."""
+        """The text used as version of a layer: "opset15", "onnx18". The number on a page is not always that of the
+        opset.
+        """
         if self.version is None:
             return None
         if self.origin == "onnx":
@@ -47,7 +49,7 @@ _NEAR = 2000
 
 
 def names_in(text: str, file: str | None = None) -> list[Named]:
-    """The operators that a page names, in order; what its file is called tells the one of a page that names none."""
+    """The operators named on a page, in order; if there are none, the one in the file name."""
     found = [
         Named(contents.canonical_type(match[1]) or match[1], int(match[2]) if match[2] else None, start=match.start())
         for match in _VERSIONED.finditer(text)
@@ -69,7 +71,7 @@ def named_at(names: list[Named], offset: int) -> Named | None:
 
 
 def _from_file(file: str) -> list[Named]:
-    """The operator that the file's name, or its folder's, is made of: `slice-scatter-15.rst`, `Slice_8/1.xml`."""
+    """The operator in the name of the file or its folder: `slice-scatter-15.rst`, `Slice_8/1.xml`."""
     for part in reversed(PurePath(file).parts[-2:]):
         for kind in contents.CONTENTS:
             if (version := version_from_name(part, kind)) is not None:

@@ -1,4 +1,4 @@
-"""What a check of pages found, as text for people and as JSON."""
+"""The results of checking pages, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) 
         yield from (_line("repaired", finding) for finding in example.repairs)
         if verbose:
             yield from (_line("note", finding) for finding in example.notes)
-    errata = Report([found.diagnostic for found in page.errata]).sorted()
+    stopped = [] if page.stopped is None else [page.stopped]
+    errata = Report([*(found.diagnostic for found in page.errata), *stopped]).sorted()
     if len(errata):
         yield "\n"
         *findings, _ = text.chunks(errata, color=color)
@@ -67,12 +68,12 @@ def summary_text(pages: Sequence[CheckedPage]) -> str:
     agree = numbers["agree"]
     fixes = [finding.fixes[0].safety for page in pages for finding in page.report if finding.fixes]
     safe = fixes.count(Safety.SAFE)
-    fixable = f"fixable with irexec doctest --fix: {safe}, with --unsafe {len(fixes) - safe} more\n" if fixes else ""
+    fixable = text.fixable_text("irexec doctest --fix", safe, len(fixes) - safe)
     return (
         f"{head}, {plural(numbers['examples'], 'example')}: {numbers['parsed']} parsed, "
         f"{numbers['validated']} validated, {numbers['executed']} executed; documented values: "
-        f"{agree} agree, {numbers['disagree']} differ; "
-        f"{plural(numbers['repairs'], 'repair')}, {numbers['errata']} errata\n{fixable}"
+        f"{agree} correct, {numbers['disagree']} wrong; "
+        f"{plural(numbers['errata'], 'error')}, {plural(numbers['repairs'], 'repair')}\n{fixable and fixable + chr(10)}"
     )
 
 
@@ -89,6 +90,8 @@ def _page(page: CheckedPage) -> dict[str, Any]:
     found: dict[str, Any] = {"file": page.file, "about": list(dict.fromkeys(page.about))}
     if page.problem is not None:
         found["problem"] = page.problem
+    if page.stopped is not None:
+        found["stopped"] = page.stopped.to_dict()
     return found | {"examples": [_example(example) for example in page.examples]}
 
 

@@ -33,9 +33,9 @@ class XmlExample:
 
 @dataclass(frozen=True, slots=True)
 class TextExample:
-    """Named values of the operator that the page is about; `said` are those of the sentence before them.
+    """Named values of the operator that the page describes; `said` are those in the preceding sentence.
 
-    `givens`: values that stood on the page before, without an output of their own.
+    `givens`: preceding values on the page, without an output.
     """
 
     excerpt: Excerpt
@@ -48,7 +48,7 @@ class TextExample:
 
 @dataclass(slots=True)
 class Page:
-    """What a page holds. `problem` says why it cannot be read."""
+    """The content of a page. `problem` gives the reason if it cannot be read."""
 
     file: str
     names: list[Named] = field(default_factory=list)
@@ -60,17 +60,17 @@ def read_page(path: str | os.PathLike[str], data: bytes | None = None) -> Page:
     """Read a page from its file, or from `data`. Raises OSError; a page that is no text has a `problem`."""
     file = os.fspath(path)
     if data is None:
-        with open_regular(path) as stream:
+        with open_regular(path, "a page") as stream:
             # Python takes the memory for as many bytes as it is asked for, before it reads.
             data = stream.read(min(os.fstat(stream.fileno()).st_size, MAX_BYTES) + 1)
     if len(data) > MAX_BYTES:
-        return Page(file, problem=f"it is larger than {MAX_BYTES // 1_000_000} MB")
+        return Page(file, problem=f"the file is larger than {MAX_BYTES // 1_000_000} MB")
     try:
         text = decode(data)
     except EncodingProblem as problem:
         return Page(file, problem=str(problem))
     if "\0" in text:
-        return Page(file, problem="it is no text")
+        return Page(file, problem="the file is not text")
     return _Finder(PageText(text, file, data, markup=Path(file).suffix.lower() in _HTML)).page()
 
 

@@ -1,6 +1,6 @@
-"""pytest plugin: `pytest --ir-doctest docs/` collects documentation pages, every example of an IR a test.
+"""pytest plugin: `pytest --ir-doctest docs/` collects documentation pages, with each example of an IR as a test.
 
-pytest loads this file in every run: whatever takes time is imported when the option is given.
+pytest loads this file in every run, so slow imports are deferred until the option is used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("irexec")
     group.addoption(
-        "--ir-doctest", action="store_true", help="test the OpenVINO IR examples of documentation pages (irexec)"
+        "--ir-doctest", action="store_true", help="test the OpenVINO IR examples in documentation pages (irexec)"
     )
 
 

@@ -11,7 +11,7 @@ from irexec.arrays.listed import Listed, ListedValue
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import At
 from irexec.ir.document import Layer, Port
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.signature import TypeFrom
@@ -30,9 +30,9 @@ _SHAPE = re.compile(r"(\w+?)_?shape")
 
 @dataclass(slots=True)
 class Described:
-    """The layer that a text describes, once for each choice of the element types that it leaves open.
+    """The layer described by a text, once for each choice of the element types that it does not specify.
 
-    `locate` gives the places of what is found about it, in the text. `problem` says why there is no layer.
+    `locate` gives the location of findings in the text. `problem` gives the reason if there is no layer.
     """
 
     layers: tuple[SnippetLayer, ...] = ()
@@ -44,14 +44,14 @@ def describe(example: TextExample) -> Described:
     """The layer that an example in words describes."""
     named = example.named
     if named is None:
-        return Described(problem="the page does not say which operator it is about")
+        return Described(problem="the page does not name its operator")
     node = example.group.node
     if node is not None and node.type != named.type:
-        return Described(problem=f"the example is about {node.type}, the page about {named}")
+        return Described(problem=f"the example uses {node.type}, but the page describes {named}")
     operator = contents.find(named.type, named.opset) if named.opset is not None else None
     if operator is None:
         known = contents.canonical_type(named.type) is not None
-        return Described(problem=f"{named} is not implemented yet" if known else f"{named} is no known operator")
+        return Described(problem=f"{named} is not implemented yet" if known else f"{named} is not a known operator")
     return _Binder(example, operator).described()
 
 
@@ -76,12 +76,12 @@ class _Binder:
         data = self._attributes()
         outputs = self._outputs(len(inputs))
         if not outputs and self.group.unread and self.group.node is None:
-            return Described(problem=f"the value of {self.group.unread[0]} is no list of numbers")
+            return Described(problem=f"the value of {self.group.unread[0]} is not a list of numbers")
         layers = [self._layer(choice, outputs, data) for choice in self._choices(inputs, data)]
         return Described(tuple(layers), self._locate)
 
     def _choices(self, inputs: list[SnippetPort], data: dict[str, str]) -> Iterator[list[SnippetPort]]:
-        """The inputs as they are, then with every element type that the values may have where none is said."""
+        """The given inputs, followed by a variant for every possible element type if none is specified."""
         yield inputs
         for kind, members in self._open_types(inputs, data):
             yield [
@@ -137,11 +137,11 @@ class _Binder:
             else:
                 given = self._take(entry.name, first=index == 0)
             if given is not None and left_out:
-                return f"its {left_out[0]} is not written"
+                return f"its {left_out[0]} is missing"
             if given is not None:
                 found.append(self._port(given, index, 2 + index))
             elif not entry.optional and not entry.variadic:
-                return f"its {entry.name} is not written"
+                return f"its {entry.name} is missing"
             else:
                 left_out.append(entry.name)
         return found

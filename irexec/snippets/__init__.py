@@ -1,1 +1,1 @@
-"""Printed `<layer>` examples: repaired, completed, evaluated, and compared with what the page documents."""
+"""Printed `<layer>` examples: repair, completion, evaluation, and comparison with the documented values."""

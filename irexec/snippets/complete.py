@@ -74,7 +74,7 @@ class ExampleInput:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Further names that the input goes by: what the page calls it, and the id of its port."""
+        """Additional names of the input: the name used by the page, and the id of its port."""
         return tuple(key for key in (self.port.role, self.port.port.id) if key)
 
 
@@ -147,7 +147,7 @@ def listed_array(
     holds = str(known) if not unknown else f"multiples of {known}" if unknown == 1 else "others"
     message = f"{name} lists {plural(array.size, 'value')}, its dims {shape} hold {holds}"
     found, allowed = plural(array.size, "value"), f"{shape}: {holds}"
-    hint = f"the values make shape {shown_shape(array.shape)}"
+    hint = f"the values have shape {shown_shape(array.shape)}"
     repair = {port.port.id or "": array.shape}
     findings.add("T002", message, found=found, allowed=allowed, hint=hint, repair=repair, **where)
     return array
@@ -164,11 +164,11 @@ def draw_missing(
         entry.type = _static(entry.type)
         kind, shape = entry.type.element_type, entry.type.shape
         if not shape.is_static:
-            return Obstacle(f"the shape of {entry.name} is not written", f"give it: --shape {entry.name}=1,2,3")
+            return Obstacle(f"{entry.name} has no shape", f"use --shape {entry.name}=1,2,3")
         if kind.dtype is None:
-            return Obstacle(f"the precision of {entry.name} is not known", f"give it: --precision {entry.name}=f32")
+            return Obstacle(f"the precision of {entry.name} is unknown", f"use --precision {entry.name}=f32")
         if (reason := undrawable(kind, shape.to_shape(), total)) is not None:
-            return Obstacle(f"{entry.name} {reason}", "give values with --input")
+            return Obstacle(f"{entry.name} {reason}", "provide values with --input")
         total += math.prod(shape.to_shape()) * kind.dtype.itemsize
     types = {e.name: TensorType(e.type.element_type, e.type.shape, e.array) for e in inputs}
     for entry in missing:
@@ -204,14 +204,14 @@ def _static(type: TensorType) -> TensorType:
 
 
 def _written_shape(port: SnippetPort) -> PartialShape:
-    """The shape that the dims say; a port without dims is a scalar, unless an ellipsis stands for them."""
+    """The shape given by the dims; a port without dims is a scalar, unless an ellipsis stands for them."""
     if port.elided:
         return PartialShape.dynamic()
     return declared_type(port.port).shape if port.port.dims else PartialShape(())
 
 
 def _of_port(given: Mapping[str, Any], name: str, index: int, port: SnippetPort) -> Any:
-    """What is given for a port, by its name, the page's name for it, its id or its position."""
+    """The option for a port, found by its name, its name on the page, its id or its position."""
     keys = (name, port.role, port.port.id, str(index))
     return next((given[key] for key in keys if key is not None and key in given), None)
 
@@ -270,7 +270,7 @@ def _own_type(name: str, index: int, port: SnippetPort, elements: Elements, give
 
 
 def _kind_of(listed: Listed, elements: Elements) -> ElementType | None:
-    """The element type that fits listed values best, among those that the port takes."""
+    """The accepted element type of the port that fits listed values best."""
     if listed.kind in ElementType.by_name and ElementType.by_name[listed.kind] in elements.types:
         return ElementType.by_name[listed.kind]
     leaf: Any = listed.value
@@ -294,7 +294,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def default_type(elements: Elements | TypeFrom) -> ElementType:
-    """f32 where a port takes it, else i64, else boolean or the first of those it takes."""
+    """f32 if the port accepts it, else i64, else boolean or the first accepted type."""
     if isinstance(elements, TypeFrom):
         return DYNAMIC
     for kind in (F32, I64, BOOLEAN):

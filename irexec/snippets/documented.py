@@ -18,7 +18,7 @@ _SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs: how many elements, the first few in words, and whether no admissible result has them."""
+    """The differences: their number, a description of the first few, and whether no allowed result has these values."""
 
     count: int
     words: str
@@ -44,7 +44,7 @@ def compare(documented: Array, computed: Array, kind: ElementType, open_result: 
 
 
 def agrees(documented: Array, computed: Array, kind: ElementType) -> Array:
-    """Elementwise: equal, or for floats as near as a page's few digits can say."""
+    """Elementwise comparison: equal, or for floats equal up to the digits that the page prints."""
     if kind is STRING:
         # Texts with zeros at their end are Python's own; NumPy compares these with no other kind.
         documented, computed = documented.astype(object), computed.astype(object)

@@ -1,4 +1,4 @@
-"""Examples evaluated: completed, built, inferred, run like any model, and compared with what the page documents."""
+"""Evaluation of examples: completed, built, inferred, run like any model, and compared with the documented values."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from math import inf
-from typing import Any
 
 from irexec.arrays.brief import shown_shape
 from irexec.arrays.given import Given
 from irexec.diagnostics import Diagnostic, IRError, Report, Severity
 from irexec.diagnostics.codes import CODES, Area
-from irexec.diagnostics.findings import At, Findings
+from irexec.diagnostics.deadline import OutOfTime, watched
+from irexec.diagnostics.findings import At, Findings, Mode
 from irexec.engine import CompiledModel
 from irexec.graph.bind import bind_operator
 from irexec.graph.build import build_net, declared_type
 from irexec.inference import Inference, infer, set_types
 from irexec.inference.breaches import place_of
-from irexec.ir.files import open_regular
+from irexec.ir.memory import no_collection
 from irexec.ir.weights.file import Weights
+from irexec.ir.xml.source import Source
 from irexec.ops.declare import contents
 from irexec.ops.declare.checks import noted, running
 from irexec.ops.declare.operator import REGISTRY, Operator
@@ -33,41 +34,58 @@ from irexec.snippets.reader import Snippet, SnippetLayer, read_snippet, version_
 from irexec.snippets.work import estimated_work
 from irexec.types import PartialShape, TensorType
 
-# Which results a page leaves open is not looked for among more elements: no page documents so many values.
+# Maximum number of elements for which undefined results are determined; no page documents as many values.
 MAX_OPEN = 1 << 20
-_WITH_BODIES = ("If", "Loop", "TensorIterator")
 
 
 def read_examples(
-    data: str | bytes, *, file: str | None = None, page: str | None = None, strict: bool = False, mode: Any = "strict"
+    given: str | bytes | Source,
+    *,
+    file: str | None = None,
+    page: str | None = None,
+    strict: bool = False,
+    mode: Mode = "strict",
 ) -> Snippet:
-    """Read a text of loose layers; `page` is the name of the page it stands on, which may tell the version."""
+    """Read a snippet; `page` is the name of the page that contains it, which may determine the version."""
+
+    names = (page, file or (given.file if isinstance(given, Source) else None))
 
     def choose_version(type: str) -> str | None:
         type = contents.canonical_type(type) or type
-        number = next((n for name in (page, file) if name and (n := version_from_name(name, type))), None)
+        number = next((n for name in names if name and (n := version_from_name(name, type))), None)
         return contents.versioned(type, int(number) if number else None)
 
     known = {*contents.CONTENTS, *(type for type, _ in REGISTRY)}
-    return read_snippet(data, file=file, known_types=known, choose_version=choose_version, strict=strict, mode=mode)
+    return read_snippet(given, file=file, known_types=known, choose_version=choose_version, strict=strict, mode=mode)
 
 
 def evaluate(snippet: Snippet, given: Given | None = None, *, execute: bool = True) -> list[Example]:
     """Evaluate every loose layer of a snippet; findings go to the snippet's. Never raises for its text."""
-    return [evaluate_layer(layer, snippet.findings, given or Given(), execute=execute) for layer in snippet.layers]
+    layers = watched(snippet.layers, "checking examples", of=lambda _, found: found.layer)
+    return [evaluate_layer(layer, snippet.findings, given or Given(), execute=execute) for layer in layers]
+
+
+def checked(snippet: Snippet) -> Report:
+    """Every finding about the layers of a snippet, which are evaluated and not run. Never raises for its text."""
+    with no_collection():
+        try:
+            evaluate(snippet, execute=False)
+        except OutOfTime as stopped:
+            stopped.add_to(snippet.findings)
+    return evaluated_report(snippet)
 
 
 def evaluate_layer(
     layer: SnippetLayer, findings: Findings, given: Given, *, execute: bool = True, most_work: float = inf
 ) -> Example:
-    """Evaluate one layer. One that takes more steps than `most_work`, and has no values to compare, is not run."""
+    """Evaluate one layer. If it takes more than `most_work` steps and has no values to compare, it is not run."""
     before = len(findings.report)
     operator = bind_operator(layer.layer, findings.trial()) if layer.layer.type else None
     example = Example(layer.layer.ref, layer, operator)
     if operator is None:
         bind_operator(layer.layer, findings)
         errors = Report(findings.report.diagnostics[before:]).errors
-        example.not_executed = Obstacle(errors[0].message if errors else "the operator is not known")
+        example.not_executed = Obstacle(errors[0].message if errors else "the operator is unknown")
         return example
     with noted(operator) as checks:
         evaluation = _Evaluation(example, operator, findings, given)
@@ -104,7 +122,7 @@ class _Evaluation:
         self.built = [finding for finding in trial.report if self._is_of_the_page(finding)]
 
     def _is_of_the_page(self, finding: Diagnostic) -> bool:
-        """Whether a finding is about text of the page, and not about additions or what an ellipsis stands for."""
+        """Whether a finding refers to text on the page, not to additions or to content replaced by an ellipsis."""
         elided, area = self.example.snippet.elided, CODES[finding.code].area
         if finding.layer in self.added:
             return False
@@ -117,14 +135,14 @@ class _Evaluation:
         return area is not Area.PORT or not elided & {"input", "output"}
 
     def obstacle(self, *, execute: bool, most_work: float) -> Obstacle | None:
-        """Infer the example, as far as it is written, and mend it. Returns why it cannot be run, None if it can."""
+        """Infer the example, as far as it is written, and fix it. Returns why it cannot be run, None if it can."""
         unwritten = missing = self._unwritten()
         if unwritten is None and execute:
             missing = self._too_long(most_work) or self._draw()
         found = self._infer() if unwritten is None or not execute else self.built
         for finding in found:
             self.findings.keep(finding)
-        # What the grammar says about bodies was found when the text was read.
+        # Grammar errors in bodies were reported when the text was read.
         known = [*(self.earlier if self.node.bodies else ()), *found]
         errors = [finding for finding in known if finding.severity is Severity.ERROR]
         if missing is None:
@@ -133,19 +151,19 @@ class _Evaluation:
         return missing or (None if execute else Obstacle("not asked for"))
 
     def _unwritten(self) -> Obstacle | None:
-        """What is missing in the text without which the layer cannot be run, whatever the values."""
+        """The missing part of the text without which the layer cannot be run for any input values."""
         example, operator = self.example, self.operator
         if "data" in example.snippet.elided and any(a.required for a in operator.attributes):
-            return Obstacle("its attributes are not written")
+            return Obstacle("its attributes are missing")
         lacking = [a.file_name for a in operator.attributes if a.required and a.name not in example.attributes]
         if lacking:
-            return Obstacle(f"it lacks the attribute {lacking[0]}")
-        if operator.type in _WITH_BODIES and not self.node.bodies:
-            return Obstacle("its bodies are not written")
+            return Obstacle(f"the attribute {lacking[0]} is missing")
+        if operator.has_bodies and not self.node.bodies:
+            return Obstacle("its bodies are missing")
         if "input" in example.snippet.elided or len(example.inputs) < operator.signature.min_inputs:
-            return Obstacle("its inputs are not written")
+            return Obstacle("its inputs are missing")
         if operator.type in ("Parameter", "Const"):
-            return Obstacle(f"a {operator.type} by itself computes nothing")
+            return Obstacle(f"a single {operator.type} layer computes nothing")
         for index, entry in enumerate(example.inputs):
             names = {entry.name, str(index), *entry.keys}
             has_values = entry.port.listed is not None or names & self.given.inputs.keys()
@@ -154,20 +172,20 @@ class _Evaluation:
         return None
 
     def _too_long(self, most_work: float) -> Obstacle | None:
-        """Why an example takes too long to be run, if it documents no values."""
+        """The reason why an example takes too long to run, if it documents no values."""
         if most_work == inf or any(port.listed is not None for port in self.example.snippet.outputs):
             return None
         self._note_outputs(self._types_inferred(self.findings.trial()).outputs(self.node))
         work = estimated_work(self.example)
         if work <= most_work:
             return None
-        return Obstacle(f"it takes long (some {work:.0e} steps), and the page documents no values")
+        return Obstacle(f"running it would take long (about {work:.0e} steps), and the page documents no values")
 
     def _draw(self) -> Obstacle | None:
         return draw_missing(self.example.inputs, self.operator, self.example.attributes, self.given)
 
     def _types_inferred(self, findings: Findings) -> Inference:
-        # The values of the page are known; those that were drawn say nothing about it.
+        # Only values from the page count; random values do not affect the verdict on the page.
         types = [
             TensorType.of(entry.array, entry.type.element_type)
             if entry.array is not None and not entry.is_drawn
@@ -177,26 +195,26 @@ class _Evaluation:
         return infer(self.model, types or None, findings, declared=True)
 
     def _infer(self) -> list[Diagnostic]:
-        """Findings about the layer. If a broken constraint proposes a shape that mends it, infer with it."""
+        """Findings about the layer. If a broken constraint proposes a shape that fixes it, infer with it."""
         while True:
             trial = self.findings.trial()
             inference = self._types_inferred(trial)
             found = [finding for finding in trial.report if finding.layer not in self.added]
-            mendable = next((finding for finding in found if self._mends(finding)), None)
-            if mendable is None:
+            fixable = next((finding for finding in found if self._fixes(finding)), None)
+            if fixable is None:
                 self._note_outputs(inference.outputs(self.node))
                 return [*self.built, *found]
-            self.findings.keep(mendable)
-            self._mend(mendable.repair or {})
+            self.findings.keep(fixable)
+            self._fix(fixable.repair or {})
 
-    def _mends(self, finding: Diagnostic) -> bool:
+    def _fixes(self, finding: Diagnostic) -> bool:
         """Whether a broken constraint proposes a shape in which the input's values satisfy it."""
         if CODES[finding.code].area is not Area.OPERATOR or finding.layer != self.example.layer:
             return False
         inputs = {entry.name: entry for entry in self.example.inputs if entry.array is not None and not entry.repaired}
         return finding.repair is not None and bool(finding.repair) and finding.repair.keys() <= inputs.keys()
 
-    def _mend(self, repair: Mapping[str, tuple[int, ...]]) -> None:
+    def _fix(self, repair: Mapping[str, tuple[int, ...]]) -> None:
         for entry in self.example.inputs:
             shape = repair.get(entry.name)
             if shape is None or entry.array is None:
@@ -204,7 +222,7 @@ class _Evaluation:
             entry.array = entry.array.reshape(shape)
             entry.type = TensorType(entry.type.element_type, PartialShape(shape))
             entry.repaired = True
-            message = f"{entry.name} is read as {shown_shape(shape)} to go on"
+            message = f"{entry.name} is read as {shown_shape(shape)} to continue"
             port = entry.port.port
             self.findings.add("Q033", message, at=At(port.at), layer=self.example.layer, port=port.id)
 
@@ -217,7 +235,7 @@ class _Evaluation:
         ]
 
     def run(self) -> None:
-        """Execute the layer and compare what comes out."""
+        """Execute the layer and compare its results."""
         example, operator = self.example, self.operator
         self._build()
         model = self.model
@@ -252,7 +270,7 @@ class _Evaluation:
                     place=self.findings.place(place_of(self.node, finding.port, None)),
                     severity=Severity.NOTE if blamed else finding.severity,
                     layer=self.example.layer,
-                    hint="give its values with --input" if blamed else finding.hint,
+                    hint="provide its values with --input" if blamed else finding.hint,
                 )
             )
             by_chance.append(blamed)
@@ -262,10 +280,3 @@ class _Evaluation:
 def evaluated_report(snippet: Snippet) -> Report:
     """Everything found about a snippet, in the order of its text."""
     return snippet.findings.finished()
-
-
-def examples_of(path: str, given: Given | None = None, **options: Any) -> tuple[Snippet, Sequence[Example]]:
-    """Read and evaluate the file at `path`."""
-    with open_regular(path) as stream:
-        snippet = read_examples(stream.read(), file=path, **options)
-    return snippet, evaluate(snippet, given)

@@ -1,4 +1,4 @@
-"""An example of an operation page: one layer with what came in, what came out, and what was checked."""
+"""An example of an operation page: one layer with its inputs, its outputs, and the checks performed."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class ExampleOutput:
 
 @dataclass(slots=True)
 class Example:
-    """One layer of a snippet, evaluated. `not_executed` says why there is no result; None when there is one.
+    """One evaluated layer of a snippet. `not_executed` gives the reason if there is no result.
 
-    `verified` says in words what was checked and holds.
+    `verified` lists the successful checks, in words.
     """
 
     layer: LayerRef

@@ -17,7 +17,7 @@ from irexec.types import DYNAMIC, Array, ElementType, PartialShape
 
 
 def judge(example: Example, left_open: Open | None, findings: Findings) -> None:
-    """Compare the outputs of an example that ran; `left_open` describes what the page leaves open in the first one."""
+    """Compare the outputs of an example that ran; `left_open` describes elements that the page does not define."""
     for index, output in enumerate(example.outputs):
         if output.array is not None:
             _check_shape(index, output, output.array, example, findings)
@@ -25,7 +25,7 @@ def judge(example: Example, left_open: Open | None, findings: Findings) -> None:
 
 
 def _check_shape(index: int, output: ExampleOutput, result: Array, example: Example, findings: Findings) -> None:
-    """Report a result whose shape is not the declared one, if inference could not tell."""
+    """Report a result whose shape differs from the declared one, if inference could not determine it."""
     declared = output.declared.shape
     if output.port is None or declared.accepts(result.shape) or not declared.compatible(output.type.shape):
         return
@@ -52,7 +52,7 @@ def _compare(index: int, output: ExampleOutput, example: Example, findings: Find
     if documented.size != computed.size:
         if example.chance:
             return
-        message = f"{name} documents {plural(documented.size, 'value')}; the operator makes {computed.size}"
+        message = f"{name} documents {plural(documented.size, 'value')}, but the operator computes {computed.size}"
         output.documented, output.agrees = documented, False
         findings.add("T001", message, found=shown(documented), allowed=shown(computed), **where)
         return
@@ -62,8 +62,12 @@ def _compare(index: int, output: ExampleOutput, example: Example, findings: Find
     output.documented, output.difference = documented.reshape(computed.shape), difference
     output.agrees = difference is None
     if difference is not None:
-        why = "no order of updates gives" if difference.impossible else "the operator does not make"
-        message = f"{name}: {why} the documented values: {difference.words}"
+        why = (
+            "no order of updates produces the documented values"
+            if difference.impossible
+            else "computed values differ from the documented ones"
+        )
+        message = f"{name}: {why}: {difference.words}"
         findings.add("T001", message, found=shown(output.documented), allowed=shown(computed), **where)
 
 

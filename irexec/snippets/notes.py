@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from irexec.arrays.listed import Listed, ListedValue, Unfinished, read_values, role_of, shape_of
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.snippets.repairs.parts import PrintedComment, PrintedElement
 
 MOST_JOINED = 256
@@ -27,7 +27,7 @@ class PortNotes:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A comment at a port; `of_dim` when it stands behind one of the port's dims on the same line."""
+    """A comment at a port; `of_dim` if it follows one of the port's dims on the same line."""
 
     comment: PrintedComment
     of_dim: bool
@@ -36,8 +36,8 @@ class _Said:
 def notes_of_section(section: PrintedElement, text: str) -> list[PortNotes]:
     """The notes of every port of an `<input>` or `<output>`, in order; `text` is the original text.
 
-    A comment inside a port, or behind it on its last line, is the port's. One on a line of its own between ports is the
-    next port's, unless it goes on with values that the port before it began.
+    A comment inside a port, or after it on its last line, belongs to that port. A comment on a separate line between
+    ports belongs to the next port, unless it continues values of the previous one.
     """
     said: list[list[_Said]] = []
     waiting: list[_Said] = []
@@ -123,7 +123,7 @@ def _read(said: Sequence[_Said], port: PrintedElement) -> PortNotes:
 
 
 def _is_plausible(listed: Listed, extents: Sequence[str], *, of_dim: bool) -> bool:
-    """Whether what reads like values can be the port's, and not a remark about a dim or the shape."""
+    """Whether text that looks like values can be the port's values, rather than a remark about a dim or the shape."""
     sizes = [int(extent) for extent in extents if re.fullmatch(r"\d{1,18}", extent)]
     if listed.is_scalar and not isinstance(listed.value, str) and of_dim:
         symbol = listed.name is not None and re.fullmatch(r"[A-Z]\w?", listed.name) is not None
@@ -134,7 +134,7 @@ def _is_plausible(listed: Listed, extents: Sequence[str], *, of_dim: bool) -> bo
 
 
 def _rows(found: Sequence[Listed], extents: Sequence[str]) -> Listed | None:
-    """Rows that stand in one comment each, put together; None when the comments are no such rows."""
+    """Rows in separate comments, combined; None if the comments do not contain such rows."""
     if len(found) < 2 or any(listed.is_scalar or (listed.name and n) for n, listed in enumerate(found)):
         return None
     shapes = {shape_of(listed.value) for listed in found}

@@ -1,4 +1,4 @@
-"""Why an example cannot be run, and what would help."""
+"""The reason why an example cannot be run, and how to solve it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """`reason` in words. `advice`: what the caller can give. `by_chance`: values drawn at random are why."""
+    """`reason` in words. `advice`: the options that would help. `by_chance`: the cause is the random values."""
 
     reason: str
     advice: str | None = None

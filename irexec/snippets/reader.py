@@ -16,10 +16,9 @@ from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Document, Layer, Net, Port
 from irexec.ir.memory import no_collection
-from irexec.ir.reader import read, read_layers
+from irexec.ir.reader import read_document, read_layers
 from irexec.ir.xml.edits import Editable
-from irexec.ir.xml.encoding import EncodingProblem, decode
-from irexec.ir.xml.positions import Positions, Span
+from irexec.ir.xml.events import Span
 from irexec.ir.xml.source import Source
 from irexec.snippets.notes import PortNotes, notes_of_section
 from irexec.snippets.repairs.loose import ChooseVersion, LooseLayers
@@ -35,10 +34,10 @@ MAX_CHARACTERS = 16_000_000
 
 @dataclass(frozen=True, slots=True)
 class SnippetPort:
-    """A port and what its comments say.
+    """A port with its comments.
 
-    `role` is the name that a comment gives it, `listed` the values, `place` where they stand, `remarks` every other
-    comment. `elided`: an ellipsis stands for its dims, so the shape is not known.
+    `role` is the name given in a comment, `listed` the values, `place` their location, and `remarks` all other
+    comments. `elided`: an ellipsis stands for its dims, so the shape is unknown.
     """
 
     port: Port
@@ -51,9 +50,9 @@ class SnippetPort:
 
 @dataclass(frozen=True, slots=True)
 class SnippetLayer:
-    """A loose layer. `elided` names its sections that an ellipsis stands for ("input", "output", ...).
+    """A layer without a model. `elided` names the sections replaced by an ellipsis ("input", "output", ...).
 
-    `written_type` and `written_version` are what the text says, which `layer` may have completed.
+    `written_type` and `written_version` are the values in the text, which may have been completed in `layer`.
     """
 
     layer: Layer
@@ -66,10 +65,10 @@ class SnippetLayer:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """The content of a text. `document` is None when nothing in it can be read; `findings` says why.
+    """The content of a text. `document` is None if nothing in it can be read; `findings` contains the reason.
 
-    A whole model has no `layers` here: it is read as it stands. Of loose layers, `document.net` holds the same
-    layers without edges, and `written` is the repaired text.
+    For a complete model, `layers` is empty. For a snippet, `document.net` contains the layers without edges, and
+    `written` is the repaired text.
     """
 
     text: str
@@ -82,7 +81,7 @@ class Snippet:
 
 @no_collection()
 def read_snippet(
-    data: str | bytes,
+    given: str | bytes | Source,
     *,
     file: str | None = None,
     known_types: Collection[str] = (),
@@ -90,44 +89,45 @@ def read_snippet(
     strict: bool = False,
     mode: Mode = "strict",
 ) -> Snippet:
-    """Read an example as it is printed on an operation page, or a whole `<net>`.
+    """Read an example as printed on an operation page, or a complete `<net>`.
 
-    `known_types` are the operator types a misspelt one may mean; `choose_version` says which version is meant where
-    none is written (`version_from_name` knows what a page's name tells). Every repair is a finding at its place in the
-    given text, a warning, or with `strict` an error. A well-formed model is not touched. Never raises for a bad text.
+    `known_types` are the operator types that a misspelled type may mean; `choose_version` chooses the version if none
+    is given (`version_from_name` uses the name of the page). Every repair is a finding at its location in the given
+    text: a warning, or with `strict` an error. A well-formed model is not changed. Errors in the text never raise an
+    exception.
     """
-    try:
-        text = data if isinstance(data, str) else decode(data)
-    except EncodingProblem:
-        return _whole(Source.from_bytes(data if isinstance(data, bytes) else data.encode(), file), mode)
+    if isinstance(given, bytes):
+        given = Source.from_bytes(given, file)
+    source = Source(given, file=file) if isinstance(given, str) else given
+    text = source.text
     # A text that may be a model is first read as one. Loose layers are read once, after their repair.
-    if "<net" in text.lower() or len(text) > MAX_CHARACTERS:
-        source = Source(text, file=file)
-        if len(text) > MAX_CHARACTERS or (source.readable and source.elements().name.lower() == "net"):
-            return _whole(source, mode)
+    if source.encoding is None or len(text) > MAX_CHARACTERS:
+        return _whole(source, mode)
+    if "<net" in text.lower() and source.readable and source.elements().name.lower() == "net":
+        return _whole(source, mode)
     tree = read_tree(text)
     if tree.refused is not None:
         tree.repairs.append(tree.refused)
-        return _Reading(text, file, tree, [], wrapped=False, mode=mode, strict=strict).nothing()
+        return _Repaired(source, tree, [], wrapped=False, mode=mode, strict=strict).nothing()
     if nets := tree.root.elements("net"):
         _report_other_roots(tree, nets[:1])
-        return _Reading(text, file, tree, nets[:1], wrapped=False, mode=mode, strict=strict).model()
+        return _Repaired(source, tree, nets[:1], wrapped=False, mode=mode, strict=strict).model()
     nodes = _loose_nodes(tree.root)
     _report_other_roots(tree, nodes)
     as_written = [(_value(node, "type"), _value(node, "version")) for node in nodes]
     LooseLayers(text, known_types, choose_version, tree.repairs).complete(nodes)
-    reading = _Reading(text, file, tree, nodes, wrapped=True, mode=mode, strict=strict)
-    return reading.layers(as_written) if nodes else reading.nothing()
+    repaired = _Repaired(source, tree, nodes, wrapped=True, mode=mode, strict=strict)
+    return repaired.layers(as_written) if nodes else repaired.nothing()
 
 
 def _whole(source: Source, mode: Mode) -> Snippet:
     """A text that is read without repairs: a model, or something whose faults only `read` can report."""
     findings = Findings(source.locate, file=source.file, mode=mode)
-    return Snippet(source.text, source.text, read(source, findings), findings)
+    return Snippet(source.text, source.text, read_document(source, findings), findings)
 
 
 def _loose_nodes(root: PrintedElement) -> list[PrintedElement]:
-    """The layers that stand in no model: alone, one after the other, or in a `<layers>`."""
+    """The layers that are not in a model: single, consecutive, or in a `<layers>`."""
     return [
         layer
         for node in root.elements("layer", "layers")
@@ -138,19 +138,18 @@ def _loose_nodes(root: PrintedElement) -> list[PrintedElement]:
 def _report_other_roots(tree: Tree, nodes: list[PrintedElement]) -> None:
     roots = tree.root.elements()
     if not nodes:
-        tree.repairs.append(Repair("Q029", "there is no <layer> here", roots[0].span if roots else Span(0, 1)))
+        tree.repairs.append(Repair("Q029", "the text contains no <layer>", roots[0].span if roots else Span(0, 1)))
     elif len(roots) > 1:
-        what = "only the model is read" if nodes[0].name == "net" else f"{len(nodes)} layers are read, each by itself"
-        tree.repairs.append(Repair("Q004", f"the text has several roots; {what}", roots[1].span))
+        what = "only the model is read" if nodes[0].name == "net" else f"{len(nodes)} layers are read separately"
+        tree.repairs.append(Repair("Q004", f"the text has more than one root element; {what}", roots[1].span))
 
 
-class _Reading:
+class _Repaired:
     """From a repaired tree to a Snippet: writes it as clean XML, reads that, and maps places back to the original."""
 
     def __init__(
         self,
-        text: str,
-        file: str | None,
+        original: Source,
         tree: Tree,
         roots: list[PrintedElement],
         *,
@@ -158,20 +157,21 @@ class _Reading:
         mode: Mode,
         strict: bool,
     ) -> None:
-        self.text = text
+        self.text = original.text
         self.nodes = roots
         self.repairs = tree.repairs
         self.strict = strict
         self.written = Written(roots, wrapper="layers" if wrapped else None)
-        self.source = Source(self.written.text, file=file, remap=self.written.original, display_text=text)
+        file = original.file
+        self.source = Source(self.written.text, file=file, remap=self.written.original, display_text=self.text)
         self.findings = Findings(self.source.locate, file=file, mode=mode)
-        self.editable = Editable(Positions(text))
+        self.editable = Editable(original.positions, original.encoding or (0, "utf-8"))
 
     def nothing(self) -> Snippet:
         return self._snippet(None)
 
     def model(self) -> Snippet:
-        return self._snippet(read(self.source, self.findings))
+        return self._snippet(read_document(self.source, self.findings))
 
     def layers(self, as_written: list[tuple[str | None, str | None]]) -> Snippet:
         self.source.report(self.findings)
@@ -213,7 +213,7 @@ class _Reading:
         return (Fix(repair.change_title, Safety.SAFE if same else Safety.UNSAFE, edits),)
 
     def _check(self, net: Net) -> None:
-        """The grammar's checks of layers and ports, but not of what a page may leave to the signature."""
+        """The grammar checks of layers and ports, except those for parts that a page may leave to the signature."""
         version = int(net.version or 0)
         findings = Findings(self.source.locate, file=self.findings.file, mode=self.findings.mode)
         scope = NetScope(net, findings)

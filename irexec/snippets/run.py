@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from irexec.arrays.given import Given
-from irexec.arrays.options import check_names
+from irexec.arrays.given import Given, check_names
 from irexec.arrays.plain import exact_array
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import At, Findings
@@ -39,7 +38,9 @@ class ExampleRun:
 
 
 def run_examples(snippet: Snippet, given: Given) -> ExampleRun:
-    """Run every example of a snippet. Never raises for its text or for what is given: the report says it."""
+    """Run every example of a snippet. Errors in its text or in the options never raise an exception; they are in the
+    report.
+    """
     examples = evaluate(snippet, given)
     findings = snippet.findings
     _check_options(examples, given, findings)
@@ -68,5 +69,5 @@ def _check_options(examples: list[Example], given: Given, findings: Findings) ->
 
 
 def _is_explained(example: Example, findings: Findings) -> bool:
-    """Whether an error says already why the example was not run."""
+    """Whether an existing error explains why the example was not run."""
     return any(d.layer is None or d.layer == example.layer for d in findings.report.errors)

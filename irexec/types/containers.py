@@ -15,7 +15,7 @@ from irexec.types.element import DYNAMIC, ElementType
 
 
 class Container(ElementType):
-    """The type of a sequence or an optional; `member` is the type of what it holds."""
+    """The type of a sequence or an optional; `member` is the type of its elements."""
 
     __slots__ = ("member",)
 
@@ -70,14 +70,14 @@ def packed(members: Iterable[Any]) -> np.ndarray[Any, Any]:
 
 
 def to_container(value: Any, kind: ElementType) -> np.ndarray[Any, Any]:
-    """A caller's value, a list or None, as a container; one stays what it is. Raises TypeError for anything else."""
+    """Convert a list or None to a container; a container is returned unchanged. Raises TypeError for other values."""
     if isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1:
         return value
     member = member_of(kind)
     if kind in OPTIONALS:
         return packed([] if value is None else [_to_member(value, member)])
     if not isinstance(value, (list, tuple)):
-        raise TypeError(f"a {kind} takes a list of arrays, not {type(value).__name__}")
+        raise TypeError(f"a {kind} requires a list of arrays, not {type(value).__name__}")
     return packed(_to_member(item, member) for item in value)
 
 

@@ -19,11 +19,11 @@ _SAME = -2
 
 
 class UnknownRank(RuntimeError):
-    """A rule asked for the extents of a shape whose rank is dynamic; inference answers with a dynamic shape."""
+    """A rule requested the extents of a shape with dynamic rank; inference then gives a dynamic shape."""
 
 
 class NotStatic(ValueError, RuntimeError):
-    """An extent was asked for that is not known."""
+    """The value of a dynamic extent was requested."""
 
 
 class Dimension:
@@ -48,7 +48,7 @@ class Dimension:
             maximum = minimum
         minimum, maximum = max(minimum, 0) if minimum == -1 else minimum, None if maximum == -1 else maximum
         if minimum < 0 or (maximum is not None and maximum < minimum):
-            raise ValueError(f"no dimension lies in {minimum}..{maximum}")
+            raise ValueError(f"the range {minimum}..{maximum} contains no dimension")
         self.min = minimum
         self.max = maximum
 
@@ -81,6 +81,10 @@ class Dimension:
             raise NotStatic(f"the dimension {self} is not static")
         return self.min
 
+    @staticmethod
+    def dynamic() -> Dimension:
+        return Dimension(-1)
+
     def get_length(self) -> int:
         return self.value
 
@@ -92,6 +96,36 @@ class Dimension:
     def max_length(self) -> int:
         return -1 if self.max is None else self.max
 
+    def get_min_length(self) -> int:
+        return self.min_length
+
+    def get_max_length(self) -> int:
+        return self.max_length
+
+    def has_symbol(self) -> bool:
+        return hasattr(self, "symbol")
+
+    def get_symbol(self) -> Any:
+        return getattr(self, "symbol", None)
+
+    def set_symbol(self, symbol: Any) -> None:
+        """Give the dimension a symbol. A dimension of a shape is a copy: put it back into the shape."""
+        self.symbol = symbol
+
+    def refines(self, other: DimLike) -> bool:
+        """True when every extent that this allows, `other` allows too."""
+        other = Dimension.of(other)
+        return other.min <= self.min and (other.max is None or (self.max is not None and self.max <= other.max))
+
+    def relaxes(self, other: DimLike) -> bool:
+        """True when this allows every extent that `other` allows."""
+        return Dimension.of(other).refines(self)
+
+    def same_scheme(self, other: DimLike) -> bool:
+        """True when both are the same extent, or both dynamic."""
+        other = Dimension.of(other)
+        return (self.is_dynamic and other.is_dynamic) or self == other
+
     def compatible(self, other: DimLike) -> bool:
         """True when some extent satisfies both."""
         other = Dimension.of(other)
@@ -101,7 +135,7 @@ class Dimension:
         return self.min <= extent and (self.max is None or extent <= self.max)
 
     def merge(self, other: DimLike) -> Dimension | None:
-        """The extents that satisfy both; None when there are none."""
+        """The extents that satisfy both; None if there are none."""
         other = Dimension.of(other)
         if not self.compatible(other):
             return None
@@ -207,6 +241,15 @@ class Dimension:
     def __index__(self) -> int:
         return self.value
 
+    def __len__(self) -> int:
+        return self.value
+
+    def __bool__(self) -> bool:
+        return True
+
+    def to_string(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         if self.min == self.max:
             return str(self.min)
@@ -244,7 +287,7 @@ class ShapeFault(Enum):
 
 
 class UnreadableShape(ValueError, RuntimeError):
-    """A text that is not a shape. The message says why; `fault` is the kind of fault."""
+    """A text that is not a shape. The message gives the reason; `fault` is the kind of error."""
 
     def __init__(self, message: str, fault: ShapeFault = ShapeFault.FORM) -> None:
         super().__init__(message)
@@ -261,14 +304,18 @@ def parse_dimension(text: str) -> Dimension:
         most = least
     if not (dots or least) or not all(part.isdecimal() and part.isascii() for part in (least, most) if part):
         if re.fullmatch(r"-\d+", text):
-            raise UnreadableShape(f"{text} is negative: only -1 (any extent) may be", ShapeFault.NEGATIVE)
+            raise UnreadableShape(
+                f"{text} is negative; the only negative value allowed is -1 (dynamic)", ShapeFault.NEGATIVE
+            )
         raise UnreadableShape(f"{text!r} is not a dimension: expected a number, `?`, -1 or a range such as 1..10")
     if any(len(part.lstrip("0")) > _MAX_DIGITS or int(part or 0) >= MAX_LENGTH for part in (least, most)):
-        raise UnreadableShape(f"{text} is beyond the 64-bit range of a dimension", ShapeFault.TOO_LARGE)
+        raise UnreadableShape(f"{text} exceeds the 64-bit range of a dimension", ShapeFault.TOO_LARGE)
     low = int(least or 0)
     high = int(most) if most else None
     if high is not None and high < low:
-        raise UnreadableShape(f"the range {text} is reversed: did you mean {high}..{low}?", ShapeFault.REVERSED)
+        raise UnreadableShape(
+            f"the bounds of the range {text} are reversed; did you mean {high}..{low}?", ShapeFault.REVERSED
+        )
     return Dimension(low, high)
 
 

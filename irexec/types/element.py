@@ -11,9 +11,36 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 
-class ElementType:
-    """One element type. There is exactly one object per type, so `is` compares; `ElementType(numpy.float32)` finds it.
+class Answer(int):
+    """True or False, which may be called as well: OpenVINO asks `Type.f32.is_real()`, irexec `Type.f32.is_real`."""
 
+    def __call__(self) -> bool:
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+
+_NO, _YES = Answer(0), Answer(1)
+# As OpenVINO names them in texts.
+_NAMED_IN_C = {
+    "bf16": "bfloat16",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "double64",
+    "nf4": "nfloat4",
+    "boolean": "char",
+}
+_NAMED_IN_C |= {f"i{bits}": f"int{bits}_t" for bits in (4, 8, 16, 32, 64)}
+_NAMED_IN_C |= {f"u{bits}": f"uint{bits}_t" for bits in (1, 2, 3, 4, 6, 8, 16, 32, 64)}
+# The types that OpenVINO counts as quantised, sums of 32 bits among them.
+_QUANTIZED = frozenset({"i4", "i8", "i32", "u8", "nf4", "f8e4m3", "f8e5m2", "f8e8m0", "f4e2m1"})
+
+
+class ElementType:
+    """An element type. There is exactly one object per type, so `is` compares; `ElementType(numpy.float32)` returns it.
+
+    The words are those of OpenVINO's `Type`; the types of the IR are attributes of the class, as in `Type.f32`.
     `name` is OpenVINO's own ("f32"); `bitwidth` the bits one element takes in a `.bin` (0: not fixed);
     `dtype` the NumPy dtype of an array that holds it, None for dynamic.
     """
@@ -22,6 +49,32 @@ class ElementType:
     dtype: np.dtype[Any] | None
 
     by_name: ClassVar[dict[str, ElementType]] = {}
+    dynamic: ClassVar[ElementType]
+    boolean: ClassVar[ElementType]
+    string: ClassVar[ElementType]
+    bf16: ClassVar[ElementType]
+    f16: ClassVar[ElementType]
+    f32: ClassVar[ElementType]
+    f64: ClassVar[ElementType]
+    i4: ClassVar[ElementType]
+    i8: ClassVar[ElementType]
+    i16: ClassVar[ElementType]
+    i32: ClassVar[ElementType]
+    i64: ClassVar[ElementType]
+    u1: ClassVar[ElementType]
+    u2: ClassVar[ElementType]
+    u3: ClassVar[ElementType]
+    u4: ClassVar[ElementType]
+    u6: ClassVar[ElementType]
+    u8: ClassVar[ElementType]
+    u16: ClassVar[ElementType]
+    u32: ClassVar[ElementType]
+    u64: ClassVar[ElementType]
+    nf4: ClassVar[ElementType]
+    f8e4m3: ClassVar[ElementType]
+    f8e5m2: ClassVar[ElementType]
+    f8e8m0: ClassVar[ElementType]
+    f4e2m1: ClassVar[ElementType]
 
     def __new__(cls, name: Any, *definition: Any) -> Self:
         """A new type; of a dtype alone, the type that holds it. Raises TypeError as `of`."""
@@ -41,27 +94,107 @@ class ElementType:
         ElementType.by_name[name] = self
 
     def __getattr__(self, name: str) -> Any:
-        # The dtype is made when it is first asked for: a file can be checked without ml_dtypes, mostly without NumPy.
+        # The dtype is created on first use, so that files can be checked without ml_dtypes and usually without NumPy.
         if name != "dtype":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self.dtype = _dtype(self._scalar) if self._scalar else None
         return self.dtype
 
     @property
-    def is_real(self) -> bool:
-        return self.kind == "f"
+    def type_name(self) -> str:
+        return self.name
 
     @property
-    def is_integral(self) -> bool:
-        return self.kind in "iu"
+    def size(self) -> int:
+        """The bytes of one element, rounded up."""
+        return (self.bitwidth + 7) // 8
 
     @property
-    def is_signed(self) -> bool:
-        return self.kind in "if"
+    def is_real(self) -> Answer:
+        return _YES if self.kind == "f" else _NO
 
     @property
-    def is_dynamic(self) -> bool:
-        return not self._scalar
+    def is_integral(self) -> Answer:
+        return _YES if self.kind in "iu" else _NO
+
+    @property
+    def is_integral_number(self) -> Answer:
+        return self.is_integral
+
+    @property
+    def is_signed(self) -> Answer:
+        return _YES if self.kind in "if" else _NO
+
+    @property
+    def is_quantized(self) -> Answer:
+        return _YES if self.name in _QUANTIZED else _NO
+
+    @property
+    def is_dynamic(self) -> Answer:
+        return _NO if self._scalar else _YES
+
+    @property
+    def is_static(self) -> Answer:
+        return _YES if self._scalar else _NO
+
+    @property
+    def real(self) -> bool:
+        return bool(self.is_real)
+
+    @property
+    def integral(self) -> bool:
+        return bool(self.is_integral)
+
+    @property
+    def integral_number(self) -> bool:
+        return bool(self.is_integral_number)
+
+    @property
+    def signed(self) -> bool:
+        return bool(self.is_signed)
+
+    @property
+    def quantized(self) -> bool:
+        return bool(self.is_quantized)
+
+    def get_type_name(self) -> str:
+        return self.name
+
+    def get_size(self) -> int:
+        return self.size
+
+    def get_bitwidth(self) -> int:
+        return self.bitwidth
+
+    def to_string(self) -> str:
+        return self.name
+
+    def to_dtype(self) -> np.dtype[Any]:
+        """The dtype of a Tensor's `data`: bf16 shows as float16, packed and 8-bit float types as bytes.
+
+        Raises IndexError for dynamic, which has none.
+        """
+        if self.dtype is None:
+            raise IndexError("the dynamic type has no dtype")
+        if self.name == "string":
+            return np.dtype("S")
+        if self.name == "bf16":
+            return np.dtype(np.float16)
+        if self.name == "i4":
+            return np.dtype(np.int8)
+        if self.is_packed or self.name.startswith(("f8", "f4")):
+            return np.dtype(np.uint8)
+        return self.dtype
+
+    def compatible(self, other: ElementType) -> bool:
+        """True when the types are equal or one is dynamic."""
+        return self is other or DYNAMIC in (self, other)
+
+    def merge(self, other: ElementType) -> ElementType | None:
+        """The type that is both, dynamic being any; None where there is none."""
+        if self is other or other is DYNAMIC:
+            return self
+        return other if self is DYNAMIC else None
 
     @property
     def is_packed(self) -> bool:
@@ -108,11 +241,11 @@ class ElementType:
         if found is None:
             found = _by_dtype(False).get(dtype.newbyteorder("=")) or _by_dtype(True).get(dtype)
         if found is None:
-            raise TypeError(f"no element type holds NumPy's {dtype}")
+            raise TypeError(f"no element type corresponds to NumPy's {dtype}")
         return found
 
     def __repr__(self) -> str:
-        return f"<Type: '{self.name}'>"
+        return f"<Type: '{_NAMED_IN_C.get(self.name, self.name)}'>"
 
     def __str__(self) -> str:
         return self.name
@@ -180,6 +313,9 @@ I2 = ElementType("i2", 2, "ml_dtypes.int2", "i")
 FOREIGN = frozenset({C64, C128, F8E4M3FNUZ, F8E5M2FNUZ, I2})
 
 _IR_TYPES = [t for t in ElementType.by_name.values() if t not in FOREIGN]
+for _type in _IR_TYPES:
+    setattr(ElementType, _type.name, _type)
+Type = ElementType  # OpenVINO's name of the class
 _PORT_NAMES: dict[str, ElementType] = {t.name: t for t in _IR_TYPES} | {t.name.upper(): t for t in _IR_TYPES}
 for _wrong in ("F16", "F32", "F64", "BOOLEAN", "DYNAMIC"):
     del _PORT_NAMES[_wrong]
@@ -187,7 +323,7 @@ _PORT_NAMES |= {t.port_name: t for t in _IR_TYPES} | {"bin": U1, "undefined": DY
 
 _ATTRIBUTE_NAMES: dict[str, ElementType] = {t.name: t for t in _IR_TYPES} | {"undefined": DYNAMIC}
 
-# What other frameworks, and NumPy, call them.
+# Names used by other frameworks and by NumPy.
 OTHER_NAMES: dict[str, ElementType] = {f"int{n}": t for n, t in ((4, I4), (8, I8), (16, I16), (32, I32), (64, I64))}
 OTHER_NAMES |= {f"u{name}": ElementType.by_name[f"u{name[3:]}"] for name in list(OTHER_NAMES)}
 OTHER_NAMES |= {f"float{n}": t for n, t in ((16, F16), (32, F32), (64, F64))}

@@ -99,7 +99,7 @@ class PartialShape:
         )
 
     def merge(self, other: PartialShape) -> PartialShape | None:
-        """The shapes that satisfy both; None when there are none."""
+        """The shapes that satisfy both; None if there are none."""
         if self._dims is None:
             return other
         if other._dims is None or self._dims == other._dims:

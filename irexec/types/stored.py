@@ -1,7 +1,7 @@
-"""A constant as its file holds it: bytes, until somebody computes with it.
+"""A constant as stored in its file: bytes, which are converted to an array only for computation.
 
-What a rule asks for, whole numbers such as axes and shapes, is read from the bytes themselves. So a small file is
-checked without NumPy, which takes longer to import than the check.
+Integers that rules need, such as axes and shapes, are read directly from the bytes. So a small file is checked without
+NumPy, whose import takes longer than the check.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CODES: dict[ElementType, Any] = {
 
 
 class Stored:
-    """A constant: its element type and shape, and its array when it is asked for."""
+    """A constant: its element type and shape, and its array, created on demand."""
 
     __slots__ = ("_array", "_make", "_raw", "element_type", "shape", "size")
 
@@ -47,14 +47,14 @@ class Stored:
         raw: bytes | memoryview,
         make: Callable[[bytes | memoryview, ElementType, tuple[int, ...]], Array],
     ) -> None:
-        """`make` makes the read-only array of the bytes `raw`."""
+        """`make` creates the read-only array from the bytes `raw`."""
         self.element_type, self.shape, self.size = element_type, shape, prod(shape)
         self._raw, self._make = raw, make
         self._array: Array | None = None
 
     @property
     def is_view(self) -> bool:
-        """Whether the bytes lie in the file, or where else its text was read from: at any place, maybe unaligned."""
+        """Whether the bytes are part of the file or text that they were read from, possibly unaligned."""
         return isinstance(self._raw, memoryview)
 
     @property

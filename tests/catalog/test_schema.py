@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from lxml import etree
 from support.saving import relu_model
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.catalog.schema import RNG_NAME, schema_files, write_schemas
@@ -145,10 +146,10 @@ def test_it_accepts_what_openvino_and_irexec_write(files: list[Path]) -> None:
 @pytest.mark.skipif(shutil.which("xmllint") is None, reason="xmllint (libxml2-utils) is not installed")
 def test_xmllint_agrees(files: list[Path], tmp_path: Path) -> None:
     command = ["xmllint", "--noout", "--relaxng", str(SCHEMAS / RNG_NAME)]
-    assert subprocess.run([*command, *map(str, files)], capture_output=True).returncode == 0
+    assert subprocess.run([*command, *map(str, files)], capture_output=True, timeout=PATIENCE).returncode == 0
     wrong = tmp_path / "wrong.xml"
     wrong.write_text(files[0].read_text().replace('rounding_type="floor"', 'rounding_type="flor"'))
-    assert subprocess.run([*command, str(wrong)], capture_output=True).returncode != 0
+    assert subprocess.run([*command, str(wrong)], capture_output=True, timeout=PATIENCE).returncode != 0
 
 
 LAYER = """<net name="m" version="11"><layers>

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 from irexec.cli.completion import bash_script, commands, fish_script, zsh_script
 from irexec.cli.main import COMMANDS, main
@@ -17,7 +18,7 @@ def completed(*words: str) -> set[str]:
     """What bash offers for the last of the words."""
     listed = " ".join(f"'{word}'" for word in words)
     script = f"{bash_script()}COMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}; _irexec; echo ${{COMPREPLY[@]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE)
     return set(done.stdout.split())
 
 
@@ -44,7 +45,9 @@ def test_every_command_and_option_is_known() -> None:
 def test_zsh_takes_it_without_any_settings(tmp_path: Path) -> None:
     script = f"{zsh_script()}print $_comps[irexec]"
     settings = {"HOME": str(tmp_path), "ZDOTDIR": str(tmp_path), "PATH": os.environ["PATH"]}
-    done = subprocess.run(["zsh", "-f", "-c", script], capture_output=True, text=True, check=True, env=settings)
+    done = subprocess.run(
+        ["zsh", "-f", "-c", script], capture_output=True, text=True, check=True, env=settings, timeout=PATIENCE
+    )
     assert (done.stdout, done.stderr) == ("_bash_complete -o filenames -F _irexec\n", "")
 
 
@@ -53,7 +56,12 @@ def test_fish_offers_commands(tmp_path: Path) -> None:
     script = f"{fish_script()}\ncomplete -C 'irexec val'"
     settings = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
     done = subprocess.run(
-        ["fish", "--no-config", "-c", script], capture_output=True, text=True, check=True, env=settings
+        ["fish", "--no-config", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=settings,
+        timeout=PATIENCE,
     )
     assert done.stdout.startswith("validate\t")
 

@@ -53,7 +53,7 @@ def test_what_openvino_has_not_is_named(tmp_path: Path, capsys: pytest.CaptureFi
     out = tmp_path / "out.xml"
     assert main(["convert", os.fspath(path), os.fspath(out)]) == 1
     said = capsys.readouterr().err
-    assert "OpenVINO has no operator Det of onnx11" in said and "'inner'" in said and "'next'" in said
+    assert "OpenVINO has no operator Det in onnx11" in said and "'inner'" in said and "'next'" in said
     assert not out.exists()
     assert main(["convert", os.fspath(path), os.fspath(out), "--any-operator"]) == 0
     found = irexec.compile_model(out)([np.float32([[1, 2], [3, 4]])])
@@ -92,3 +92,17 @@ def test_what_an_older_openvino_has_not_is_named(tmp_path: Path, capsys: pytest.
     with pytest.raises(SystemExit) as exit:
         main(["convert", os.fspath(model), os.fspath(out), "--opset", "99"])
     assert exit.value.code == 2
+
+
+def test_an_output_that_is_used_keeps_a_layer_from_its_older_form(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = irexec.opset8.parameter([1, 1, 4, 4], np.float32, name="x")
+    pool = irexec.opset8.max_pool(x, [1, 1], [1, 1], [0, 0], [0, 0], [2, 2], name="pool")
+    for name, outputs in {"used": [0, 1], "unused": [0]}.items():
+        model = irexec.Model([irexec.opset8.convert(pool.output(index), "f64") for index in outputs], [x], name)
+        irexec.save_model(model, tmp_path / f"{name}.xml")
+    arguments = [os.fspath(tmp_path / "out.xml"), "--opset", "7"]
+    assert main(["convert", os.fspath(tmp_path / "used.xml"), *arguments]) == 1
+    assert "MaxPool has no equivalent in opset7: the output of indices is used" in capsys.readouterr().err
+    assert main(["convert", os.fspath(tmp_path / "unused.xml"), *arguments]) == 0

@@ -40,15 +40,15 @@ def test_a_line_per_example_the_errata_and_a_summary(docs: Path, capsys: pytest.
     assert "= allowed: [1, 2]\n" in out
     assert out.splitlines()[-2:] == [
         "2 pages, 2 examples: 2 parsed, 2 validated, 2 executed; "
-        "documented values: 1 agree, 1 differ; 0 repairs, 1 errata",
-        "fixable with irexec doctest --fix: 1, with --unsafe 0 more",
+        "documented values: 1 correct, 1 wrong; 1 error, 0 repairs",
+        "1 fixable with `irexec doctest --fix`",
     ]
 
 
 def test_repairs_have_their_places(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctest", "printed.md"]) == 0
     out = capsys.readouterr().out
-    assert "  printed.md:2:8: repaired: an ellipsis stands for attributes [Q001]\n" in out
+    assert "  printed.md:2:8: repaired: an ellipsis stands for omitted attributes [Q001]\n" in out
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_exit_codes(docs: Path, arguments: list[str], code: int) -> None:
 def test_pages_without_example_and_missing_ones_are_said(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctest", "nothing.rst", "missing.md"])
     out = capsys.readouterr().out
-    assert "nothing.rst\n  it has no example\n" in out
-    assert "missing.md\n  it cannot be read: No such file or directory\n" in out
+    assert "nothing.rst\n  the page has no example\n" in out
+    assert "missing.md\n  the page cannot be read: No such file or directory\n" in out
     assert "2 pages (1 without examples, 1 unreadable), 0 examples" in out
 
 
@@ -85,7 +85,7 @@ def test_json(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert not found["ok"] and found["summary"]["pages"] == 4 and found["summary"]["errata"] == 1
     pages = {Path(page["file"]).name: page for page in found["pages"]}
-    assert pages["nothing.rst"]["problem"] == "it has no example"
+    assert pages["nothing.rst"]["problem"] == "the page has no example"
     (example,) = pages["wrong.md"]["examples"]
     assert example["agrees"] is False and example["label"] == "text example 1" and example["line"] == 4
     (erratum,) = example["errata"]
@@ -104,7 +104,7 @@ def test_sarif_and_github(docs: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_errata_are_written_whole(docs: Path) -> None:
     assert main(["doctest", "wrong.md", "--errata", "errata.md"]) == 1
     text = (docs / "errata.md").read_text()
-    assert text.startswith("# Errata of the operation pages\n\n1 errata on 1 pages.")
+    assert text.startswith("# Errors in the operation pages\n\n1 error on 1 page.")
     assert "## wrong.md" in text and "Suggested replacement:\n\n```text\n[1, 2]\n```" in text
 
 
@@ -137,7 +137,7 @@ def test_errata_become_a_patch(docs: Path, capsys: pytest.CaptureFixture[str]) -
     )
     assert (docs / "wrong.md").read_text() == WRONG
     assert main(["doctest", "wrong.md"]) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "fixable with irexec doctest --fix: 1, with --unsafe 0 more"
+    assert capsys.readouterr().out.splitlines()[-1] == "1 fixable with `irexec doctest --fix`"
     assert main(["doctest", "--fix", "wrong.md"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("wrong.md:5: T001 write [1, 2]\nfixed 1 finding in wrong.md\n\nwrong.md: Abs-1\n")

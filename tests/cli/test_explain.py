@@ -19,7 +19,7 @@ def test_a_page_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "$ irexec validate" in shown
 
 
-def test_a_page_is_rendered_with_what_mending_changes(
+def test_a_page_is_rendered_with_what_fixing_changes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")

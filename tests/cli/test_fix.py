@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from support.nets import two_inputs
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.cli.main import main
-from irexec.mend import mend as mending
+from irexec.fixes import applying
 
 RIGHT = two_inputs().text.replace('auto_broadcast="numpy"', 'auto_broadcast="none"')
 WRONG = RIGHT.replace('type="ReLU"', 'type="relu"').replace("auto_broadcast", "auto_brodcast")
@@ -29,7 +30,7 @@ def test_safe_fixes_are_made_and_the_rest_is_shown(model: Path, capsys: pytest.C
     assert main(["fix", str(model)]) == 1
     shown = capsys.readouterr().out
     assert shown.startswith(f'{model}:5: L009 write type="ReLU"\nfixed 1 finding in {model}\n\nerror[D001]')
-    assert "fixable with irexec fix: with --unsafe 1\n" in shown
+    assert "1 fixable with `irexec fix --unsafe`\n" in shown
     assert model.read_text("utf-8") == WRONG.replace("relu", "ReLU")
 
 
@@ -45,7 +46,7 @@ def test_a_difference_is_printed_and_nothing_is_written(model: Path, capsys: pyt
     assert main(["fix", "--unsafe", "--diff", str(model)]) == 0
     difference = capsys.readouterr().out
     assert model.read_text("utf-8") == WRONG
-    subprocess.run(["patch", "-s", str(model)], input=difference, text=True, check=True)
+    subprocess.run(["patch", "-s", str(model)], input=difference, text=True, check=True, timeout=PATIENCE)
     assert model.read_text("utf-8") == RIGHT
 
 
@@ -68,7 +69,7 @@ def test_weights_are_of_one_model_and_can_be_read(model: Path, capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16"])
-def test_loose_layers_are_mended(tmp_path: Path, capsys: pytest.CaptureFixture[str], codec: str) -> None:
+def test_loose_layers_are_fixed(tmp_path: Path, capsys: pytest.CaptureFixture[str], codec: str) -> None:
     wrong = (
         '<layer id="0" name="é" type="relu" version="opset1">\n    <input>\n'
         '        <port id="0", precision="F32"><dim>2</dim></port>\n    </input>\n</layer>\n'
@@ -98,15 +99,15 @@ def test_loose_layers_are_mended(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_a_file_that_somebody_else_writes_meanwhile_is_theirs(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    mend = mending.mend
+    apply_fixes = applying.apply_fixes
 
     def slow(data: bytes, *args: object, **how: object) -> object:
         model.write_text("<net/>", "utf-8")
-        return mend(data, *args, **how)
+        return apply_fixes(data, *args, **how)
 
-    monkeypatch.setattr(mending, "mend", slow)
+    monkeypatch.setattr(applying, "apply_fixes", slow)
     assert main(["fix", str(model)]) == 2
-    assert "error[U007]: the file was changed by somebody else meanwhile" in capsys.readouterr().out
+    assert "error[U007]: the file was changed by another program or is being written" in capsys.readouterr().out
     assert model.read_text("utf-8") == "<net/>"
     assert os.listdir(model.parent) == ["model.xml"]
 
@@ -115,7 +116,7 @@ def test_a_file_that_is_not_there_is_unusable(tmp_path: Path) -> None:
     assert main(["fix", str(tmp_path / "none.xml")]) == 2
 
 
-def test_validate_mends_first_if_asked(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_validate_fixes_first_if_asked(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", "--fix", "--format", "json", str(model)]) == 1
     shown = capsys.readouterr()
     (finding,) = json.loads(shown.out)["diagnostics"]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ import irexec
 from irexec.cli import main as dispatcher
 from irexec.cli.main import COMMANDS, main
 from irexec.diagnostics import Diagnostic, IRError, Severity
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -59,8 +62,8 @@ def test_usage(arguments: list[str], code: int, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("arguments", "advice"),
     [
-        (["validat", "m.xml"], "there is no command 'validat': did you mean validate?"),
-        (["zzzzzz"], "there is no command 'zzzzzz'"),
+        (["validat", "m.xml"], "unknown command 'validat': did you mean validate?"),
+        (["zzzzzz"], "unknown command 'zzzzzz'"),
         (["--versoin"], "unrecognized arguments: --versoin: did you mean --version?"),
         (
             ["validate", "m.xml", "--statistic=1", "--selct", "D"],
@@ -126,29 +129,65 @@ def test_nobody_reads_the_output() -> None:
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
         done = subprocess.run(
-            [sys.executable, "-m", "irexec", "explain"], stdout=pipe, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "irexec", "explain"],
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
         )
     assert done.returncode == dispatcher.NO_READER
     assert done.stderr == ""
 
 
+CLOSED = "irexec: the output cannot be written: standard output is closed\n"
+FULL = "irexec: the output cannot be written: No space left on device\n"
+STREAMS = [
+    (">/dev/full", "explain", 2, FULL),
+    (">/dev/full", "--help", 2, FULL),
+    (">/dev/full", "--version", 2, FULL),
+    (">/dev/full 2>/dev/full", "explain", 2, ""),
+    ("2>/dev/full", "explain Z999", 2, ""),
+    ("2>/dev/full", "nonsense", 2, ""),
+    (">&-", "--help", 2, CLOSED),
+    (">&-", "lsp", 2, CLOSED),
+    (">&-", "nonsense", 2, "irexec: error: unknown command 'nonsense'\nfor help: irexec --help\n"),
+]
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full, as Linux has it")
-def test_the_disk_is_full() -> None:
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "irexec", "explain"], stdout=full, stderr=subprocess.PIPE, text=True
-        )
-    assert (done.returncode, done.stderr) == (2, "irexec: the output cannot be written: No space left on device\n")
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize(("streams", "arguments", "code", "errors"), STREAMS)
+def test_a_result_that_cannot_be_written(
+    streams: str, arguments: str, code: int, errors: str, buffered: bool, tmp_path: Path
+) -> None:
+    """The interpreter's own flush at the end adds nothing, and does not decide the exit code."""
+    command = f'"{sys.executable}" -m irexec {arguments} 2>errors {streams} </dev/null'
+    environment = os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"}
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment | {"PYTHONPATH": paths}, timeout=PATIENCE)
+    assert (done.returncode, (tmp_path / "errors").read_text()) == (code, errors)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="file numbers as on POSIX")
+def test_no_file_takes_the_place_of_a_closed_stream() -> None:
+    """What a library prints to standard output would be written into it."""
+    code = "import os\nfrom irexec.cli import explain, main\n"
+    code += "explain.run = lambda args: os.open(os.devnull, os.O_RDONLY)\n"
+    code += "raise SystemExit(main.main(['explain']))"
+    done = subprocess.run(f'"{sys.executable}" -c "{code}" <&- >&- 2>&-', shell=True, timeout=PATIENCE)
+    assert done.returncode > 2
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell as on POSIX")
 @pytest.mark.parametrize(
-    ("closed", "code", "said"), [(">&-", 0, ""), ("2>&-", 0, "X001"), ("<&-", 0, "X001"), ("<&- >&- 2>&-", 0, "")]
+    ("closed", "code", "printed", "errors"),
+    [(">&-", 2, "", CLOSED), ("2>&-", 0, "X001", ""), ("<&-", 0, "X001", ""), ("<&- >&- 2>&-", 2, "", "")],
 )
-def test_standard_streams_are_closed(closed: str, code: int, said: str) -> None:
+def test_standard_streams_are_closed(closed: str, code: int, printed: str, errors: str) -> None:
     command = f'"{sys.executable}" -m irexec explain {closed}'
-    done = subprocess.run(command, shell=True, capture_output=True, text=True)
-    assert (done.returncode, done.stdout[:4], done.stderr) == (code, said, "")
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout[:4], done.stderr) == (code, printed, errors)
 
 
 def test_nothing_is_read_of_a_closed_standard_input(
@@ -156,7 +195,7 @@ def test_nothing_is_read_of_a_closed_standard_input(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     assert main(["validate", "-"]) == 1
-    assert "the file holds no element" in capsys.readouterr().out
+    assert "the file contains no element" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="signals as on POSIX")
@@ -180,7 +219,11 @@ def test_text_that_the_terminal_cannot_show_is_escaped() -> None:
     code = "import sys\nfrom irexec.cli import explain, main\nexplain.run = lambda args: print('漢\\udcff') or 0\n"
     code += "raise SystemExit(main.main(['explain']))"
     done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"PYTHONIOENCODING": "ascii"}, capture_output=True, check=False
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0
     assert done.stdout.strip() == b"\\u6f22\\udcff"

@@ -90,7 +90,7 @@ def test_a_model_on_a_folder_of_inputs(folder: Path, capsys: pytest.CaptureFixtu
     assert main(["run", MODEL, "--inputs", "arrays", "--save", "out", "-j", "2"]) == 2
     shown = capsys.readouterr().out
     assert "2 of 3 inputs; results in out\n" in shown
-    assert "findings about inputs\nerror[U004]: the file holds no arrays" in shown
+    assert "findings about inputs\nerror[U004]: the file contains no arrays" in shown
     assert "  = input: arrays/wrong.npy\n" in shown
     assert main(["run", MODEL, "--input", "image=arrays/b.npy", "--save", "one.npz"]) == 0
     expected = np.load("one.npz")["probabilities"]
@@ -107,7 +107,7 @@ def test_inputs_with_one_fault_are_one_finding(
     assert main([*command, "--inputs", "wrong.npz"]) == 1
     shown = capsys.readouterr().out
     assert shown.count("error[O008]") == 1
-    assert re.search(r"= inputs: wrong.npz:0, .*, wrong.npz:9 and 20 more; --format json names all\n", shown)
+    assert re.search(r"= inputs: wrong.npz:0, .*, wrong.npz:9 and 20 more; --format json lists all\n", shown)
     assert main([*command, "--inputs", "wrong.npz", "--format", "json"]) == 1
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [[found["code"] for found in run["diagnostics"]] for run in runs] == [["O008"]] * 30
@@ -131,16 +131,16 @@ def test_a_batch_is_run_sample_by_sample(folder: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--inputs", "arrays"], "U003", "--inputs needs --save"),
-        (["--inputs", "arrays", "--save", "arrays/out"], "U003", "among the inputs"),
-        (["--inputs", "arrays", "--save", "out", "--trace"], "U003", "--trace is for one run"),
-        (["--inputs", "samples/classifier/model.bin", "--save", "out"], "U004", "the file holds no arrays"),
+        (["--inputs", "arrays"], "U003", "--inputs requires --save"),
+        (["--inputs", "arrays", "--save", "arrays/out"], "U003", "must not be the folder of the inputs"),
+        (["--inputs", "arrays", "--save", "out", "--trace"], "U003", "--trace cannot be combined with --inputs"),
+        (["--inputs", "samples/classifier/model.bin", "--save", "out"], "U004", "the file contains no arrays"),
         (["--inputs", "missing.npz", "--save", "out"], "U001", "cannot read the file"),
-        (["--inputs", "empty", "--save", "out"], "U001", "there are no .npy or .npz files"),
-        (["--inputs", "uneven.npz", "--save", "out"], "U004", "as their first extent"),
-        (["--inputs", "twice", "--save", "out"], "U003", "would have one name"),
+        (["--inputs", "empty", "--save", "out"], "U001", "the folder contains no .npy or .npz files"),
+        (["--inputs", "uneven.npz", "--save", "out"], "U004", "must be the number of samples"),
+        (["--inputs", "twice", "--save", "out"], "U003", "would have the same file name"),
         (["--inputs", "arrays", "--save", "out", "--resume", "samples"], "U007", "the log cannot be used"),
-        (["-j", "2"], "U003", "are for many runs"),
+        (["-j", "2"], "U003", "require --inputs"),
     ],
 )
 def test_what_cannot_be_run(
@@ -158,12 +158,15 @@ def test_what_cannot_be_run(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
+@pytest.mark.processes
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_leaves_whole_files(folder: Path, sent: signal.Signals) -> None:
     """Interrupted among many short runs. However late: behind them are some that do not end."""
     said = interrupted(folder, ["-j", "2"], sent)
     assert not list(folder.glob("out/.*"))
-    assert re.fullmatch(r"interrupted: \d+ of 2004 inputs were done; the same command goes on from log.jsonl\n", said)
+    assert re.fullmatch(
+        r"interrupted: \d+ of 2004 inputs completed; run the same command again to continue from log.jsonl\n", said
+    )
 
 
 def written_to_terminal(controller: int) -> str:

@@ -61,7 +61,7 @@ def test_there_is_no_model(command: str, path: str, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("command", [command for command in READING if command not in ("run", "validate", "fix")])
 def test_commands_that_read_no_standard_input(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, text = told(capsys, *of_file(command, "-"))
-    assert code == 2 and "error[U001]: this command reads no standard input; run, validate and fix do" in text
+    assert code == 2 and "error[U001]: this command cannot read standard input; run, validate and fix can" in text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links and pipes as on POSIX")
@@ -85,8 +85,8 @@ def test_weights_that_are_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "the file holds no element"),
-        (b"\x00\x00\x80?" * 300, "this is a binary file, not an IR"),
+        (b"", "the file contains no element"),
+        (b"\x00\x00\x80?" * 300, "the file is a binary file, not an IR"),
         (b"name: a", "the file is not XML"),
         (b"<html></html>", "not an OpenVINO IR"),
     ],
@@ -132,19 +132,19 @@ def test_the_command_line_is_wrong(
     code, text = told(capsys, *arguments)
     command = " ".join(("irexec", *arguments[:1]))
     assert code == 2
-    assert re.fullmatch(rf"{command}: error: .*\nmore: {command} --help\n", text)
+    assert re.fullmatch(rf"{command}: error: .*\nfor help: {command} --help\n", text)
     assert message in text
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("convert", "model.xml", "out.onnx"), "U007", "the name of an IR ends with .xml, unlike out.onnx"),
+        (("convert", "model.xml", "out.onnx"), "U007", "the file name of an IR must end with .xml, but is out.onnx"),
         (("convert", "model.xml", "nowhere/out.xml"), "U007", "the file cannot be written: No such file or directory"),
         (("cut", "model.xml", "--to", "stem/conv", "-o", "nowhere/out.xml"), "U007", "the file cannot be written"),
         (("report", "model.xml", "-o", "nowhere/out.html"), "U007", "the file cannot be written"),
         (("run", "model.xml", "--save", "nowhere/out.npz"), "U007", "cannot be written"),
-        (("run", "model.xml", "--dump", "model.bin"), "U007", "cannot be written"),
+        (("run", "model.xml", "--dump", "model.txt"), "U007", "cannot be written"),
     ],
 )
 def test_the_output_cannot_be_written(
@@ -152,18 +152,20 @@ def test_the_output_cannot_be_written(
 ) -> None:
     for file in ("model.xml", "model.bin"):
         shutil.copy(CLASSIFIER / file, file)
+    Path("model.txt").touch()
     left, text = told(capsys, *arguments)
     assert left == 2
     assert f"error[{code}]" in text and message in text and arguments[-1] in text
-    assert sorted(path.name for path in Path().iterdir()) == ["model.bin", "model.xml"]
+    assert sorted(path.name for path in Path().iterdir()) == ["model.bin", "model.txt", "model.xml"]
 
 
 def test_what_is_no_log_is_not_appended_to(capsys: pytest.CaptureFixture[str]) -> None:
     text = (CLASSIFIER / "model.xml").read_text("utf-8")
     Path("model.xml").write_text(text, "utf-8")
-    code, said = told(capsys, "validate", "model.xml", "--resume", "model.xml")
-    assert code == 2 and "error[U007]: --resume: the log cannot be used: it holds something else" in said
-    assert Path("model.xml").read_text("utf-8") == text
+    Path("other.xml").write_text(text, "utf-8")
+    code, said = told(capsys, "validate", "model.xml", "--resume", "other.xml")
+    assert code == 2 and "error[U007]: --resume: the log cannot be used: the file exists and is not a log" in said
+    assert Path("other.xml").read_text("utf-8") == text
 
 
 def test_a_model_without_its_weights_is_still_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

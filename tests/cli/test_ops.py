@@ -59,7 +59,7 @@ def test_one_operator(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_an_unknown_operator(name: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = output(["ops", name], capsys, code=2)
-    assert f"error[U005]: there is no operator '{name}'" in text
+    assert f"error[U005]: unknown operator '{name}'" in text
     assert hint in text
 
 

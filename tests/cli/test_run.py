@@ -25,12 +25,12 @@ ABS = """<layer type="Abs" version="opset1">
 GOLDEN = """Abs-1
 
 inputs
-  x  f32  [3]  [-1, 2, -3]  values of the page, f32 by default
+  x  f32  [3]  [-1, 2, -3]  documented on the page, f32 default
 
 result
   output  f32  [3]  [1, 2, 3]
 
-documented against computed
+documented and computed values
   all 3 values agree
 
 verified
@@ -38,9 +38,9 @@ verified
   output has the documented values
 
 findings
-warning[Q018] 1:1: <layer> has no id; taken as '0'
-warning[Q019] 1:1: <layer> has no name; taken as 'Abs'
-warning[Q021] 3:9: no precision is written on input 0, output 0
+warning[Q018] 1:1: <layer> has no id; '0' is assumed
+warning[Q019] 1:1: <layer> has no name; 'Abs' is assumed
+warning[Q021] 3:9: no precision is given for input 0, output 0
 --verbose shows the source lines of 3 findings
 """
 
@@ -62,8 +62,8 @@ def test_a_snippet_as_a_person_sees_it(folder: Path, capsys: pytest.CaptureFixtu
 
 def test_colour_is_for_terminals_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from irexec.arrays.given import Given
-    from irexec.show.example import show_examples
-    from irexec.show.printing import Printout
+    from irexec.render.example import show_examples
+    from irexec.render.printing import Printout
     from irexec.snippets.evaluate import read_examples
     from irexec.snippets.run import run_examples
 
@@ -75,7 +75,7 @@ def test_colour_is_for_terminals_only(folder: Path, capsys: pytest.CaptureFixtur
 
 def test_verbose_shows_the_source_of_repairs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, text = run(capsys, "abs.xml", "--verbose")
-    assert "warning[Q018]: <layer> has no id; taken as '0'\n --> abs.xml:1:1\n" in text
+    assert "warning[Q018]: <layer> has no id; '0' is assumed\n --> abs.xml:1:1\n" in text
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,10 @@ def test_the_samples(name: str, code: int, capsys: pytest.CaptureFixture[str]) -
 
 def test_the_erratum_is_told_in_the_result(capsys: pytest.CaptureFixture[str]) -> None:
     _, text = run(capsys, str(SAMPLES / "scatter_nd_update" / "example_1.xml"))
-    assert "  1 of 4 elements differs, whatever the order of updates: [1] can only be 30 or 40, not 20\n" in text
+    assert "  1 of 4 elements differs, for any order of updates: [1] can only be 30 or 40, not 20\n" in text
     assert (
-        "  indices  i32  [5,1]  [[0], [2], [-3], [-3], [0]]  values of the page, i32 declared, read as [5,1]\n" in text
+        "  indices  i32  [5,1]  [[0], [2], [-3], [-3], [0]]  documented on the page, i32 declared, read as [5,1]\n"
+        in text
     )
     assert text.index("\nresult\n") < text.index("\nfindings\n") < text.index("error[T001]")
 
@@ -153,9 +154,9 @@ def test_an_archive_and_a_file_without_names(folder: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("value", "code", "says"),
     [
-        ("x", "U004", "names no input"),
-        ("=1", "U004", "names no input"),
-        ("x=", "U004", "names no input"),
+        ("x", "U004", "no NAME=VALUE form"),
+        ("=1", "U004", "no NAME=VALUE form"),
+        ("x=", "U004", "no NAME=VALUE form"),
         ("x=[1, 2", "U004", "not a list"),
         ("x=[1, [2]]", "U004", "differ in length"),
         ("x=['a', 'b', 'c']", "U004", "not f32 values"),
@@ -165,10 +166,10 @@ def test_an_archive_and_a_file_without_names(folder: Path, capsys: pytest.Captur
         ("x=abs.xml", "U004", "neither .npy nor .npz"),
         ("x=@b.npz:q", "U005", "no array 'q'"),
         ("x=@b.npz", "U005", "2 arrays"),
-        ("x=@broken.npz:k", "U004", "holds no arrays"),
-        ("x=broken.npy", "U004", "holds no arrays"),
-        ("x=huge.npy", "U004", "holds no arrays"),
-        ("x=pickled.npy", "U004", "holds no arrays"),
+        ("x=@broken.npz:k", "U004", "contains no arrays"),
+        ("x=broken.npy", "U004", "contains no arrays"),
+        ("x=huge.npy", "U004", "contains no arrays"),
+        ("x=pickled.npy", "U004", "contains no arrays"),
         ("x=" + "[" * 2000, "U004", "not a list"),
         ("x=\0", "U00", ""),
     ],

@@ -17,7 +17,7 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     for heading in ("inputs", "outputs", "size", "operators", "states", "dynamic"):
         assert f"\n{heading}\n" in text
-    assert "parameters      56.5 k\n" in text
+    assert "parameters        56.5 k\n" in text
     assert "keys    f32  [1,4,?,16]" in text
 
 
@@ -38,7 +38,7 @@ def test_a_format_is_an_option_of_its_own(kind: str, capsys: pytest.CaptureFixtu
 
 def test_a_snippet_and_a_missing_file_are_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["show", str(SAMPLES / "scatter_nd_update" / "example_1.xml")]) == 2
-    assert "loose layers" in capsys.readouterr().err
+    assert "layers without a model" in capsys.readouterr().err
     assert main(["show", str(tmp_path / "none.xml")]) == 2
     assert "U001" in capsys.readouterr().err
 
@@ -57,6 +57,6 @@ def test_a_given_shape_closes_what_is_open(capsys: pytest.CaptureFixture[str]) -
     assert "probabilities  f32  [2,10]" in text
     assert "not known" not in text and "dynamic" not in text
     assert main(["show", model, "--shape", "image=2,4,32,32"]) == 2
-    assert "none of the model's shapes" in capsys.readouterr().err
+    assert "does not match the model's shape" in capsys.readouterr().err
     assert main(["show", model, "--shape", "picture=1"]) == 2
     assert "no input has this name" in capsys.readouterr().err

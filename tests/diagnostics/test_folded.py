@@ -32,7 +32,7 @@ def test_findings_about_the_items_own_files_are_one() -> None:
 def test_of_many_items_the_first_are_named() -> None:
     names = [f"{number}.npy" for number in range(1011)]
     ((_, text),) = next(iter(merged([(name, Report([finding("one")])) for name in names], "inputs"))).notes
-    assert text == ", ".join(names[:10]) + " and 1,001 more; --format json names all"
+    assert text == ", ".join(names[:10]) + " and 1,001 more; --format json lists all"
 
 
 def test_what_reports_left_out_is_counted() -> None:

@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from support.waiting import PATIENCE
 
 from irexec.diagnostics import Diagnostic, LayerRef, Place, Related, Report, Severity
 from irexec.diagnostics.render import render, wants_color, write
@@ -61,7 +62,7 @@ def test_a_finding_with_every_note() -> None:
         "   = help: write 4\n"
         "\n"
         "1 error\n"
-        "more: irexec explain O006\n"
+        "for details: irexec explain O006\n"
     )
 
 
@@ -79,14 +80,14 @@ def test_related_places_are_shown_below() -> None:
         "   ::: model.xml:120:1: and read by\n"
         "\n"
         "1 warning\n"
-        "more: irexec explain O003\n"
+        "for details: irexec explain O003\n"
     )
 
 
 def test_a_finding_without_a_place() -> None:
     note = Diagnostic("O009", Severity.NOTE, "the order is open", constraint="C2")
     assert render(Report([note])) == (
-        "note[O009]: the order is open\n  = in: constraint C2\n\n1 note\nmore: irexec explain O009\n"
+        "note[O009]: the order is open\n  = in: constraint C2\n\n1 note\nfor details: irexec explain O009\n"
     )
 
 
@@ -215,7 +216,7 @@ def test_plain_text_does_not_import_rich() -> None:
         "import sys; from irexec.diagnostics import *; from irexec.diagnostics.render import render;"
         "render(Report([Diagnostic('O001', Severity.ERROR, 'm')])); sys.exit('rich' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=PATIENCE).returncode == 0
 
 
 def test_visible_text_keeps_what_is_printable() -> None:

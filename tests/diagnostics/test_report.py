@@ -75,20 +75,20 @@ def test_json_says_what_is_left_out_only_where_something_is() -> None:
 
 def test_the_summary_counts_everything() -> None:
     text = render(Report([finding(n) for n in range(1500)]).capped())
-    assert "1500 errors\nnot shown: 500 more of P007\n" in text
+    assert "1500 errors\n500 more findings of P007 are not shown\n" in text
 
 
 def test_what_was_found_about_a_layer_is_known() -> None:
     layer, other = LayerRef("1", "a", "Add"), LayerRef("2", "b", "Add")
     findings = Findings()
-    assert not findings.said("P007", layer)
+    assert not findings.has_finding("P007", layer)
     findings.add("P007", "three ports", layer=layer)
-    assert findings.said("P007", layer)
+    assert findings.has_finding("P007", layer)
     assert findings.blames(layer)
-    assert not findings.said("P007", other)
-    assert not findings.said("E004", layer)
+    assert not findings.has_finding("P007", other)
+    assert not findings.has_finding("E004", layer)
     findings.add("L008", "unused", layer=other)
-    assert findings.said("L008", other)
+    assert findings.has_finding("L008", other)
     assert not findings.blames(other)
 
 

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import irexec
-from irexec import native
+from irexec import Model, native
 from irexec.engine import CompiledModel
 from irexec.engine.aligned import aligned, as_taken
-from irexec.graph.model import Model
 
 ops: Any = irexec.opset15
 ROWS = 1500

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import irexec
+from irexec import Model
 from irexec.engine.plan import Plan, _Planner, make_plan
-from irexec.graph.model import Model
 from irexec.types import Stored
 
 ops: Any = irexec.opset15

@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
+
 from support.waiting import PATIENCE
 
 import irexec
-from irexec import native
+from irexec import Model, native
 from irexec.engine import runner
-from irexec.graph.model import Model
-from irexec.ops.compute import parallel, pointwise, rowwise, team
+from irexec.ops.compute import pointwise, rowwise
+from irexec.threads import parallel, tasks
 
 ops: Any = irexec.opset15
 THREADS, CALLS = 6, 12
@@ -29,7 +32,7 @@ def compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(native, "MANY_PRODUCTS", 1)
     monkeypatch.setattr(pointwise, "LEAST_WORK", 1)
     monkeypatch.setattr(rowwise, "LEAST_SIZE", 1)
-    monkeypatch.setattr(team, "WORTH_PRODUCTS", 1)
+    monkeypatch.setattr(tasks, "WORTH_PRODUCTS", 1)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     yield
@@ -77,22 +80,24 @@ def test_every_call_is_right(seed: int, first_recorded: int, monkeypatch: pytest
     begin = threading.Barrier(THREADS + 1)
 
     def call(number: int) -> list[tuple[np.ndarray, ...]]:
-        begin.wait()
+        begin.wait(PATIENCE)
         return [compiled([given[number]]).to_tuple() for _ in range(CALLS)]
 
     with ThreadPoolExecutor(THREADS) as pool:
         running = [pool.submit(call, number) for number in range(THREADS)]
-        begin.wait()
+        begin.wait(PATIENCE)
         while not all(one.done() for one in running):
-            # Another number of threads means another team, in the middle of what the last one does.
+            # Another number of threads means another pool, in the middle of what the last one does.
             parallel.set_num_threads(int(rng.integers(1, 5)))
             threading.Event().wait(float(rng.choice([0.002, 0.05])))
     for one, right in zip(running, expected, strict=True):
-        for results in one.result():
+        for results in one.result(PATIENCE):
             for found, wanted in zip(results, right, strict=True):
                 np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-5)
         # Once all is compiled, whoever calls gets the same bits.
-        assert all(np.array_equal(*pair) for pair in zip(one.result()[-1], one.result()[-2], strict=True))
+        assert all(
+            np.array_equal(*pair) for pair in zip(one.result(PATIENCE)[-1], one.result(PATIENCE)[-2], strict=True)
+        )
 
 
 def _first_numbers(model: Model, x: np.ndarray) -> float:
@@ -129,5 +134,5 @@ def test_a_fork_while_others_compile_compiles_too() -> None:
             child.join(PATIENCE)
     finally:
         ended.set()
-        thread.join()
+        thread.join(PATIENCE)
     np.testing.assert_allclose(found, _first_numbers(model, x), rtol=1e-4)

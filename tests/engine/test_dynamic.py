@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from support.nets import two_inputs
 
 import irexec
+from irexec import Model
 from irexec.engine import InferRequest
 from irexec.engine.plans import MAX_PLANS, Plans
-from irexec.graph.model import Model
 from irexec.types import PartialShape
 
 ops: Any = irexec.opset15
@@ -108,3 +108,12 @@ def test_empty_tensors() -> None:
     compiled = flattening()
     for _ in range(3):
         assert compiled([np.ones((3, 0, 4), np.float32)])[0].shape == (3, 0)
+
+
+def test_constants_whose_shapes_only_folding_tells_are_checked() -> None:
+    x = ops.parameter([1], np.int64)
+    places = ops.non_zero(ops.constant(np.ones(5000, np.float32)))
+    product = ops.matmul(places, ops.constant(np.ones((4, 1), np.int64)), False, False)
+    with pytest.raises(irexec.IRError, match="b has 4 rows, expected 5000") as caught:
+        irexec.compile_model(Model([ops.add(product, x)], [x]))([np.zeros(1, np.int64)])
+    assert [finding.constraint for finding in caught.value.report] == ["MatMul-1 C2"]

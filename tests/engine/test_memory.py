@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from support.work import MOST, Work
 
 import irexec
+from irexec import Model, Node
 from irexec.engine.memory import Sharing, _Piece, plan_memory
 from irexec.engine.plan import make_plan
-from irexec.graph.model import Model, Node
 from irexec.ops.declare.operator import Elements, operator
 from irexec.ops.rules.shapes import same_as
 from irexec.opsets.nodes import make_node
@@ -222,7 +222,7 @@ def hands_on(x: T, /, *, out: Array | None = None) -> T:
 
 def test_a_kernel_that_passes_its_buffer_over_spoils_nothing() -> None:
     x = ops.parameter(list(SQUARE), np.float32, name="x")
-    kept = make_node(hands_on, (ops.negative(x),), {})
+    kept = make_node(irexec.Node, hands_on, (ops.negative(x),), {})
     later = ops.floor(ops.floor(ops.negative(x)))
     compiled = irexec.compile_model(Model([ops.add(kept, later)], [x]))
     array = np.random.default_rng(0).standard_normal(SQUARE, np.float32) * 9

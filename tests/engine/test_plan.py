@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import irexec
+from irexec import Model, Node
 from irexec.engine.plan import Plan, make_plan
-from irexec.graph.model import Model, Node
 from irexec.ops.declare.operator import REGISTRY, Elements, operator, random
 from irexec.ops.rules.shapes import same_as
 from irexec.types import F32, Array

@@ -9,8 +9,8 @@ import pytest
 from support.graphs import RandomGraph, candidates, difference
 
 import irexec
+from irexec import Model
 from irexec.engine import memory
-from irexec.graph.model import Model
 
 ops: Any = irexec.opset15
 

@@ -15,17 +15,19 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
+
 from support.graphs import compiled_at_once
 from support.ownership import sequences, unheld
 from support.waiting import PATIENCE
 
 import irexec
-from irexec import native
+from irexec import Model, native
 from irexec.engine import CompiledModel, InferRequest
-from irexec.graph.model import Model
-from irexec.ops.compute import parallel
 from irexec.ops.declare.operator import Elements, operator
 from irexec.opsets.nodes import make_node
+from irexec.threads import parallel
 from irexec.types import F32, Array
 
 ops: Any = irexec.opset15
@@ -68,7 +70,7 @@ def layers(x: Any, seed: int) -> Any:
 
 
 def held(x: Any) -> Any:
-    return make_node(between, (x,), {})
+    return make_node(irexec.Node, between, (x,), {})
 
 
 def model_of(seed: int = 0, middle: Callable[[Any], Any] = held, rows: int = 12) -> Model:
@@ -194,7 +196,7 @@ def test_a_model_that_is_dropped_in_the_middle_of_a_run() -> None:
         # Whoever takes memory that is gone writes into it.
         rubbish = [np.full(size, np.nan, np.float32) for size in range(1, 4000)]
         go_on.set()
-        close(running.result()[0], expected)
+        close(running.result(PATIENCE)[0], expected)
     del running, rubbish
     gc.collect()
     assert runner() is None
@@ -294,7 +296,7 @@ def test_a_copy_of_a_model_has_recordings_of_its_own() -> None:
 
 
 def test_variables() -> None:
-    """What a run assigns, and the next one reads, is memory of no recording."""
+    """What a run assigns, and the next one reads, is memory of no program."""
     x = ops.parameter([1, 12, 24], np.float32, name="x")
     before = ops.read_value(ops.constant(np.zeros((1, 12, 24), np.float32)), variable_id="v")
     after = layers(ops.add(layers(x, 0), before), 3)
@@ -395,5 +397,5 @@ def test_a_forked_process_goes_on_with_what_was_recorded(threads: int) -> None:
             assert child.exitcode == 0
     finally:
         ended.set()
-        thread.join()
+        thread.join(PATIENCE)
     close(request.infer([given])[0], expected)

@@ -9,7 +9,7 @@ import pytest
 from support.nets import Net
 
 import irexec
-from irexec.graph.model import Model
+from irexec import Model
 
 ops: Any = irexec.opset15
 

@@ -15,7 +15,7 @@ from support.processes import results_of
 from support.waiting import PATIENCE
 
 import irexec
-from irexec.graph.model import Model
+from irexec import Model
 
 ops: Any = irexec.opset15
 THREADS = 8
@@ -133,7 +133,7 @@ def test_a_busy_request_says_so() -> None:
             request.reset_state()
     finally:
         go_on.set()
-        thread.join()
+        thread.join(PATIENCE)
     assert not request.is_busy
     assert request.infer([x])[0].shape == (64, 4)
 

@@ -13,7 +13,7 @@ pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 pytest.importorskip("torch", reason="PyTorch, which exports the models, is not installed")
 
-from support.torch_exports import ARCHITECTURES, export  # noqa: E402
+from support.torch_exports import ARCHITECTURES, export
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)

@@ -12,7 +12,7 @@ import irexec
 
 onnx = pytest.importorskip("onnx")
 
-from irexec.frontends.onnx import refusals  # noqa: E402
+from irexec.frontends.onnx import refusals
 
 HEADER = '<ir_version: 9, opset_import: ["" : 18]>\n'
 X = np.arange(6, dtype=np.float32)
@@ -92,7 +92,7 @@ def test_a_loop_whose_body_makes_too_little_is_a_finding(tmp_path: Path) -> None
         y = Loop(n, go, x) <body = step (int64 i, bool c, float[6] a) => (bool d) { d = Identity(c) }>
     }"""
     (found,) = irexec.validate(written(tmp_path, text)).errors
-    assert "makes 1 outputs, expected 2 or more" in found.message
+    assert "has 1 outputs, expected 2 or more" in found.message
 
 
 def test_sequences_are_lists_of_arrays(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_sequences_are_lists_of_arrays(tmp_path: Path) -> None:
     assert [array.tolist() for array in results["ys"]] == [X.tolist(), [0, 1], [0]]
     assert results["joined"].tolist() == [*range(6), 0, 1, 0]
     assert int(results["count"]) == 3
-    with pytest.raises(irexec.IRError, match="takes a list of arrays"):
+    with pytest.raises(irexec.IRError, match="requires a list of arrays"):
         irexec.compile_model(tmp_path / "model.onnx")({"xs": 3, "x": X})
 
 

@@ -75,7 +75,7 @@ def test_the_layer_that_differs_has_the_name_of_the_node(name: str, output: str,
     bias.constant = np.asarray(bias.constant) + np.float32(0.5)
     irexec.save_model(model, tmp_path / "changed.xml")
     assert main(["compare", str(path), "--with", str(tmp_path / "changed.xml")]) == 1
-    assert capsys.readouterr().out.startswith(f"{name} (Add) goes wrong")
+    assert capsys.readouterr().out.startswith(f"first wrong layer: {name} (Add)")
 
 
 def test_a_node_s_name_is_that_of_the_layer_that_makes_its_output(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_they_are_not_among_the_inputs_that_must_be_given(path: Path) -> None:
     assert str(model.defaults.types["w"].shape) == "[3,?]"
     compiled = irexec.compile_model(model)
     np.testing.assert_array_equal(compiled([X])["z"], X.reshape(3, 2))
-    with pytest.raises(irexec.IRError, match="no input 'hidden'"):
+    with pytest.raises(irexec.IRError, match="no input is named 'hidden'"):
         compiled({"x": X, "hidden": np.zeros(1, np.float32)})
     with pytest.raises(irexec.IRError, match=r"the array for input .w. has shape"):
         compiled({"x": X, "w": np.zeros((2, 2), np.float32)})
@@ -69,7 +69,7 @@ def test_they_are_not_among_the_inputs_that_must_be_given(path: Path) -> None:
 
 def test_the_command_says_which_there_are_and_takes_others(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", str(path)]) == 0
-    assert "as the file has them: w, target; --input gives others" in capsys.readouterr().out
+    assert "taken from the file: w, target" in capsys.readouterr().out
     given = ["--input", f"x={X.tolist()}", "--input", "w=[[1], [1], [1]]"]
     assert main(["run", str(path), *given, "--format", "json"]) == 0
     outputs = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)["outputs"]}

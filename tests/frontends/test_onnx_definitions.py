@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.waiting import PATIENCE
 
 onnx = pytest.importorskip("onnx")
 
-from irexec.frontends.onnx import definitions  # noqa: E402
-from irexec.frontends.onnx.definitions import NoSuchOperator, definition  # noqa: E402
+from irexec.frontends.onnx import definitions
+from irexec.frontends.onnx.definitions import NoSuchOperator, definition
 
 PROGRAM = """
 import sys
@@ -61,4 +62,4 @@ def test_a_model_is_read_without_the_rest_of_the_package(tmp_path: Path) -> None
     graph = "g (float[2] x) => (float[2] y) <float w = {0.5}> { t = Relu(x) y = Add(t, w) }"
     model = onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 17]> {graph}')
     onnx.save(model, tmp_path / "model.onnx")
-    subprocess.run([sys.executable, "-c", PROGRAM, tmp_path / "model.onnx"], check=True)
+    subprocess.run([sys.executable, "-c", PROGRAM, tmp_path / "model.onnx"], check=True, timeout=PATIENCE)

@@ -13,7 +13,7 @@ onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 pytest.importorskip("torch", reason="PyTorch, which exports the models, is not installed")
 
-from support.torch_exports import export  # noqa: E402
+from support.torch_exports import export
 
 
 def with_suppression(path: Path, threshold: float) -> None:

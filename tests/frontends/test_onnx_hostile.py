@@ -12,7 +12,11 @@ import irexec
 
 onnx = pytest.importorskip("onnx")
 
-from support.onnx_mutants import judged, mutants, seeds  # noqa: E402
+from support.onnx_mutants import judged, mutants, seeds
+from support.work import MOST, Work
+
+from irexec.frontends.onnx.convert import Converter
+from irexec.frontends.onnx.expansion import expansions
 
 HEADER = '<ir_version: 9, opset_import: ["" : 17, "d" : 1]>\n'
 
@@ -37,20 +41,65 @@ def test_one_change_is_a_finding_that_names_its_node_or_none(part: int, tmp_path
     assert {"ran", "F003", "F004", "F005"} <= outcomes
 
 
-def test_functions_that_multiply_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("irexec.frontends.onnx.convert._MAX_CALLED", 5000)
+def doubling(depth: int) -> str:
+    """Functions that each call the next one twice."""
     text = "g (float[3] x) => (float[3] y) { y = d.f0(x) }\n"
-    for i in range(40):
+    for i in range(depth):
         text += '<domain: "d", opset_import: ["" : 17, "d" : 1]>\n'
         text += f"f{i} (x) => (y) {{ t = d.f{i + 1}(x) y = d.f{i + 1}(t) }}\n"
-    text += '<domain: "d", opset_import: ["" : 17]> f40 (x) => (y) { y = Relu(x) }'
-    (finding,) = report_of(tmp_path, parsed(text)).errors
-    assert finding.code == "F009" and "multiply" in finding.message
+    return text + f'<domain: "d", opset_import: ["" : 17]> f{depth} (x) => (y) {{ y = Relu(x) }}'
+
+
+@pytest.mark.parametrize(("depth", "why"), [(15, "multiply"), (40, "multiply"), (100, "more than 64 deep")])
+def test_functions_that_multiply_are_refused_before_they_are_expanded(
+    depth: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translated = counted(monkeypatch)
+    (finding,) = report_of(tmp_path, parsed(doubling(depth))).errors
+    assert finding.code == "F009" and why in finding.message
     assert finding.layer is not None and finding.layer.name == "y"
+    assert translated == ["f0"]
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The types of the nodes that are translated from now on."""
+    translated: list[str] = []
+    translate = Converter._node
+
+    def noting(self: Converter, node: Any, scope: Any) -> None:
+        translated.append(node.op_type)
+        translate(self, node, scope)
+
+    monkeypatch.setattr(Converter, "_node", noting)
+    return translated
+
+
+def test_functions_that_are_within_the_limits_are_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    translated = counted(monkeypatch)
+    assert report_of(tmp_path, parsed(doubling(6))).ok
+    assert (len(translated), translated.count("Relu")) == (127 + 64, 64)
+
+
+def test_functions_are_counted_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    def task(count: int) -> Any:
+        functions = parsed(doubling(count)).functions
+        return lambda: expansions(functions)
+
+    assert Work(monkeypatch).growth(task, 50) < MOST
+
+
+def test_functions_that_call_one_another_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    translated = counted(monkeypatch)
+    text = "g (float[3] x) => (float[3] y) { y = d.f0(x) }\n"
+    for i in range(2):
+        text += f'<domain: "d", opset_import: ["d" : 1]> f{i} (x) => (y) {{ y = d.f{1 - i}(x) }}\n'
+    (finding,) = report_of(tmp_path, parsed(text)).errors
+    assert finding.code == "F009" and "functions call one another" in finding.message
+    assert translated == ["f0"]
 
 
 def test_loops_within_loops_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("irexec.frontends.onnx.convert._MAX_CALLED", 5000)
+    monkeypatch.setattr("irexec.frontends.onnx.convert.MAX_NODES", 5000)
     body = onnx.helper.make_node("Relu", ["v0"], ["r"], name="inner")
     for depth in range(12):
         info = onnx.helper.make_tensor_value_info
@@ -161,8 +210,8 @@ def test_names_of_any_length_make_short_messages(tmp_path: Path, place: str) -> 
 def test_nodes_that_stand_before_what_makes_their_inputs(tmp_path: Path) -> None:
     text = "g (float[3] x) => (float[3] y) { [first] y = Add(x, t) [second] t = Relu(x) [third] u = Abs(nothing) }"
     found = [d.message for d in report_of(tmp_path, parsed(text)).errors]
-    assert "the input 't' is made by no earlier node but by a later one" in found
-    assert "the input 'nothing' is made by no earlier node, and is no input of the graph" in found
+    assert "the input 't' is produced by a later node" in found
+    assert "the input 'nothing' is neither produced by an earlier node nor an input of the graph" in found
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ import irexec
 
 onnx = pytest.importorskip("onnx")
 
-from irexec.frontends.onnx import wire  # noqa: E402
-from irexec.frontends.onnx.file import read_file  # noqa: E402
-from irexec.frontends.onnx.findings import OnnxFindings  # noqa: E402
-from irexec.ir.weights.file import mapped_file  # noqa: E402
+from irexec.frontends.onnx import wire
+from irexec.frontends.onnx.file import read_file
+from irexec.frontends.onnx.findings import OnnxFindings
+from irexec.ir.weights.file import mapped_file
 
 LARGE = np.arange(1 << 17, dtype=np.float32)
 

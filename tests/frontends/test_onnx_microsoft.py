@@ -13,7 +13,7 @@ import irexec
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from support.microsoft import assert_close, beside_onnx_runtime, model_of  # noqa: E402
+from support.microsoft import assert_close, beside_onnx_runtime, model_of
 
 RNG = np.random.default_rng(0)
 

@@ -13,7 +13,7 @@ import irexec
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from support.microsoft import assert_close, beside_onnx_runtime, model_of  # noqa: E402
+from support.microsoft import assert_close, beside_onnx_runtime, model_of
 
 RNG = np.random.default_rng(1)
 
@@ -318,8 +318,9 @@ for direction in ("forward", "bidirectional"):
             "DynamicQuantizeLSTM",
             [
                 f(5, 2, 3),
-                i8(n, 3, 16),
-                i8(n, 4, 16),
+                # Of 7 bits: ONNX Runtime's sums of two products are 16 bits wide on a processor without VNNI.
+                i8(n, 3, 16) // 2,
+                i8(n, 4, 16) // 2,
                 f(n, 32),
                 None,
                 f(n, 2, 4),
@@ -367,8 +368,8 @@ def test_every_operator_that_onnx_runtime_has_is_translated_or_refused_with_what
 @pytest.mark.parametrize(
     ("type", "message", "hint"),
     [
-        ("BeamSearch", "a loop of a decoder's steps", "call it in a loop"),
-        ("GroupNorm", "ONNX Runtime has it for GPUs alone", "for CPUs"),
+        ("BeamSearch", "a loop over the steps of a decoder", "call it in a loop"),
+        ("GroupNorm", "ONNX Runtime supports it on GPUs only", "for CPUs"),
     ],
 )
 def test_what_is_refused_says_what_to_do(type: str, message: str, hint: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import irexec
 
 onnx = pytest.importorskip("onnx")
 
-from support.onnx_cases import EXCEPTIONS, Case, check, node_cases, stored_cases  # noqa: E402
+from support.onnx_cases import EXCEPTIONS, Case, check, node_cases, stored_cases
 
 PARTS = 12
 

@@ -11,7 +11,7 @@ import irexec
 
 onnx = pytest.importorskip("onnx")
 
-from irexec.frontends.onnx import others, questions  # noqa: E402
+from irexec.frontends.onnx import others, questions
 
 HEADER = '<ir_version: 9, opset_import: ["" : 17, "d" : 1]>\n'
 
@@ -114,6 +114,42 @@ def test_functions_that_would_keep_inference_busy(depth: int) -> None:
     assert questions.inferred(onnx.parser.parse_model(HEADER + text)) == ([], b"")
 
 
+def test_nobody_is_asked_about_functions_that_multiply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be busy for as long as they may; irexec knows before it starts that the file is refused."""
+    monkeypatch.setattr(others, "Question", None)
+    text = "g (float[3] x) => (float[3] y) { y = d.f0(x) }\n"
+    for i in range(30):
+        text += f'<domain: "d", opset_import: ["" : 17, "d" : 1]> f{i} (x) => (y) '
+        text += f"{{ t = d.f{i + 1}(x) y = d.f{i + 1}(t) }}\n"
+    text += '<domain: "d", opset_import: ["" : 17]> f30 (x) => (y) { y = Relu(x) }'
+    (finding,) = irexec.validate(saved(tmp_path, text), others=True)
+    assert finding.code == "F009" and "multiply" in finding.message
+
+
+@pytest.mark.parametrize("dims", [[1 << 60], [0, 1 << 60]])
+def test_no_runtime_is_asked_about_a_tensor_that_no_memory_holds(
+    dims: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    class Noting(others.Question):
+        def __init__(self, path: Any, tools: Any) -> None:
+            asked.extend(tools)
+            super().__init__(path, tools)
+
+    monkeypatch.setattr(others, "Question", Noting)
+    path = saved(tmp_path, "g (float[3] x) => (float[3] y) <float[1] w = {1.0}> { y = Add(x, w) }")
+    model = onnx.load(path)
+    model.graph.initializer[0].dims[:] = dims
+    onnx.save(model, path)
+    assert "F006" in {finding.code for finding in irexec.validate(path, others=True).errors}
+    assert asked == list(questions.CHECKS)
+
+
+def test_a_tool_has_ten_seconds() -> None:
+    assert others._SECONDS <= 10
+
+
 def test_a_tool_that_crashes_is_named_and_the_others_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "onnxruntime"
     package.mkdir()
@@ -121,7 +157,7 @@ def test_a_tool_that_crashes_is_named_and_the_others_answer(tmp_path: Path, monk
     monkeypatch.syspath_prepend(tmp_path)
     path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
     crashed, reference = others.Question(path, ["ONNX Runtime", "onnx.reference"]).answers()
-    assert (crashed.tool, crashed.said) == ("ONNX Runtime", [(None, "crashes (signal 6)")])
+    assert (crashed.tool, crashed.said) == ("ONNX Runtime", [(None, "crashed (SIGABRT)")])
     assert reference.said == [(None, "runs the model with ones as inputs")]
 
 

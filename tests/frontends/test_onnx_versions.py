@@ -11,7 +11,7 @@ import pytest
 
 onnx = pytest.importorskip("onnx")
 
-from support.onnx_cases import EXCEPTIONS, RANDOM, check, node_cases  # noqa: E402
+from support.onnx_cases import EXCEPTIONS, RANDOM, check, node_cases
 
 # Softmax normalised over all axes from the given one on, Scan had batches.
 OTHER_NUMBERS = {(type, version) for type in ("Softmax", "LogSoftmax", "Hardmax") for version in (1, 11)} | {

@@ -33,8 +33,8 @@ def test_every_kind_of_difference_is_told() -> None:
     assert changed(lambda m: setattr(node(m, "Const"), "constant", np.float32([1, 3]))) == [
         "Const '': the constants differ"
     ]
-    assert "order" not in "".join(changed(lambda m: node(m, "Add").inputs.reverse()))
-    assert any("inputs" in d for d in changed(lambda m: node(m, "Add").inputs.reverse()))
+    assert "order" not in "".join(changed(lambda m: setattr(node(m, "Add"), "inputs", node(m, "Add").inputs[::-1])))
+    assert any("inputs" in d for d in changed(lambda m: setattr(node(m, "Add"), "inputs", node(m, "Add").inputs[::-1])))
     assert any("names" in d for d in changed(lambda m: m.inputs[0].names.add("y")))
     assert any("name: 'add'" in d for d in changed(lambda m: node(m, "Add").set_friendly_name("sum")))
     assert any("rt_info" in d for d in changed(lambda m: node(m, "Add").rt_info.update(k="v")))
@@ -43,7 +43,7 @@ def test_every_kind_of_difference_is_told() -> None:
 
 def test_nan_equals_nan_in_constants_and_attributes() -> None:
     def model() -> irexec.Model:
-        node = ops.clamp(constant_node(np.array([np.nan], ml_dtypes.bfloat16)), min=0.0, max=1.0)
+        node = ops.clamp(constant_node(irexec.Node, np.array([np.nan], ml_dtypes.bfloat16)), min=0.0, max=1.0)
         node.attributes["max"] = float("nan")
         return irexec.Model([node], [])
 

@@ -7,9 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import irexec
-from irexec.graph.copies import like
-from irexec.graph.cut import copied
-from irexec.openvino.cloning import clone
+from irexec.graph.copies import copied, like
 from irexec.types import F32, Stored
 
 
@@ -47,5 +45,5 @@ def test_weights_stay_in_the_file_when_a_model_is_copied(tmp_path: Path) -> None
     model = irexec.read_model(tmp_path / "m.xml")
     held = [node.held for node in model.nodes if node.type == "Const"]
     assert isinstance(held[0], Stored)
-    for made in (clone(model), copied(model)):
+    for made in (model.clone(), copied(model)):
         assert [node.held for node in made.nodes if node.type == "Const"] == held

@@ -23,17 +23,17 @@ def refused(*arguments: Any, function: str = "relu", **attributes: Any) -> irexe
     ("given", "rule"),
     [
         ([[1, 2], [3]], "the rows differ in length"),
-        ({}, "value of dict"),
-        (object(), "value of object"),
-        (np.array([1, "x"], object), "value of int"),
-        (np.zeros(3, "M8[s]"), "holds dates"),
-        (np.zeros(3, [("a", "f4")]), "holds records"),
+        ({}, "value of type dict"),
+        (object(), "value of type object"),
+        (np.array([1, "x"], object), "value of type int"),
+        (np.zeros(3, "M8[s]"), "contains dates"),
+        (np.zeros(3, [("a", "f4")]), "contains records"),
         (np.ma.masked_array([1, 2], [0, 1]), "masked"),
         (b"x", "bytes"),
-        (np.array([1], np.longdouble), "more bits than any element type"),
+        (np.array([1], np.longdouble), "no element type has as many bits"),
         (10**400, "an integer has more than 64 bits"),
-        (1j, "is f32: 1j is none of its values"),
-        ("abc", "is f32: 'abc' is none of its values"),
+        (1j, "is f32: 1j is not a value of that type"),
+        ("abc", "is f32: 'abc' is not a value of that type"),
     ],
 )
 def test_what_is_no_tensor_is_refused_by_the_name_of_its_port(given: Any, rule: str) -> None:
@@ -48,10 +48,21 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
     assert [d.port for d in report] == ["a", "b"]
 
 
+def test_faults_of_attributes_and_of_types_are_reported_together() -> None:
+    x = np.float32([[1]])
+    node = o.parameter([1, 1], np.float32)
+    for data in (x, node):
+        report = refused(data, x, x, function="scatter_nd_update", reduction="add")
+        assert [(d.code, d.attribute, d.port) for d in report] == [
+            ("D005", "reduction", None),
+            ("O002", None, "indices"),
+        ]
+
+
 def test_a_number_that_its_group_does_not_hold_is_refused() -> None:
     for number in (0.5, 300, -129):
         [finding] = refused(np.int8([1]), number, function="add")
-        assert finding.message == f"input b of Add-1 is i8: {number} is none of its values"
+        assert finding.message == f"input b of Add-1 is i8: {number} is not a value of that type"
     assert o.add(np.int8([1]), 2.0).tolist() == [3]
 
 
@@ -62,7 +73,7 @@ def test_foreign_byte_orders_are_read() -> None:
 
 def test_a_required_input_that_is_none_is_missing() -> None:
     [finding] = refused(None)
-    assert (finding.code, finding.message) == ("P007", "ReLU-1 takes x; x is missing")
+    assert (finding.code, finding.message) == ("P007", "ReLU-1 has the inputs x; x is missing")
     [finding] = refused(None, np.float32([1]), function="concat", axis=0)
     assert "tensors[0] is missing" in finding.message
     [finding] = refused([], function="concat", axis=0)
@@ -104,4 +115,4 @@ def test_a_kernel_that_finds_no_memory_is_a_finding(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(operator, "kernel", kernel)
     [finding] = refused([1.0])
     assert finding.code == "O011"
-    assert finding.message == "ReLU-1 needs more memory than there is: no room"
+    assert finding.message == "ReLU-1 needs more memory than is available: no room"

@@ -7,14 +7,14 @@ from support.nets import two_inputs
 
 from irexec.diagnostics.findings import Findings
 from irexec.graph.releases import FIRST_RELEASE, check_release, release_of
-from irexec.ir.reader import read
+from irexec.ir.reader import read_document
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.contents import NEWEST
 
 
 def said(text: str, release: str) -> list[tuple[str, str | None]]:
     source = Source(text)
-    document = read(source, Findings())
+    document = read_document(source, Findings())
     assert document is not None
     findings = Findings(source.locate)
     check_release(document, release_of(release), findings)
@@ -24,17 +24,22 @@ def said(text: str, release: str) -> list[tuple[str, str | None]]:
 def test_the_versions_of_layers() -> None:
     text = two_inputs().text.replace('type="ReLU" version="opset1"', 'type="ReLU" version="opset15"')
     assert said(text, "2024.5") == []
-    assert said(text, "2024.2") == [("OpenVINO 2024.2 has no opset15", 'version="opset1" is the same operator')]
+    assert said(text, "2024.2") == [("OpenVINO 2024.2 has no opset15", 'version="opset1" selects the same operator')]
     text = text.replace('type="ReLU" version="opset15"', 'type="Mish" version="opset4"')
-    assert said(text, "2021.1.0") == [("OpenVINO 2021.1 does not read IR version 11, which came with 2022.1", None)]
+    assert said(text, "2021.1.0") == [
+        ("OpenVINO 2021.1 does not support IR version 11, which was introduced with 2022.1", None)
+    ]
     _, (message, _) = said(text, "2020.4")
-    assert message == "OpenVINO 2020.4 has no opset4; Mish-4 came with 2021.1"
+    assert message == "OpenVINO 2020.4 has no opset4; Mish-4 was introduced with 2021.1"
 
 
 def test_another_version_that_is_there() -> None:
     text = two_inputs().text.replace('type="ReLU" version="opset1"', 'type="TopK" version="opset11"')
     assert said(text, "2022.3") == [
-        ("OpenVINO 2022.3 has no opset11; TopK-11 came with 2023.0", "it has TopK-3, another version of it")
+        (
+            "OpenVINO 2022.3 has no opset11; TopK-11 was introduced with 2023.0",
+            "it has another version of the operator, TopK-3",
+        )
     ]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from support.meanings import origins
 
 import irexec
 from irexec.types import PartialShape
@@ -259,3 +261,10 @@ def test_bodies_within_bodies_take_no_more_than_their_number(axis: int, codes: l
     )
     text = f'<net name="m" version="11">{nested(40, softmax)}</net>'
     assert [d.code for d in irexec.validate(text.encode()).errors] == codes
+
+
+def test_a_condition_without_an_input_port_is_a_finding() -> None:
+    origin = next(origin for origin in origins() if origin.name == "looping")
+    wrong = re.sub(r'(name="goes on" type="Result" version="opset1"><input>).*?(?=</input>)', r"\1", origin.text)
+    assert wrong != origin.text
+    assert "P007" in {finding.code for finding in irexec.validate(wrong.encode(), weights=origin.weights).errors}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 import irexec
-from irexec.graph.model import Node
+from irexec import Node
 from irexec.inference import infer
+from irexec.ops.declare import operator as declared
 from irexec.ops.declare.contents import find
 from irexec.opsets.nodes import constant_node, make_node
 
@@ -63,7 +65,7 @@ def test_a_small_file_stays_within_a_budget(case: str, tmp_path: Path) -> None:
     type, version, arrays, attributes = COSTLY[case]
     operator = find(type, version)
     assert operator is not None
-    node = make_node(operator, [constant_node(array) for array in arrays], attributes)
+    node = make_node(irexec.Node, operator, [constant_node(irexec.Node, array) for array in arrays], attributes)
     path = file_of(node, tmp_path / "m.xml")
     assert path.stat().st_size < 10_000
     tracemalloc.start()
@@ -147,7 +149,7 @@ def test_a_memory_error_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     ops: Any = irexec.opset13
     operator = find("Tanh", "opset1")
     x = ops.parameter([2], np.float32)
-    one = ops.tanh(constant_node(np.ones(2, np.float32)))
+    one = ops.tanh(constant_node(irexec.Node, np.ones(2, np.float32)))
     model = irexec.Model([ops.add(x, one)], [x])
 
     def kernel(*_: Any, **__: Any) -> Any:
@@ -172,7 +174,7 @@ def test_a_rule_that_fails_raises_here_and_is_a_finding_for_users(monkeypatch: p
     monkeypatch.setattr(operator, "rule", rule)
     with pytest.raises(KeyError, match="a bug"):
         infer(model)
-    monkeypatch.setattr("irexec.ops.declare.operator.RULES_MUST_NOT_FAIL", False)
+    monkeypatch.setattr(declared, "failed_rule", inspect.unwrap(declared.failed_rule))
     [finding] = infer(model).report
     assert finding.code == "O007"
     assert "the shape rule of Tanh-1 is wrong" in finding.message

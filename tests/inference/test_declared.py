@@ -89,7 +89,7 @@ def test_what_was_declared_wrongly_does_not_go_on() -> None:
     port = '<port id="1" precision="I64"><dim>2</dim></port>'
     report = irexec.validate(model(port).encode(), mode="openvino")
     assert [d.code for d in report] == ["P004"]
-    with pytest.warns(UserWarning, match="declared I64"):
+    with pytest.warns(UserWarning, match="declared as I64"):
         read = irexec.read_model(model(port).encode(), mode="openvino")
     assert str(read.outputs[0].type) == "i32[2]"
 

@@ -11,7 +11,7 @@ import pytest
 from irexec.diagnostics.diagnostic import Diagnostic
 from irexec.diagnostics.findings import Findings, Mode
 from irexec.ir.document import Document
-from irexec.ir.reader import read
+from irexec.ir.reader import read_document
 from irexec.ir.xml.source import Limits, Source
 
 MODEL = """<?xml version="1.0"?>
@@ -134,7 +134,7 @@ def read_ir() -> Read:
         data = text.encode() if isinstance(text, str) else text
         source = Source.from_bytes(data, "m.xml", limits=limits)
         findings = Findings(source.locate, file="m.xml", mode=mode)
-        document = read(source, findings)
+        document = read_document(source, findings)
         return Outcome(document, findings.report.sorted().diagnostics)
 
     return run

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import irexec
-from irexec.ir.files import open_regular, staged
+from irexec.ir.files import open_regular
+from irexec.ir.writing import staged
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes, devices and links as on POSIX")
 

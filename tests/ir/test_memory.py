@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import gc
+import threading
 import tracemalloc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-import irexec.api
+import irexec
+from irexec.diagnostics.findings import Findings
+from irexec.ir import memory
 from irexec.ir.memory import no_collection
+from irexec.ir.reader import read_document
 from irexec.ir.xml.source import Source
+from irexec.reading import read
 
 MODEL = Path(__file__).parents[2] / "samples" / "classifier" / "model.xml"
 
@@ -24,34 +29,23 @@ def without_collector() -> Iterator[None]:
     gc.enable()
 
 
-def test_a_model_from_a_file_does_not_hold_its_text(monkeypatch: pytest.MonkeyPatch, without_collector: None) -> None:
-    sources: list[weakref.ref[Source]] = []
-    from_path = Source.from_path
-
-    def noting(path: str) -> Source:
-        source = from_path(path)
-        sources.append(weakref.ref(source))
-        return source
-
-    monkeypatch.setattr(Source, "from_path", noting)
-    model, report = irexec.api.load(MODEL)
-    assert model is not None and report.ok
-    assert [source() for source in sources] == [None]
-
-
 def test_what_is_made_to_stay_is_not_searched() -> None:
     looks: list[int] = []
+    gc.collect()  # So that no collection of what tests before left is due.
     gc.callbacks.append(lambda phase, found: looks.append(found["generation"]))
     try:
         with no_collection(to_stay=True):
             made = [[number] for number in range(10 * gc.get_threshold()[0])]
         one = [made]
+        is_on = gc.isenabled()
+        gc.disable()
+        old = {id(each) for each in gc.get_objects(generation=2)}
     finally:
+        gc.enable()
         gc.callbacks.pop()
     assert not looks
-    assert gc.isenabled() and not gc.get_freeze_count()
-    assert any(each is made for each in gc.get_objects(generation=2))
-    assert not any(each is one for each in gc.get_objects(generation=2))
+    assert is_on and gc.get_freeze_count() < 1000
+    assert id(made) in old and id(one) not in old
 
 
 def test_what_a_program_froze_stays_frozen() -> None:
@@ -64,6 +58,132 @@ def test_what_a_program_froze_stays_frozen() -> None:
         assert made and not any(each is own for each in gc.get_objects())
     finally:
         gc.unfreeze()
+
+
+def test_pauses_nest_and_overlap_between_threads(without_pauses: None) -> None:
+    inside, go_on, states = threading.Event(), threading.Event(), []
+
+    def other() -> None:
+        with no_collection():
+            inside.set()
+            go_on.wait(60)
+            states.append(gc.isenabled())
+
+    thread = threading.Thread(target=other)
+    with no_collection():
+        thread.start()
+        assert inside.wait(60)
+        with no_collection():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    # The other thread's goes on.
+    assert not gc.isenabled()
+    go_on.set()
+    thread.join(60)
+    assert states == [False] and gc.isenabled()
+
+
+def test_a_pause_ends_with_an_error(without_pauses: None) -> None:
+    with pytest.raises(ValueError, match="inside"), no_collection(to_stay=True), no_collection():
+        raise ValueError("inside")
+    assert gc.isenabled()
+
+
+def test_a_collector_that_a_program_switched_off_stays_off(without_collector: None) -> None:
+    with no_collection(to_stay=True):
+        pass
+    assert not gc.isenabled()
+
+
+@pytest.fixture
+def without_pauses() -> Iterator[None]:
+    assert gc.isenabled()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def searches() -> Iterator[list[int]]:
+    """The collections from now on, by their generation."""
+    found: list[int] = []
+    gc.collect()
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            found.append(info["generation"])
+
+    gc.callbacks.append(note)
+    yield found
+    gc.callbacks.remove(note)
+
+
+READERS: list[Callable[[bytes], object]] = [irexec.read_model, read, irexec.Core().read_model]
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_the_collector_rests_while_models_are_read(read: Callable[[bytes], object], searches: list[int]) -> None:
+    text = chain(2000)
+    models = [read(text) for _ in range(4)]
+    assert len(models) == 4 and searches == []
+
+
+def test_the_collector_rests_while_onnx_models_are_read(searches: list[int]) -> None:
+    onnx = pytest.importorskip("onnx")
+    nodes = [onnx.helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(500)]
+    ends = [onnx.helper.make_tensor_value_info(name, 1, [3]) for name in ("v0", "v500")]
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    data = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:]), opset_imports=opsets)
+    irexec.read_model(data.SerializeToString())
+    searches.clear()
+    model = irexec.read_model(data.SerializeToString())
+    assert len(model.nodes) > 500 and searches == []
+
+
+def test_a_dropped_model_is_freed_by_the_next_collection() -> None:
+    model = irexec.read_model(chain(50))
+    parts = [weakref.ref(model), *map(weakref.ref, model.nodes), weakref.ref(model.inputs[0])]
+    del model
+    gc.collect()
+    assert [part() for part in parts if part() is not None] == []
+
+
+def test_a_dropped_document_is_freed_at_once(without_collector: None) -> None:
+    gc.collect()
+    source = Source.from_bytes(chain(500))
+    text = weakref.ref(source)
+    document = read_document(source, Findings(source.locate))
+    assert document is not None and len(document.net.layers) == 501
+    del document, source
+    # Nothing of each layer is left to be found.
+    assert text() is None and gc.collect() < 500
+
+
+def test_models_that_are_dropped_one_after_the_other_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody calls the collector, and Python's own measure does not count what is read."""
+    monkeypatch.setattr(memory, "_MANY_LAYERS", 1000)
+    monkeypatch.setattr(memory, "_SECONDS_PER_LAYER", 1e9)
+    text, living, most = chain(200), [], 0
+    for _ in range(30):
+        model = irexec.read_model(text)
+        living = [node for node in living if node() is not None] + [weakref.ref(model.nodes[1])]
+        del model
+        most = max(most, sum(node() is not None for node in living))
+    assert 1 < most <= 6
+
+
+def test_a_search_that_takes_longer_than_reading_did_waits_for_more(
+    monkeypatch: pytest.MonkeyPatch, searches: list[int]
+) -> None:
+    """In a program that has many objects of its own."""
+    pauses = memory._Pauses()
+    clock = iter(range(0, 100, 4))
+    monkeypatch.setattr(memory.time, "monotonic", lambda: float(next(clock)))
+    counts = []
+    for _ in range(10):
+        pauses.dropped(100_000)
+        counts.append(searches.count(2))
+    # A search lasts 4 s, in which 200,000 layers are read.
+    assert counts == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
 
 
 def chain(count: int) -> bytes:
@@ -85,12 +205,12 @@ def chain(count: int) -> bytes:
 
 def test_a_layer_that_was_read_takes_less_than_5_kilobytes() -> None:
     texts = chain(200), chain(1200)
-    irexec.api.load(texts[0])
+    read(texts[0])
     taken, most = [], []
     for text in texts:
         tracemalloc.start()
-        model, report = irexec.api.load(text)
-        assert model is not None and report.ok
+        reading = read(text)
+        assert reading.model is not None and reading.report.ok
         now, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         taken.append(now)
@@ -98,3 +218,11 @@ def test_a_layer_that_was_read_takes_less_than_5_kilobytes() -> None:
     # Beside Python's objects, libxml2 has no tree of the text that would have to be counted.
     assert (taken[1] - taken[0]) / 1000 < 5000
     assert (most[1] - most[0]) / 1000 < 5000
+
+
+def test_nothing_is_counted_while_python_exits() -> None:
+    pauses = memory._Pauses()
+    pauses.dropped(5, is_finalizing=lambda: True)
+    assert pauses.waiting == 0
+    pauses.dropped(5)
+    assert pauses.waiting == 5

@@ -12,7 +12,7 @@ import pytest
 import irexec
 
 ov = pytest.importorskip("openvino")
-from openvino import opset1, opset13  # noqa: E402
+from openvino import opset1, opset13
 
 
 def lstm_cell_of_opset1() -> Any:

@@ -15,8 +15,8 @@ from irexec.ops.declare.contents import CONTENTS
 from irexec.types import ElementType
 
 ov = pytest.importorskip("openvino")
-from openvino import opset13  # noqa: E402
-from openvino.utils.node_factory import NodeFactory  # noqa: E402
+from openvino import opset13
+from openvino.utils.node_factory import NodeFactory
 
 # Types whose name in a file is not the name of OpenVINO's class.
 CLASSES = {"PReLU": "PRelu", "ReLU": "Relu", "SoftMax": "Softmax"}

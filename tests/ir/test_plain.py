@@ -8,7 +8,7 @@ import pytest
 
 from irexec.diagnostics.findings import Findings
 from irexec.ir.document import Net
-from irexec.ir.reader import read
+from irexec.ir.reader import read_document
 from irexec.ir.xml.elements import Elements
 from irexec.ir.xml.source import Source
 
@@ -49,7 +49,7 @@ LAYERS = {
 def net(text: str) -> tuple[Net | None, list[tuple[str, int | None, int | None]]]:
     source = Source(text)
     findings = Findings(source.locate)
-    document = read(source, findings)
+    document = read_document(source, findings)
     told = [(finding.code, finding.line, finding.column) for finding in findings.report]
     return None if document is None else document.net, told
 

@@ -218,7 +218,7 @@ def test_edges_whose_attributes_have_other_names_are_one_finding(read_ir, model)
     outcome = read_ir(model.replace("from-layer=", "from=").replace("to-layer=", "to="))
     (finding,) = outcome.found
     assert finding.code == "E010"
-    assert finding.message.endswith("are not known, here and in 2 more edges")
+    assert finding.message.endswith("are unknown, here and in 2 more edges")
     assert finding.hint == "write from-layer for 'from', write to-layer for 'to'"
 
 

@@ -285,7 +285,7 @@ def test_rename_takes_the_edges_along(editor: Editor, uri: str) -> None:
     assert applied(edits) == expected
 
 
-@pytest.mark.parametrize(("new", "why"), [("2", "already"), ("one", "whole number"), ("-1", "whole number")])
+@pytest.mark.parametrize(("new", "why"), [("2", "already"), ("one", "use an integer"), ("-1", "use an integer")])
 def test_a_rename_that_would_be_wrong_is_refused(editor: Editor, uri: str, new: str, why: str) -> None:
     where = place(6, '"1"')
     with pytest.raises(Refused, match=why):

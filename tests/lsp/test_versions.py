@@ -1,19 +1,24 @@
-"""Versions of a text: what is asked while one is checked is answered from the one before."""
+"""Versions of a text: what is asked while one is checked is answered from the one before, and older ones are gone."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 
 import pytest
 
 pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
 
 from lsprotocol.types import Position
+from support.nets import two_inputs
 from support.waiting import PATIENCE
 
-from irexec.lsp import server
+from irexec.ir.xml.source import Source
+from irexec.lsp import analysis, server
 from irexec.lsp.analysis import Analysis
+from irexec.lsp.outline import symbols
 from irexec.lsp.server import Opened, Server, make_server
 
 MODEL = """<net name="x" version="11">
@@ -54,3 +59,62 @@ def test_a_version_that_is_being_checked_is_asked_about_in_the_one_before(monkey
 
     # The place is further on by the comment than when the text was checked.
     assert asyncio.run(ask()) == [(1, 3), (2, len("<!-- a\ncomment -->") + 3)]
+
+
+@pytest.mark.parametrize("each", [1, 3, 100])
+def test_versions_that_were_replaced_are_gone_without_the_collector(each: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Texts, analyses and models: of checks that were done, and of those that something typed has cancelled."""
+    made: list[weakref.ref[object]] = []
+    models: list[weakref.ref[object]] = []
+
+    class Noted(Analysis):
+        def __init__(self, text: str, path: str | None) -> None:
+            super().__init__(text, path)
+            assert self._model is not None
+            models.extend(map(weakref.ref, [self._model, *self._model.nodes]))
+            made.append(weakref.ref(self))
+
+    async def edit() -> None:
+        serving = make_server()
+        monkeypatch.setattr(server, "Analysis", Noted)
+        monkeypatch.setattr(Server, "unit", "utf-16")
+        monkeypatch.setattr(serving, "text_document_publish_diagnostics", lambda _: None)
+        monkeypatch.setattr(server, "SHORTEST_PAUSE", 0.0)
+        for version in range(30):
+            serving.show("file:///a.xml", f"{two_inputs().text}{' ' * version}", version)
+            made.append(weakref.ref(serving.opened["file:///a.xml"]))
+            await asyncio.sleep(0)
+            if version % each == 0:
+                await serving.ask("file:///a.xml", lambda _, found: found.written)
+        await serving.ask("file:///a.xml", lambda *_: None)
+        # What the event loop and the threads did last, they hold until they do something else.
+        for _ in range(3):
+            await serving._in_thread(serving._checker, int)
+            await serving._in_thread(serving._answerer, int)
+        living = [one for one in made if one() is not None]
+        assert len(living) == 2, living  # The version that is shown, and its analysis.
+        assert sum(one() is not None for one in models) == len(two_inputs().layers) + 1
+
+    gc.disable()
+    try:
+        asyncio.run(edit())
+    finally:
+        gc.enable()
+
+
+def test_a_long_text_that_is_no_xml_is_not_put_right_while_it_is_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take a second for each million characters, at each move of the cursor."""
+    broken = two_inputs().text.replace("</layers>", "")
+    assert [len(finding.fixes) for finding in Analysis(broken).repaired] == [1]
+    monkeypatch.setattr(analysis, "MOST_REPAIRED", len(broken) - 1)
+    assert [len(finding.fixes) for finding in Analysis(broken).repaired] == [0]
+
+
+def test_a_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For its findings, their fixes, its outline and every other question."""
+    read: list[object] = []
+    plain = Source.elements
+    monkeypatch.setattr(Source, "elements", lambda source: read.append(source) or plain(source))
+    found = Analysis(two_inputs().text.replace("FP32", "FP3"))
+    assert found.report.errors and found.report.errors[0].fixes and symbols(found) and found.nodes
+    assert len(read) == 1

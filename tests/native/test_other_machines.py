@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.waiting import LONG
 
 TESTS = Path(__file__).parents[1]
 COMPILED = [
@@ -16,7 +17,7 @@ COMPILED = [
     "ops/sequence/test_compiled.py",
     "ops/compute/test_contiguous.py",
     "ops/compute/test_rows.py",
-    "engine/test_chains.py",
+    "engine/test_fusion.py",
 ]
 AS_ANOTHER = """
 import sys
@@ -43,5 +44,5 @@ sys.exit(pytest.main(["-q", "-x", "-p", "no:cacheprovider", *sys.argv[3:]]))
 def test_compiled_code_for_it_computes_the_same(name: str, without: str) -> None:
     files = [str(TESTS / file) for file in COMPILED]
     command = [sys.executable, "-c", AS_ANOTHER, name, without, *files]
-    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, timeout=LONG)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import openvino
 import pytest
+
+openvino = pytest.importorskip("openvino")
+
 from support.openvino_programs import PROGRAMS
 
 import irexec

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 
 import numpy as np
-import openvino
 import pytest
+
+openvino = pytest.importorskip("openvino")
+
 from irexec.helpers import pack_data, unpack_data
 
 import irexec as ov

@@ -6,6 +6,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from support.waiting import PATIENCE
 
 from irexec.arrays.given import Given
 from irexec.ops.declare.checks import noted, running
@@ -42,7 +43,7 @@ def test_only_the_operator_that_is_meant_is_noted() -> None:
             check("C4", True)
             thread = Thread(target=check, args=("C5", True))
             thread.start()
-            thread.join()
+            thread.join(PATIENCE)
     assert checks.held == ["C4"]
 
 

@@ -1,52 +1,119 @@
-"""Results do not depend on the number of threads: every operator version, divided however little work there is."""
+"""Results are the same bits for any number of threads, whichever kernels BLAS takes, however little work there is."""
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import subprocess
 import sys
-from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from support.bits import COUNTS, cutting, differing, results
 from support.calls import Call, calls
+from support.sums import sums
 
-from irexec.ops.compute import parallel
+import irexec
+from irexec.threads import parallel
 
-COUNTS = (1, 2, 8)
-Bits = list[tuple[object, ...]]
+TESTS = Path(__file__).parents[1]
+OPS = Path(irexec.__file__).parent / "ops"
+# Of the families of OpenBLAS's kernels for x86-64: what NumPy calls the instructions that they need.
+NEEDED = {
+    "Prescott": set(),
+    "Nehalem": set(),
+    "Sandybridge": {"AVX", "X86_V3"},
+    "Haswell": {"AVX2", "X86_V3"},
+    "SkylakeX": {"AVX512_SKX", "X86_V4"},
+}
+
+
+def executable_cores() -> list[str]:
+    """The families that this processor executes: any other would end the process."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return []
+    instructions = np.show_config(mode="dicts")["SIMD Extensions"]
+    found = {*instructions.get("baseline", ()), *instructions.get("found", ())}
+    return [core for core, needed in NEEDED.items() if not needed or needed & found]
+
+
+def in_a_process(**environment: str) -> dict[str, Any]:
+    """What `support.bits` prints in a process of its own."""
+    chosen = ("OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "IREXEC_NUM_THREADS")
+    inherited = {name: value for name, value in os.environ.items() if name not in chosen}
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        [sys.executable, "-m", "support.bits"],
+        env=inherited | environment | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("core", executable_cores())
+def test_with_the_kernels_of_a_core_type(core: str) -> None:
+    assert in_a_process(OPENBLAS_CORETYPE=core)["differing"] == []
+
+
+def test_with_what_the_environment_says_of_threads() -> None:
+    found = in_a_process(OMP_NUM_THREADS="1", IREXEC_NUM_THREADS="1")
+    assert found["differing"] == []
+    assert in_a_process(OPENBLAS_NUM_THREADS="8")["digest"] == found["digest"]
 
 
 @pytest.fixture
-def dividing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """All work is worth several threads."""
-    for call in calls():
-        bits(call)  # What it needs is imported.
-    for name, module in list(sys.modules.items()):
-        if name.startswith("irexec.ops"):
-            for threshold in ("WORTH_PRODUCTS", "WORTH_BYTES"):
-                if hasattr(module, threshold):
-                    monkeypatch.setattr(module, threshold, 1)
-    yield
+def imported() -> None:
+    """What the calls need is imported, and can be changed."""
+    results([*calls(), *sums()], 1)
+
+
+def test_every_operator(imported: None) -> None:
+    """Those that are exact give the bits that they give when nothing is cut."""
+    same = [call for call in calls() if call.operator.tolerance.kind != "random"]
+    exact = [call for call in same if call.operator.tolerance.kind == "exact"]
+    assert len({call.operator for call in exact}) > 100
+    whole = results(exact, 1)
+    with cutting():
+        assert differing(same, results(same, 1)) == differing(exact, whole) == []
+
+
+class Planted:
+    """An operator that cuts a sum by the number of threads."""
+
+    def parse_attributes(self, attributes: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+        return attributes, []
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        return np.sum([part.sum() for part in np.array_split(array, parallel.num_threads())], dtype=np.float32)
+
+
+def test_a_cut_by_the_number_of_threads_is_found() -> None:
+    operator: Any = Planted()
+    call = Call(operator, [np.random.default_rng(0).random(1001, np.float32)], {})
+    assert differing([call], results([call], 1)) == [call]
+
+
+def test_no_kernel_asks_for_the_number_of_threads() -> None:
+    """It is asked for where parts are handed out, and nowhere else."""
+    assert [path.name for path in OPS.rglob("*.py") if "num_threads" in path.read_text()] == []
+
+
+def test_there_are_more_parts_for_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "WORTH_PRODUCTS", 100)
+    for threads in COUNTS:
+        parallel.set_num_threads(threads)
+        parts = [parallel.parts_for(work) for work in (0, 99, 100, 399, 400, 1599, 1600, 6400)]
+        assert parts == [1, 1, 2, 2, 4, 4, 8, 16]
     parallel.set_num_threads(None)
 
 
-def bits(call: Call) -> Bits:
-    """The results of a call, comparable bit by bit."""
-    operator = call.operator
-    attributes, _ = operator.parse_attributes(call.attributes)
-    with np.errstate(all="ignore"):
-        results = operator.kernel(*call.arrays, **operator.bind(attributes))
-    arrays = [np.asarray(r) for r in (results if isinstance(results, (tuple, list)) else [results])]
-    return [(a.dtype.str, a.shape, a.tolist() if a.dtype.kind == "T" else a.tobytes()) for a in arrays]
-
-
-def test_results_are_the_same_for_1_2_and_8_threads(dividing: None) -> None:
-    found: dict[int, list[Bits]] = {}
-    same = [call for call in calls() if call.operator.tolerance.kind != "random"]
-    for count in COUNTS:
-        parallel.set_num_threads(count)
-        found[count] = [bits(call) for call in same]
-    differing = {call.operator for n, call in enumerate(same) if any(found[c][n] != found[1][n] for c in COUNTS)}
-    # Its products are BLAS's, which adds up in an order that follows from what it is given at once.
-    assert {operator.type for operator in differing} <= {"ScaledDotProductAttention"}
-    exact = {call.operator for call in same if call.operator.tolerance.kind == "exact"}
-    assert len(exact) > 100 and not exact & differing
+def test_more_than_two_parts_get_enough_of_an_axis_each() -> None:
+    assert [parallel.parts_along(extent, 8, 100) for extent in (1, 399, 400, 799, 800)] == [2, 2, 4, 4, 8]
+    assert parallel.parts_along(1, 1, 100) == 1

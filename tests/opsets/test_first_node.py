@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from support.waiting import PATIENCE
 
 BEGINNINGS = [
     "import irexec.opset13 as ops\nx = ops.parameter([2, 3], np.float32)",
@@ -15,7 +16,9 @@ BEGINNINGS = [
 
 
 def said(program: str) -> str:
-    run = subprocess.run([sys.executable, "-c", f"import sys\nimport numpy as np\n{program}"], capture_output=True)
+    run = subprocess.run(
+        [sys.executable, "-c", f"import sys\nimport numpy as np\n{program}"], capture_output=True, timeout=PATIENCE
+    )
     assert run.returncode == 0, run.stderr.decode()
     return run.stdout.decode().strip()
 

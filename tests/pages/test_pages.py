@@ -227,3 +227,12 @@ def test_folders_are_walked_in_order(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
     found = [Path(path).relative_to(tmp_path).as_posix() for path in find_pages([tmp_path])]
     assert found == ["a.rst", "b.md", "sub/c.html"]
+
+
+def test_places_on_one_line_share_its_text() -> None:
+    """A page may be one line of megabytes, with thousands of findings."""
+    page = page_of("line.md", FORMS["fenced.md"])
+    (example,) = page.examples
+    first, second = (example.excerpt.place(example.excerpt.text.index("<dim>") + by) for by in (0, 5))
+    assert (first.line, second.line) == (first.line, first.line) and first.column != second.column
+    assert first.source_line is second.source_line and first.source_line.endswith("-->")

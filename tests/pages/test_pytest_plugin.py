@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from support.seed_pages import PAGES
+from support.waiting import PATIENCE
 
 pytest_plugins = ["pytester"]
 
@@ -75,7 +76,7 @@ def test_loading_the_plugin_loads_nothing_heavy() -> None:
         "print(sorted(m for m in set(sys.modules) - before if not m.startswith('irexec')), "
         "len([m for m in sys.modules if m.startswith('irexec')]))"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
     heavy = {"numpy", "lxml", "pydantic", "ml_dtypes", "rich"}
     names, count = found.stdout.rsplit(" ", 1)
     assert not any(f"'{name}" in names for name in heavy)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.waiting import PATIENCE
 
 import irexec
 from irexec.cli.main import main
@@ -23,7 +24,7 @@ def load(name: str, what: str) -> np.ndarray:
 
 
 def test_the_script_writes_what_is_committed(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, SAMPLES / "make_models.py", tmp_path], check=True)
+    subprocess.run([sys.executable, SAMPLES / "make_models.py", tmp_path], check=True, timeout=PATIENCE)
     written = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*.*")}
     assert len(written) == 7
     for path, data in written.items():

@@ -9,8 +9,9 @@ import pytest
 
 from irexec.arrays.given import Given, Origin
 from irexec.diagnostics import Severity
+from irexec.reading import read
 from irexec.snippets.documented import compare
-from irexec.snippets.evaluate import evaluate, evaluated_report, examples_of, read_examples
+from irexec.snippets.evaluate import evaluate, evaluated_report, read_examples
 from irexec.snippets.example import Example
 from irexec.snippets.reader import Snippet
 from irexec.types import STRING
@@ -19,8 +20,9 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 
 
 def sample(name: str, given: Given | None = None) -> tuple[Snippet, Example]:
-    snippet, examples = examples_of(str(SAMPLES / name), given)
-    (example,) = examples
+    snippet = read(SAMPLES / name).snippet
+    assert snippet is not None
+    (example,) = evaluate(snippet, given)
     return snippet, example
 
 
@@ -65,7 +67,7 @@ def test_the_examples_of_scatter_nd_update(number: int, computed: list[int], wro
     (illegal,) = (d for d in snippet.findings.report if d.code == "O001")
     assert illegal.message == "indices.shape[-1] is 5 but data has rank 1"
     assert (illegal.constraint, illegal.hint) == ("ScatterNDUpdate-15 C4", "did you mean [5,1]?")
-    assert [d.message for d in snippet.findings.report if d.code == "Q033"] == ["indices is read as [5,1] to go on"]
+    assert [d.message for d in snippet.findings.report if d.code == "Q033"] == ["indices is read as [5,1] to continue"]
     assert example.inputs[1].repaired and example.inputs[1].type.shape == [5, 1]
     assert output.agrees is not bool(wrong)
     if output.difference is not None:
@@ -91,7 +93,7 @@ def test_slice_scatter_declares_one_and_lists_two() -> None:
     assert [d.message for d in snippet.findings.report.errors] == [
         f"{name} lists 2 values, its dims [1] hold 1" for name in ("start", "stop", "step")
     ]
-    assert all(d.hint == "the values make shape [2]" and d.line for d in snippet.findings.report.errors)
+    assert all(d.hint == "the values have shape [2]" and d.line for d in snippet.findings.report.errors)
     assert example.outputs[0].agrees is True
 
 
@@ -125,7 +127,7 @@ def test_a_declared_shape_that_is_wrong_does_not_stop_the_run() -> None:
 def test_a_result_of_another_size_than_documented() -> None:
     snippet, example = one(layer("Abs", port(0, "2", "[-1, 2]"), port(1, "", "[1, 2, 3]"), version="opset1"))
     assert errors(snippet) == ["T001"]
-    assert "output documents 3 values; the operator makes 2" in str(snippet.findings.report.errors[0])
+    assert "output documents 3 values, but the operator computes 2" in str(snippet.findings.report.errors[0])
     assert example.outputs[0].agrees is False
 
 
@@ -147,7 +149,7 @@ def test_a_constraint_that_random_values_break_is_no_erratum() -> None:
     if not example.executed:
         assert errors(snippet) == []
         assert any(
-            d.severity is Severity.NOTE and d.hint == "give its values with --input" for d in snippet.findings.report
+            d.severity is Severity.NOTE and d.hint == "provide its values with --input" for d in snippet.findings.report
         )
 
 
@@ -156,15 +158,15 @@ def test_a_constraint_that_random_values_break_is_no_erratum() -> None:
     [
         (
             '<layer type="SoftMax" version="opset1"><data axis="1"/><input> ... </input></layer>',
-            "inputs are not written",
+            "inputs are missing",
         ),
         ('<layer type="Parameter" version="opset1"><data shape="1" element_type="f32"/></layer>', "computes nothing"),
         ('<layer type="Abss" version="opset1"/>', "no opset has an operator 'Abss'"),
         (layer("Abs", port(0, "2", "[[1], [2, 3]]"), port(1, "2"), version="opset1"), "values of x cannot be read"),
         (layer("Abs", port(0, "2", '["a", "b"]'), port(1, "2"), version="opset1"), "values of x cannot be read"),
         (layer("Abs", port(0, "2") + port(1, "2"), port(2, "2"), version="opset1"), "P007"),
-        (layer("Abs", port(0, "99999999,99999999"), port(1, "2"), version="opset1"), "too large to be drawn"),
-        (layer("Abs", '<port id="0">...</port>', port(1, "2"), version="opset1"), "the shape of x is not written"),
+        (layer("Abs", port(0, "99999999,99999999"), port(1, "2"), version="opset1"), "too large for random values"),
+        (layer("Abs", '<port id="0">...</port>', port(1, "2"), version="opset1"), "x has no shape"),
         ('<layer type="Parameter" version="opset1"><input><port id="0"/></input></layer>', ""),
     ],
 )

@@ -143,7 +143,7 @@ def test_a_well_formed_model_is_not_touched() -> None:
     assert snippet.findings.report.ok
 
 
-def test_a_broken_model_is_mended_but_not_completed() -> None:
+def test_a_broken_model_is_fixed_but_not_completed() -> None:
     snippet = read(MODEL.replace("<dim>2</dim></port></output>", "<dim>2/dim></port>").replace(' name="x"', ""))
     assert snippet.document is not None and len(snippet.document.net.layers) == 2
     found = {f.code: f.line for f in snippet.findings.report}

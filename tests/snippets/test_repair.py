@@ -124,7 +124,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: f"{slip.code}-{slip.printed[:20]!r}")
-def test_a_slip_is_mended_and_told(slip: Slip) -> None:
+def test_a_slip_is_fixed_and_told(slip: Slip) -> None:
     assert CLEAN.count(slip.clean) >= 1
     printed = CLEAN.replace(slip.clean, slip.printed, 1)
     snippet = read(printed)

@@ -81,6 +81,6 @@ def test_a_byte_of_a_boolean_is_0_or_1() -> None:
     found = Weights(b"\0\1\7\2").constant(BOOLEAN, (4,), 0, 4, findings)
     assert found is not None and found.values == [False, True, True, True] == found.array.tolist()
     assert [finding.message for finding in findings.report] == [
-        "a byte of the boolean constant is 7; it is taken as true"
+        "a byte of the boolean constant is 7 and is treated as true"
     ]
     assert stored(b"\7", U8, (1,)).values == [7]

@@ -44,7 +44,7 @@ def _rule(code: str) -> dict[str, Any]:
     return {
         "id": code,
         "shortDescription": _text(info.title),
-        "help": _text(f"{info.title}.{openvino} `irexec explain {code}` tells more, with an example."),
+        "help": _text(f"{info.title}.{openvino} `irexec explain {code}` shows details and an example."),
         "defaultConfiguration": {"level": str(info.severity)},
     }
 

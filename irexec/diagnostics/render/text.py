@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from irexec.diagnostics.diagnostic import Diagnostic, Place, Report, Severity
 from irexec.diagnostics.fix import Safety
 from irexec.diagnostics.render.characters import cells, visible_text, width
 from irexec.diagnostics.render.notes import notes
-from irexec.records import NamedTuple
 
 SOURCE_CELLS = 100
 """How much of a source line is shown where there is no terminal, so that the same report always looks the same."""
@@ -152,20 +152,24 @@ def _summary(report: Report, shown: Report) -> Iterator[_Line]:
     yield line
     hidden = kinds - Counter((diagnostic.severity, diagnostic.code) for diagnostic in shown)
     for (_, code), count in sorted(hidden.items()):
-        yield [_Piece(f"not shown: {count:,} more of {code}")]
+        yield [_Piece(f"{count:,} more findings of {code} are not shown")]
     if fixable := _fixable(report):
-        yield [_Piece(f"fixable with irexec fix: {fixable}")]
-    yield [_Piece(f"more: irexec explain {' '.join(sorted({diagnostic.code for diagnostic in shown}))}")]
+        yield [_Piece(fixable)]
+    yield [_Piece(f"for details: irexec explain {' '.join(sorted({diagnostic.code for diagnostic in shown}))}")]
 
 
 def _fixable(report: Report) -> str:
-    """How many findings a machine can put right, and for how many more that may change results."""
+    """The number of findings that `irexec fix` can correct, safe and unsafe ones."""
     safe = sum(any(fix.safety is Safety.SAFE for fix in finding.fixes) for finding in report)
     unsafe = sum(any(fix.safety is Safety.UNSAFE for fix in finding.fixes) for finding in report)
-    parts = [str(safe)] if safe else []
-    return ", ".join(
-        [*parts, f"with --unsafe {unsafe} more" if safe else f"with --unsafe {unsafe}"] if unsafe else parts
-    )
+    return fixable_text("irexec fix", safe, unsafe)
+
+
+def fixable_text(command: str, safe: int, unsafe: int) -> str:
+    """`1 fixable with `irexec fix`, 2 more with `--unsafe``; empty without fixes."""
+    if not safe:
+        return f"{unsafe:,} fixable with `{command} --unsafe`" if unsafe else ""
+    return f"{safe:,} fixable with `{command}`" + (f", {unsafe:,} more with `--unsafe`" if unsafe else "")
 
 
 def _shown(text: str) -> str:

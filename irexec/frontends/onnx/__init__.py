@@ -1,28 +1,36 @@
-"""ONNX: an `.onnx` file becomes a Model of IR operators, and of onnx operators where IR has none. Extra: `onnx`."""
+"""Front end for ONNX (extra `onnx`): a file becomes a Model of IR operators, and of onnx operators IR does not have."""
 
 from __future__ import annotations
 
 import os
 
 from irexec.diagnostics import Place, Report
+from irexec.diagnostics.deadline import OutOfTime
 from irexec.diagnostics.findings import Findings, Mode
 from irexec.graph.model import Model
+from irexec.ir.memory import no_collection
 
 
+@no_collection(to_stay=True)
 def read_onnx(
-    given: str | os.PathLike[str] | bytes, mode: Mode = "strict", *, others: bool = False
+    given: str | os.PathLike[str] | bytes,
+    mode: Mode = "strict",
+    *,
+    others: bool = False,
+    model_class: type[Model] = Model,
 ) -> tuple[Model | None, Report]:
-    """The model of an ONNX file, or of its bytes, and every finding about it; no model when one of them is an error.
+    """Return the model of an ONNX file, or of its bytes, and every finding about it; if a finding is an error, the
+    model is None.
 
-    `others`: with what ONNX's checker and shape inference find, and what onnx.reference and ONNX Runtime do with a file
-    that has findings. Never raises for a bad file, nor where the package `onnx` is missing (F001).
+    `others`: include the findings of ONNX's checker and shape inference, and the results of onnx.reference and ONNX
+    Runtime for a file with findings. Never raises for an invalid file, nor if the package `onnx` is missing (F001).
     """
     file = None if isinstance(given, bytes) else os.fspath(given)
     try:
         import irexec.frontends.onnx.messages  # noqa: F401
     except ImportError:
         findings = Findings(file=file, mode=mode)
-        message = "reading ONNX takes the package onnx, which is not installed"
+        message = "reading ONNX files requires the package onnx, which is not installed"
         findings.add("F001", message, place=Place(file=findings.file), hint="pip install 'irexec[onnx]'")
         return None, findings.report
     from irexec.frontends.onnx.convert import convert_file
@@ -33,5 +41,8 @@ def read_onnx(
 
         return examined(file, mode)
     found = OnnxFindings(file=file, mode=mode)
-    model = convert_file(given, found)
+    try:
+        model = convert_file(given, found, model_class=model_class)
+    except OutOfTime as stopped:
+        stopped.add_to(found)
     return (model if found.report.ok else None), found.report

@@ -1,4 +1,4 @@
-"""The making of a Model's nodes out of another format: nodes with inferred types, constants, findings, unique names."""
+"""Building a Model from another format: nodes with inferred types, constants, findings, unique names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from irexec.diagnostics import Place
 from irexec.frontends.onnx.findings import OnnxFindings
-from irexec.graph.model import Body, Node, Value
+from irexec.graph.model import Body, Model, Node, Value
 from irexec.inference import infer_node
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
@@ -16,22 +16,31 @@ from irexec.types import Array, ElementType, TensorType
 
 
 class Refused(Exception):
-    """A node that cannot be translated; becomes a finding about it."""
+    """Raised for a node that cannot be translated; it becomes a finding about the node."""
 
     def __init__(self, code: str, message: str, **details: Any) -> None:
         super().__init__(message)
         self.code, self.message, self.details = code, message, details
 
 
+class TooMuch(Refused):
+    """Raised for a node that would expand to too many nodes."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("F009", message)
+
+
 class Broken(Exception):
-    """A node whose translation was refused by IR's own rules; the finding is there already."""
+    """Raised if IR's own rules refused the translation of a node; the finding has been added already."""
 
 
 class Builder:
-    """Makes the nodes of one model and its bodies. `folder`: where external data may lie."""
+    """Creates the nodes of one model and its bodies, which are of one class. `folder`: the folder that external data
+    may be in."""
 
-    def __init__(self, findings: OnnxFindings, folder: Path | None) -> None:
+    def __init__(self, findings: OnnxFindings, folder: Path | None, model_class: type[Model] = Model) -> None:
         self.findings, self.folder = findings, folder
+        self.model_class, self.node_class = model_class, model_class.node_class
         self.place = Place(file=findings.file)
         self._names: dict[str, int] = {}
         self._holders: dict[str, Node] = {}
@@ -39,12 +48,12 @@ class Builder:
     # Findings
 
     def find(self, code: str, message: str, **details: Any) -> None:
-        """Add a finding about the node that is being translated, or about the file."""
+        """Add a finding about the node under translation, or about the file."""
         self.findings.add(code, message, place=self.place, **details)
 
     @property
     def errors(self) -> int:
-        """The number of errors so far."""
+        """Return the number of errors so far."""
         return self.findings.error_count
 
     # Nodes
@@ -57,17 +66,16 @@ class Builder:
         name: str,
         bodies: Sequence[Body] = (),
     ) -> Node:
-        """A new node with inferred outputs. Raises Refused when the operator does not take these inputs or attributes,
-        Broken when its rule reported why.
-        """
+        """Create a node with inferred outputs. Raises Refused if the operator does not accept these inputs or
+        attributes, Broken if its rule has reported the reason."""
         values, problems = operator.parse_attributes(attributes)
         if problems:
             raise Refused("F009", f"{operator}: {problems[0].message}")
         signature = operator.signature
         connected = sum(v is not None for v in inputs)
         if connected < signature.min_inputs or len(inputs) > (signature.max_inputs or len(inputs)):
-            raise Refused("F009", f"{operator} does not take {connected} inputs")
-        node = Node(operator, inputs, values, name=self.unique(name))
+            raise Refused("F009", f"{operator} does not accept {connected} inputs")
+        node = self.node_class(operator, inputs, values, name=self.unique(name))
         node.bodies = list(bodies)
         self._holders[node.given_name] = node
         before = self.errors
@@ -77,43 +85,44 @@ class Builder:
         return node
 
     def constant(self, array: Array, kind: ElementType, name: str = "") -> Value:
-        """A constant that holds the array itself, without a copy."""
-        node = Node(_load("Const"), (), {"element_type": kind, "shape": array.shape}, name=self.unique(name or "value"))
+        """Create a constant that refers to the array itself, without a copy."""
+        attributes = {"element_type": kind, "shape": array.shape}
+        node = self.node_class(_load("Const"), (), attributes, name=self.unique(name or "value"))
         node.constant = array
         node.set_outputs(infer_node(node, self.findings))
         return node.outputs[0]
 
     def parameter(self, type: TensorType, name: str) -> Node:
-        """An input of a model or body."""
+        """Create an input of a model or body."""
         attributes = {"shape": type.shape, "element_type": type.element_type}
-        node = Node(_load("Parameter"), (), attributes, name=self.unique(name))
+        node = self.node_class(_load("Parameter"), (), attributes, name=self.unique(name))
         node.set_outputs(infer_node(node, self.findings))
         return node
 
     def result(self, value: Value, name: str) -> Node:
-        """An output of a model or body."""
-        node = Node(_load("Result"), [value], name=self.unique(f"{name}/result"))
+        """Create an output of a model or body."""
+        node = self.node_class(_load("Result"), [value], name=self.unique(f"{name}/result"))
         node.set_outputs(infer_node(node, self.findings))
         node.outputs[0].names = {name} if name else set()
         return node
 
     def give(self, name: str, node: Node) -> None:
-        """Let a node have the name; the one that has it takes the other's."""
+        """Give the node this name; the node that has it so far gets the other's name."""
         holder = self._holders.get(name)
         if holder is not None and self._holders.get(node.given_name) is node:
             holder.given_name, node.given_name = node.given_name, name
             self._holders[name], self._holders[holder.given_name] = node, holder
 
     def names(self) -> dict[str, int]:
-        """The names so far, for `restore`."""
+        """Return the names so far, for `restore`."""
         return dict(self._names)
 
     def restore(self, names: dict[str, int]) -> None:
-        """Forget the names of nodes made since, which are not used."""
+        """Forget the names of nodes created since, which are not used."""
         self._names = dict(names)
 
     def unique(self, name: str) -> str:
-        """The name, with a number where another node has it."""
+        """Return the name, with a number appended if another node has it."""
         made, count = name, self._names.get(name, 0)
         while made in self._names:
             count += 1

@@ -1,4 +1,4 @@
-"""What an ONNX node calls: a translated operator, one that ONNX defines by a function, a function of the model."""
+"""The target of an ONNX node: a translated operator, one that ONNX defines by a function, or a model's function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from irexec.types import DYNAMIC, ElementType, TensorType
 
 @dataclass(slots=True)
 class Call:
-    """One node with the operator that it means; `translator` is None for what is a function."""
+    """A node with the operator or function that it calls; `translator` is None for a function."""
 
     node: onnx.NodeProto
     attributes: dict[str, onnx.AttributeProto]
@@ -58,11 +58,12 @@ class Call:
                 raise Refused("F004", message, port=port.name, found=onnx_name(kind), allowed=names)
 
     def defaults(self) -> dict[str, onnx.AttributeProto]:
-        """The attributes that the operator's definition gives a value."""
+        """Return the attributes for which the operator's definition has default values."""
         return self.definition.defaults if self.definition is not None else {}
 
     def body(self, types: Sequence[TensorType | None]) -> onnx.FunctionProto:
-        """The function that the node calls: the model's own, or the one by which ONNX defines the operator."""
+        """Return the function that the node calls: the model's own, or the function by which ONNX defines the
+        operator."""
         if self.function is not None:
             return self.function
         assert self.definition is not None
@@ -81,11 +82,13 @@ class Call:
             try:
                 data = make(opset, node.SerializeToString(), protos)
             except (ValueError, RuntimeError) as error:
-                raise Refused("F004", f"ONNX's function for it cannot be made: {str(error)[:200]}") from None
+                raise Refused(
+                    "F004", f"the ONNX function that defines the operator cannot be created: {str(error)[:200]}"
+                ) from None
         function = onnx.FunctionProto()
         function.ParseFromString(data)
         if not function.node:
-            raise Refused("F009", "ONNX's function for it does not take these inputs")
+            raise Refused("F009", "the ONNX function that defines the operator does not accept these inputs")
         return function
 
 
@@ -95,7 +98,8 @@ def call_of(
     references: Mapping[str, onnx.AttributeProto],
     functions: Mapping[tuple[str, str, str], onnx.FunctionProto],
 ) -> Call:
-    """What a node calls. `references`: the attributes that the nodes of a function body refer to. Raises Refused."""
+    """Return what a node calls: an operator or a function. `references`: the attributes that the nodes of a function
+    body refer to. Raises Refused."""
     attributes = _attributes(node, references)
     domain = domain_of(node.domain)
     function = functions.get((node.domain, node.op_type, node.overload))
@@ -106,28 +110,28 @@ def call_of(
     opset = opsets.get(domain, 1)
     shown = f"{domain or 'ai.onnx'} {node.op_type}"
     if (why := why_not_domain(domain)) is not None:
-        raise Refused("F003", f"no translation of {shown}: {why[0]}", hint=why[1])
+        raise Refused("F003", f"{shown} is not supported: {why[0]}", hint=why[1])
     if domain == MICROSOFT:
         return _of_microsoft(node, attributes, opset)
     try:
         known = definition(node.op_type, opset, domain)
     except NoSuchOperator:
-        # Some of ONNX Runtime's own operators stand in ONNX's domain, and some were ONNX's once.
+        # Some of ONNX Runtime's operators are used in ONNX's domain, and some used to be part of ONNX.
         known_by = [(MICROSOFT, node.op_type, 1), ("", node.op_type, EXPERIMENTAL)]
         own = None if domain else next(filter(None, map(translators().get, known_by)), None)
         if own is not None:
             return Call(node, attributes, opset, 1, translator=own)
         if domain:
-            raise Refused("F003", f"no translation of {shown} (opset {opset})", hint=_HINT) from None
+            raise Refused("F003", f"{shown} is not supported (opset {opset})", hint=_HINT) from None
         raise Refused("F003", f"opset {opset} of ONNX has no operator {node.op_type!r}", hint=_near(node, "")) from None
     translator = translators().get((domain, node.op_type, known.since))
     if translator is None and (known.deprecated or not known.has_function):
-        raise Refused("F003", f"no translation of {shown}-{known.since} (opset {opset})", hint=_HINT)
+        raise Refused("F003", f"{shown}-{known.since} is not supported (opset {opset})", hint=_HINT)
     return Call(node, attributes, opset, known.since, known, translator)
 
 
 def _of_microsoft(node: onnx.NodeProto, attributes: dict[str, onnx.AttributeProto], opset: int) -> Call:
-    """A call of one of ONNX Runtime's own operators. Raises Refused."""
+    """Return a call of one of ONNX Runtime's own operators. Raises Refused."""
     translator = translators().get((MICROSOFT, node.op_type, 1))
     if translator is not None:
         return Call(node, attributes, opset, 1, translator=translator)
@@ -141,17 +145,18 @@ def _of_microsoft(node: onnx.NodeProto, attributes: dict[str, onnx.AttributeProt
                 raise Refused("F009", f"the attribute {name!r} is not translated", attribute=name)
         return Call(node, known, newest, of_onnx.since, of_onnx)
     if (why := why_not(node.op_type)) is not None:
-        raise Refused("F003", f"no translation of {shown}: {why[0]}", hint=why[1])
-    raise Refused("F003", f"no translation of {shown}", hint=_near(node, MICROSOFT) or _HINT)
+        raise Refused("F003", f"{shown} is not supported: {why[0]}", hint=why[1])
+    raise Refused("F003", f"{shown} is not supported", hint=_near(node, MICROSOFT) or _HINT)
 
 
-# Values of attributes that ONNX has not with which they change nothing; of others it is 0.
+# Attributes that ONNX does not define, and the values with which they have no effect; for attributes not listed that
+# value is 0.
 _WITHOUT_EFFECT = {"dilation": 1, "ndim": 1}
-# A message names no more element types than these.
+# The maximum number of element types in a message.
 _MOST_NAMED = 8
-# Operators of these domains stand in models that do not import them: ONNX Runtime takes them so.
+# Domains whose operators a model may use without importing them, as ONNX Runtime allows.
 _IMPLIED = {MICROSOFT}
-_HINT = "a function of that name in the model would be taken"
+_HINT = "a model-local function with this name would be used"
 
 
 def _near(node: onnx.NodeProto, domain: str) -> str | None:
@@ -160,7 +165,7 @@ def _near(node: onnx.NodeProto, domain: str) -> str | None:
 
 
 def _nearest(opset: int, versions: Sequence[int]) -> int:
-    """The newest version that is no newer than the opset; else the oldest."""
+    """Return the newest version that is not newer than the opset; otherwise the oldest version."""
     return max((v for v in versions if v <= opset), default=min(versions))
 
 
@@ -172,7 +177,7 @@ def _renamed(attribute: onnx.AttributeProto, name: str) -> onnx.AttributeProto:
 
 
 def _attributes(node: onnx.NodeProto, references: Mapping[str, onnx.AttributeProto]) -> dict[str, onnx.AttributeProto]:
-    """The node's attributes, those of the calling node in place of references to them."""
+    """Return the node's attributes, with references replaced by the attributes of the calling node."""
     found: dict[str, onnx.AttributeProto] = {}
     for attribute in node.attribute:
         if attribute.name in found:

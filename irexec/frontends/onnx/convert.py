@@ -1,4 +1,4 @@
-"""From an ONNX model to a Model: initializers become constants, nodes what their translators make of them."""
+"""Conversion of an ONNX model to a Model: initializers become constants, nodes become what their translators create."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from irexec.diagnostics import IRError, LayerRef, Severity
-from irexec.frontends.onnx.builder import Broken, Builder, Refused
+from irexec.diagnostics.deadline import watched
+from irexec.frontends.onnx.builder import Broken, Builder, Refused, TooMuch
 from irexec.frontends.onnx.calls import Call, call_of
 from irexec.frontends.onnx.definitions import newest_opset
+from irexec.frontends.onnx.expansion import MAX_DEPTH, MAX_NODES, Expansion, Key, expansions
 from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
@@ -21,24 +23,24 @@ from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.order import in_order
 from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
-from irexec.frontends.onnx.tensors import BadTensor, dense, read_tensor
+from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, dense, read_tensor
 from irexec.graph.model import Defaults, Model, Node, Value
 from irexec.ops.declare import contents
 from irexec.types import DYNAMIC, I64, Array, Dimension, ElementType, PartialShape, TensorType
 
-# Functions that call functions: no ONNX model nests them deeper than a handful.
-_MAX_DEPTH = 64
-# The most nodes that calls of functions may become: functions that call functions multiply.
-_MAX_CALLED = 50_000
-_TOO_LATE = "the input {!r} is made by no earlier node but by a later one"
+_TOO_LATE = "the input {!r} is produced by a later node"
 
 
-def convert_file(given: str | os.PathLike[str] | bytes, findings: OnnxFindings) -> Model | None:
-    """The model of an ONNX file, or of its bytes; None, or one that cannot be run, where `findings` gets an error."""
+def convert_file(
+    given: str | os.PathLike[str] | bytes, findings: OnnxFindings, model_class: type[Model] = Model
+) -> Model | None:
+    """Return the model of an ONNX file, or of its bytes. If `findings` gets an error, return None or a model that
+    cannot be run."""
     file = read_file(given, findings)
     if file is None:
         return None
-    return convert(file, findings, None if isinstance(given, bytes) else Path(given).parent)
+    folder = None if isinstance(given, bytes) else Path(given).parent
+    return convert(file, findings, folder, model_class=model_class)
 
 
 def convert(
@@ -47,19 +49,21 @@ def convert(
     folder: Path | None = None,
     assumed: Mapping[str, TensorType] | None = None,
     given: frozenset[str] = frozenset(),
+    model_class: type[Model] = Model,
 ) -> Model:
-    """The model of an ONNX file that was read. It can be run only when `findings` gets no error.
+    """Return the model of an ONNX file that was read. It can be run only when `findings` gets no error.
 
-    `folder`: where external data may lie. `assumed`: the types of values that cannot be made, so that the nodes
-    behind an error are checked, too. `given`: the inputs with a default that callers will give.
+    `folder`: the folder that external data may be in. `assumed`: the types of values that cannot be computed, so that
+    the nodes after an error are checked as well. `given`: the inputs with default values that callers will supply.
     """
-    converter = Converter(file, Builder(findings, folder), assumed or {}, given)
+    converter = Converter(file, Builder(findings, folder, model_class), assumed or {}, given)
     model = converter.model()
     model.file = findings.file
+    model.layers_read = sum(1 for _ in model.walk())
 
     def taking(names: frozenset[str]) -> Model:
         again = OnnxFindings(file=findings.file, mode=findings.mode)
-        found = convert(file, again, folder, given=given | names)
+        found = convert(file, again, folder, given=given | names, model_class=model_class)
         if not again.report.ok:
             raise IRError(again.report)
         return found
@@ -70,7 +74,7 @@ def convert(
 
 
 class Converter:
-    """Converts one model; findings say what cannot be."""
+    """Converts one model; findings report the parts that cannot be converted."""
 
     def __init__(
         self, file: OnnxFile, builder: Builder, assumed: Mapping[str, TensorType], given: frozenset[str]
@@ -81,7 +85,8 @@ class Converter:
         self.raw = file.raw
         self.defaults: dict[str, TensorType] = {}
         self.makers: dict[str, LayerRef] = {}
-        self.called = 0
+        self._expansions: dict[Key, Expansion] | None = None
+        self._called = 0
 
     def model(self) -> Model:
         graph = self.proto.graph
@@ -93,12 +98,13 @@ class Converter:
         parameters = [p for i in graph.input if i.name not in stored and (p := self._parameter(i, scope))]
         self.translate(graph.node, scope)
         results = [r for output in graph.output if (r := self._result(output, scope))]
-        model = Model(results, parameters, graph.name)
+        model = self.builder.model_class.of(results, parameters, graph.name)
         model.rt_info = self._about(parameters)
         return model
 
     def _about(self, parameters: list[Node]) -> dict[str, Any]:
-        """What the file says besides its graph: who made it, its metadata, the names of its inputs' dimensions."""
+        """Return the model's description in the file: its producer, its metadata, the names of its inputs'
+        dimensions."""
         about: dict[str, Any] = {"framework": {"type": "onnx", "producer": self.proto.producer_name}}
         metadata = {entry.key: entry.value for entry in self.proto.metadata_props if entry.key}
         known = {node.friendly_name for node in parameters}
@@ -109,19 +115,19 @@ class Converter:
     def _check_opset(self, opset: int | None) -> None:
         newest = newest_opset()
         if opset is not None and opset > newest:
-            # Someone may have a newer package than irexec's definitions are from.
+            # The installed package may be newer than irexec's copy of the definitions.
             from onnx import __version__, defs
 
             if opset > (newest := defs.onnx_opset_version()):
-                message = f"the model uses opset {opset}; the installed onnx {__version__} knows opset {newest}"
+                message = f"the model uses opset {opset}; the installed onnx {__version__} supports opset {newest}"
                 self.find("F010", message, found=str(opset), allowed=f"at most {newest}", hint="pip install -U onnx")
         elif opset is not None and opset < 1:
-            self.find("F012", f"there is no opset {opset}", found=str(opset), allowed=f"1 to {newest}")
+            self.find("F012", f"opset {opset} does not exist", found=str(opset), allowed=f"1 to {newest}")
 
     def find(self, code: str, message: str, **details: Any) -> None:
         self.builder.find(code, message, **details)
 
-    # What a graph starts from
+    # Values that a graph starts with
 
     def _initializers(
         self,
@@ -140,7 +146,7 @@ class Converter:
                 self._define(sparse.values.name, self._constant(sparse.values.name, dense, sparse), scope)
 
     def _note_defaults(self, inputs: Iterable[onnx.ValueInfoProto], scope: Scope) -> None:
-        """Inputs that are initializers, too: their values are what they are when a caller leaves them out."""
+        """Note the inputs that are initializers as well: a caller that leaves them out gets these values."""
         for info in inputs:
             value, declared = scope.value(info.name), self._declared(info, "input")
             if value is not None and declared is not None:
@@ -152,6 +158,7 @@ class Converter:
             array, kind = read(tensor, self.builder.folder)
             return self.builder.constant(array, kind, name)
         except BadTensor as error:
+            self._note_size(error)
             self.find(error.code, f"the initializer {name!r}: {error}")
             return None
 
@@ -174,7 +181,7 @@ class Converter:
 
     def _result(self, info: onnx.ValueInfoProto, scope: Scope) -> Node | None:
         if not scope.knows(info.name):
-            self.find("F005", f"no node makes the output {info.name!r}")
+            self.find("F005", f"no node produces the output {info.name!r}")
             return None
         value = scope.value(info.name)
         if value is None:
@@ -197,7 +204,7 @@ class Converter:
         if not name:
             return
         if name in scope.values:
-            self.find("F005", f"the value {name!r} is made twice")
+            self.find("F005", f"two nodes produce the value {name!r}")
         scope.values[name] = value
         if value is not None and scope.depth == 0:
             value.names.add(name)
@@ -205,17 +212,17 @@ class Converter:
     # Nodes
 
     def translate(self, nodes: Any, scope: Scope) -> None:
-        """Translate nodes in order; what they make goes to the scope."""
+        """Translate nodes in order and add their values to the scope."""
         findings, around, told = self.findings, self.findings.node, self.findings.inputs
         scope.made_later = {name for node in nodes for name in node.output}
         order, late = in_order(nodes, scope.knows)
-        for index in order:
+        for index in watched(order, "translating", "nodes"):
             node = nodes[index]
-            # Within a function findings go to the call, which is what stands in the file.
+            # Findings within a function are attributed to the call, which is the node in the file.
             if scope.depth == 0:
                 inside = around is not None and isinstance(scope, BodyScope)
                 findings.node = ref_of(node, f"{around.id}/{index}" if inside and around else str(index), scope.opsets)
-                findings.inputs = partial(self._told, node, scope)
+                findings.inputs = partial(self._described_inputs, node, scope)
                 self.makers.update(dict.fromkeys(node.output, findings.node))
             for name in sorted(late.get(index, ())):
                 if scope.knows(name):
@@ -224,13 +231,14 @@ class Converter:
         findings.node, findings.inputs = around, told
 
     def _made_too_late(self, name: str) -> None:
-        """A value that a later node makes. Who asks what the model computes gets it, as from ONNX Runtime."""
+        """Report the use of a value that only a later node computes: in openvino mode a warning, because ONNX Runtime
+        sorts the nodes."""
         severity = Severity.WARNING if self.findings.mode == "openvino" else None
-        hint = "put the nodes in order; irexec run takes them in one that works, as ONNX Runtime does"
+        hint = "sort the nodes topologically; irexec run sorts them, as ONNX Runtime does"
         self.find("F005", _TOO_LATE.format(name), severity=severity, hint=hint)
 
-    def _told(self, node: onnx.NodeProto, scope: Scope) -> str:
-        """The inputs of a node: name, type, and the node that makes each."""
+    def _described_inputs(self, node: onnx.NodeProto, scope: Scope) -> str:
+        """Return the inputs of a node: name, type, and the node that computes each."""
         told = []
         for name in filter(None, node.input):
             value = scope.value(name) if scope.knows(name) else None
@@ -244,7 +252,9 @@ class Converter:
             if name in scope.made_later:
                 self.find("F005", _TOO_LATE.format(name))
             else:
-                self.find("F005", f"the input {name!r} is made by no earlier node, and is no input of the graph")
+                self.find(
+                    "F005", f"the input {name!r} is neither produced by an earlier node nor an input of the graph"
+                )
         results: Sequence[Value | None] | None = None
         try:
             call = call_of(node, scope.opsets, scope.references, self.functions)
@@ -253,22 +263,23 @@ class Converter:
             if not broken:
                 results = self._call(call, inputs, scope)
         except (Refused, BadTensor) as error:
+            self._note_size(error)
             details = error.details if isinstance(error, Refused) else {}
             self.find(error.code, f"{node.op_type}: {error}", **details)
         except Broken:
             pass
-        except Exception as error:  # a translator that did not expect this: the node is at fault, or the translator
+        except Exception as error:  # unexpected by the translator: an error in the node or in the translator
             self.find("F009", f"{node.op_type}: its translation failed: {type(error).__name__}: {str(error)[:200]}")
         for index, name in enumerate(node.output):
             value = results[index] if results is not None and index < len(results) else None
             if name and results is not None and value is None:
-                self.find("F004", f"{node.op_type}: the operator makes no output {index} here")
+                self.find("F004", f"{node.op_type}: the operator has no output {index} here")
             if value is None and name in self.assumed and type(scope) is Scope and scope.depth == 0:
                 value = self.builder.parameter(self.assumed[name], name).outputs[0]
             self._define(name, value, scope)
 
     def _call(self, call: Call, inputs: list[Value | None], scope: Scope) -> Sequence[Value | None] | None:
-        """What a node makes; None where its findings say why it makes nothing."""
+        """Return the values that a node computes; None if findings report the reason why there are none."""
         before = self.builder.errors
         call.check([None if v is None else v.element_type for v in inputs])
         if call.translator is None:
@@ -296,24 +307,23 @@ class Converter:
         return results
 
     def _function(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value | None] | None:
-        """A call of a function: its body, in a scope of its own."""
-        if scope.depth >= _MAX_DEPTH:
-            raise Refused("F009", f"functions call one another more than {_MAX_DEPTH} deep")
+        """Return the outputs of a call of a function: its body is translated in its own scope."""
+        self._check_expansion(call, scope)
         body = call.body([None if v is None else v.type for v in inputs])
         self._count(body.node)
         references = call.defaults() | {a.name: a for a in body.attribute_proto} | call.attributes
         inner = Scope(self._opsets_within(body, call, scope), scope.depth + 1, references)
         padded = [*inputs, *[None] * len(body.input)]
-        # An input that is left out is none of the body's names: its nodes see an empty one.
+        # An omitted input is not a name of the body: its nodes get an empty one.
         left_out = {name for name, value in zip(body.input, padded, strict=False) if value is None}
         inner.values = {name: value for name, value in zip(body.input, padded, strict=False) if value is not None}
         before = self.builder.errors
         self.translate([_without(node, left_out) for node in body.node], inner)
-        # Errors within the body are found; what it says it makes and does not is found by the caller.
+        # Errors within the body are found here; the caller reports outputs that the body declares and does not compute.
         return None if self.builder.errors > before else [inner.values.get(name) for name in body.output]
 
     def _opsets_within(self, body: onnx.FunctionProto, call: Call, scope: Scope) -> dict[str, int]:
-        """The opsets of a function's nodes. ONNX's own functions name only some of them."""
+        """Return the opsets of a function's nodes. ONNX's own functions name only some of them."""
         named = opsets_of(body.opset_import)
         own = {"": newest_opset()} | scope.opsets if call.function is None else {}
         return own | named or scope.opsets
@@ -325,7 +335,7 @@ class Converter:
         sliced: Mapping[int, int],
         scope: BodyScope,
     ) -> Inner:
-        """The body of a node; `types` and `sliced` as in Enter. Raises Broken, with findings."""
+        """Return the body of a node; `types` and `sliced` as in Enter. Raises Broken, with findings."""
         self._count(graph.node)
         if len(graph.input) != len(types):
             raise Refused("F004", f"the body {graph.name!r} has {len(graph.input)} inputs, expected {len(types)}")
@@ -342,7 +352,7 @@ class Converter:
         results = []
         for info in graph.output:
             if not scope.knows(info.name):
-                self.find("F005", f"no node makes the output {info.name!r} of the body {graph.name!r}")
+                self.find("F005", f"no node produces the output {info.name!r} of the body {graph.name!r}")
             elif (result := scope.value(info.name)) is not None:
                 results.append(result)
         if self.builder.errors > before or len(results) < len(graph.output):
@@ -350,7 +360,8 @@ class Converter:
         return Inner(graph.name, parameters, results, scope.captures)
 
     def _body_input(self, type: TensorType, name: str, axis: int | None) -> tuple[Node, Value]:
-        """A Parameter of a body and the value that the body knows: the same, but for the axis of a slice."""
+        """Return a Parameter of a body and the value that the body's nodes use: the same, except for the axis of a
+        slice."""
         if axis is None:
             node = self.builder.parameter(type, name)
             return node, node.outputs[0]
@@ -363,16 +374,36 @@ class Converter:
         return node, self.builder.add(squeeze, [node.outputs[0], along], {}, name).outputs[0]
 
     def _entered(self, value: Value, name: str) -> Value:
-        """A value of the graph around a body, inside of it."""
+        """Return a value of the enclosing graph as it is visible inside a body."""
         constant = value.node.constant if value.node.constant is not None else value.type.value
         if constant is not None:
             return self.builder.constant(constant, value.element_type, name)
         return self.builder.parameter(value.type.without_value(), name).outputs[0]
 
+    # Size limits
+
+    def _check_expansion(self, call: Call, scope: Scope) -> None:
+        """Raise TooMuch for a call that would expand to too many nodes, before any of them is created."""
+        deep, many = 0, 0
+        if call.function is not None:
+            if self._expansions is None:
+                self._expansions = expansions(self.functions.values())
+            function = call.function
+            many, deep = self._expansions[function.domain, function.name, function.overload]
+        if scope.depth + 1 + deep > MAX_DEPTH:
+            raise TooMuch(f"functions call one another more than {MAX_DEPTH} deep")
+        self._check_count(many)
+
     def _count(self, nodes: Sequence[onnx.NodeProto]) -> None:
-        self.called += len(nodes)
-        if self.called > _MAX_CALLED:
-            raise Refused("F009", f"functions and bodies become more than {_MAX_CALLED} nodes: they multiply")
+        self._called += len(nodes)
+        self._check_count()
+
+    def _check_count(self, more: int = 0) -> None:
+        if self._called + more > MAX_NODES:
+            raise TooMuch(f"functions and bodies become more than {MAX_NODES} nodes: they multiply")
+
+    def _note_size(self, error: Exception) -> None:
+        self.findings.too_large |= isinstance(error, (TooMuch, HugeTensor))
 
 
 def _as_it_is(value: Value, name: str) -> Value:
@@ -380,7 +411,8 @@ def _as_it_is(value: Value, name: str) -> Value:
 
 
 def ref_of(node: onnx.NodeProto, number: str, opsets: Mapping[str, int]) -> LayerRef:
-    """How findings name a node. `number`: its place; one of a body has that of the node around it before its own."""
+    """Return the name of a node in findings. `number`: its position; in a body it is prefixed with that of the
+    enclosing node."""
     domain = domain_of(node.domain)
     version = f"{node.domain} {opsets.get(domain, '')}" if domain else f"onnx{opsets.get('', '')}"
     return LayerRef(number, node.name or next((o for o in node.output if o), ""), node.op_type, version)

@@ -1,7 +1,7 @@
-"""What ONNX defines of its operators, in a file beside this one: to ask the package onnx takes longer than the rest.
+"""ONNX's operator definitions, read from a file beside this module: loading the package onnx takes longer.
 
-`python -m irexec.frontends.onnx.definitions` writes the file anew. A line of it is about one operator. The package is
-asked for what is newer, for operators of other domains, and for the functions by which ONNX defines operators.
+`python -m irexec.frontends.onnx.definitions` regenerates the file. Each of its lines describes one operator. The
+package is used for newer opsets, for operators of other domains, and for the functions by which ONNX defines operators.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _FUNCTION, _DEPRECATED = 1, 2
 
 
 class NoSuchOperator(LookupError):
-    """An opset has no operator of this name."""
+    """Raised for an operator that the opset does not contain."""
 
 
 class Port(NamedTuple):
-    """An input; `kinds` are its element types, none where any will do."""
+    """An input port; `kinds` are its allowed element types, empty if any type is allowed."""
 
     name: str
     kinds: tuple[ElementType, ...]
 
 
 class Definition(NamedTuple):
-    """One version of an operator. `attributes`: name → whether it must be given.
+    """One version of an operator. `attributes`: name → whether it is required.
 
-    The last of the `ports` may stand for any number of inputs.
+    The last of the `ports` may be variadic.
     """
 
     type: str
@@ -50,21 +50,21 @@ class Definition(NamedTuple):
 
     @property
     def schema(self) -> Any:
-        """ONNX's own definition, from its package."""
+        """Return ONNX's own definition from the package onnx."""
         from onnx import defs
 
         return defs.get_schema(self.type, self.since, self.domain)
 
     @property
     def defaults(self) -> dict[str, onnx.AttributeProto]:
-        """The attributes that have a value where none is given."""
+        """Return the attributes that have a default value."""
         entries = self.schema.attributes.items()
         return {name: entry.default_value for name, entry in entries if entry.default_value.name}
 
 
 @cache
 def definition(type: str, opset: int, domain: str) -> Definition:
-    """An operator as an opset has it. Raises NoSuchOperator."""
+    """Return the definition of an operator in an opset. Raises NoSuchOperator."""
     if domain or not 0 < opset <= newest_opset():
         return _asked(type, opset, domain)
     known = [entry for entry in _table().versions(type) if entry[0] <= opset]
@@ -74,7 +74,8 @@ def definition(type: str, opset: int, domain: str) -> Definition:
 
 
 def _defined(type: str, domain: str, entry: list[Any], kinds: Callable[[int], tuple[ElementType, ...]]) -> Definition:
-    """What a version's entry says; `kinds` gives the element types of a list by its number."""
+    """Return the definition in a version's entry; `kinds` returns the element types in a list, given the list's
+    number."""
     since, least, most, most_outputs, flags, attributes, ports = entry
     return Definition(
         type,
@@ -91,12 +92,12 @@ def _defined(type: str, domain: str, entry: list[Any], kinds: Callable[[int], tu
 
 
 def newest_opset() -> int:
-    """The newest opset that the file knows."""
+    """Return the newest opset that the file contains."""
     return int(_table().head["newest"])
 
 
 class _Table:
-    """The file: a first line about all of it, then the operators, each with its name and its versions."""
+    """The parsed file: a header line, followed by the operators, each with its name and its versions."""
 
     def __init__(self) -> None:
         self._text = _FILE.read_text("utf-8")
@@ -115,7 +116,7 @@ class _Table:
         return found
 
     def kinds(self, number: int) -> tuple[ElementType, ...]:
-        """The element types of the list of this number."""
+        """Return the element types in the list with this number."""
         if number not in self._kinds:
             self._kinds[number] = _kinds(self.head["types"][number])
         return self._kinds[number]
@@ -127,7 +128,7 @@ def _table() -> _Table:
 
 
 def _asked(type: str, opset: int, domain: str) -> Definition:
-    """As `definition`, from the package onnx."""
+    """Return the same as `definition`, from the package onnx."""
     from onnx import defs
 
     try:
@@ -140,12 +141,13 @@ def _asked(type: str, opset: int, domain: str) -> Definition:
 
 
 def _kinds(texts: list[str]) -> tuple[ElementType, ...]:
-    """The element types of a constraint; other types than irexec's are left out."""
+    """Return the element types of a constraint, without those that irexec does not have."""
     return tuple(kind for text in texts if (kind := constraint_type(text)) is not None)
 
 
 def _entry(schema: Any, types: list[list[str]]) -> list[Any]:
-    """A version of an operator as the file has it; `types` gets the lists of types that it names by number."""
+    """Return the entry of an operator's version for the file; lists of types are added to `types` and referred to by
+    number."""
     constraints = {c.type_param_str: sorted(c.allowed_type_strs) for c in schema.type_constraints}
     ports = []
     for formal in schema.inputs:
@@ -159,7 +161,7 @@ def _entry(schema: Any, types: list[list[str]]) -> list[Any]:
 
 
 def text() -> str:
-    """What the file says, from the package onnx."""
+    """Return the contents of the file, generated from the package onnx."""
     from onnx import __version__, defs
 
     types: list[list[str]] = []
@@ -173,4 +175,6 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    _FILE.write_text(text(), "utf-8")
+    from irexec.arrays.saving import save_text
+
+    save_text(_FILE, text())

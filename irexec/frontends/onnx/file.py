@@ -1,4 +1,4 @@
-"""From a file to ONNX's ModelProto and the large tensors that are left in it, with a finding for what is none."""
+"""Reading a file into ONNX's ModelProto, with large tensors left in the file; a finding reports an invalid file."""
 
 from __future__ import annotations
 
@@ -18,34 +18,35 @@ from irexec.frontends.onnx.wire import Unusual, without_large_tensors
 from irexec.ir.files import open_regular
 from irexec.types import Array
 
-# Below this size there is nothing to gain.
+# The size below which leaving tensors in the file is not worthwhile.
 _SMALL = 1 << 18
 
 
 class OnnxFile(NamedTuple):
-    """An ONNX model as its file has it. `raw`: number of an initializer → its bytes, which `proto` is without."""
+    """An ONNX model as parsed from its file. `raw`: number of an initializer → its bytes, which `proto` does not
+    contain."""
 
     proto: onnx.ModelProto
     raw: Mapping[int, Array]
 
 
 def read_file(given: str | os.PathLike[str] | bytes, findings: Findings) -> OnnxFile | None:
-    """What an ONNX file, or its bytes, holds; None, with a finding, where that is no ONNX model."""
+    """Return the contents of an ONNX file, or of its bytes; None, with a finding, if it is not an ONNX model."""
     place = Place(file=findings.file)
     try:
         if isinstance(given, bytes):
             found = OnnxFile(onnx.ModelProto.FromString(given), {})
         else:
-            with open_regular(given) as stream:
+            with open_regular(given, "the model") as stream:
                 found = _parsed(stream)
     except (OSError, ValueError) as error:
         findings.add("U001", f"cannot read the file: {getattr(error, 'strerror', None) or error}", place=place)
         return None
     except DecodeError:
-        findings.add("F002", "the file is no protocol buffer of an ONNX model", place=place)
+        findings.add("F002", "the file is not a valid ONNX model (protobuf cannot be decoded)", place=place)
         return None
     if not found.proto.HasField("graph"):
-        findings.add("F002", "the file holds no ONNX graph", place=place)
+        findings.add("F002", "the file contains no ONNX graph", place=place)
         return None
     if (field := not_text(found.proto)) is not None:
         findings.add("F002", f"a {field} in the file is not UTF-8", place=place)

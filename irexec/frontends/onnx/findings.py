@@ -1,4 +1,4 @@
-"""Findings about an ONNX file: each names the node that is being translated, and what made its inputs."""
+"""Findings about an ONNX file: each names the node under translation, and the nodes that compute its inputs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ _LONGEST = 500
 
 
 class OnnxFindings(Findings):
-    """`node` is the node under translation; `inputs` tells of its inputs, and is called where something is found."""
+    """The findings of a conversion. `node`: the node under translation. `inputs`: returns a description of its inputs,
+    and is called when a finding is made.
+
+    `too_large`: something was refused for its size, so that no other checker is run on the file.
+    """
 
     node: LayerRef | None = None
+    too_large: bool = False
     inputs: Callable[[], str] = staticmethod(str)
 
     def keep(self, finding: Diagnostic) -> None:
@@ -28,8 +33,8 @@ class OnnxFindings(Findings):
         if told := self.inputs():
             notes = (("inputs", cut(told, _LONGEST)), *notes)
         super().keep(replace(finding, layer=self.node, notes=notes))
-        # Checks ask about the IR layer that the node becomes.
+        # Checks use the IR layer that the node becomes.
         if finding.layer is not None:
-            self._said.add((finding.code, finding.layer))
+            self._reported.add((finding.code, finding.layer))
             if finding.severity is Severity.ERROR:
                 self._blamed.add(finding.layer)

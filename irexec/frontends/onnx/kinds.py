@@ -1,4 +1,4 @@
-"""Element types and shapes: what ONNX calls them, and what irexec does."""
+"""The correspondence between the element types and shapes of ONNX and those of irexec."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from irexec.types import (
     sequence_of,
 )
 
-# ONNX's name in enumerations and (lower case) in type constraints → irexec's element type.
+# ONNX's name in its enumeration, and in lower case in type constraints → irexec's element type.
 _NAMES: dict[str, ElementType] = {
     "FLOAT": types.F32,
     "UINT8": types.U8,
@@ -55,27 +55,27 @@ _ONNX_NAMES = {kind: name.lower() for name, kind in _NAMES.items()}
 
 
 def element_type(number: int) -> ElementType | None:
-    """The element type of a number of ONNX's enumeration; None when it names none."""
+    """Return the element type of a number in ONNX's enumeration; None if there is none."""
     return _BY_NUMBER.get(number)
 
 
 def named(text: str) -> ElementType | None:
-    """The element type of a name in ONNX's enumeration, in any letter case; None when it names none."""
+    """Return the element type of a name in ONNX's enumeration, in any letter case; None if there is none."""
     return _NAMES.get(text.upper())
 
 
 def constraint_type(text: str) -> ElementType | None:
-    """The element type of `tensor(float)` and the like; None for a type that is no tensor."""
+    """Return the element type of `tensor(float)` and the like; None for a type that is not a tensor."""
     return _CONSTRAINTS.get(text)
 
 
 def onnx_name(kind: ElementType) -> str:
-    """What ONNX calls an element type: `float16`."""
+    """Return ONNX's name of an element type, such as `float16`."""
     return _ONNX_NAMES.get(kind, kind.name)
 
 
 class NotReadable(ValueError):
-    """A declared type that irexec has no values of; `code` is that of the finding."""
+    """Raised for a declared type whose values irexec cannot represent; `code` is the code of the finding."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -83,12 +83,12 @@ class NotReadable(ValueError):
 
 
 def has_type(declared: onnx.TypeProto) -> bool:
-    """False for the declaration of a value that says nothing of its type."""
+    """Return False if the declaration of a value contains no type."""
     return declared.WhichOneof("value") is not None
 
 
 def declared_type(declared: onnx.TypeProto) -> TensorType:
-    """The type that a graph declares for a value. Raises NotReadable."""
+    """Return the type that a graph declares for a value. Raises NotReadable."""
     which = declared.WhichOneof("value")
     if which == "tensor_type":
         tensor = declared.tensor_type
@@ -103,15 +103,15 @@ def declared_type(declared: onnx.TypeProto) -> TensorType:
         member = declared_type(declared.optional_type.elem_type).element_type
         container, shape = optional_of(member), PartialShape([Dimension(0, 1)])
     else:
-        what = f"a {which.removesuffix('_type').replace('_', ' ')}" if which else "of no type"
-        raise NotReadable("F008", f"is {what}: only tensors, sequences and optionals of them are read")
+        what = f"a {which.removesuffix('_type').replace('_', ' ')}" if which else "untyped"
+        raise NotReadable("F008", f"is {what}; only tensors, sequences and optionals of them are supported")
     if container is DYNAMIC:
-        raise NotReadable("F008", f"is a container of {member}, which is not read")
+        raise NotReadable("F008", f"is a container of {member}, which is not supported")
     return TensorType(container, shape)
 
 
 def dimension_names(declared: onnx.TypeProto) -> str | None:
-    """The extents of a tensor as the file names them, `N,3`; None where it names none."""
+    """Return the dimensions of a tensor as named in the file, such as `N,3`; None if it names none of them."""
     dims = declared.tensor_type.shape.dim
     if not any(d.WhichOneof("value") == "dim_param" for d in dims):
         return None
@@ -119,7 +119,7 @@ def dimension_names(declared: onnx.TypeProto) -> str | None:
 
 
 def partial_shape(shape: onnx.TensorShapeProto) -> PartialShape:
-    """A declared shape: names and negative extents stand for any extent."""
+    """Return a declared shape as a partial shape: named and negative dimensions become dynamic."""
     return PartialShape(
         Dimension(d.dim_value) if d.WhichOneof("value") == "dim_value" and d.dim_value >= 0 else Dimension(-1)
         for d in shape.dim
@@ -127,7 +127,7 @@ def partial_shape(shape: onnx.TensorShapeProto) -> PartialShape:
 
 
 def type_proto(tensor: TensorType | None) -> onnx.TypeProto:
-    """ONNX's form of a tensor type; an empty one for an input that is left out."""
+    """Return ONNX's form of a tensor type; an empty one for an omitted input."""
     proto = onnx.TypeProto()
     if tensor is None:
         return proto

@@ -1,4 +1,4 @@
-"""ONNX's messages: the module of the package onnx that has them, without the rest, which takes three times as long."""
+"""ONNX's message classes, imported without the rest of the package onnx, which takes three times as long."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["onnx"]
 
 
 def _messages() -> Any:
-    """The package where it is imported already, else its module of messages. Raises ImportError.
+    """Return the package if it is imported already, otherwise its module of messages. Raises ImportError.
 
-    Protocol buffers make each class once: whoever imports the package later gets the classes that are here.
+    The protobuf library registers each class once: if the package is imported later, it uses the classes from here.
     """
     package = None if "onnx" in sys.modules else find_spec("onnx")
     if package is not None and package.submodule_search_locations is not None:

@@ -1,4 +1,4 @@
-"""One ONNX node under translation: its inputs and attributes, and the making of the IR nodes that stand for it."""
+"""One ONNX node under translation: its inputs and attributes, and the creation of the corresponding IR nodes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Input = Value | Array | int | list[int] | None
 
 @dataclass(slots=True)
 class Inner:
-    """A body under construction: its Parameters and results in order, and what it takes from outside.
+    """A body under construction: its Parameters and results in order, and the values that it captures.
 
-    `captures`: outer values, each with the Parameter that brings it in.
+    `captures`: outer values, each with the Parameter that passes it to the body.
     """
 
     name: str
@@ -33,10 +33,10 @@ class Inner:
 
 
 class Enter(Protocol):
-    """Translates a body with inputs of these types; None stands for what it declares itself.
+    """Translates a body with inputs of the given types; None stands for the declared type.
 
-    `sliced`: position of an input → the axis along which its Parameter has one element more than the body knows.
-    `inline`: the body's nodes belong to the graph around it.
+    `sliced`: position of an input → the axis along which its Parameter has one dimension more than the value that the
+    body's nodes use. `inline`: the body's nodes are added to the enclosing graph.
     """
 
     def __call__(
@@ -50,10 +50,10 @@ class Enter(Protocol):
 
 
 class Op:
-    """An ONNX node in the words of its translator.
+    """An ONNX node as its translator sees it.
 
-    `inputs` are the values it takes, None for one that is left out; `version` is the opset that introduced the
-    operator, `opset` the one that the model asks for.
+    `inputs`: the input values, None for an omitted one. `version`: the opset that introduced this version of the
+    operator. `opset`: the opset that the model imports.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Op:
     ) -> None:
         self.builder, self.node, self.version, self.opset = builder, node, version, opset
         self.enter = enter
-        # What a name of the graph stands for; None where it stands for nothing yet.
+        # The value of a name in the graph; None if the name has no value yet.
         self.named = named
         self.inputs = inputs
         self.attributes = attributes
@@ -86,14 +86,14 @@ class Op:
         return len(self.inputs)
 
     def __getitem__(self, index: int) -> Value:
-        """A required input."""
+        """Return a required input."""
         value = self.get(index)
         if value is None:
             raise Refused("F004", f"input {index} is missing")
         return value
 
     def get(self, index: int) -> Value | None:
-        """An input that may be left out."""
+        """Return an optional input, or None."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def kind(self, index: int = 0) -> ElementType:
@@ -103,14 +103,14 @@ class Op:
         return self[index].type.shape.rank
 
     def needs_rank(self, index: int = 0) -> int:
-        """The rank of an input. Raises Refused where it is not known."""
+        """Return the rank of an input. Raises Refused if it is unknown."""
         rank = self.rank(index)
         if rank is None:
             self.refuse(f"the rank of input {index} must be known")
         return rank
 
     def known(self, index: int) -> Array | None:
-        """The value of an input where it is a constant; None where it is not, or is left out."""
+        """Return the value of a constant input; None if it is not a constant or is omitted."""
         value = self.get(index)
         if value is None:
             return None
@@ -118,11 +118,11 @@ class Op:
 
     @property
     def output_count(self) -> int:
-        """The number of outputs up to the last that has a name."""
+        """Return the number of outputs up to the last named one."""
         return max((i + 1 for i, name in enumerate(self.node.output) if name), default=0)
 
     def wants(self, index: int) -> bool:
-        """True when the node names this output."""
+        """Return True if the node names this output."""
         return index < len(self.node.output) and bool(self.node.output[index])
 
     def refuse(self, message: str, **details: Any) -> NoReturn:
@@ -135,7 +135,7 @@ class Op:
         return name in self.attributes
 
     def refuse_unread(self) -> None:
-        """Raise Refused where an attribute was given that the translator never asked for."""
+        """Raise Refused if the node has an attribute that the translator never read."""
         for name in self.attributes.keys() - self._read:
             raise Refused("F009", f"the attribute {name!r} is not translated", attribute=name)
 
@@ -154,7 +154,8 @@ class Op:
         return default if attribute is None else int(attribute.i)
 
     def axis(self, name: str, default: int, index: int = 0) -> int:
-        """The axis of an input that an attribute names, from the front. Raises Refused for one that it has not."""
+        """Return the axis of an input that an attribute specifies, counted from the front. Raises Refused if it is out
+        of range."""
         axis, rank = self.integer(name, default), self.needs_rank(index)
         if not -rank <= axis < rank:
             self.refuse(f"{name} is {axis}, expected an axis of rank {rank}", attribute=name, found=str(axis))
@@ -210,28 +211,28 @@ class Op:
         attribute = self._attribute(name, onnx.AttributeProto.SPARSE_TENSOR)
         return None if attribute is None else dense(attribute.sparse_tensor, self.builder.folder)
 
-    # Making nodes
+    # Creating nodes
 
     def make(self, type: str, *inputs: Input, opset: int | str, **attributes: Any) -> Value:
-        """The first output of a new node."""
+        """Create a node and return its first output."""
         return self.make_node(type, *inputs, opset=opset, **attributes).outputs[0]
 
     def make_node(self, type: str, *inputs: Input, opset: int | str, **attributes: Any) -> Node:
-        """A new node of the operator that `opset` introduced: a number for IR's opsets, "onnx18" for ONNX's.
+        """Create a node of the operator that `opset` introduced: a number for IR's opsets, "onnx18" for ONNX's.
 
-        Arrays among the inputs, and integers and lists of them, become constants.
+        Arrays, integers and lists of integers among the inputs become constants.
         """
         version = opset if isinstance(opset, str) else f"opset{opset}"
         operator = contents.find(type, version)
         if operator is None:
-            self.refuse(f"it takes {type} of {version}, which is not implemented")
+            self.refuse(f"the translation requires {type} of {version}, which is not implemented")
         values = [self._as_value(item) for item in inputs]
         while values and values[-1] is None:
             values.pop()
         return self.builder.add(operator, values, attributes, self.name)
 
     def make_with(self, type: str, inputs: Sequence[Value | None], bodies: Sequence[Body], opset: int) -> Node:
-        """A new node with bodies."""
+        """Create a node with bodies."""
         operator = contents.find(type, f"opset{opset}")
         assert operator is not None
         return self.builder.add(operator, inputs, {}, self.name, bodies)
@@ -247,42 +248,42 @@ class Op:
         return self.builder.constant(array, kind or ElementType.of(array.dtype))
 
     def like(self, number: Any, index: int = 0) -> Value:
-        """A scalar constant of the element type of an input."""
+        """Return a scalar constant of the element type of an input."""
         return self.number_of(number, self[index])
 
     def number_of(self, number: Any, like: Value) -> Value:
-        """A scalar constant of the element type of a value."""
+        """Return a scalar constant of the element type of a value."""
         return self.constant(np.array(number).astype(like.element_type.dtype), like.element_type)
 
-    # What many translators need
+    # Helpers that many translators use
 
     def convert(self, value: Value, kind: ElementType) -> Value:
-        """The value in another element type, by IR's rules."""
+        """Return the value converted to another element type, by IR's rules."""
         if value.element_type is kind:
             return value
         return self.make("Convert", value, opset=1, destination_type=kind)
 
     def reals(self, value: Value) -> Value:
-        """The value in a float type: f64 where it holds whole numbers."""
+        """Return the value in a float type: integers are converted to f64."""
         return value if value.element_type in FLOATS else self.convert(value, F64)
 
     def shape_of(self, value: Value) -> Value:
         return self.make("ShapeOf", value, opset=3, output_type="i64")
 
     def reshape(self, value: Value, shape: Input, zero_copies: bool = False) -> Value:
-        """The same elements in another shape. A constant gets it at once, as most biases and scales do."""
+        """Return the same elements in another shape. A constant is reshaped at once, as most biases and scales are."""
         stored = value.node.constant
         if stored is not None and isinstance(shape, list) and not zero_copies and _fits(stored, shape):
             return self.constant(stored.reshape(shape), value.element_type)
         return self.make("Reshape", value, shape, opset=1, special_zero=zero_copies)
 
     def same(self, value: Value) -> Value:
-        """The value under another name."""
+        """Return the value under another name."""
         return self.make("Identity", value, opset=16)
 
 
 def _fits(array: Array, shape: list[int]) -> bool:
-    """True where the shape, in which -1 stands for what is left, has as many elements."""
+    """Return True if a shape, in which -1 is inferred, has as many elements as the array."""
     known = math.prod(extent for extent in shape if extent != -1)
     return bool(known) and (
         array.size == known if -1 not in shape else array.size % known == 0 and shape.count(-1) == 1

@@ -1,4 +1,4 @@
-"""The order of an ONNX graph's nodes: each follows those that it takes from, which files do not always keep."""
+"""Topological order of an ONNX graph's nodes, which the file does not always keep."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
 def taken(node: onnx.NodeProto) -> set[str]:
-    """The names that a node and its bodies take from around them."""
+    """Return the outer names that a node and its bodies use."""
     names = set(node.input)
     names.discard("")
     for attribute in node.attribute:
@@ -26,10 +26,11 @@ def taken(node: onnx.NodeProto) -> set[str]:
 
 
 def in_order(nodes: Sequence[onnx.NodeProto], is_known: Callable[[str], bool]) -> tuple[list[int], dict[int, set[str]]]:
-    """The numbers of the nodes in an order that works, near to the file's; and the names that come too late there.
+    """Return the numbers of the nodes in topological order, close to the file's order, and the names used before they
+    are computed.
 
-    `is_known`: whether a name stands for something before the first node. Nodes that take from each other in a circle
-    come last. The second result has the names by the number of the node that takes them.
+    `is_known`: whether a name has a value before the first node. Nodes in a cycle come last. The second result contains
+    the names by the number of the node that uses them.
     """
     makers: dict[str, int] = {}
     for number, node in enumerate(nodes):

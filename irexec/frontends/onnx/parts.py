@@ -1,4 +1,4 @@
-"""Parts and simpler copies of an ONNX model, as ONNX: what a reduction tries."""
+"""Parts and simplified copies of an ONNX model, as ONNX: the candidates of a reduction."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from onnx import helper, numpy_helper
 from irexec.types import Array
 
 _STRUCTURE = 64
-"""Constants of whole numbers up to this size are axes, shapes and indices; larger ones are weights."""
+"""The maximum size of an integer constant that is taken for axes, a shape or indices; larger ones are weights."""
 
 Place = tuple[int, str]
 """A node's number, and the name of one of its attributes."""
 
 
 def load(path: str | os.PathLike[str]) -> onnx.ModelProto:
-    """The model of a file that irexec reads, with all of its tensors. Raises OSError."""
+    """Return the model of a file that irexec can read, with all of its tensors. Raises OSError."""
     return onnx.load(os.fspath(path))
 
 
 def layers(proto: onnx.ModelProto) -> list[int]:
-    """The numbers of the nodes that compute something."""
+    """Return the numbers of the nodes that compute something."""
     return [index for index, node in enumerate(proto.graph.node) if node.op_type != "Constant"]
 
 
 def input_names(proto: onnx.ModelProto) -> list[str]:
-    """The inputs of the graph, without those that are constants."""
+    """Return the inputs of the graph, without those that are constants."""
     constants = {tensor.name for tensor in proto.graph.initializer}
     return [entry.name for entry in proto.graph.input if entry.name not in constants]
 
@@ -39,7 +39,7 @@ def output_names(proto: onnx.ModelProto) -> list[str]:
 
 
 def boundary(proto: onnx.ModelProto, kept: Collection[int]) -> list[str]:
-    """The tensors that these nodes take from others, or from outside."""
+    """Return the tensors that these nodes take from other nodes, or from outside."""
     graph = proto.graph
     made = {name for index in kept for name in graph.node[index].output}
     constant = {tensor.name for tensor in graph.initializer}
@@ -49,7 +49,7 @@ def boundary(proto: onnx.ModelProto, kept: Collection[int]) -> list[str]:
 
 
 def leaving(proto: onnx.ModelProto, kept: Collection[int]) -> list[str]:
-    """The tensors of these nodes that are outputs of the graph, or that other nodes take."""
+    """Return the tensors of these nodes that are outputs of the graph, or that other nodes take."""
     graph = proto.graph
     made = {name for index in kept for name in graph.node[index].output if name}
     elsewhere = {name for index in set(layers(proto)) - {*kept} for name in _read_by(graph.node[index])}
@@ -60,8 +60,9 @@ def leaving(proto: onnx.ModelProto, kept: Collection[int]) -> list[str]:
 def part(
     proto: onnx.ModelProto, kept: Collection[int], values: Mapping[str, Array], outputs: Collection[str] = ()
 ) -> onnx.ModelProto:
-    """These nodes as a model: what they take from others becomes an input of the shape that it has in `values`, what
-    others take from them an output. `outputs`: the only ones to have. Raises ValueError where that is no model."""
+    """Return these nodes as a model: tensors from other nodes become inputs, with their shape in `values`; tensors that
+    other nodes take become outputs. `outputs`: the only outputs to keep. Raises ValueError if the result is not a
+    model."""
     graph = proto.graph
     begins, ends = boundary(proto, kept), [name for name in leaving(proto, kept) if not outputs or name in outputs]
     if not (begins and ends):
@@ -80,7 +81,7 @@ def part(
 
 
 def needed(proto: onnx.ModelProto, outputs: Collection[str]) -> list[int]:
-    """The numbers of the nodes that these tensors depend on."""
+    """Return the numbers of the nodes on which these tensors depend."""
     wanted, found = {*outputs}, []
     for index in reversed(layers(proto)):
         node = proto.graph.node[index]
@@ -91,12 +92,12 @@ def needed(proto: onnx.ModelProto, outputs: Collection[str]) -> list[int]:
 
 
 def makers(proto: onnx.ModelProto, names: Collection[str]) -> list[int]:
-    """The numbers of the nodes that make these tensors."""
+    """Return the numbers of the nodes that compute these tensors."""
     return [index for index in layers(proto) if {*proto.graph.node[index].output} & {*names}]
 
 
 def weights(proto: onnx.ModelProto) -> dict[str, Array]:
-    """The constants of the graph by name."""
+    """Return the constants of the graph by name."""
     found = {tensor.name: numpy_helper.to_array(tensor) for tensor in proto.graph.initializer}
     for node in proto.graph.node:
         if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
@@ -105,7 +106,7 @@ def weights(proto: onnx.ModelProto) -> dict[str, Array]:
 
 
 def with_weights(proto: onnx.ModelProto, changed: Mapping[str, Array]) -> onnx.ModelProto:
-    """A copy with other constants."""
+    """Return a copy with other constants."""
     made = _copy(proto)
     tensors = list(made.graph.initializer)
     for node in made.graph.node:
@@ -120,7 +121,7 @@ def with_weights(proto: onnx.ModelProto, changed: Mapping[str, Array]) -> onnx.M
 def with_extents(
     proto: onnx.ModelProto, smaller: Callable[[Array], Array], extent: Callable[[int], int]
 ) -> onnx.ModelProto:
-    """A copy whose constants and declared inputs are smaller; what is declared of other tensors is left out."""
+    """Return a copy with smaller constants and declared inputs, and without the declarations of other tensors."""
     arrays = {name: array for name, array in weights(proto).items() if array.dtype.kind not in "OSTU"}
     made = with_weights(proto, {name: _smaller(array, smaller, extent) for name, array in arrays.items()})
     for entry in made.graph.input:
@@ -134,14 +135,15 @@ def with_extents(
 
 
 def _smaller(array: Array, smaller: Callable[[Array], Array], extent: Callable[[int], int]) -> Array:
-    """Weights are cut; small arrays of whole numbers, which are shapes, say the smaller extents."""
+    """Return a smaller constant: weights are sliced; in small integer arrays, which are shapes, the extents are
+    replaced."""
     if array.dtype.kind in "iu" and array.size <= _STRUCTURE:
         return np.array([extent(v) for v in array.ravel().tolist()], array.dtype).reshape(array.shape)
     return smaller(array)
 
 
 def attributes(proto: onnx.ModelProto) -> list[Place]:
-    """Attributes that might have their default."""
+    """Return the attributes that might be set to their default."""
     return [
         (index, attribute.name)
         for index in layers(proto)
@@ -151,7 +153,7 @@ def attributes(proto: onnx.ModelProto) -> list[Place]:
 
 
 def with_attributes(proto: onnx.ModelProto, kept: Sequence[Place]) -> onnx.ModelProto:
-    """A copy without the other attributes."""
+    """Return a copy without the other attributes."""
     made = _copy(proto)
     for index, name in set(attributes(proto)) - {*kept}:
         node = made.graph.node[index]
@@ -160,7 +162,7 @@ def with_attributes(proto: onnx.ModelProto, kept: Sequence[Place]) -> onnx.Model
 
 
 def _read_by(node: onnx.NodeProto) -> Iterator[str]:
-    """What a node reads, also in its bodies."""
+    """Return the names that a node uses, including its bodies."""
     yield from filter(None, node.input)
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs):
@@ -168,7 +170,7 @@ def _read_by(node: onnx.NodeProto) -> Iterator[str]:
 
 
 def _captured(graph: onnx.GraphProto) -> Iterator[str]:
-    """What a body reads of the graph around it."""
+    """Return the names of the enclosing graph that a body uses."""
     inside = {entry.name for entry in graph.input} | {tensor.name for tensor in graph.initializer}
     for node in graph.node:
         yield from (name for name in _read_by(node) if name not in inside)
@@ -198,7 +200,7 @@ def _model(
     outputs: Sequence[onnx.ValueInfoProto],
     initializers: Sequence[onnx.TensorProto],
 ) -> onnx.ModelProto:
-    """A model like `proto` with another graph."""
+    """Return a model like `proto` with another graph."""
     graph = helper.make_graph(nodes, proto.graph.name, inputs, outputs, initializers)
     made = helper.make_model(graph, opset_imports=proto.opset_import, functions=proto.functions)
     made.ir_version = proto.ir_version

@@ -1,39 +1,40 @@
-"""What other tools say of an ONNX model: each asked in turn, an answer per line, in a process that may crash.
-
-    python -m irexec.frontends.onnx.questions FILE TOOL...
-
-Hostile files crash these tools, so that `others` starts this in a process of its own. A line holds JSON: the tool, its
-version, what it says of which node, and (base64) the types that it inferred.
-"""
+"""Questions about an ONNX model to other tools, run by `others` in a separate process: malicious files crash them."""
 
 from __future__ import annotations
 
-import base64
 import importlib
-import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
 from onnx import checker, helper, shape_inference
 
+from irexec.frontends.onnx.expansion import expansion_of, expansions
 from irexec.frontends.onnx.order import taken
 
 Said = list[tuple[int | None, str]]
-"""What is said, of the node of this number or of the model."""
+"""A message, about the node of this number or about the model."""
+
+
+class Answer(NamedTuple):
+    """The messages of one tool, given with its version, about nodes by their number or about the model, and the
+    inferred types."""
+
+    tool: str
+    said: Said
+    types: bytes = b""
+
 
 _MARK = "irexec node "
 _LARGE = 1 << 10
 _MOST_ELEMENTS = 1 << 24
-# Functions that call one another deeper than this, or become more nodes, would keep inference busy for ever.
-_MOST_CALLS, _MOST_NODES = 64, 50_000
 
 
 def checked(model: onnx.ModelProto) -> tuple[Said, bytes]:
-    """What onnx.checker says, which itself stops at the first fault: it is asked about one part after the other."""
+    """Return the messages of onnx.checker, which stops at the first error and is therefore called for each part
+    separately."""
     context = checker.C.CheckerContext()
     context.ir_version = model.ir_version
     context.opset_imports = {entry.domain: entry.version for entry in model.opset_import}
@@ -67,7 +68,7 @@ def checked(model: onnx.ModelProto) -> tuple[Said, bytes]:
 
 
 def _around(node: onnx.NodeProto) -> onnx.GraphProto:
-    """A graph of one node: its bodies see what stands around them."""
+    """Return a graph of one node: its bodies see the values of the enclosing graph."""
     anything = onnx.TypeProto()
     anything.tensor_type.elem_type = onnx.TensorProto.FLOAT
     anything.tensor_type.shape.SetInParent()
@@ -76,12 +77,13 @@ def _around(node: onnx.NodeProto) -> onnx.GraphProto:
 
 
 def inferred(model: onnx.ModelProto) -> tuple[Said, bytes]:
-    """What onnx.shape_inference says, and the types that it found."""
-    if not _is_bounded(model):
+    """Return the messages of onnx.shape_inference, and the inferred types."""
+    # Functions that multiply would make inference run almost forever.
+    if not expansion_of(model.graph.node, expansions(model.functions)).is_bounded:
         return [], b""
     light = _light(model)
     said: Said = []
-    # A wrong type keeps it from looking at shapes.
+    # A wrong type prevents it from checking shapes.
     for types_too in (True, False):
         try:
             shape_inference.infer_shapes(light, check_type=types_too, strict_mode=True)
@@ -91,31 +93,9 @@ def inferred(model: onnx.ModelProto) -> tuple[Said, bytes]:
     return said, onnx.GraphProto(value_info=types.graph.value_info).SerializeToString()
 
 
-def _is_bounded(model: onnx.ModelProto) -> bool:
-    """True when the functions of the model become a number of nodes that inference can go through."""
-    calls = {(f.domain, f.name, f.overload): list(_calls(f.node)) for f in model.functions}
-    sizes = dict.fromkeys(calls, 0)
-    for _ in range(_MOST_CALLS):
-        grown = {key: sum(1 + sizes.get(called, 0) for called in calls[key]) for key in calls}
-        if grown == sizes:
-            return sum(1 + sizes.get(called, 0) for called in _calls(model.graph.node)) <= _MOST_NODES
-        if max(grown.values()) > _MOST_NODES:
-            return False
-        sizes = grown
-    return False
-
-
-def _calls(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[str, str, str]]:
-    """What nodes, and those in their bodies, call."""
-    for node in nodes:
-        yield node.domain, node.op_type, node.overload
-        for attribute in node.attribute:
-            for graph in [attribute.g, *attribute.graphs]:
-                yield from _calls(graph.node)
-
-
 def _by_node(text: str, nodes: Sequence[onnx.NodeProto]) -> Iterator[tuple[int | None, str]]:
-    """The parts of an error of inference; without what only follows from others, or is about ONNX's own functions."""
+    """Return the parts of an inference error by node, without errors that follow from others or are in ONNX's own
+    functions."""
     pieces = re.split(rf"\(op_type:[^,\n]*, node name: {_MARK}(\d+)\): ", text)
     if len(pieces) == 1:
         yield None, _short(text)
@@ -129,7 +109,7 @@ def _by_node(text: str, nodes: Sequence[onnx.NodeProto]) -> Iterator[tuple[int |
 
 
 def _light(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without its large tensors, whose values no type depends on, and with numbers for its nodes' names."""
+    """Return the model without its large tensors, on whose values no type depends, and with numbers as node names."""
     light, graph = onnx.ModelProto(), model.graph
     light.ir_version = max(model.ir_version, 4)
     light.opset_import.extend(model.opset_import)
@@ -153,7 +133,7 @@ def _light(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def in_reference(path: str) -> Callable[[], object]:
-    """onnx.reference, ready to run the model on ones."""
+    """Return onnx.reference, ready to run the model on inputs of ones."""
     from onnx.reference import ReferenceEvaluator
 
     evaluator = ReferenceEvaluator(path)
@@ -164,7 +144,7 @@ def in_reference(path: str) -> Callable[[], object]:
 
 
 def in_runtime(path: str) -> Callable[[], object]:
-    """ONNX Runtime, ready to run the model on ones."""
+    """Return ONNX Runtime, ready to run the model on inputs of ones."""
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(4)
@@ -179,11 +159,11 @@ def _tried(load: Callable[[str], Callable[[], object]], path: str) -> str:
     try:
         run = load(path)
     except Exception as error:
-        return f"refuses the model: {_said(error)}"
+        return f"refuses the model: {_message(error)}"
     try:
         run()
     except Exception as error:
-        return f"loads the model, and fails with ones as inputs: {_said(error)}"
+        return f"loads the model, and fails with ones as inputs: {_message(error)}"
     return "runs the model with ones as inputs"
 
 
@@ -194,7 +174,7 @@ def _extents(value: onnx.ValueInfoProto) -> tuple[str, list[int]]:
 
 
 def _ones(kind: str, shape: Iterable[Any]) -> Any:
-    """Ones for an input; an extent that is not known is 1."""
+    """Return ones for an input; an unknown extent is set to 1."""
     number = onnx.TensorProto.DataType.Value(kind.removeprefix("tensor(").removesuffix(")").upper())
     extents = [extent if isinstance(extent, int) and extent > 0 else 1 for extent in shape]
     if np.prod([float(extent) for extent in extents]) > _MOST_ELEMENTS:
@@ -203,42 +183,30 @@ def _ones(kind: str, shape: Iterable[Any]) -> Any:
 
 
 def _short(text: str) -> str:
-    """A message on one line, without what names its kind."""
+    """Return a message on one line, without its category."""
     text = re.sub(r"\[(Shape|Type)InferenceError\] |Inference error\(s\): ", "", " ".join(text.split()))
     return text.replace(_MARK, "#")[:400]
 
 
-def _said(error: Exception) -> str:
-    """The words of a failure, without the codes and the path that ONNX Runtime puts before them."""
+def _message(error: Exception) -> str:
+    """Return the message of a failure, without the codes and the path that ONNX Runtime puts before it."""
     text = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : (Load model from .*? failed:)?", "", str(error))
     return _short(text or repr(error))
 
 
-def answer(path: str, tool: str) -> dict[str, Any]:
-    """What one tool says."""
-    if tool in RUNTIMES:
-        module, load = RUNTIMES[tool]
-        package = importlib.import_module(module)
-        return {"version": package.__version__, "said": [(None, _tried(load, path))]}
-    said, types = CHECKS[tool](onnx.load(path, load_external_data=False))
-    return {"version": onnx.__version__, "said": said, "types": base64.b64encode(types).decode()}
+def answer(path: str, tool: str) -> Answer | None:
+    """Return one tool's answer about the model in a file; None if the tool is not installed."""
+    try:
+        if tool in RUNTIMES:
+            module, load = RUNTIMES[tool]
+            return Answer(f"{tool} {importlib.import_module(module).__version__}", [(None, _tried(load, path))])
+        said, types = CHECKS[tool](onnx.load(path, load_external_data=False))
+        return Answer(f"{tool} {onnx.__version__}", said, types)
+    except ImportError:
+        return None
+    except Exception as error:
+        return Answer(tool, [(None, _message(error))])
 
 
 CHECKS = {"onnx.checker": checked, "onnx.shape_inference": inferred}
 RUNTIMES = {"onnx.reference": ("onnx", in_reference), "ONNX Runtime": ("onnxruntime", in_runtime)}
-
-
-def main() -> None:
-    path, *tools = sys.argv[1:]
-    for tool in tools:
-        try:
-            found = answer(path, tool)
-        except ImportError:
-            found = {"missing": True}
-        except Exception as error:
-            found = {"said": [(None, _said(error))]}
-        print(json.dumps({"tool": tool} | found), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,56 +1,56 @@
-"""Operators and domains that are refused, and what to do: one line for each that exporters may write."""
+"""Refused operators and domains, with the reason and a workaround: one line for each that exporters may write."""
 
 from __future__ import annotations
 
-_LOOP = "a loop of a decoder's steps: convert the decoder that is its attribute, and call it in a loop"
-_TEXT = "work on texts: do it before the model, or with ONNX Runtime"
-_RARE = "of one model only: run that part with ONNX Runtime"
-_NOISE = "draws from a random state of its own: no other runtime can draw the same"
+_LOOP = "a loop over the steps of a decoder: convert the decoder in its attribute, and call it in a loop"
+_TEXT = "text processing: run it before the model, or with ONNX Runtime"
+_RARE = "used by a single model: run that part with ONNX Runtime"
+_NOISE = "uses its own random state, which no other runtime can reproduce"
 
-_LAYOUT = "laid out for the processor that ONNX Runtime optimised the model on: save it with ORT_ENABLE_EXTENDED"
-_ATEN = "a call into PyTorch, which had no ONNX for it: export again, with dynamo=True or a newer opset"
+_LAYOUT = "layout for the processor on which ONNX Runtime optimized the model: save it with ORT_ENABLE_EXTENDED"
+_ATEN = "a call into PyTorch, which could not export the operator: export again, with dynamo=True or a newer opset"
 
-# Domains of which no operator runs → what these are, and what to do.
+# Domains without runnable operators → their purpose, and a workaround.
 DOMAINS = {
     "ai.onnx.ml": "classical machine learning: run that part with ONNX Runtime, or convert it into tensor operators"
     " (Hummingbird does)",
-    "ai.onnx.contrib": "work on texts and media, of onnxruntime-extensions: do it before the model",
+    "ai.onnx.contrib": "text and media processing of onnxruntime-extensions: run it before the model",
     "aten": _ATEN,
     "com.microsoft.nchwc": _LAYOUT,
     "com.ms.internal.nhwc": _LAYOUT,
     "org.pytorch.aten": _ATEN,
 }
 
-# Whose operators these are.
+# The version of ONNX Runtime whose operators are listed.
 RUNTIME = "1.31"
-# Those that ONNX Runtime runs on CPUs → why, and what to do.
+# Operators that ONNX Runtime runs on CPUs → the reason for refusal, and a workaround.
 ON_CPU = {
     "AttnLSTM": "an LSTM with attention from before ONNX had both: export the model again",
     "BeamSearch": _LOOP,
-    "BifurcationDetector": "of speculative decoding: run the decoder's steps one by one",
+    "BifurcationDetector": "used by speculative decoding: run the steps of the decoder one by one",
     "ConvTransposeWithDynamicPads": "pads that are computed: export with constant pads, as ConvTranspose",
-    "DynamicTimeWarping": "an alignment in order of time, after the model: run that part with ONNX Runtime",
+    "DynamicTimeWarping": "time alignment after the model: run that part with ONNX Runtime",
     "EngramGate": _RARE,
     "GreedySearch": _LOOP,
     "HyperConnectionPostMix": _RARE,
     "HyperConnectionPreMix": _RARE,
     "MRotaryEmbedding": "places in three axes: export with the rotation as plain operators",
-    "MatMulFpQ4": "weights packed for one processor: quantise again, which makes MatMulNBits",
+    "MatMulFpQ4": "weights packed for one processor: quantize again, which produces MatMulNBits",
     "MaxpoolWithMask": _RARE,
     "MurmurHash3": _TEXT,
     "NGramHashMapping": _TEXT,
-    "NGramRepeatBlock": "part of a search: do it after the model",
+    "NGramRepeatBlock": "part of a search: run it after the model",
     "SampleOp": "an example of ONNX Runtime's own tests",
     "Sampling": _NOISE,
     "SparseAttention": "attention to blocks that a table lists: export without sparse attention",
-    "SparseToDenseMatMul": "a product with a sparse tensor at run time: give it dense",
+    "SparseToDenseMatMul": "a product with a sparse run-time tensor: provide a dense tensor",
     "Tokenizer": _TEXT,
     "VarlenNGramHashMapping": _TEXT,
     "WhisperBeamSearch": _LOOP,
     "WordConvEmbedding": _TEXT,
 }
 
-# Those that ONNX Runtime has for other devices alone.
+# Operators that ONNX Runtime implements for other devices only.
 _NAMES = """
 BiasAdd BiasDropout BiasSoftmax BiasSplitGelu BitmaskBiasDropout BitmaskDropout ComplexMul ComplexMulConj
 DecoderAttention DecoderMaskedSelfAttention DequantizeBFP DequantizeWithOrder DynamicSparseAttention EPContext
@@ -63,18 +63,18 @@ RelativePositionBias RemovePadding RestorePadding Rfft SkipGroupNorm Snpe Sparse
 SparsePagedAttention TorchEmbedding VarlenCausalConvWithState
 """
 ELSEWHERE = frozenset(_NAMES.split())
-_ON_GPU = "optimise the model for CPUs, or not at all: exporters make it for GPUs"
+_ON_GPU = "exported for GPUs: optimize the model for CPUs, or not at all"
 
 
 def why_not_domain(domain: str) -> tuple[str, str] | None:
-    """What the operators of a domain are, and what to do; None for a domain that nobody knows."""
+    """Return the purpose of a domain's operators, and a workaround; None for an unknown domain."""
     about, _, advice = DOMAINS.get(domain, "").partition(": ")
     return (about, advice) if about else None
 
 
 def why_not(type: str) -> tuple[str, str] | None:
-    """What an operator of com.microsoft is, and what to do; None for one that nobody knows."""
+    """Return the purpose of a com.microsoft operator, and a workaround; None for an unknown operator."""
     if type in ON_CPU:
         about, _, advice = ON_CPU[type].partition(": ")
         return about, advice or "run that part with ONNX Runtime"
-    return ("ONNX Runtime has it for GPUs alone", _ON_GPU) if type in ELSEWHERE else None
+    return ("ONNX Runtime supports it on GPUs only", _ON_GPU) if type in ELSEWHERE else None

@@ -1,4 +1,4 @@
-"""The one table of translators: what each operator of ONNX, in each of its versions, becomes."""
+"""The table of translators: the function that translates each version of each ONNX operator."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Translator = Callable[[Op], Result]
 _TRANSLATORS: dict[tuple[str, str, int], Translator] = {}
 
 MICROSOFT = "com.microsoft"
-# The version of operators from before versions counted.
+# The version of operators that existed before opsets were numbered.
 EXPERIMENTAL = 0
-# Operators of that domain that became ONNX's, which defines them by functions.
+# Operators of that domain that ONNX adopted and defines by functions.
 OF_ONNX = ("CausalConvWithState", "LinearAttention")
 
 
 def translates(*operators: str, since: Iterable[int], domain: str = "") -> Callable[[Translator], Translator]:
-    """Register a translator for operators of a domain, in the versions that `since` lists."""
+    """Return a decorator that registers a translator for operators of a domain, in the versions that `since` lists."""
 
     def declare(function: Translator) -> Translator:
         for type in operators:
@@ -38,7 +38,7 @@ def translates(*operators: str, since: Iterable[int], domain: str = "") -> Calla
 
 
 def translators() -> dict[tuple[str, str, int], Translator]:
-    """The whole table; its modules are imported with the first call."""
+    """Return the whole table; the first call imports its modules."""
     if not _TRANSLATORS:
         package: Any = importlib.import_module("irexec.frontends.onnx.operators")
         for family in pkgutil.iter_modules(package.__path__):

@@ -1,4 +1,4 @@
-"""The names that one graph or function body can see, and what it takes from the graph around it."""
+"""The names that are visible in one graph or function body, and the values captured from the enclosing graph."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from irexec.graph.model import Node, Value
 
 
 class Scope:
-    """The names of one graph or function body. A name that stands for None is of a value that could not be made.
+    """The names of one graph or function body. A name whose value is None stands for a value that could not be
+    computed.
 
-    `opsets`: domain → version. `references`: the attributes that the nodes of a function body refer to. `depth`: how
-    many calls of functions there are around it.
+    `opsets`: domain → version. `references`: the attributes that the nodes of a function body refer to. `depth`: the
+    number of enclosing function calls.
     """
 
     def __init__(
         self, opsets: dict[str, int], depth: int = 0, references: dict[str, onnx.AttributeProto] | None = None
     ) -> None:
         self.values: dict[str, Value | None] = {}
-        # What nodes of the graph make: a name among them that is not known is of a node that comes later.
+        # Outputs of the graph's nodes: an unknown name among them belongs to a node that comes later.
         self.made_later: set[str] = set()
         self.opsets, self.depth = opsets, depth
         self.references = references or {}
@@ -29,19 +30,18 @@ class Scope:
         return name in self.values
 
     def value(self, name: str) -> Value | None:
-        """What a known name stands for."""
+        """Return the value of a known name."""
         return self.values[name]
 
     def find(self, name: str) -> Value | None:
-        """What a name stands for, if anything."""
+        """Return the value of a name, or None."""
         return self.value(name) if self.knows(name) else None
 
 
 class BodyScope(Scope):
-    """The names of a body (of If, Loop, Scan), which sees those around it.
+    """The names of a body (of If, Loop, Scan), in which the enclosing names are visible.
 
-    What is taken from outside comes in through a Parameter of the body, one per value (`captures`); constants are
-    made again inside.
+    Each outer value enters through one Parameter of the body (`captures`); constants are created again inside.
     """
 
     def __init__(self, outer: Scope, enter: Callable[[Value, str], Value]) -> None:
@@ -69,10 +69,10 @@ class BodyScope(Scope):
 
 
 def opsets_of(entries: Any) -> dict[str, int]:
-    """Domain → version of opset imports."""
+    """Return the opset imports as a dict: domain → version."""
     return {domain_of(entry.domain): entry.version for entry in entries}
 
 
 def domain_of(domain: str) -> str:
-    """ONNX's own domain has two names."""
+    """Return the domain; ONNX's own domain has two names."""
     return "" if domain == "ai.onnx" else domain

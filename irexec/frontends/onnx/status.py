@@ -1,4 +1,4 @@
-"""What of ONNX is translated, as a page: `python -m irexec.frontends.onnx.status > docs/onnx.md`."""
+"""The page about ONNX support: `python -m irexec.frontends.onnx.status > docs/onnx.md`."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _PAGE = """\
 
 `irexec run model.onnx`, `irexec validate model.onnx` and every function that takes the path of a model read ONNX files,
 with `pip install 'irexec[onnx]'`. The file becomes a model of IR operators; where IR has no operator that computes
-exactly the same, of operators with the version `onnxN`, whose kernels stand in
+exactly the same, operators with the version `onnxN` are used, whose kernels are in
 [irexec/ops/onnx](../irexec/ops/onnx). Functions of the model, and those by which ONNX defines operators, are inlined.
 
-Read are tensors of every type that ONNX has, sequences of tensors (lists of arrays), optional ones (None where there is
-none), external data below the model's own folder, and sparse initializers. Names of dimensions (`dim_param`) are in
-the model's `rt_info["dimensions"]`, its metadata in `rt_info["metadata"]`. An initializer that is an input, too, is the
+Supported are tensors of every ONNX type, sequences of tensors (lists of arrays), optional values (None if there is
+none), external data below the model's folder, and sparse initializers. Names of dimensions (`dim_param`) are in the
+model's `rt_info["dimensions"]`, its metadata in `rt_info["metadata"]`. An initializer that is also an input is the
 input's default: a call may give another value by name; the IR that is saved has the file's.
 
-A layer has the name of the node whose output it makes; what else a node becomes has that name with a number.
+A layer has the name of the node whose output it produces; additional layers of a node have that name with a number.
 
-| extra | what for |
+| package | purpose |
 |---|---|
-| `irexec[onnx]` | reading ONNX files; the checks and the reference of ONNX beside irexec's findings |
-| `onnxruntime`, where installed | what ONNX Runtime does with a faulty file; `compare MODEL.onnx --with onnxruntime` |
+| `irexec[onnx]` | reading ONNX files; the checks and the reference of ONNX in addition to irexec's findings |
+| `onnxruntime`, where installed | ONNX Runtime's verdict on invalid files; `compare MODEL.onnx --with onnxruntime` |
 | `openvino`, where installed | `compare MODEL.onnx --with openvino` |
 
-## Everything that is wrong
+## Validating a model
 
 ```pycon
 >>> import onnx
@@ -65,10 +65,10 @@ its own ([F013](codes/F013.md)); [F014](codes/F014.md) says what onnx.reference 
 that has findings. They run in processes of their own: a hostile file may crash them. `--alone` does not ask them, nor
 does `irexec.validate(path)` without `others=True`.
 
-## The model and the IR that was made of it
+## Comparing a model with its IR
 
-`irexec convert model.onnx model.xml` writes IR where every operator is one of OpenVINO's, and names those that are not.
-An IR of any maker is compared with the model layer by layer:
+`irexec convert model.onnx model.xml` writes IR where every operator is one of OpenVINO's, and reports operators for
+which this is impossible. An IR from any converter can be compared with the model layer by layer:
 
 ```pycon
 >>> text = \"\"\"<ir_version: 9, opset_import: ["" : 17]>
@@ -96,7 +96,7 @@ names of nodes and of values, and says which node it is that the conversion chan
 ## Operators of ai.onnx
 
 How each version that onnx {version} knows is run: *yes*, translated; *function*, by ONNX's own definition; *no*,
-refused with finding [F003](codes/F003.md). {count} of {total} operators run in their newest version.
+rejected with finding [F003](codes/F003.md). {count} of {total} operators run in their newest version.
 
 | operator | versions | not translated |
 |---|---|---|
@@ -104,9 +104,9 @@ refused with finding [F003](codes/F003.md). {count} of {total} operators run in 
 
 ai.onnx.preview.training: {training}. From before versions counted: {experimental}.
 
-## Where ONNX Runtime differs
+## Differences from ONNX Runtime
 
-irexec goes by ONNX's specification where ONNX Runtime 1.31 does not:
+irexec follows ONNX's specification where ONNX Runtime 1.31 does not:
 
 - pools with `auto_pad` SAME_UPPER or SAME_LOWER that are dilated: the extents are input / stride, rounded up. ONNX
   Runtime pads for a kernel that is not dilated
@@ -114,15 +114,15 @@ irexec goes by ONNX's specification where ONNX Runtime 1.31 does not:
 - a pooling kernel larger than the image and its padding fits nowhere and is refused ([O001](codes/O001.md)). ONNX
   Runtime makes empty results, or those of the part that is there
 
-## What is not translated
+## Unsupported operators
 
 - ai.onnx: {missing}
 - ai.onnx.ml: {classical}
 - ai.onnx.preview.training: {no_training}
 
-All operators of these domains are refused with finding [F003](codes/F003.md), which says what to do:
+All operators of these domains are rejected with finding [F003](codes/F003.md), which suggests a solution:
 
-| domain | what it is, and what to do |
+| domain | description and solution |
 |---|---|
 {domains}
 
@@ -131,9 +131,9 @@ All operators of these domains are refused with finding [F003](codes/F003.md), w
 ONNX Runtime {runtime} has {on_cpu} of them for CPUs, and more for other devices alone. What exporters write for CPUs
 runs, {translated} operators: {microsoft}.
 
-The others are refused with finding [F003](codes/F003.md), which says what to do:
+The others are rejected with finding [F003](codes/F003.md), which suggests a solution:
 
-| operator | what it is, and what to do |
+| operator | description and solution |
 |---|---|
 {refused}
 | {elsewhere} | for GPUs alone: optimise the model for CPUs, or not at all |
@@ -141,7 +141,7 @@ The others are refused with finding [F003](codes/F003.md), which says what to do
 
 
 def page() -> str:
-    """The text of docs/onnx.md."""
+    """Return the text of docs/onnx.md."""
     import onnx
 
     own = ways("")
@@ -161,7 +161,7 @@ def page() -> str:
         training=", ".join(named.get("ai.onnx.preview.training", [])),
         experimental=", ".join(sorted(type for domain, type, since in table if (domain, since) == ("", EXPERIMENTAL))),
         runtime=refusals.RUNTIME,
-        # SimplifiedLayerNormalization stands in ONNX's own domain.
+        # SimplifiedLayerNormalization is used in ONNX's own domain.
         on_cpu=len(microsoft) - 1 + len(refusals.ON_CPU),
         translated=len(microsoft),
         microsoft=", ".join(microsoft),
@@ -172,11 +172,11 @@ def page() -> str:
 
 
 Versions = list[tuple[int, str]]
-"""Versions of an operator in order, and how each runs: "yes", "function" or "no"."""
+"""Versions of an operator in order, and the support of each: "yes", "function" or "no"."""
 
 
 def ways(domain: str) -> dict[str, Versions]:
-    """How the operators of a domain run, by name."""
+    """Return the support of a domain's operators, by name."""
     table = translators()
     found: dict[str, Versions] = {}
     schemas: Sequence[Any] = defs.get_all_schemas_with_history()
@@ -195,7 +195,8 @@ def _row(name: str, versions: Versions) -> str:
 
 
 def _missing(ways: dict[str, Versions]) -> str:
-    """What does not run: an operator's name where none of its versions does, else the versions that do not."""
+    """Return what is unsupported: an operator's name if none of its versions is supported, otherwise the unsupported
+    versions."""
     names = []
     for name, versions in ways.items():
         lost = [since for since, how in versions if how == "no"]

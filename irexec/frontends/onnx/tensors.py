@@ -12,42 +12,47 @@ import numpy as np
 
 from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.messages import onnx
+from irexec.ir.files import open_regular
 from irexec.types import BOOLEAN, STRING, Array, ElementType
 
-# The field that holds a type's elements where they are not raw bytes, and how many of its items an element takes.
+# The field for a type's elements if they are not raw bytes, and the number of the field's items per element.
 _FIELDS = {"f32": "float_data", "c64": "float_data", "f64": "double_data", "c128": "double_data"}
 _FIELDS |= {"i64": "int64_data", "u64": "uint64_data", "u32": "uint64_data", "string": "string_data"}
 
 _ITEMS = {"float_data": np.float32, "double_data": np.float64, "int64_data": np.int64, "uint64_data": np.uint64}
 _ITEMS |= {"int32_data": np.int32}
 
-# NumPy's arrays have no more axes.
+# The maximum rank of a NumPy array.
 _MAX_RANK = 64
 _MAX_EXTENT = 1 << 48
-# Zeros that a sparse tensor may stand for, however few values it has.
+# The maximum number of zeros in a dense copy of a sparse tensor.
 _MOST_ZEROS = 1 << 24
 
 
 class BadTensor(ValueError):
-    """A tensor that cannot be read; `code` is that of the finding."""
+    """Raised for a tensor that cannot be read; `code` is that of the finding."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
 
 
+class HugeTensor(BadTensor):
+    """Raised for a tensor that does not fit in memory."""
+
+
 _mapped: WeakValueDictionary[tuple[int, ...], mmap.mmap] = WeakValueDictionary()
 
 
 def read_tensor(tensor: onnx.TensorProto, folder: Path | None, raw: Array | None = None) -> tuple[Array, ElementType]:
-    """The tensor's elements, read-only where they are mapped from a file, at any byte of it. Raises BadTensor.
+    """Return the tensor's elements, read-only and possibly unaligned if they are mapped from a file. Raises BadTensor.
 
-    `raw`: the tensor's raw data, where the message is without it.
-    Nothing is allocated before the data is known to be as long as the dims say.
+    `raw`: the tensor's raw data, if the message does not contain it. Memory is allocated only after the length of the
+    data has been compared with the dims.
     """
     kind = element_type(tensor.data_type)
     if kind is None or kind.dtype is None:
-        raise BadTensor("F006", f"the data type {tensor.data_type} is none that ONNX has for tensors")
+        raise BadTensor("F006", f"the data type {tensor.data_type} is not a tensor type of ONNX")
     shape = tuple(tensor.dims)
     if any(d < 0 for d in shape):
         raise BadTensor("F006", f"the dims {list(shape)} are negative")
@@ -55,7 +60,7 @@ def read_tensor(tensor: onnx.TensorProto, folder: Path | None, raw: Array | None
         raise BadTensor("F006", f"the rank {len(shape)} is more than the {_MAX_RANK} that arrays can have")
     # An empty array may have any extent in the file; NumPy refuses those whose product overflows.
     if math.prod(d for d in shape if d) > _MAX_EXTENT:
-        raise BadTensor("F006", f"the dims {list(shape)} are more than any memory holds")
+        raise HugeTensor("F006", f"the dims {list(shape)} are more than any memory holds")
     if tensor.HasField("segment"):
         raise BadTensor("F006", "tensors in segments are not read")
     count = math.prod(shape)
@@ -71,7 +76,7 @@ def read_tensor(tensor: onnx.TensorProto, folder: Path | None, raw: Array | None
 
 
 def dense(sparse: onnx.SparseTensorProto, folder: Path | None) -> tuple[Array, ElementType]:
-    """A sparse tensor with its zeros. Raises BadTensor."""
+    """Return a sparse tensor as a dense array. Raises BadTensor."""
     values, kind = read_tensor(sparse.values, folder)
     places, _ = read_tensor(sparse.indices, folder)
     shape = tuple(sparse.dims)
@@ -82,7 +87,7 @@ def dense(sparse: onnx.SparseTensorProto, folder: Path | None) -> tuple[Array, E
     flat = places if places.ndim == 1 else places @ np.cumprod([1, *shape[:0:-1]])[::-1].astype(np.int64)
     inside = (places >= 0) & (places < (shape if places.ndim == 2 else math.prod(shape)))
     if not inside.all():
-        raise BadTensor("F006", f"an index lies outside of the dims {list(shape)}")
+        raise BadTensor("F006", f"an index is out of range for the dims {list(shape)}")
     result = np.zeros(math.prod(shape), kind.dtype)
     result[flat] = values
     return result.reshape(shape), kind
@@ -108,7 +113,7 @@ def _from_items(tensor: onnx.TensorProto, kind: ElementType, shape: tuple[int, .
     if kind.kind == "c":
         return items.view(kind.dtype).reshape(shape)
     if kind.is_real and field == "int32_data":
-        # Their bits, as a whole number.
+        # The bits of each element, as an unsigned integer.
         return items.astype(f"u{kind.dtype.itemsize}").view(kind.dtype).reshape(shape)
     return items.astype(kind.dtype).reshape(shape)
 
@@ -128,7 +133,7 @@ def _from_bytes(data: Array, kind: ElementType, shape: tuple[int, ...]) -> Array
 
 
 def _unpacked(data: Array, kind: ElementType) -> Array:
-    """Elements of 4 or 2 bits, the lowest bits of a byte first."""
+    """Unpack elements of 4 or 2 bits, the lowest bits of a byte first."""
     width = kind.bitwidth
     parts = (data[:, None] >> np.arange(0, 8, width, dtype=np.uint8)) & ((1 << width) - 1)
     codes = parts.astype(np.uint8).reshape(-1)
@@ -142,7 +147,8 @@ def _unpacked(data: Array, kind: ElementType) -> Array:
 
 
 def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Array:
-    """The bytes of external data, mapped. Only regular files in the model's own folder, or below it, are opened."""
+    """Return the mapped bytes of external data. Only regular files in the model's own folder, or below it, are
+    opened."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:
@@ -151,7 +157,7 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
         base, path = folder.resolve(), (folder / location).resolve()
         outside = not location or os.path.isabs(location) or not path.is_relative_to(base)
     except (OSError, ValueError, RuntimeError) as error:
-        raise BadTensor("F007", f"the location {location!r} is no path: {error}") from None
+        raise BadTensor("F007", f"the location {location!r} is not a path: {error}") from None
     if outside:
         raise BadTensor("F007", f"the location {location!r} is not within the model's folder")
     offset, length = _number(entries, "offset", 0), _number(entries, "length", nbytes)
@@ -159,8 +165,8 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
         raise BadTensor("F006", f"the tensor takes {nbytes} bytes; its external data has the length {length}")
     try:
         if not path.is_file():
-            raise BadTensor("F006", f"there is no file {location!r} with the tensor's data")
-        with path.open("rb") as file:
+            raise BadTensor("F006", f"the file {location!r} with the data of the tensor does not exist")
+        with open_regular(path, "external data of the model") as file:
             status = os.fstat(file.fileno())
             size = status.st_size
             if offset + nbytes > size:
@@ -182,5 +188,5 @@ def _number(entries: dict[str, str], key: str, default: int) -> int:
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise BadTensor("F006", f"the external data's {key} is {text[:40]!r}, which is no size")
+        raise BadTensor("F006", f"the external data's {key} is {text[:40]!r}, which is not a size")
     return int(text)

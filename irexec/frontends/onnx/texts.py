@@ -1,4 +1,4 @@
-"""Texts of an ONNX file: protocol buffers of its kind take bytes for texts that are not UTF-8."""
+"""Texts of an ONNX file: this kind of protobuf message accepts bytes that are not UTF-8 in text fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 
 
 def not_text(message: Message) -> str | None:
-    """The name of a field, within the message or deeper, that should be text and is not; None when all is well."""
+    """Return the name of a text field, at any depth of the message, that is not UTF-8; None if all are."""
     pending = [message]
     while pending:
         for field, value in pending.pop().ListFields():

@@ -1,4 +1,4 @@
-"""The large tensors of an ONNX file are left in it, where protocol buffers would copy them twice.
+"""Leaving the large tensors of an ONNX file in the file: protobuf would copy them twice.
 
 Source: the encoding page of protocol buffers, and the numbers of fields in ONNX's onnx.proto.
 """
@@ -11,16 +11,16 @@ from typing import NamedTuple
 # ModelProto.graph, GraphProto.initializer, TensorProto.raw_data.
 _GRAPH, _INITIALIZER, _RAW_DATA = 7, 5, 9
 _BYTES = 2
-"""The wire type of what has a length: messages, texts, bytes."""
+"""The wire type of fields with a length: messages, texts, bytes."""
 _LARGE = 1 << 12
 
 
 class Unusual(ValueError):
-    """Not the encoding that writers of ONNX files make; a parser may still take it."""
+    """Raised for an encoding that writers of ONNX files do not produce; a parser may still accept it."""
 
 
 class Field(NamedTuple):
-    """A field at `begin` of the data, whose content, without number and length, is `start` to `stop`."""
+    """A field at `begin` of the data, whose content, without number and length, is in `start` to `stop`."""
 
     number: int
     wire: int
@@ -30,7 +30,8 @@ class Field(NamedTuple):
 
 
 def without_large_tensors(data: memoryview) -> tuple[bytes, dict[int, tuple[int, int]]]:
-    """The file without the bytes of the large initializers, and where those lie: number of initializer → start, stop.
+    """Return the file without the bytes of the large initializers, and the location of these: number of initializer →
+    start, stop.
 
     Raises Unusual.
     """
@@ -68,7 +69,7 @@ def _graph(data: memoryview, graph: Field, places: dict[int, tuple[int, int]]) -
 
 
 def _fields(data: memoryview, begin: int, end: int) -> Iterator[Field]:
-    """The fields of a message that lies at `begin` to `end`."""
+    """Yield the fields of a message in `begin` to `end`."""
     at = begin
     while at < end:
         key, start = _varint(data, at, end)
@@ -89,7 +90,7 @@ def _fields(data: memoryview, begin: int, end: int) -> Iterator[Field]:
 
 
 def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
-    """A number of 7 bits in each byte, the lowest first, and the place behind it."""
+    """Return a number of 7 bits per byte, the lowest first, and the position after it."""
     value = shift = 0
     while at < end and shift < 64:
         byte = data[at]
@@ -102,7 +103,7 @@ def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
 
 
 def _head(number: int, length: int) -> bytes:
-    """What stands before the content of a field that has a length."""
+    """Return the bytes that precede the content of a field with a length."""
     return _encoded(number << 3 | _BYTES) + _encoded(length)
 
 

@@ -1,4 +1,4 @@
-"""Checks of the operations with bodies: port maps and back edges name what is there, once, and in order."""
+"""Checks of operations with bodies: port maps and back edges refer to existing ports and layers, once, and in order."""
 
 from __future__ import annotations
 
@@ -7,31 +7,28 @@ from collections.abc import Collection
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
 from irexec.ir.checks.scope import NetScope
-from irexec.ir.document import Layer, Net, PortMap
+from irexec.ir.document import BODIES, Layer, Net, PortMap
 from irexec.ir.text import cut, listed, quoted, whole
 
-_WITH_BODY = {
-    "TensorIterator": (("port_map", "body"),),
-    "Loop": (("port_map", "body"),),
-    "If": (("then_port_map", "then_body"), ("else_port_map", "else_body")),
-}
-# The first inputs of these are the operation's own: trip count and condition.
+# The number of leading inputs that are the operation's own: trip count and condition.
 _OWN_INPUTS = {"TensorIterator": 0, "Loop": 2, "If": 1}
 _PURPOSES = {"input": "current_iteration", "output": "execution_condition"}
-# The fields that give an entry of a port map its meaning: an exact duplicate in these is redundant but harmless.
+# The fields that determine the meaning of a port map's entry: an exact duplicate in these is redundant but harmless.
 _MEANING = ("internal_layer_id", "axis", "start", "end", "stride", "part_size", "purpose")
 _INNER_TYPE = {"input": "Parameter", "output": "Result"}
 
 
 def bodies_of(layer: Layer) -> list[Net]:
-    """The bodies of a layer, in the order of the file."""
+    """Return the bodies of a layer, in file order."""
     bodies = [body for body in (layer.body, layer.then_body, layer.else_body) if body is not None]
     return sorted(bodies, key=lambda body: body.at) if bodies else bodies
 
 
 def check_bodies(layer: Layer, scope: NetScope) -> None:
-    """Check a layer's port maps and back edges against its ports and its bodies; nothing for a layer without bodies."""
-    pairs = _WITH_BODY.get(layer.type or "", ())
+    """Check a layer's port maps and back edges against its ports and its bodies. A layer without bodies is not
+    checked."""
+    type = _canonical(layer)
+    pairs = BODIES.get(type, ())
     if not pairs:
         return
     for map_field, body_field in pairs:
@@ -44,10 +41,16 @@ def check_bodies(layer: Layer, scope: NetScope) -> None:
         if body is not None:
             _check_pair(layer, maps or (), body, scope)
     _check_taken(layer, [getattr(layer, field) for field, _ in pairs], scope)
-    if layer.type == "Loop" and layer.port_map is not None:
+    if type == "Loop" and layer.port_map is not None:
         _check_condition(layer, layer.port_map, scope)
-    if layer.type == "If" and layer.then_port_map is not None and layer.else_port_map is not None:
+    if type == "If" and layer.then_port_map is not None and layer.else_port_map is not None:
         _check_branches(layer, layer.then_port_map, layer.else_port_map, scope)
+
+
+def _canonical(layer: Layer) -> str:
+    """Return the type of a layer as an IR spells it, whatever its letter case in the file."""
+    folded = (layer.type or "").lower()
+    return next((type for type in BODIES if type.lower() == folded), "")
 
 
 def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: NetScope) -> None:
@@ -66,16 +69,17 @@ def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: NetSc
     same = _entered_whole(maps) - renewed
     for number, item in inner.items():
         if item.type == "Parameter" and number not in mapped["input"]:
-            message = f"nothing feeds {item.ref} of the body of {layer.ref}"
+            message = f"{item.ref} in the body of {layer.ref} receives no value"
             scope.findings.add("B011", message, at=At(item.at), layer=item.ref)
         elif item.type == "Result" and same and number not in mapped["output"] | carried:
-            message = f"nothing takes {item.ref} of the body of {layer.ref}"
-            hint = "a value that goes on to the next iteration needs an edge in <back_edges>"
+            message = f"the value of {item.ref} in the body of {layer.ref} is not used"
+            hint = "to pass the value to the next iteration, add an edge to <back_edges>"
             scope.findings.add("B006", message, at=At(item.at), layer=item.ref, hint=hint)
 
 
 def _entered_whole(maps: tuple[PortMap, ...]) -> set[int | None]:
-    """The body Parameters that a map gives a whole value, which stays the same unless a back edge renews it."""
+    """Return the body Parameters to which a map passes a whole value, which stays the same unless a back edge replaces
+    it."""
     entries = (entry for entry in maps if entry.kind == "input" and entry.axis is None and not entry.purpose)
     return {whole(entry.internal_layer_id).value for entry in entries}
 
@@ -88,7 +92,7 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
     if entry.purpose is not None and entry.purpose not in ("", _PURPOSES[entry.kind]):
         scope.findings.add(
             "B012",
-            f"{quoted(entry.purpose)} is no purpose of an {entry.kind}",
+            f"{quoted(entry.purpose)} is not a valid purpose of an {entry.kind}",
             at=At(entry.at, "purpose"),
             layer=layer.ref,
             attribute="purpose",
@@ -102,21 +106,21 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
         same = all(getattr(first, name) == getattr(entry, name) for name in _MEANING)
         scope.findings.add(
             "B003",
-            f"two {entry.kind} entries have external_port_id {number}; the second is lost",
+            f"two {entry.kind} entries have external_port_id {number}; the second is ignored",
             severity=Severity.WARNING if same else None,
             at=at,
             layer=layer.ref,
             attribute="external_port_id",
-            related=(("the first is here", At(first.at, "external_port_id")),),
+            related=(("first occurrence", At(first.at, "external_port_id")),),
         )
-    if number == -1 and layer.type != "If":
+    if number == -1 and _canonical(layer) != "If":
         return
     if entry.kind == "input":
-        # An input is named by its position.
+        # An input is referred to by its position.
         known: Collection[int] = range(len(layer.inputs))
         code = "B004"
     else:
-        # OpenVINO maps outputs by the order of these ids alone, but every writer gives the port's id.
+        # OpenVINO maps outputs by the order of these ids only, but every writer writes the port's id.
         known = scope.outputs(layer)
         code = "B014"
     if number not in known:
@@ -127,20 +131,21 @@ def _check_external(entry: PortMap, seen: dict[int, PortMap], layer: Layer, scop
             layer=layer.ref,
             attribute="external_port_id",
             found=str(number),
-            allowed=listed(known) or f"it has no {entry.kind} ports",
+            allowed=listed(known) or f"the layer has no {entry.kind} ports",
         )
 
 
 def _inner(
     text: str | None, at: At, kind: str, inner: dict[int, Layer], layer: Layer, scope: NetScope, code: str = "B002"
 ) -> int | None:
-    """The id of the body's Parameter or Result that `text` names."""
+    """Return the id of the body's Parameter or Result to which `text` refers."""
     name = str(at.attribute)
     number = scope.whole(text, at.element, name, "B013" if code == "B002" else code, name, layer=layer)
     if number is None:
         return None
     wanted, found = _INNER_TYPE[kind], inner.get(number)
-    if found is not None and found.type == wanted:
+    # OpenVINO accepts `Parameter` in any letter case, but a Result only with exactly this name.
+    if found is not None and wanted in (found.type, "Parameter" if (found.type or "").lower() == "parameter" else ""):
         return number
     what = f"is {found.ref}, not a {wanted}" if found is not None else "does not exist"
     candidates = listed(number for number, item in inner.items() if item.type == wanted)
@@ -174,7 +179,7 @@ def _check_slice(entry: PortMap, layer: Layer, scope: NetScope) -> None:
     if (lowest is not None and axis < lowest) or (rank and axis >= rank):
         scope.findings.add(
             "B008",
-            f"axis {axis} lies outside the port's rank" + (f" {rank}" if rank else ""),
+            f"axis {axis} is out of range for the port's rank" + (f" {rank}" if rank else ""),
             at=At(entry.at, "axis"),
             layer=layer.ref,
             attribute="axis",
@@ -184,7 +189,7 @@ def _check_slice(entry: PortMap, layer: Layer, scope: NetScope) -> None:
 
 
 def _rank(entry: PortMap, layer: Layer, scope: NetScope) -> int | None:
-    """The rank that the outer port declares; None where it declares none."""
+    """Return the rank that the outer port declares; None if it declares none."""
     number = whole(entry.external_port_id, signed=True).value
     if number is None or number < 0:
         return None
@@ -198,7 +203,8 @@ def _rank(entry: PortMap, layer: Layer, scope: NetScope) -> int | None:
 def _check_back_edges(
     layer: Layer, inner: dict[int, Layer], entered: set[int], scope: NetScope
 ) -> tuple[set[int], set[int]]:
-    """The body Results that go on to the next iteration, and the Parameters that they renew."""
+    """Check the back edges: body Results that are passed to the next iteration, and the Parameters that they
+    replace."""
     carried: set[int] = set()
     renewed: set[int] = set()
     for edge in layer.back_edges or ():
@@ -209,15 +215,15 @@ def _check_back_edges(
         if target is not None:
             renewed.add(target)
         if target is not None and target not in entered:
-            message = f"the back edge ends at {inner[target].ref}, which is in no entry of the port map"
+            message = f"the back edge ends at {inner[target].ref}, which has no port map entry"
             at = At(edge.at, "to-layer")
             scope.findings.add("B005", message, at=at, layer=layer.ref, attribute="to-layer")
     return carried, renewed
 
 
 def _check_taken(layer: Layer, maps: list[tuple[PortMap, ...] | None], scope: NetScope) -> None:
-    """Report the ports of the layer that none of its maps names, unless a map names a wrong port for them."""
-    own = _OWN_INPUTS[layer.type or ""]
+    """Report the ports of the layer that none of its maps refers to, unless a map refers to a wrong port instead."""
+    own = _OWN_INPUTS[_canonical(layer)]
     ports = {
         "input": dict(list(enumerate(layer.inputs))[own:]),
         "output": scope.outputs(layer),
@@ -229,14 +235,14 @@ def _check_taken(layer: Layer, maps: list[tuple[PortMap, ...] | None], scope: Ne
             continue
         for number, port in known.items():
             if number not in taken:
-                message = f"no entry of a port map takes {kind} port {port.id} of {layer.ref}"
+                message = f"{kind} port {port.id} of {layer.ref} has no port map entry"
                 scope.findings.add("B015", message, at=At(port.at), layer=layer.ref, port=port.id)
 
 
 def _check_condition(layer: Layer, maps: tuple[PortMap, ...], scope: NetScope) -> None:
     if not any(entry.kind == "output" and entry.purpose == _PURPOSES["output"] for entry in maps):
         hint = 'add <output external_port_id="-1" internal_layer_id="..." purpose="execution_condition"/>'
-        message = f"{layer.ref} does not say which body Result is the execution condition"
+        message = f"no port map entry of {layer.ref} selects the body Result that is the execution condition"
         scope.findings.add("B009", message, at=At(layer.at), layer=layer.ref, hint=hint)
 
 
@@ -246,5 +252,5 @@ def _check_branches(layer: Layer, then: tuple[PortMap, ...], other: tuple[PortMa
         return sorted(number for number in numbers if number is not None)
 
     if ports(then) != ports(other):
-        message = f"the branches of {layer.ref} give outputs [{listed(ports(then))}] and [{listed(ports(other))}]"
+        message = f"the branches of {layer.ref} have the outputs [{listed(ports(then))}] and [{listed(ports(other))}]"
         scope.findings.add("B010", message, at=At(layer.at), layer=layer.ref)

@@ -18,7 +18,7 @@ ROOT_TYPES = ("Result", "Assign")
 def check_document(document: Document, findings: Findings) -> None:
     """Report every anomaly of a document, body by body.
 
-    Findings come in the order of the checks; `findings.report.sorted()` is the order of the file.
+    Findings are in the order of the checks; `findings.report.sorted()` returns them in file order.
     """
     version = _version(document.net, findings)
     nets = check_net(document.net, version, findings)
@@ -27,7 +27,7 @@ def check_document(document: Document, findings: Findings) -> None:
 
 
 def is_too_old(text: str | None, findings: Findings) -> bool:
-    """True for an IR of another grammar than today's, with the one finding that says how old it is."""
+    """Return True for an IR of an obsolete grammar, with a single finding that states its version."""
     version = whole(text).value
     if version is None or version >= VERSIONS[0]:
         return False
@@ -44,7 +44,7 @@ def is_too_old(text: str | None, findings: Findings) -> bool:
 
 
 def _version(net: Net, findings: Findings) -> int:
-    """The IR version, the newest one where the file does not say."""
+    """Return the IR version; if the file does not state it, the newest one."""
     at = At(net.at, "version")
     allowed = " or ".join(map(str, VERSIONS))
     version = NetScope(net, findings).whole(net.version, net.at, "version", "N002", "the IR version")
@@ -54,19 +54,22 @@ def _version(net: Net, findings: Findings) -> int:
         message = f"IR version {version} is not supported"
         findings.add("N002", message, at=at, attribute="version", found=str(version), allowed=allowed)
     elif net.version != str(version) and net.version == (net.version or "").strip().lstrip("+"):
-        message = f"the IR version is written {net.version!r}"
+        message = f"the IR version is written as {net.version!r}"
         findings.add("N010", message, at=at, attribute="version", allowed=allowed, candidates=(str(version),))
     return version
 
 
 def check_net(net: Net, version: int, findings: Findings) -> list[Net]:
-    """Check one net, the model or a body, and the bodies in it; the nets that were checked."""
+    """Check one net, the model or a body, and the bodies in it; return the nets that were checked."""
     scope = NetScope(net, findings)
     if not net.layers:
-        findings.add("N007", "there is no layer", at=At(net.at))
+        findings.add("N007", "the model has no layer", at=At(net.at))
     elif not any(layer.type in ROOT_TYPES for layer in net.layers):
         findings.add(
-            "N008", "there is no Result: nothing is computed", at=At(net.at), hint="outputs are layers of type Result"
+            "N008",
+            "the model has no Result, so nothing is computed",
+            at=At(net.at),
+            hint="outputs of a model are layers of type Result",
         )
     check_layers(scope, version)
     check_edges(scope)

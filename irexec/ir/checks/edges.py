@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 from typing import TypeAlias
 
+from irexec.diagnostics.deadline import watched
 from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
 from irexec.diagnostics.nearest import nearest
@@ -24,8 +26,10 @@ _OTHER_NAMES = {
 }
 _SOURCES = ("Parameter", "Const", "Constant")
 _ROOTS = ("Result", "Assign")
-# A Parameter stays an input of the model even where nothing takes it.
+# A Parameter remains an input of the model even if no layer uses it.
 _ENDS = (*_ROOTS, "Parameter")
+# The maximum number of ports that a finding lists: there may be as many findings as ports.
+_MOST_CANDIDATES = 100
 
 
 _End: TypeAlias = tuple[Layer, Port]
@@ -36,10 +40,10 @@ def check_edges(scope: NetScope) -> None:
     producers: dict[int, Edge] = {}
     complete = ascending = True
     arcs: list[tuple[int, int, Edge]] = []
-    # Edges that end at no port, for a reason that has been reported: by the layer where that is known.
+    # Edges that end at no port, for a reason that has been reported: counted by layer if that is known.
     astray: Counter[int | None] = Counter()
     _report_missing_ends(scope)
-    for edge in scope.net.edges:
+    for edge in watched(scope.net.edges, "checking edges", "edges"):
         source, target = _plain_ends(edge, scope) or _ends(edge, scope, astray)
         if target is not None:
             layer, port = target
@@ -54,7 +58,8 @@ def check_edges(scope: NetScope) -> None:
             arcs.append((start, end, edge))
     if len(producers) < sum([len(layer.inputs) for layer in scope.net.layers]):
         _report_open_ports(producers, astray, scope)
-    # Layers that follow what they depend on, as in nearly all files, form no cycle: one that is taken leads to an end.
+    # Layers that come after those on which they depend, as in nearly all files, form no cycle, and each used one leads
+    # to an end.
     untaken = {layer.at for layer in scope.net.layers if layer.type not in _ENDS} - {start for start, _, _ in arcs}
     if ascending and not untaken:
         return
@@ -62,14 +67,14 @@ def check_edges(scope: NetScope) -> None:
     needed = _needed(layers, arcs)
     if not ascending:
         _check_cycles(layers, arcs, needed, scope)
-    # A Parameter stays an input of the model in any case.
+    # A Parameter remains an input of the model in any case.
     idle = [layer for layer in scope.net.layers if layer.at not in needed and layer.type != "Parameter"]
     if complete and needed:
         _report_idle(idle, scope)
 
 
 def _report_open_ports(producers: dict[int, Edge], astray: Counter[int | None], scope: NetScope) -> None:
-    """Report input ports at which no edge ends, but for as many as edges are astray."""
+    """Report input ports at which no edge ends, except for as many as there are edges with an unknown end."""
     open_ports = [
         (layer, port)
         for layer in scope.net.layers
@@ -85,8 +90,8 @@ def _report_open_ports(producers: dict[int, Edge], astray: Counter[int | None], 
 
 
 def _report_idle(idle: list[Layer], scope: NetScope) -> None:
-    """Report layers that no result depends on."""
-    # OpenVINO writes an LSTMCell of opset1 without its last input, and leaves behind the constant that it took.
+    """Report layers on which no result depends."""
+    # OpenVINO writes an LSTMCell of opset1 without its last input, and leaves the constant of that input in the file.
     leaves_constants = any(layer.type == "LSTMCell" and layer.version == "opset1" for layer in scope.net.layers)
     for layer in idle:
         if not leaves_constants or layer.type not in ("Const", "Convert"):
@@ -95,7 +100,7 @@ def _report_idle(idle: list[Layer], scope: NetScope) -> None:
 
 
 def _is_lost(port: Port, layer: Layer, scope: NetScope) -> bool:
-    """True when no edge can name the port, for a reason that has been reported."""
+    """Return True if no edge can refer to the port, for a reason that has been reported."""
     if layer.at in scope.broken or port.at in scope.broken:
         return True
     number = whole(port.id).value
@@ -103,13 +108,13 @@ def _is_lost(port: Port, layer: Layer, scope: NetScope) -> bool:
 
 
 def ends_of(edge: Edge) -> dict[str, str | None]:
-    """The texts of an edge by the names of its attributes."""
+    """Return the texts of an edge by the names of its attributes."""
     texts = (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port)
     return dict(zip(END_NAMES, texts, strict=True))
 
 
 def meant_end(name: str, missing: Iterable[str]) -> str | None:
-    """Which of the missing attributes of an edge another name stands for: `from`, `to_layer`."""
+    """Return the missing attribute of an edge for which another name stands: `from`, `to_layer`."""
     missing = list(missing)
     known = _OTHER_NAMES.get(name.lower())
     near = [known] if known in missing else nearest(name.replace("_", "-"), missing, 1, 0.75)
@@ -117,7 +122,7 @@ def meant_end(name: str, missing: Iterable[str]) -> str | None:
 
 
 def _report_missing_ends(scope: NetScope) -> None:
-    """One finding for all edges that lack the same attributes, and have the same others in their place."""
+    """Report once for all edges that lack the same attributes and have the same unknown ones instead."""
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Edge]] = {}
     for edge in scope.net.edges:
         if None in (edge.from_layer, edge.from_port, edge.to_layer, edge.to_port):
@@ -126,7 +131,7 @@ def _report_missing_ends(scope: NetScope) -> None:
     for (missing, others), edges in groups.items():
         message = f"{listed(missing)} of the edge {'is' if len(missing) == 1 else 'are'} missing"
         if others:
-            message += f": {listed(map(quoted, others))} {'is' if len(others) == 1 else 'are'} not known"
+            message += f": {listed(map(quoted, others))} {'is' if len(others) == 1 else 'are'} unknown"
         if len(edges) > 1:
             message += f", here and in {len(edges) - 1:,} more edges"
         meant = {other: name for other in others if (name := meant_end(other, missing))}
@@ -138,9 +143,9 @@ def _report_missing_ends(scope: NetScope) -> None:
 
 
 def _plain_ends(edge: Edge, scope: NetScope) -> tuple[_End, _End] | None:
-    """Both ends of an edge with which nothing is wrong; None for one that has to be looked at.
+    """Return both ends of a plainly valid edge; None for an edge that needs the detailed checks.
 
-    Ports are looked for where they are in nearly all layers, which number them one by one.
+    Ports are looked up at the position that they have in nearly all layers, whose ids are consecutive.
     """
     numbers, layers = scope.numbers, scope.by_id
     try:
@@ -179,7 +184,7 @@ def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_En
     elif to_layer is not None and to_port is not None and layer is not None:
         port = scope.inputs(layer).get(to_port)
         if layer.type in _SOURCES and layer.at not in scope.broken:
-            message = f"{layer.ref} takes no input"
+            message = f"{layer.ref} has no inputs"
             scope.findings.add("E006", message, at=At(edge.at, "to-layer"), layer=layer.ref, attribute="to-layer")
         elif port is None:
             astray[layer.at] += 1
@@ -190,11 +195,10 @@ def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_En
 
 
 def _unknown_layer(code: str, what: str, number: int, at: At, scope: NetScope) -> None:
-    if any(layer.id is None or layer.at in scope.broken for layer in scope.net.layers):
-        return
-    known = f"ids from {min(scope.by_id)} to {max(scope.by_id)}" if scope.by_id else "no layer"
-    message = f"the edge {what} at layer {number}, which does not exist"
-    scope.findings.add(code, message, at=at, attribute=at.attribute, found=str(number), allowed=f"there are {known}")
+    if scope.known_ids is not None:
+        message = f"the edge {what} at layer {number}, which does not exist"
+        allowed = f"the file has {scope.known_ids}"
+        scope.findings.add(code, message, at=at, attribute=at.attribute, found=str(number), allowed=allowed)
 
 
 def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at: At, scope: NetScope) -> None:
@@ -208,8 +212,8 @@ def _unknown_port(kind: str, number: int, known: Iterable[int], layer: Layer, at
         attribute=at.attribute,
         port=str(number),
         found=str(number),
-        allowed=listed(known) or f"it has no {kind} ports",
-        candidates=tuple(str(id) for id in known),
+        allowed=listed(known) or f"the layer has no {kind} ports",
+        candidates=tuple(str(id) for id in islice(known, _MOST_CANDIDATES)),
     )
 
 
@@ -238,7 +242,7 @@ def _check_cycles(
 
 
 def _cycles(layers: Iterable[int], arcs: dict[int, list[tuple[int, Edge]]]) -> list[set[int]]:
-    """The sets of layers that reach each other (Tarjan's algorithm, with its own stack)."""
+    """Return the sets of layers that reach each other (Tarjan's algorithm, with its own stack)."""
     order: dict[int, int] = {}
     low: dict[int, int] = {}
     path: list[int] = []
@@ -291,17 +295,19 @@ def _report_cycle(
     names = ", ".join(str(layers[at].ref) for at in sorted(cycle)[:5]) + (", ..." if len(cycle) > 5 else "")
     scope.findings.add(
         "E005",
-        f"{layers[node].ref} feeds itself" if len(cycle) == 1 else f"{len(cycle)} layers form a cycle: {names}",
+        f"an output of {layers[node].ref} is connected to its own input"
+        if len(cycle) == 1
+        else f"{len(cycle)} layers form a cycle: {names}",
         at=At(edge.at),
         layer=layers[target].ref,
         related=(("the edge ends here", At(target)),),
-        # OpenVINO never visits layers that no result depends on.
+        # OpenVINO never visits layers on which no result depends.
         severity=Severity.WARNING if scope.findings.mode == "openvino" and not cycle & needed else None,
     )
 
 
 def _needed(layers: dict[int, Layer], arcs: Iterable[tuple[int, int, Edge]]) -> set[int]:
-    """The Results and Assigns, and all layers that they depend on."""
+    """Return the Results and Assigns, and all layers on which they depend."""
     feeds: dict[int, list[int]] = {}
     for source, target, _ in arcs:
         feeds.setdefault(target, []).append(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from irexec.diagnostics.deadline import watched
 from irexec.diagnostics.findings import At
 from irexec.diagnostics.nearest import suggestion
 from irexec.ir.checks.scope import NetScope
@@ -20,11 +21,11 @@ _UNUSUAL_IN_NAMES = re.compile(r"[\\\s]|,,|^,|,$|^$")
 
 
 def check_layers(scope: NetScope, version: int) -> None:
-    """Check every layer of a net by itself and its ports; fills `scope.by_id`."""
+    """Check every layer of a net separately and its ports; fill `scope.by_id`."""
     names: dict[str, Layer] = {}
     tensor_names: dict[str, Port] = {}
     sound, ascending = scope.sound, scope.ascending
-    for layer in scope.net.layers:
+    for layer in watched(scope.net.layers, "checking the grammar"):
         _identity(layer, scope)
         if layer.name:
             first = names.setdefault(layer.name, layer)
@@ -32,7 +33,7 @@ def check_layers(scope: NetScope, version: int) -> None:
             if first is not layer and "Result" not in (layer.type, first.type):
                 scope.findings.add(
                     "L003",
-                    f"the name {layer.name!r} is also that of layer {first.id}",
+                    f"layer {first.id} has the same name {layer.name!r}",
                     at=At(layer.at, "name"),
                     layer=layer.ref,
                     attribute="name",
@@ -70,7 +71,7 @@ def _identity(layer: Layer, scope: NetScope) -> None:
         scope.broken |= {first.at, layer.at}
         scope.findings.add(
             "L002",
-            f"the id {number} is also that of {first.ref}",
+            f"{first.ref} has the same id {number}",
             at=At(layer.at, "id"),
             layer=layer.ref,
             attribute="id",
@@ -92,10 +93,10 @@ def _lacking(layer: Layer, scope: NetScope) -> None:
 def _output_names(layer: Layer, version: int, scope: NetScope) -> None:
     at = At(layer.at, "output_names")
     if layer.type != "Result":
-        message = f"output_names means something on a Result only, not on {layer.type}"
+        message = f"output_names has an effect on Result layers only, not on {layer.type}"
         scope.findings.add("L011", message, at=at, layer=layer.ref, attribute="output_names")
     elif version < _FIRST_OUTPUT_NAMES:
-        message = f"output_names is read from IR version {_FIRST_OUTPUT_NAMES} on"
+        message = f"output_names is supported since IR version {_FIRST_OUTPUT_NAMES}"
         scope.findings.add("L011", message, at=at, layer=layer.ref, attribute="output_names")
     _name_list(layer.output_names or "", at, layer, scope)
 
@@ -112,7 +113,7 @@ def _port(port: Port, layer: Layer, scope: NetScope, *, is_output: bool) -> None
         # The same shape repeats along edges and through layers: report its first occurrence only.
         if count is None and extents not in scope.too_large:
             scope.too_large.add(extents)
-            message = "the port's tensor would take more bytes than 64 bits can count"
+            message = "the size of the port's tensor in bytes exceeds 64 bits"
             found = f"[{listed(extents)}]"
             scope.findings.add("P011", message, at=At(port.at), layer=layer.ref, port=port.id, found=found)
     elif extents is not None and element_type is not None:
@@ -120,7 +121,7 @@ def _port(port: Port, layer: Layer, scope: NetScope, *, is_output: bool) -> None
 
 
 def _no_precision(port: Port, layer: Layer, scope: NetScope, *, is_output: bool) -> None:
-    """Report a precision that is missing or names no element type; an input port may do without."""
+    """Report a precision that is missing or is not an element type; it is optional for an input port."""
     at = At(port.at, "precision")
     if port.precision is None:
         if is_output:
@@ -142,7 +143,7 @@ def _no_precision(port: Port, layer: Layer, scope: NetScope, *, is_output: bool)
 
 
 def _extents(port: Port, layer: Layer, scope: NetScope) -> tuple[int, ...] | None:
-    """The extents of a port; None where one is not written as it should be."""
+    """Return the extents of a port; None if one of them is not well-formed."""
     known = scope.clean_dims.get(port.dims)
     if known is None:
         extents = [scope.number(text) for text in port.dims]
@@ -157,20 +158,21 @@ def _extents(port: Port, layer: Layer, scope: NetScope) -> tuple[int, ...] | Non
 
 
 def _extent(text: str, at: At, port: Port, layer: Layer, scope: NetScope) -> int | None:
-    """The extent in a dim's text; None, with a finding, when it is not a valid extent."""
+    """Return the extent in a dim's text; None, with a finding, if it is not a valid extent."""
     reading = dim(text)
     if reading.strict is None:
         readable = reading.openvino is not None
         scope.findings.add(
             "P006" if readable else "P009",
-            f"{quoted(text.strip())} is not an extent" + (f"; OpenVINO reads {reading.openvino}" if readable else ""),
+            f"{quoted(text.strip())} is not a valid extent"
+            + (f"; OpenVINO reads {reading.openvino}" if readable else ""),
             at=at,
             layer=layer.ref,
             port=port.id,
             found=cut(text.strip()),
             allowed="-1 or an integer from 0 to 2^63-2",
             candidates=(str(reading.openvino),) if readable else (),
-            hint="write -1 for an extent that is not known" if text.strip() in ("?", "", "-2") else None,
+            hint="write -1 for a dynamic dimension" if text.strip() in ("?", "", "-2") else None,
         )
     return reading.strict
 
@@ -185,17 +187,17 @@ def _port_ids(ids: tuple[str | None, ...], ports: tuple[Port, ...], layer: Layer
         if number in seen:
             scope.findings.add(
                 "P013",
-                f"the port id {number} is there twice",
+                f"port id {number} is used by two ports",
                 at=At(port.at, "id"),
                 layer=layer.ref,
                 port=port.id,
-                related=(("the first is here", At(seen[number].at, "id")),),
+                related=(("first occurrence", At(seen[number].at, "id")),),
             )
         elif number < last and ascending:
             ascending = False
             scope.findings.add(
                 "P002",
-                f"port {number} comes after port {last}; the operator takes ports in the order of the file",
+                f"port {number} follows port {last}; operands are assigned in file order, not by port id",
                 at=At(port.at, "id"),
                 layer=layer.ref,
                 port=port.id,
@@ -209,13 +211,13 @@ def _port_ids(ids: tuple[str | None, ...], ports: tuple[Port, ...], layer: Layer
 
 
 def _names(port: Port, text: str, layer: Layer, tensor_names: dict[str, Port], scope: NetScope) -> None:
-    """Check the tensor names of a port; reports those that another port has, too."""
+    """Check the tensor names of a port; report names that another port has as well."""
     for name in _plain_names(text) or _name_list(text, At(port.at, "names"), layer, scope, port.id):
         first = tensor_names.setdefault(name, port)
         if first is not port:
             scope.findings.add(
                 "P012",
-                f"the tensor name {name!r} stands on another port too",
+                f"another port has the same tensor name {name!r}",
                 at=At(port.at, "names"),
                 layer=layer.ref,
                 port=port.id,
@@ -225,7 +227,7 @@ def _names(port: Port, text: str, layer: Layer, tensor_names: dict[str, Port], s
 
 
 def _plain_names(text: str) -> list[str] | None:
-    """The names in a list that is as nearly all are; None for one that has to be looked at."""
+    """Return the names in a list of the usual form; None for a list that needs the detailed checks."""
     if _UNUSUAL_IN_NAMES.search(text):
         return None
     names = text.split(",")
@@ -233,16 +235,16 @@ def _plain_names(text: str) -> list[str] | None:
 
 
 def _name_list(text: str, at: At, layer: Layer, scope: NetScope, port: str | None = None) -> list[str]:
-    """The names in a list; reports empty, repeated and blank-padded ones."""
+    """Return the names in a list; report empty, repeated and blank-padded ones."""
     names = name_list(text)
     odd = []
     if re.search(_EMPTY_NAME, text):
         odd.append("an empty name")
     if len(set(names)) != len(names):
-        odd.append("a name twice")
+        odd.append("a repeated name")
     if any(name != name.strip() for name in names):
-        odd.append("blanks around a name, which belong to it")
+        odd.append("blanks before or after a name")
     if odd:
-        message = f"the list of names has {' and '.join(odd)}"
+        message = f"the list of names contains {' and '.join(odd)}"
         scope.findings.add("P008", message, at=at, layer=layer.ref, port=port, attribute=at.attribute, found=cut(text))
     return list(dict.fromkeys(names))

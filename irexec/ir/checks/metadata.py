@@ -22,7 +22,7 @@ def _is_order(text: str) -> bool:
     return int64_list(text).strict is not None
 
 
-# The names that OpenVINO gives a meaning, with the attribute that must be there and what it must hold.
+# The names that OpenVINO interprets, with the required attribute and the check of its value.
 _KNOWN: dict[str, tuple[str, Callable[[str], bool]] | None] = {
     "fused_names": ("value", lambda text: True),
     "primitives_priority": ("value", lambda text: True),
@@ -47,14 +47,14 @@ def check_metadata(net: Net, version: int, findings: Findings) -> None:
         _check_model_entries(net.rt_info, findings)
         for legacy in (net.meta_data, net.quantization_parameters):
             if legacy is not None:
-                findings.add("R004", f"<{legacy.tag}> has no effect: there is an <rt_info>", at=At(legacy.at))
+                findings.add("R004", f"<{legacy.tag}> has no effect because <rt_info> is present", at=At(legacy.at))
     elif net.meta_data is not None:
         for child in net.meta_data.children:
             if "value" not in child.attributes and child.tag != "cli_parameters":
                 findings.add("R005", f"<{child.tag}> in <meta_data> has no value", at=At(child.at))
     for layer, element in _item_rt_info(net):
         if version < _FIRST_RT_INFO:
-            message = f"rt_info of layers and ports is read from IR version {_FIRST_RT_INFO} on"
+            message = f"rt_info on layers and ports is supported since IR version {_FIRST_RT_INFO}"
             findings.add("R007", message, at=At(element.at), layer=layer.ref)
             return
         _check_item_entries(element, layer.ref, findings)
@@ -77,8 +77,8 @@ def _check_model_entries(element: Element, findings: Findings) -> None:
     while work:
         entry = work.pop()
         if entry.text and entry.text.strip():
-            hint = 'write it as value="..."'
-            findings.add("R001", f"text inside <{entry.tag}> says nothing", at=At(entry.at, "#text"), hint=hint)
+            hint = 'write the value as value="..."'
+            findings.add("R001", f"text inside <{entry.tag}> is ignored", at=At(entry.at, "#text"), hint=hint)
         work += reversed(entry.children)
 
 
@@ -89,14 +89,14 @@ def _check_item_entries(element: Element, layer: LayerRef, findings: Findings) -
         if entry.tag in _USER_DATA and name:
             continue
         if entry.tag != "attribute" or not name or "version" not in entry.attributes:
-            message = f"<{entry.tag}> is no rt_info entry with a name and a version"
+            message = f"<{entry.tag}> is not an rt_info entry with a name and a version"
             findings.add("R001", message, at=At(entry.at), layer=layer)
         elif name not in _KNOWN:
-            message = f"rt_info attribute {quoted(name)} is not one of OpenVINO's"
+            message = f"rt_info attribute {quoted(name)} is not defined by OpenVINO"
             findings.add("R002", message, at=At(entry.at, "name"), layer=layer)
         elif seen.setdefault(name, entry) is not entry:
-            related = (("the first is here", At(seen[name].at)),)
-            message = f"rt_info attribute {quoted(name)} is there twice"
+            related = (("first occurrence", At(seen[name].at)),)
+            message = f"rt_info attribute {quoted(name)} is repeated"
             findings.add("R003", message, at=At(entry.at), layer=layer, related=related)
         else:
             _check_payload(name, entry, layer, findings)
@@ -117,7 +117,7 @@ def _check_payload(name: str, entry: Element, layer: LayerRef, findings: Finding
 
 
 def check_pre_process(net: Net, findings: Findings) -> None:
-    """Check the legacy mean subtraction: the input it names, and one mean for each channel."""
+    """Check the legacy mean subtraction: the input that it names, and one mean for each channel."""
     section = net.pre_process
     if section is None:
         return
@@ -128,7 +128,7 @@ def check_pre_process(net: Net, findings: Findings) -> None:
     name = section.attributes.get("reference-layer-name", "").strip()
     inputs = [layer.name for layer in net.layers if layer.type == "Parameter"]
     if name and name not in inputs:
-        refuse(f"there is no Parameter {quoted(name)}", section, "reference-layer-name")
+        refuse(f"no Parameter is named {quoted(name)}", section, "reference-layer-name")
     forms = set()
     for channel in section.children:
         if channel.tag != "channel":
@@ -141,11 +141,11 @@ def check_pre_process(net: Net, findings: Findings) -> None:
             for attribute, message in _faults_of_mean(mean):
                 refuse(message, mean, attribute)
     if len(forms) > 1:
-        refuse("means are given partly as values and partly as images", section)
+        refuse("some means are values and others are images", section)
 
 
 def _faults_of_mean(mean: Element) -> Iterator[tuple[str, str]]:
-    """The attributes of a mean that cannot be read, and what is wrong with them."""
+    """Return the attributes of a mean that cannot be read, with the reasons."""
     if "value" in mean.attributes:
         if float64(mean.attributes["value"]).strict is None:
             yield "value", "the mean is not a number"

@@ -1,4 +1,4 @@
-"""The `.bin` beside a model: its bytes, mapped into memory, and the constants that lie in it."""
+"""The `.bin` beside a model: its bytes, mapped into memory, and the constants in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import mmap
 import os
 import sys
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,17 +19,16 @@ from irexec.ir.text import INT64_MAX, listed
 from irexec.ir.weights.packing import to_array, unpack
 from irexec.ir.weights.strings import read_strings
 from irexec.ir.weights.written import read_constant
-from irexec.records import NamedTuple
 from irexec.types import BF16, BOOLEAN, F16, F32, F64, STRING, Array, ElementType, Stored
 from irexec.types.shape import product_within
 
 _MAX_RANK = 64
 # The search for NaN is limited to small constants (masks, limits): searching a large one would read it from disk.
 _MAX_SEARCHED = 1 << 16
-# Up to this size Python is as fast as NumPy at seeing that no byte is that of an infinity; up to the second one it is
-# faster than NumPy's import.
+# Up to the first size, Python is as fast as NumPy at checking that no byte belongs to an infinity; up to the second, it
+# is faster than importing NumPy.
 _MAX_BYTEWISE, _MAX_WITHOUT_NUMPY = 1 << 13, 1 << 18
-# The exponent of a NaN or infinity is all ones, by type: what the highest byte is then, and the bits of the exponent.
+# The exponent of a NaN or infinity is all ones; by type: the highest byte in this case, and the bits of the exponent.
 _EXPONENTS = {
     F32: (b"\x7f\xff", 0x7F80_0000),
     F64: (b"\x7f\xff", 0x7FF0_0000_0000_0000),
@@ -39,14 +38,14 @@ _EXPONENTS = {
 # Constants up to this size are copied, so that they survive truncation of the file: reading beyond the end of a mapped
 # file kills the process.
 _MAX_COPIED = 1 << 12
-# The bytes of an element of NumPy's StringDType.
+# The size in bytes of an element of NumPy's StringDType.
 _STRING_SIZE = 16
-# Below this size, releasing pages costs more than it saves.
-_MIN_LET_GO = 1 << 16
+# The size below which releasing pages costs more than it saves.
+_MIN_RELEASED = 1 << 16
 
 
 class _Use(NamedTuple):
-    """A range of the weights that a constant takes, and who says so: the element that has its attributes, its layer."""
+    """A range of the weights that a constant uses, and its origin: the element with the attributes, and its layer."""
 
     offset: int
     end: int
@@ -58,18 +57,18 @@ class _Use(NamedTuple):
         return None if self.layer is None else self.layer.ref
 
     def at(self, attribute: str) -> At | None:
-        """The place of one of the attributes."""
+        """Return the location of one of the attributes."""
         return None if self.element < 0 else At(self.element, attribute)
 
     def report(self, findings: Findings, code: str, message: str, attribute: str, **details: Any) -> None:
-        """A finding about one of the attributes."""
+        """Report a finding about one of the attributes."""
         findings.add(code, message, at=self.at(attribute), layer=self.ref, attribute=attribute, **details)
 
 
 class Weights:
-    """The bytes of a `.bin`. `data` is None when there is no such file; that matters to a constant only.
+    """The bytes of a `.bin`. `data` is None if there is no such file, which is an error only if a constant needs it.
 
-    `is_reported`: a finding has said already why there is none.
+    `is_reported`: a finding has already stated why there is none.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class Weights:
         # The number of bytes.
         self.size = 0 if self._data is None else self._data.nbytes
         self._uses: list[_Use] = []
-        # Ranges that the weights do not hold, and how many constants there are in all.
+        # Ranges outside the weights, and the total number of constants.
         self._lacking: list[_Use] = []
         self._constants = 0
         # False once a constant could not be read: it may use the bytes that seem unused.
@@ -91,9 +90,9 @@ class Weights:
     def find(
         cls, xml_path: str | os.PathLike[str] | None, weights: str | os.PathLike[str] | bytes | memoryview | None = None
     ) -> Weights:
-        """The weights given, else the file beside the model: its path with the last suffix replaced by `.bin`.
+        """Return the given weights, else the file beside the model: its path with the last suffix replaced by `.bin`.
 
-        A file is mapped, not read. Raises OSError when a path is given and cannot be opened.
+        A file is mapped, not read. Raises OSError if a path is given and cannot be opened.
         """
         if isinstance(weights, bytes | bytearray | memoryview):
             return cls(weights)
@@ -106,14 +105,15 @@ class Weights:
 
     @classmethod
     def _map(cls, path: str) -> Weights:
-        with open_regular(path) as stream:
+        with open_regular(path, "the weights file") as stream:
             # An empty file cannot be mapped.
             empty = os.fstat(stream.fileno()).st_size == 0
             mapping = None if empty else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         return cls(b"" if mapping is None else memoryview(mapping), file=path)
 
     def of_layer(self, layer: Layer, findings: Findings, plain: dict[str, Any] | None = None) -> Stored | None:
-        """The value of a `Const` layer; None, with findings, when it cannot be read. `plain`: see `plain_constant`."""
+        """Return the value of a `Const` layer; None, with findings, if it cannot be read. `plain`: see
+        `plain_constant`."""
         written = plain or read_constant(layer, findings)
         value = None
         if written is not None:
@@ -131,30 +131,30 @@ class Weights:
         element: int = -1,
         layer: Layer | None = None,
     ) -> Stored | None:
-        """The constant at a range of the weights; None, with findings, when the range does not hold it.
+        """Return the constant in a range of the weights; None, with findings, if the range does not contain it.
 
-        `element`: the number of the element whose attributes say so, `layer`: the layer that it is in.
+        `element`: the number of the element with the attributes, `layer`: the layer that contains it.
 
-        Its array is read-only. A large one is a view of the file where its elements have whole bytes: the file must not
-        be truncated or written in place while the model lives (replacing it is safe). It need not lie aligned. Every
-        size is checked before memory is taken, which is then at most eight times what the range holds.
+        The array is read-only. A large one is a view of the file if its elements have whole bytes: the file must not be
+        truncated or written in place while the model exists (replacing it is safe). It need not be aligned. Every size
+        is checked before memory is allocated, which is then at most eight times the size of the range.
         """
 
         self._constants += 1
         use = _Use(offset, offset + size, element, layer)
         count = _count(element_type, shape) if len(shape) <= _MAX_RANK else None
         if count is None:
-            message = f"shape [{listed(shape)}] is more than 64 bits or {_MAX_RANK} dimensions can hold"
+            message = f"shape [{listed(shape)}] exceeds 64 bits or {_MAX_RANK} dimensions"
             use.report(findings, "C013", message, "shape")
             return None
         needed = size if element_type is STRING else element_type.nbytes(count)
         if size < needed:
             wanted = f"at least {needed} for {element_type}[{listed(shape)}]"
-            message = f"the size is {size}, the constant needs {needed} bytes"
+            message = f"the size is {size} bytes, but the constant needs {needed}"
             use.report(findings, "C003", message, "size", allowed=wanted)
         elif size > max(needed, 1):
             # OpenVINO writes one byte for a constant without elements.
-            message = f"the size is {size}, the constant needs only {needed} bytes"
+            message = f"the size is {size} bytes, but the constant needs only {needed}"
             use.report(findings, "C004", message, "size", allowed=str(needed), candidates=(str(needed),))
         data = self._data
         if (data is None and needed) or (offset + size > self.size and (size or data is not None)):
@@ -176,7 +176,7 @@ class Weights:
             use.report(findings, "C007", f"the string constant cannot be read: {error}", "offset")
             return None
         if len(strings) != count:
-            message = f"the string constant holds {len(strings)} strings, expected {count} by its shape"
+            message = f"the string constant contains {len(strings)} strings, but its shape requires {count}"
             use.report(findings, "C007", message, "shape", found=f"[{listed(shape)}]")
             return None
         return Stored(STRING, shape, raw.tobytes(), _array)
@@ -189,7 +189,7 @@ class Weights:
         stored = Stored(element_type, shape, raw, _array)
         if element_type is BOOLEAN:
             if others := bytes(raw).translate(None, b"\0\1"):
-                message = f"a byte of the boolean constant is {max(others)}; it is taken as true"
+                message = f"a byte of the boolean constant is {max(others)} and is treated as true"
                 use.report(findings, "C014", message, "offset")
         elif element_type.is_real and stored.size <= _MAX_SEARCHED and not element_type.is_packed:
             count = 0 if _is_finite(raw, element_type) else _spoilt(stored.array)
@@ -199,13 +199,13 @@ class Weights:
         return stored
 
     def check_usage(self, findings: Findings) -> None:
-        """Report what the constants read so far lack of the weights, what two of them share, and what none has used."""
+        """Report constants outside the weights, overlapping constants, and bytes that no constant uses."""
         if self._lacking and not self._is_reported:
             self._report_lacking(findings)
         self._report_shares(findings)
 
     def _report_lacking(self, findings: Findings) -> None:
-        """One finding for all constants that lie outside the weights: the file is missing, or is too short."""
+        """Report once for all constants outside the weights: the file is missing, or is too short."""
         first, count = self._lacking[0], len(self._lacking)
         needed = max(use.end for use in self._lacking)
         affected = f"{count} of {self._constants} constants affected"
@@ -214,22 +214,22 @@ class Weights:
         if self._data is None:
             where = f": {self.file} {_why_not(self.file)}" if self.file else ""
             message = f"there are no weights{where}; {needed:,} bytes are needed, {affected}"
-            hint = "--weights names another file" if self.file else None
+            hint = "use --weights to give another file" if self.file else None
             findings.add("C010", message, hint=hint, **details)
         elif count == 1:
-            message = f"bytes {first.offset} to {first.end} lie outside the weights, which have {self.size}"
+            message = f"bytes {first.offset} to {first.end} are outside the weights, which have {self.size} bytes"
             allowed = f"at most {self.size - (first.end - first.offset)}"
             findings.add("C002", message, found=str(first.offset), allowed=allowed, **details)
         else:
             name = self.file or "the weights"
             message = f"{name} is too short: {needed:,} bytes are needed, it has {self.size:,}; {affected}"
-            hint = "--weights names another file" if self.file else None
+            hint = "use --weights to give another file" if self.file else None
             findings.add(
                 "C002", message, found=f"{self.size:,} bytes", allowed=f"{needed:,} bytes", hint=hint, **details
             )
 
     def _report_shares(self, findings: Findings) -> None:
-        """Report ranges that overlap, and gaps. Constants with the very same range are one blob stored once."""
+        """Report overlapping ranges, and gaps. Constants with exactly the same range are one blob stored once."""
         covered, gaps = 0, []
         last: _Use | None = None
         for use in sorted(self._uses, key=lambda use: use[:2]):
@@ -240,7 +240,7 @@ class Weights:
             if last is not None and use.offset < last.end and use[:2] != last[:2]:
                 other = last.at("offset")
                 related = () if other is None else ((f"{last.ref or 'the other constant'}", other),)
-                message = f"bytes {use.offset} to {min(use.end, last.end)} also belong to another constant"
+                message = f"bytes {use.offset} to {min(use.end, last.end)} are also used by another constant"
                 findings.add("C008", message, at=use.at("offset"), layer=use.ref, related=related)
             if last is None or use.end >= last.end:
                 last = use
@@ -250,13 +250,13 @@ class Weights:
         if gaps and self._all_read:
             unused = sum(end - start for start, end in gaps)
             first = f"the first from {gaps[0][0]} to {gaps[0][1]}"
-            message = f"{unused} of {self.size} bytes of the weights belong to no constant, {first}"
+            message = f"{unused} of {self.size} bytes of the weights are not used by any constant, {first}"
             findings.add("C009", message, place=Place(file=self.file))
 
 
 @lru_cache(maxsize=1 << 10)
 def _count(element_type: ElementType, shape: tuple[int, ...]) -> int | None:
-    """The number of elements of a constant; None where it is more than an array can hold."""
+    """Return the number of elements of a constant; None if it is more than an array can contain."""
     # For an empty array NumPy still limits the byte count, computed without the axes of extent 0.
     itemsize = _STRING_SIZE if element_type is STRING else max(element_type.bitwidth // 8, 1)
     extents = product_within([extent for extent in shape if extent], INT64_MAX // itemsize)
@@ -264,7 +264,7 @@ def _count(element_type: ElementType, shape: tuple[int, ...]) -> int | None:
 
 
 def _array(raw: bytes | memoryview, element_type: ElementType, shape: tuple[int, ...]) -> Array:
-    """The read-only array of a constant's bytes; a view of them where its elements have whole bytes."""
+    """Return the read-only array of a constant's bytes; a view of them if its elements have whole bytes."""
     if element_type is STRING:
         array = np.array(read_strings(bytes(raw)), STRING.dtype)
     elif element_type.is_packed:
@@ -280,21 +280,21 @@ def _array(raw: bytes | memoryview, element_type: ElementType, shape: tuple[int,
 
 
 def mapped_file(array: Array) -> mmap.mmap | None:
-    """The mapping of a file whose memory an array shows; None where it has memory of another kind."""
+    """Return the file mapping that contains an array's memory; None if the memory is of another kind."""
     owner: Any = array
     while owner is not None and not isinstance(owner, mmap.mmap):
         owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
     return owner
 
 
-def let_go(array: Array) -> None:
-    """Release the mapped pages of an array that will hardly be read again; reading it loads them from the file."""
+def release_pages(array: Array) -> None:
+    """Release the mapped pages of an array that is unlikely to be read again; reading it loads them from the file."""
     mapping = mapped_file(array)
-    if mapping is None or array.nbytes < _MIN_LET_GO or not hasattr(mmap, "MADV_DONTNEED"):
+    if mapping is None or array.nbytes < _MIN_RELEASED or not hasattr(mmap, "MADV_DONTNEED"):
         return
     low, high = np.lib.array_utils.byte_bounds(array)
     begin = np.frombuffer(mapping, np.uint8).ctypes.data
-    # Whole pages within: those at the ends are the neighbours', too.
+    # Only whole pages inside the array: those at its ends are shared with neighbouring constants.
     start = -(-(low - begin) // mmap.PAGESIZE) * mmap.PAGESIZE
     stop = (high - begin) // mmap.PAGESIZE * mmap.PAGESIZE
     if start < stop:
@@ -302,7 +302,7 @@ def let_go(array: Array) -> None:
 
 
 def _is_finite(raw: bytes | memoryview, element_type: ElementType) -> bool:
-    """True when all values are numbers; False may leave it open."""
+    """Return True if all values are finite; False means that they may not be."""
     if element_type not in _EXPONENTS:
         return False
     high, ones = _EXPONENTS[element_type]
@@ -315,7 +315,8 @@ def _is_finite(raw: bytes | memoryview, element_type: ElementType) -> bool:
 
 
 def _spoilt(array: Array) -> int:
-    """How many values are no numbers, unless they are meant: a mask or a limit is of infinities, with 0 at most."""
+    """Return the number of NaN and infinite values, unless they are intended: a mask or a limit consists of infinities,
+    and possibly 0."""
     finite = np.isfinite(array)
     if finite.all():
         return 0
@@ -325,5 +326,5 @@ def _spoilt(array: Array) -> int:
 
 
 def _why_not(path: str) -> str:
-    """Why a file beside a model holds no weights."""
+    """Return the reason why a file beside a model contains no weights."""
     return "is a directory" if os.path.isdir(path) else "does not exist"

@@ -1,17 +1,16 @@
-"""How elements narrower than a byte share bytes in a `.bin`.
+"""Packing of elements narrower than a byte in a `.bin`.
 
-u2, u4, i4, nf4 and f4e2m1 start at the low end of a byte, u1 at the high end. u3 and u6 come in groups of three bytes:
-the first two hold the low bits of the elements, the third their high bits, all from the high end. A group is always
-whole. (Established by writing constants with OpenVINO 2026.4; its specification does not say.)
+u2, u4, i4, nf4 and f4e2m1 start at the low end of a byte, u1 at the high end. u3 and u6 are in groups of three bytes:
+the first two contain the low bits of the elements, the third their high bits, all from the high end. A group is always
+complete. (Established by writing constants with OpenVINO 2026.4; its specification does not define it.)
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irexec.records import NamedTuple
 from irexec.types import Array, ElementType
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Field(NamedTuple):
-    """Some bits of each element: how many, and how far from the low end of the byte they lie."""
+    """Some bits of each element: their number, and their distance from the low end of the byte."""
 
     bits: int
     shifts: tuple[int, ...]
@@ -37,7 +36,7 @@ _SPLIT = {
 
 
 def unpack(data: Codes, element_type: ElementType, count: int) -> Codes:
-    """The bit patterns of `count` elements, one in each byte; `data` is 1-D and long enough for them."""
+    """Return the bit patterns of `count` elements, one in each byte; `data` is 1-D and long enough for them."""
     used = data[: element_type.nbytes(count)]
     width = element_type.bitwidth
     if width in _WHOLE:
@@ -50,7 +49,7 @@ def unpack(data: Codes, element_type: ElementType, count: int) -> Codes:
 
 
 def pack(codes: Codes, element_type: ElementType) -> Codes:
-    """The bytes that `unpack` reads as `codes`; bits that no element uses are 0."""
+    """Return the bytes that `unpack` reads as `codes`; unused bits are 0."""
     width = element_type.bitwidth
     low, high = _SPLIT.get(width, (_WHOLE.get(width), None))
     assert low is not None
@@ -64,13 +63,13 @@ def pack(codes: Codes, element_type: ElementType) -> Codes:
 
 
 def to_array(codes: Codes, element_type: ElementType, shape: tuple[int, ...]) -> Array:
-    """The array, in the element type's dtype, whose bit patterns are `codes`."""
+    """Return the array, in the element type's dtype, whose bit patterns are `codes`."""
     assert element_type.dtype is not None
     return codes.view(element_type.dtype).reshape(shape)
 
 
 def to_codes(array: Array, element_type: ElementType) -> Codes:
-    """The bit patterns of a packed type's array, one in each byte, 1-D."""
+    """Return the bit patterns of a packed type's array, one in each byte, 1-D."""
     mask = np.uint8((1 << element_type.bitwidth) - 1)
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8) & mask
 

@@ -12,19 +12,20 @@ _SIZE = 4
 
 
 def read_strings(data: bytes | memoryview) -> list[str]:
-    """The strings of a blob. Raises ValueError for inconsistent bytes; checks the count before allocating anything."""
+    """Return the strings of a blob. Raises ValueError for inconsistent bytes; checks the count before allocating
+    memory."""
     if len(data) < _SIZE:
-        raise ValueError(f"{len(data)} bytes are too few for a count of strings")
+        raise ValueError(f"{len(data)} bytes are too few to contain the number of strings")
     count = int(np.frombuffer(data, _INT, 1)[0])
     header = (count + 2) * _SIZE
     if count < 0 or header > len(data):
-        raise ValueError(f"a count of {count} strings does not fit {len(data)} bytes")
+        raise ValueError(f"{count} strings do not fit into {len(data)} bytes")
     offsets = np.frombuffer(data, _INT, count + 1, _SIZE)
     text = bytes(data[header:])
     if offsets[0] != 0:
-        raise ValueError(f"the first string begins at {offsets[0]}, not 0")
+        raise ValueError(f"the first string starts at {offsets[0]}, expected 0")
     if (offsets[1:] < offsets[:-1]).any():
-        raise ValueError("a string ends before it begins")
+        raise ValueError("a string ends before its start")
     if offsets[-1] > len(text):
         raise ValueError(f"the last string ends at {offsets[-1]}, beyond the {len(text)} bytes of text")
     bounds = offsets.tolist()
@@ -32,7 +33,8 @@ def read_strings(data: bytes | memoryview) -> list[str]:
 
 
 def write_strings(strings: Iterable[str]) -> bytes:
-    """The blob that `read_strings` reads as these strings. Raises ValueError for more text than int32 can address."""
+    """Return the blob that `read_strings` reads as these strings. Raises ValueError for more text than int32 can
+    address."""
     texts = [string.encode() for string in strings]
     offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     if offsets[-1] > np.iinfo(_INT).max:

@@ -23,9 +23,10 @@ class Blobs:
         self._known: dict[bytes, int] = {}
 
     def add(self, array: npt.NDArray[Any], element_type: ElementType) -> tuple[int, int]:
-        """Store a constant; the offset and size under which it can be read.
+        """Store a constant; return the offset and size under which it can be read.
 
-        Raises ValueError for an array that does not hold the element type, or for more text than a string constant can.
+        Raises ValueError for an array whose dtype does not match the element type, or for more text than a string
+        constant can contain.
         """
         data = encoded(array, element_type)
         key = hashlib.blake2b(data, digest_size=32).digest()
@@ -37,7 +38,7 @@ class Blobs:
 
 
 def encoded(array: npt.NDArray[Any], element_type: ElementType) -> memoryview:
-    """The bytes that a `.bin` holds for an array. Raises ValueError as `Blobs.add`."""
+    """Return the bytes of an array in a `.bin`. Raises ValueError as `Blobs.add`."""
     if element_type is STRING:
         return memoryview(write_strings(str(text) for text in array.reshape(-1)))
     dtype = element_type.dtype
@@ -45,7 +46,7 @@ def encoded(array: npt.NDArray[Any], element_type: ElementType) -> memoryview:
         # OpenVINO cannot read constants, not even empty ones, from an empty file.
         return memoryview(b"\0")
     if dtype is None or array.dtype.newbyteorder("=") != dtype:
-        raise ValueError(f"an array of {array.dtype} does not hold {element_type}")
+        raise ValueError(f"an array of {array.dtype} cannot store {element_type}")
     if element_type.is_packed:
         return memoryview(pack(to_codes(array, element_type), element_type).tobytes())
     little = np.ascontiguousarray(array)

@@ -1,4 +1,4 @@
-"""What a Const writes of itself: its element type, its shape, and where in the weights its bytes lie."""
+"""The attributes of a Const: its element type, its shape, and the location of its bytes in the weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from irexec.types import DYNAMIC, ElementType
 
 
 def plain_constant(data: dict[str, str]) -> dict[str, Any] | None:
-    """The attributes of a Const by name, where each is written as converters write it; None where one is not."""
+    """Return the attributes of a Const by name if each has the form that converters write; otherwise None."""
     if len(data) != 4:
         return None
     try:
@@ -34,10 +34,10 @@ def _plain_shape(text: str) -> tuple[int, ...] | None:
 
 
 def read_constant(layer: Layer, findings: Findings) -> dict[str, Any] | None:
-    """The attributes of a Const by name, however they are written; None, with findings, where one cannot be read."""
+    """Return the attributes of a Const by name, in any form; None, with findings, if one cannot be read."""
     if "value" in layer.data:
-        message = "the value attribute is not what the constant holds"
-        hint = "the bytes of a constant are in the .bin"
+        message = "the attribute 'value' does not set the value of the constant"
+        hint = "the bytes of a constant are stored in the .bin file"
         findings.add("C006", message, at=At(layer.data_at, "value"), layer=layer.ref, attribute="value", hint=hint)
     found = {
         "element_type": _element_type(layer, findings),
@@ -65,7 +65,7 @@ def _shape(layer: Layer, findings: Findings) -> tuple[int, ...] | None:
     is_trailing = reading.strict is None and reading.openvino == int64_list(text.rstrip(" ,")).strict
     extents = reading.openvino if is_trailing else reading.strict
     if extents is None or min(extents, default=0) < 0:
-        _refuse("shape", "extents between commas, such as 1, 3", layer, findings)
+        _refuse("shape", "comma-separated extents such as 1, 3", layer, findings)
         return None
     if is_trailing:
         message, at = f"the list {quoted(text)} has a trailing comma", At(layer.data_at, "shape")
@@ -81,21 +81,23 @@ def _number(name: str, layer: Layer, findings: Findings) -> int | None:
         return None
     if reading.strict is None:
         number = str(reading.value)
-        message = f"{name} of the constant is written {quoted(text)} instead of {number}"
+        message = f"{name} of the constant is written as {quoted(text)} instead of {number}"
         details: dict[str, Any] = {"found": cut(text), "allowed": number, "candidates": (number,)}
         findings.add("N010", message, at=At(layer.data_at, name), layer=layer.ref, attribute=name, **details)
     return reading.value
 
 
 def _refuse(name: str, wanted: str, layer: Layer, findings: Findings, known: tuple[str, ...] = ()) -> None:
-    """Report an attribute that is missing or cannot be read; `known` are what may be meant."""
+    """Report an attribute that is missing or cannot be read; `known` are the values that may be intended."""
     at = At(layer.data_at if layer.data_at >= 0 else layer.at, name)
     text = layer.data.get(name)
     details: dict[str, Any] = {"at": at, "layer": layer.ref, "attribute": name, "allowed": wanted}
     if text is None:
         advice = None
         if "value" in layer.data and name in ("offset", "size"):
-            advice = "append the bytes of the value to the .bin (NumPy's tofile), and say where they begin and end"
+            advice = (
+                "append the bytes of the value to the .bin file (numpy.ndarray.tofile) and set their offset and size"
+            )
         findings.add("C001", f"the constant has no {name}", hint=advice, **details)
         return
     message = f"{name} of the constant is {quoted(text)}, expected {wanted}"

@@ -1,1 +1,1 @@
-"""XML: a hardened parse, the place of every element, encodings, and text that reads back."""
+"""XML: a hardened parser, the position of every element, encodings, and escaping of text."""

@@ -1,41 +1,39 @@
-"""Edits of a text as edits of the file that holds it: characters in, bytes out."""
+"""Edits of a text as edits of its file: characters in, bytes out."""
 
 from __future__ import annotations
 
 from irexec.diagnostics import Edit
 from irexec.ir.xml.encoding import encoding_of
-from irexec.ir.xml.positions import Positions, Span
+from irexec.ir.xml.events import Span
+from irexec.ir.xml.positions import Positions
 
 _BLOCK = 4096
 
 
 class Editable:
-    """A text, and how the bytes of its file stand for it; without `data` the file is plain UTF-8.
+    """A text, and its relation to the bytes of its file: the length of the byte order mark, and the encoding."""
 
-    Raises EncodingProblem where `data` is in an encoding that no text is read from.
-    """
-
-    def __init__(self, positions: Positions, data: bytes | None = None) -> None:
+    def __init__(self, positions: Positions, encoding: tuple[int, str] = (0, "utf-8")) -> None:
         self.positions = positions
         self.text = positions.text
-        self._mark, self.codec = (0, "utf-8") if data is None else encoding_of(data)
+        self._mark, self.codec = encoding
         self._encoded: list[int] = []
 
     def edit(self, span: Span, text: str) -> Edit:
-        """The replacement of a stretch of the text."""
+        """Return the edit that replaces a span of the text."""
         line_column = self.positions.line_column
         return Edit(
             self._byte(span.start), self._byte(span.stop), text, line_column(span.start), line_column(span.stop)
         )
 
     def before_blanks(self, offset: int) -> int:
-        """Where the blanks begin that stand before an offset."""
+        """Return the start of the blanks that precede an offset."""
         while offset and self.text[offset - 1].isspace():
             offset -= 1
         return offset
 
     def _byte(self, offset: int) -> int:
-        """The offset of a character in the file's bytes."""
+        """Return the offset of a character in the file's bytes."""
         if not self._encoded:
             blocks = range(0, len(self.text) + 1, _BLOCK)
             lengths = [len(self.text[start : start + _BLOCK].encode(self.codec)) for start in blocks]
@@ -47,7 +45,7 @@ class Editable:
 
 
 def apply(data: bytes, edits: list[Edit]) -> bytes:
-    """The bytes of a file with edits made that do not overlap."""
+    """Return the bytes of a file with non-overlapping edits applied."""
     codec = encoding_of(data)[1]
     parts, done = [], 0
     for edit in sorted(edits):

@@ -1,4 +1,4 @@
-"""From bytes to text: the few encodings an IR may have, every other refused."""
+"""Decoding of bytes: the few encodings that an IR may have; all others are refused."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _HINT = "save the file as UTF-8"
 
 
 class EncodingProblem(ValueError):
-    """Bytes that cannot be decoded; `before` is the text before the first wrong byte.
+    """Raised for bytes that cannot be decoded; `before` is the text before the first wrong byte.
 
-    `text` is what can be read all the same, the bytes written as `\\xff`: of UTF-8 only, where a wrong byte is no more
-    than a character in a name. None where all of it may be misread.
+    `text` is the readable text, with wrong bytes written as `\\xff`: only for UTF-8, where a wrong byte affects a
+    single character. None if all of the text may be misread.
     """
 
     def __init__(self, message: str, before: str = "", hint: str = _HINT, text: str | None = None) -> None:
@@ -31,18 +31,18 @@ class EncodingProblem(ValueError):
 
 
 def decode(data: bytes) -> str:
-    """The text of an XML file, without its byte order mark. Raises EncodingProblem."""
+    """Return the text of an XML file, without its byte order mark. Raises EncodingProblem."""
     mark, codec = encoding_of(data)
     return _decode(data[mark:], codec)
 
 
 def encoding_of(data: bytes) -> tuple[int, str]:
-    """How many bytes the byte order mark of an XML file takes, and Python's name of the encoding after it.
+    """Return the length in bytes of an XML file's byte order mark, and Python's name of the encoding after it.
 
-    UTF-8, UTF-16, US-ASCII and ISO-8859-1 are read, the last two when declared. Raises EncodingProblem.
+    UTF-8, UTF-16, US-ASCII and ISO-8859-1 are read, the last two if declared. Raises EncodingProblem.
     """
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, b"<\0\0\0", b"\0\0\0<")):
-        raise EncodingProblem("encoding UTF-32 is not accepted")
+        raise EncodingProblem("encoding UTF-32 is not supported")
     for mark, codec in (
         (codecs.BOM_UTF8, "utf-8"),
         (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -58,12 +58,12 @@ def encoding_of(data: bytes) -> tuple[int, str]:
     name = declared[1].decode("ascii", "replace")
     if name.lower() not in _CODECS:
         before = data[: declared.start(1)].decode("ascii", "replace")
-        raise EncodingProblem(f"encoding {name!r} is not accepted", before)
+        raise EncodingProblem(f"encoding {name!r} is not supported", before)
     return 0, _CODECS[name.lower()]
 
 
 def _declared(data: bytes) -> re.Match[bytes] | None:
-    """The encoding that an XML declaration names."""
+    """Return the encoding that an XML declaration names."""
     return re.match(rb"""\s*<\?xml\b[^>]*?\bencoding\s*=\s*["']([^"'>]*)["']""", data)
 
 
@@ -74,4 +74,4 @@ def _decode(data: bytes, codec: str) -> str:
         wrong = " ".join(f"{byte:02x}" for byte in data[error.start : error.end][:4])
         before = data[: error.start].decode(codec, "replace")
         text = data.decode(codec, "backslashreplace") if codec == "utf-8" else None
-        raise EncodingProblem(f"bytes {wrong} are not {codec.upper()} text", before, text=text) from None
+        raise EncodingProblem(f"bytes {wrong} are not valid {codec.upper()}", before, text=text) from None

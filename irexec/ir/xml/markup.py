@@ -12,7 +12,7 @@ _TAG = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 
 
 class Markup:
-    """Collects lines; `text()` is the whole document."""
+    """Collects lines; `text()` returns the whole document."""
 
     def __init__(self) -> None:
         self._lines = ['<?xml version="1.0"?>']
@@ -27,11 +27,11 @@ class Markup:
         self._lines.append(f"{self._indent}</{tag}>")
 
     def empty(self, tag: str, attributes: Mapping[str, str] | None = None) -> None:
-        """An element without content."""
+        """Write an element without content."""
         self._lines.append(f"{self._indent}<{tag}{_attributes(attributes)} />")
 
     def leaf(self, tag: str, text: str) -> None:
-        """An element with nothing but text."""
+        """Write an element that contains only text."""
         self._lines.append(f"{self._indent}<{tag}>{_escaped(text)}</{tag}>")
 
     def text(self) -> str:
@@ -39,13 +39,13 @@ class Markup:
 
 
 def illegal_character(text: str) -> str | None:
-    """The first character that no XML text may hold, not even escaped; None when all may."""
+    """Return the first character that XML cannot represent, not even escaped; None if there is none."""
     match = _ILLEGAL.search(text)
     return match[0] if match else None
 
 
 def is_tag(text: str) -> bool:
-    """True when an element can have this name, whoever reads it."""
+    """Return True if the text is a valid element name for every reader."""
     return _TAG.fullmatch(text) is not None
 
 

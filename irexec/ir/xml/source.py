@@ -1,4 +1,4 @@
-"""A text of elements: decoded, limited in size, and found well-formed, without entities or access to other files."""
+"""The source text: decoded, limited in size, checked to be well-formed, without entities or access to other files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import re
 from collections.abc import Callable
 from functools import cached_property
 from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from irexec.diagnostics.diagnostic import Place
 from irexec.diagnostics.findings import At, Findings
 from irexec.ir.files import open_regular
 from irexec.ir.xml.elements import Elements
-from irexec.ir.xml.encoding import EncodingProblem, decode
-from irexec.ir.xml.positions import Comment, Positions, Span
+from irexec.ir.xml.encoding import EncodingProblem, decode, encoding_of
+from irexec.ir.xml.events import Span
 from irexec.ir.xml.wellformed import faults, is_plain
-from irexec.records import NamedTuple
+
+if TYPE_CHECKING:
+    from irexec.ir.xml.positions import Positions
 
 Remap = Callable[[Span], Span]
 
@@ -23,13 +26,13 @@ _PROLOG = re.compile(r"\s*+(?:<\?.*?\?>\s*+|<!--.*?-->\s*+)*+", re.DOTALL)
 FORBIDDEN = "[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
 _ALLOWED_IN_ASCII = b"\t\n\r" + bytes(range(0x20, 0x80))
 _MAX_PROBLEMS = 50
-# The characters of `<a/>` and of ` a=""`: a text that is short enough needs no counting.
+# The lengths of `<a/>` and of ` a=""`: a text that is short enough does not have to be counted.
 _LEAST_ELEMENT, _LEAST_ATTRIBUTE = 4, 5
 
 
 class Limits(NamedTuple):
     """Limits of a file: bytes, elements, attributes, characters between two tags. libxml2 limits the length of
-    attributes, and those who read the elements their depth."""
+    attributes, and the readers of the elements limit their depth."""
 
     size: int = 1 << 30
     elements: int = 5_000_000
@@ -38,7 +41,7 @@ class Limits(NamedTuple):
 
 
 class SourceFault(NamedTuple):
-    """Something wrong with the text itself, found before there is any document."""
+    """An error in the text itself, found before there is a document."""
 
     code: str
     message: str
@@ -52,8 +55,9 @@ class SourceFault(NamedTuple):
 class Source:
     """The text of a file.
 
-    Where it is not `readable`, `problems` says why. `positions` is the text's markup. `remap` and `display_text` are
-    for a text that was repaired before it came here: places are then given in the original text.
+    If it is not `readable`, `problems` contains the reasons. `positions` is the text's markup. `encoding` relates the
+    bytes of the file to the text (see `encoding_of`), None if they are unrelated. `remap` and `display_text` are for a
+    text that was repaired before: positions are then reported in the original text.
     """
 
     def __init__(
@@ -64,32 +68,32 @@ class Source:
         remap: Remap | None = None,
         display_text: str | None = None,
         limits: Limits | None = None,
+        encoding: tuple[int, str] | None = (0, "utf-8"),
     ) -> None:
         self.text = text
+        self.encoding = encoding
         self.file = file
         self._limits: Limits | None = limits or Limits()
         self._faults: list[SourceFault] = []
         self._readable = self._is_plain = False
         self._remap = remap
         self._display_text = text if display_text is None else display_text
-        self._display = Positions(self._display_text)
-        self.positions = Positions(text)
 
     @property
     def readable(self) -> bool:
-        """Whether there are elements to be read; False where the text is refused."""
+        """Whether the elements can be read; False if the text is refused."""
         self._read()
         return self._readable
 
     def elements(self) -> Elements:
-        """The elements of a readable text, its root entered."""
+        """Return the elements of a readable text, its root entered."""
         elements = Elements(self.text, plain=self._is_plain or not (self.problems or "xmlns" in self.text))
         elements.enter()
         return elements
 
     @property
     def problems(self) -> list[SourceFault]:
-        """What is wrong with the text as a text."""
+        """The errors in the text as a text."""
         self._read()
         return self._faults
 
@@ -101,11 +105,11 @@ class Source:
 
     @classmethod
     def from_path(cls, path: str | os.PathLike[str], *, limits: Limits | None = None) -> Source:
-        """Read a file. One that cannot be opened is not readable, with the reason as its problem."""
+        """Read a file. A file that cannot be opened is not readable, with the reason as its problem."""
         limits, name = limits or Limits(), os.fspath(path)
         try:
-            with open_regular(path) as stream:
-                # Python takes the memory for as many bytes as it is asked for, before it reads.
+            with open_regular(path, "the model") as stream:
+                # Python allocates the requested number of bytes before it reads.
                 data = stream.read(min(os.fstat(stream.fileno()).st_size, limits.size) + 1)
         except OSError as error:
             return cls._refused(
@@ -127,7 +131,7 @@ class Source:
         limits = limits or Limits()
         if (foreign := None if data.startswith(_BEGINNINGS) else _foreign_kind(data)) is not None:
             kind, hint = foreign
-            return cls._refused(SourceFault("X008", f"this is {kind}, not an IR", Span(0, 1), hint), file)
+            return cls._refused(SourceFault("X008", f"the file is {kind}, not an IR", Span(0, 1), hint), file)
         if len(data) > limits.size:
             return cls._refused(SourceFault("X005", f"the file is larger than {limits.size:,} bytes", Span(0, 1)), file)
         try:
@@ -137,27 +141,39 @@ class Source:
             if problem.text is None or "<net" not in problem.text:
                 found = SourceFault("X006", str(problem), span, problem.hint, defined=False)
                 return cls._refused(found, file, problem.before)
-            source = cls(problem.text, file=file, remap=remap, display_text=display_text, limits=limits)
+            source = cls(problem.text, file=file, remap=remap, display_text=display_text, limits=limits, encoding=None)
             source.problems.insert(0, SourceFault("X006", str(problem), span, problem.hint))
             return source
-        return cls(text, file=file, remap=remap, display_text=display_text, limits=limits)
+        encoding = encoding_of(data)
+        return cls(text, file=file, remap=remap, display_text=display_text, limits=limits, encoding=encoding)
 
     @classmethod
     def _refused(cls, problem: SourceFault, file: str | None, text: str = "") -> Source:
         source = cls.__new__(cls)
         source.text = source._display_text = text
-        source._display = Positions(text)
         source.file, source._remap, source._limits = file, None, None
         source._readable, source._is_plain, source._faults = False, False, [problem]
-        source.positions = Positions(text)
+        source.encoding = None
         return source
 
-    # Places
+    # Positions
+
+    @cached_property
+    def positions(self) -> Positions:
+        """The positions in the text. The module is imported with the first finding: a valid file has none."""
+        from irexec.ir.xml.positions import Positions
+
+        return Positions(self.text)
+
+    @cached_property
+    def _display(self) -> Positions:
+        return self.positions if self._display_text is self.text else type(self.positions)(self._display_text)
 
     def locate(self, at: At) -> Place:
-        """The place of an element's start tag, of an attribute's value or name, or of the text inside ("#text").
+        """Return the location of an element's start tag, of an attribute's value or name, or of the text inside
+        ("#text").
 
-        A missing attribute or text is placed at the element's start tag.
+        A missing attribute or text is located at the element's start tag.
         """
         span: Span | None = None
         if at.attribute == "#text":
@@ -169,19 +185,16 @@ class Source:
         return self.place(span or self.positions.tag(at.element) or Span(0, 1))
 
     def place(self, span: Span) -> Place:
-        """The place of a stretch of the text, on its first line."""
+        """Return the location of a span of the text, on its first line."""
         return self.display_place(span if self._remap is None else self._remap(span))
 
     def display_place(self, span: Span) -> Place:
-        """The place of a stretch of the original text, where this one was repaired; the same as `place` otherwise."""
+        """Return the location of a span of the original text, if this one was repaired; otherwise the same as
+        `place`."""
         line, column = self._display.line_column(span.start)
         written = self._display_lines[line - 1] if 0 < line <= len(self._display_lines) else ""
         length = max(1, min(span.length, len(written) - column + 1))
         return Place(file=self.file, line=line, column=column, length=length, source_line=written)
-
-    def comments(self) -> list[Comment]:
-        """The comments of the text with their place among the elements; they are not part of the tree."""
-        return self.positions.comments()
 
     @cached_property
     def _display_lines(self) -> list[str]:
@@ -190,7 +203,7 @@ class Source:
     # Findings
 
     def report(self, findings: Findings) -> None:
-        """Add what is wrong with the text to `findings`."""
+        """Add the errors in the text to `findings`."""
         for problem in self.problems:
             findings.add(
                 problem.code,
@@ -216,13 +229,13 @@ class Source:
             return False
         start = _PROLOG.match(self.text).end()  # type: ignore[union-attr]
         head = self.text[start : start + 64].lower()
-        html = "this is an HTML page; was a download answered with a web page?" if _is_html(head) else None
+        html = "the file is an HTML page, possibly an error page saved by a failed download" if _is_html(head) else None
         if head.startswith("<!doctype"):
             self._problem("X002", "a document type declaration is not allowed", Span(start, 9), html)
         elif not head:
-            self._problem("X008", "the file holds no element", Span(max(start - 1, 0), 1))
+            self._problem("X008", "the file contains no element", Span(max(start - 1, 0), 1))
         elif not head.startswith("<"):
-            self._problem("X008", "the file is not XML: it does not start with '<'", Span(start, 1))
+            self._problem("X008", "the file is not XML because it does not start with '<'", Span(start, 1))
         elif html:
             self._problem("X008", "the file is not an OpenVINO IR", Span(start, 5), html)
         elif len(self.text) > _LEAST_ELEMENT * limits.elements and (
@@ -237,19 +250,19 @@ class Source:
         return not self._faults
 
     def _parse(self) -> None:
-        """Find out whether the text is well-formed."""
+        """Check whether the text is well-formed."""
         self._is_plain = is_plain(self.text)
-        for fault in () if self._is_plain else faults(self.positions):
+        for fault in () if self._is_plain else faults(self.text):
             if fault.code == "X003" or len(self._faults) < _MAX_PROBLEMS:
                 self._faults.append(SourceFault(fault.code, fault.message, fault.span, related=fault.related))
         # After these faults (a repeated attribute, content after the root, an undeclared prefix, a late declaration)
-        # there are still elements that can be read: those that OpenVINO reads.
+        # the elements that OpenVINO reads can still be read.
         self._readable = not self._faults or (
             {problem.code for problem in self._faults} <= _READABLE and Elements(self.text, plain=False).enter()
         )
 
 
-# What nearly all files begin with, and no file of another kind.
+# The first bytes of nearly all IR files, and of no other kind of file.
 _BEGINNINGS = (b"<?xml", b"<net")
 _READABLE = {"X003", "X004", "X010", "X011"}
 

@@ -1,21 +1,22 @@
-"""Whether a text is well-formed, and what is wrong with one that is not.
+"""Checking whether a text is well-formed, and locating the errors in a text that is not.
 
-Nearly every text is, and Python's own expat says so; lxml takes longer to import than most files to read. What expat
-does not accept libxml2 judges and explains.
+Nearly every text is accepted by Python's own expat; importing lxml takes longer than reading most files. A text that
+expat rejects is checked by libxml2, which explains the errors.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
 
-from irexec.ir.xml.positions import Positions, Span
-from irexec.records import NamedTuple
+from irexec.ir.xml.events import Span
 
 if TYPE_CHECKING:
     from lxml.etree import XMLParser, _LogEntry
+
+    from irexec.ir.xml.positions import Positions
 
 _CODE_OF_ERROR = {
     "ERR_ATTRIBUTE_REDEFINED": "X003",
@@ -26,31 +27,32 @@ _CODE_OF_ERROR = {
     "NS_ERR_UNDEFINED_NAMESPACE": "X010",
     "ERR_RESERVED_XML_NAME": "X011",
 }
-# libxml2 limits the length of what it reads as one piece.
+# libxml2 limits the length of a single piece.
 _LONG = 10_000_000
-# Where the two may differ: what is no version of XML, attributes of XML's own, namespaces, instructions.
+# Constructs on which the two parsers may differ: invalid versions of XML, attributes of XML's own, namespaces,
+# instructions.
 _DECLARED = re.compile(r"""\s*<\?xml\s+version=(["'])1\.[0-9]\1|\s*<(?!\?)""", re.ASCII)
-# What libxml2 says for programmers, by its first words.
+# Plain descriptions of libxml2's messages, by their first words.
 _PLAINLY = {
-    "AttValue: ' expected": "the text ends within the value of an attribute",
-    "AttValue: \" or ' expected": "the value of an attribute is not in quotes",
-    "attributes construct error": "a blank is missing between attributes",
+    "AttValue: ' expected": "the text ends inside an attribute value",
+    "AttValue: \" or ' expected": "an attribute value is not quoted",
+    "attributes construct error": "white space is missing between attributes",
     "Couldn't find end of Start Tag": "a start tag does not end with '>'",
     "Specification mandates value for attribute": "an attribute has no value",
-    "error parsing attribute name": "what stands between attributes is no name of one",
-    "StartTag: invalid element name": "a '<' begins no element; the character itself is written &lt;",
-    "xmlParseEntityRef: no name": "a '&' begins no entity; the character itself is written &amp;",
-    "EntityRef: expecting ';'": "an entity does not end with ';'; the character '&' itself is written &amp;",
+    "error parsing attribute name": "the text between attributes is not a valid attribute name",
+    "StartTag: invalid element name": "'<' does not start an element; write &lt; for the character itself",
+    "xmlParseEntityRef: no name": "'&' does not start an entity; write &amp; for the character itself",
+    "EntityRef: expecting ';'": "an entity does not end with ';'; write &amp; for the character '&' itself",
     "Comment not terminated": "a comment does not end with '-->'",
-    "Double hyphen within comment": "'--' stands within a comment",
-    "ParsePI:": "an instruction does not end with '?>'",
-    "Excessive depth in document": "more than 256 elements are in one another",
+    "Double hyphen within comment": "'--' is not allowed inside a comment",
+    "ParsePI:": "a processing instruction does not end with '?>'",
+    "Excessive depth in document": "more than 256 elements are nested",
 }
 _UNBALANCED = {"ERR_TAG_NAME_MISMATCH", "ERR_TAG_NOT_FINISHED"}
 
 
 class Fault(NamedTuple):
-    """What is wrong at a place: the code of the finding, and a second place that belongs to it."""
+    """An error at a position: the code of the finding, and a related second position."""
 
     code: str
     message: str
@@ -59,7 +61,8 @@ class Fault(NamedTuple):
 
 
 def is_plain(text: str) -> bool:
-    """Whether expat finds a text well-formed, without namespaces, and libxml2 has no reason not to."""
+    """Return whether expat accepts a text as well-formed, without namespaces, and libxml2 has no reason to reject
+    it."""
     if len(text) > _LONG or not _DECLARED.match(text) or "xml:" in text:
         return False
     unusual: list[str] = []
@@ -72,26 +75,28 @@ def is_plain(text: str) -> bool:
     return not unusual
 
 
-def faults(positions: Positions) -> Iterator[Fault]:
-    """What keeps a text that is not plain from being well-formed, one fault for each place. No tree is made."""
+def faults(text: str) -> Iterator[Fault]:
+    """Return the faults that make a text not well-formed, one for each position. No tree is built."""
     from lxml import etree
+
+    from irexec.ir.xml.positions import Positions
 
     parser, summary = _parser(), "not well-formed"
     try:
-        etree.fromstring(positions.text.encode(), parser)
+        etree.fromstring(text.encode(), parser)
         failed = False
     except etree.XMLSyntaxError as error:
         failed, summary = True, str(error)
     log = [entry for entry in parser.error_log if entry.level > etree.ErrorLevels.WARNING]
     if failed or log:
-        yield from _explained(positions, log, summary)
+        yield from _explained(Positions(text), log, summary)
 
 
 def _explained(positions: Positions, log: list[_LogEntry], summary: str) -> Iterator[Fault]:
-    """The parser's log as faults; all that follows from one open element is one."""
+    """Return the parser's log as faults; all follow-up errors of one open element are one fault."""
     from irexec.ir.xml.balance import unbalanced
 
-    found = unbalanced(positions) if log and log[0].type_name in _UNBALANCED else None
+    found = unbalanced(positions.text) if log and log[0].type_name in _UNBALANCED else None
     if found is not None:
         yield Fault("X001", found.message, found.span, () if found.opened is None else (found.opened,))
         return
@@ -115,16 +120,16 @@ def _repeated_attributes(positions: Positions) -> Iterator[Fault]:
         seen: dict[str, Span] = {}
         for name, value, _ in positions.attributes(element):
             if name in seen:
-                yield Fault("X003", f"attribute {name!r} is written twice", value, (("first here", seen[name]),))
+                yield Fault("X003", f"attribute {name!r} is repeated", value, (("first occurrence", seen[name]),))
             seen.setdefault(name, value)
         element += 1
 
 
 class _Nothing:
-    """What the parser makes of a text: nothing."""
+    """A parser target that ignores the contents of a text."""
 
     def close(self) -> None:
-        """The text has ended."""
+        """End the text."""
 
 
 def _parser() -> XMLParser:

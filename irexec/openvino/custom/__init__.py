@@ -1,4 +1,4 @@
-"""Operators that are classes of Python, as OpenVINO's API has them. (irexec's own are functions: irexec.operator.)"""
+"""Operators defined as Python classes, as in OpenVINO's API. (irexec's own are functions: irexec.operator.)"""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Op: the base of operators that are classes, and how a Core learns of them."""
+"""Op: the base class of operators defined as Python classes, and their registration with a Core."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
-from irexec.graph.consumers import note_inputs
 from irexec.graph.model import Value
 from irexec.openvino.custom.operator import PythonOperator
 from irexec.openvino.custom.visitor import AttributeVisitor
@@ -14,31 +13,31 @@ from irexec.openvino.tensor import Tensor, TensorVector
 from irexec.ops.declare.operator import REGISTRY
 from irexec.ops.declare.type_names import file_type
 from irexec.opsets.computed import value_of
-from irexec.opsets.nodes import constant_node, parameter_node, prepared
+from irexec.opsets.nodes import constant_node, parameter_node
 from irexec.types import DYNAMIC, Array, TensorType
 
 
 class Op(Node):
-    """An operator as a class: derive from it, and override what the operator does.
+    """An operator as a class: derive from it, and override the methods that the operator needs.
 
     - `__init__(self, inputs=None, **attributes)`, which calls `super().__init__(self, inputs)`
     - `validate_and_infer_types(self)`: `self.set_output_type(index, type, shape)`, from `self.get_input_...`
     - `evaluate(self, outputs, inputs)`: fill the tensors, return True
-    - `visit_attributes(self, visitor)`: `visitor.on_attributes(dict)`, for what a file says
+    - `visit_attributes(self, visitor)`: `visitor.on_attributes(dict)`, for the attributes in a file
     - `clone_with_new_inputs(self, inputs)`: by default a copy of the object
     - `get_type_info(self)`: by default the name of the class, in the opset "extension"
 
-    `Core().add_extension(Class)` lets files name it; such a class can be made without arguments.
+    `Core().add_extension(Class)` lets files use it; the constructor of such a class must work without arguments.
     """
 
     def __new__(cls, *arguments: Any, **keywords: Any) -> Self:
-        prepared()
         made = super().__new__(cls)
         Node.__init__(made, None, type=cls.__name__, version="extension")
         return made
 
     def __init__(self, py_obj: Op, inputs: Any = None) -> None:
-        """`inputs`: nodes and outputs; without them the operator is completed by `set_arguments`."""
+        """Create an operator. `inputs`: nodes and outputs; without them the operator is completed by
+        `set_arguments`."""
         info = self.get_type_info()
         self.type, self.version = file_type(info.name), info.version_id
         self.operator = PythonOperator(self, type(self)._from_file)
@@ -47,10 +46,10 @@ class Op(Node):
             self.set_arguments(given)
             self.constructor_validate_and_infer_types()
 
-    # What a subclass overrides.
+    # Methods that a subclass overrides.
 
     def validate_and_infer_types(self) -> None:
-        """Give the outputs their types. An operator that does not is one without outputs."""
+        """Set the types of the outputs. An operator that sets none has no outputs."""
 
     def evaluate(self, outputs: Any, inputs: Any) -> bool:  # type: ignore[override]
         raise NotImplementedError(f"{type(self).__name__} has no evaluate(self, outputs, inputs)")
@@ -62,21 +61,20 @@ class Op(Node):
         return True
 
     def clone_with_new_inputs(self, new_inputs: list[Value]) -> Any:
-        """The same operator on other inputs."""
+        """Return the same operator on other inputs."""
         made = type(self).__new__(type(self))
         made.__dict__.update(self.__dict__)
         Op.__init__(made, made, new_inputs)
         return made
 
-    # What a node is asked.
+    # Methods of OpenVINO's Node.
 
     def set_arguments(self, values: Sequence[Any]) -> None:
-        """Make nodes and outputs the inputs. Raises TypeError for anything else."""
+        """Set the inputs to nodes and outputs. Raises TypeError for anything else."""
         found = [value_of(item) if isinstance(item, (Node, Value)) else None for item in values]
         if None in found:
             raise TypeError(f"an input of {self.type} is a node or an output, not {values[found.index(None)]!r}")
-        self.inputs[:] = found
-        note_inputs(self)
+        self.inputs = found
 
     def constructor_validate_and_infer_types(self) -> None:
         self.validate_and_infer_types()
@@ -87,19 +85,21 @@ class Op(Node):
         return visitor.found
 
     def set_attribute(self, name: str, value: Any) -> None:
-        """Give an attribute another value; one that is not visited is left alone. Raises TypeError for another type."""
+        """Set the value of an attribute; an attribute that is not visited remains unchanged. Raises TypeError for
+        another type."""
         self.visit_attributes(AttributeVisitor({name: value}))
 
-    # What irexec asks.
+    # Methods that irexec calls.
 
-    def again(self, inputs: Iterable[Value | None]) -> Node:
+    def again(self, inputs: Iterable[Value | None]) -> Any:
         made = self.clone_with_new_inputs([value for value in inputs if value is not None])
         assert isinstance(made, Op), f"{type(self).__name__}.clone_with_new_inputs made {made!r}"
         made.given_name, made.id, made.layer = self.given_name, self.id, self.layer
         return made
 
     def inferred(self, inputs: Sequence[TensorType | None]) -> list[TensorType]:
-        """The types of the outputs for inputs of these types; the node itself changes only if these are its own."""
+        """Return the types of the outputs for inputs of these types; the node itself changes only if these are the
+        types of its own inputs."""
         if len(inputs) == len(self.inputs) and all(map(_is_of, self.inputs, inputs)):
             self.validate_and_infer_types()
             return [value.type for value in self.outputs]
@@ -107,7 +107,7 @@ class Op(Node):
         return [value.type for value in other.outputs]
 
     def computed(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
-        """What `evaluate` computes. Raises RuntimeError when it says that it did not."""
+        """Return the results of `evaluate`. Raises RuntimeError if it returns False."""
         kinds = [DYNAMIC if value is None else value.element_type for value in self.inputs]
         given = [Tensor.of_values(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
         types = [value.type for value in self.outputs]
@@ -120,15 +120,16 @@ class Op(Node):
 
     @classmethod
     def _from_file(cls, attributes: dict[str, Any], inputs: int) -> Op:
-        """The node of a layer, with its attributes; the inputs are connected later."""
+        """Return the node of a layer, with its attributes; the inputs are connected later."""
         made = cls()  # type: ignore[call-arg]
         made.visit_attributes(AttributeVisitor(attributes))
-        made.inputs[:] = [None] * inputs
+        made.inputs = [None] * inputs
         return made
 
 
 def register(kind: type[Op]) -> None:
-    """Let files name an operator. Raises TypeError for a class that is none, or cannot be made without arguments."""
+    """Let files use an operator. Raises TypeError for an object that is not an operator class, or cannot be created
+    without arguments."""
     if not (isinstance(kind, type) and issubclass(kind, Op)):
         raise TypeError(f"an extension is a class derived from Op, not {kind!r}")
     operator = kind().operator  # type: ignore[call-arg]
@@ -137,7 +138,8 @@ def register(kind: type[Op]) -> None:
 
 
 def _flat(inputs: Any) -> list[Any] | None:
-    """The inputs as a list: of a list or tuple, or of a tuple that holds the list, as `*inputs` makes one."""
+    """Return the inputs as a list: from a list or tuple, or from a tuple that contains the list, as `*inputs` produces
+    one."""
     if isinstance(inputs, tuple):
         inputs = list(inputs) or None
         if inputs is not None and len(inputs) == 1 and isinstance(inputs[0], list):
@@ -148,15 +150,15 @@ def _flat(inputs: Any) -> list[Any] | None:
 
 
 def _stand_in(type: TensorType | None) -> Value:
-    """An output of this type in no model."""
+    """Return an output of this type that belongs to no model."""
     known = TensorType() if type is None else type
     if known.value is not None:
-        return constant_node(known.value, element_type=known.element_type).outputs[0]
-    return parameter_node(known.shape, known.element_type).outputs[0]
+        return constant_node(Node, known.value, element_type=known.element_type).outputs[0]
+    return parameter_node(Node, known.shape, known.element_type).outputs[0]
 
 
 def _is_of(value: Value | None, type: TensorType | None) -> bool:
-    """Whether no less is known of a value than a type says, and nothing else."""
+    """Return whether a value has exactly this type, with at least the known extents and values of it."""
     if value is None or type is None:
         return value is None and type is None
     known = value.type
@@ -165,5 +167,5 @@ def _is_of(value: Value | None, type: TensorType | None) -> bool:
 
 
 def _least(type: TensorType) -> tuple[int, ...]:
-    """The smallest shape that a type allows: `evaluate` sets the shape of what was not known before."""
+    """Return the smallest shape that a type allows: `evaluate` sets the shape of outputs whose shape was unknown."""
     return () if type.rank is None else tuple(dim.min for dim in type.shape.dims)

@@ -1,4 +1,4 @@
-"""The Operator of one node whose class is a caller's: what the core asks of operators, asked of the node."""
+"""The Operator of one node whose class is defined by a caller: calls to the operator are delegated to the node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ANY = Elements(None, ANY)
 
 
 class PythonNode(Protocol):
-    """A node, as far as its Operator asks it."""
+    """The part of a node's interface that its Operator uses."""
 
     type: str
     version: str
@@ -29,7 +29,7 @@ class PythonNode(Protocol):
 
 
 class PythonOperator(Operator):
-    """The Operator of one node. Its attributes have the node's values as their defaults."""
+    """The Operator of one node. The default values of its attributes are the node's values."""
 
     def __init__(self, node: PythonNode, make: Callable[..., Any]) -> None:
         self._node = node
@@ -43,7 +43,7 @@ class PythonOperator(Operator):
 
     @cached_property
     def signature(self) -> Signature:
-        """Any number of inputs and outputs of any type."""
+        """The signature: any number of inputs and outputs of any type."""
         return Signature((Input("inputs", _ANY, variadic=True),), (Output(_ANY, variadic=True),), (), False)
 
     @property
@@ -54,13 +54,13 @@ class PythonOperator(Operator):
         )
 
     def bind(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Nothing: the node has its attributes itself."""
+        """Return no attributes: the node has its attributes itself."""
         return {}
 
     def infer(
         self, inputs: Sequence[TensorType | None], attributes: dict[str, Any], breaches: list[Breach] | None = None
     ) -> list[TensorType]:
-        """The types that the node infers; what it raises is a breach."""
+        """Return the types that the node infers; an exception is a breach."""
         try:
             return self._node.inferred(inputs)
         except Exception as error:

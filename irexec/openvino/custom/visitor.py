@@ -1,4 +1,4 @@
-"""Visitors: how the attributes of a Python operator are read and set."""
+"""Visitors: reading and setting the attributes of a Python operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ _LISTS = {bool: tuple[bool, ...], int: tuple[int, ...], float: tuple[float, ...]
 
 
 class AttributeVisitor:
-    """What `visit_attributes` is given: the attributes that it names are noted, and changed if new values are at hand.
+    """The argument of `visit_attributes`: collects the attributes that it is given, and changes them if there are new
+    values.
 
     `on_attributes(attributes)` may be called several times.
     """
@@ -20,7 +21,7 @@ class AttributeVisitor:
         self._new = {} if new is None else dict(new)
 
     def on_attributes(self, attributes: dict[str, Any]) -> None:
-        """Note the attributes; put new values among them. Raises TypeError for a value that no file can say."""
+        """Collect the attributes, and insert new values. Raises TypeError for a value that a file cannot represent."""
         for name in attributes:
             if name in self._new:
                 attributes[name] = _like(attributes[name], self._new[name], name)
@@ -29,7 +30,8 @@ class AttributeVisitor:
 
 
 def annotation_of(value: Any, name: str) -> Any:
-    """The type of an attribute, as a signature declares it. Raises TypeError for one that no file can say."""
+    """Return the type of an attribute, as a signature declares it. Raises TypeError for a type that a file cannot
+    represent."""
     if type(value) in _SCALARS:
         return type(value)
     if isinstance(value, list):
@@ -43,7 +45,7 @@ def annotation_of(value: Any, name: str) -> Any:
 
 
 def _like(old: Any, new: Any, name: str) -> Any:
-    """A new value in the form of the old one. Raises TypeError for one of another type."""
+    """Return a new value in the form of the old one. Raises TypeError for a value of another type."""
     if isinstance(old, list):
         new = list(new)
     if isinstance(old, float) and type(new) is int:

@@ -13,7 +13,7 @@ _NEAREST = "irexec reads .xml and .onnx; export the model to one of them"
 
 
 class FrontEnd:
-    """One file format: it loads a file and converts it to a Model."""
+    """The frontend of one file format: it loads a file and converts it to a Model."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -22,19 +22,19 @@ class FrontEnd:
         return self._name
 
     def supported(self, model: Any) -> bool:
-        """True for a file of this format, by its name."""
+        """Return True for a file of this format, by its name."""
         return str(model).lower().endswith({"ir": ".xml", "onnx": ".onnx"}[self._name])
 
     def load(self, path: Any, weights: Any = None) -> InputModel:
         return InputModel(read_model(path, weights))
 
     def convert(self, model: Any) -> Any:
-        """The Model of what was loaded; a Model is finished already."""
+        """Return the Model of a loaded file; a Model is returned unchanged."""
         return model.model if isinstance(model, InputModel) else model
 
 
 class InputModel:
-    """What a frontend loaded. It can be converted, not edited: edit the Model."""
+    """A file that a frontend loaded. It can be converted, but not edited: edit the Model."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
@@ -52,7 +52,7 @@ class FrontEndManager:
         return FrontEnd(framework)
 
     def load_by_model(self, model: Any) -> FrontEnd | None:
-        """The frontend of a file by its name; None where there is none."""
+        """Return the frontend of a file by its name; None if there is none."""
         return next((end for end in map(FrontEnd, _READABLE) if end.supported(model)), None)
 
     def __repr__(self) -> str:
@@ -63,27 +63,27 @@ class FrontEndManager:
 
 
 class GeneralFailure(OVError):
-    """A frontend failed."""
+    """Raised if a frontend fails."""
 
 
 class InitializationFailure(OVError):
-    """A frontend could not begin."""
+    """Raised if a frontend cannot be initialised."""
 
 
 class NoSuchFrontEnd(NotOffered, InitializationFailure):
-    """There is no frontend for a format."""
+    """Raised if there is no frontend for a format."""
 
 
 class NotImplementedFailure(OVError):
-    """A frontend does not know something."""
+    """Raised for something that a frontend does not implement."""
 
 
 class OpConversionFailure(OVError):
-    """An operator could not be converted."""
+    """Raised if an operator cannot be converted."""
 
 
 class OpValidationFailure(OVError):
-    """An operator is wrong."""
+    """Raised for an invalid operator."""
 
 
 _EXTENSION = "operators of other formats: write the operator with @irexec.operator"
@@ -97,7 +97,8 @@ Place = missing("Place", "editing of loaded files", "edit the Model that the fil
 
 
 def convert_model(input_model: Any, **options: Any) -> Any:
-    """The Model of an IR or ONNX file, or of its bytes. Objects of other frameworks, and options, are not offered."""
+    """Return the Model of an IR or ONNX file, or of its bytes. Objects of other frameworks, and options, are not
+    offered."""
     known = isinstance(input_model, (str, bytes)) or any(hasattr(input_model, n) for n in ("__fspath__", "getvalue"))
     if options or not known:
         raise NotOffered(f"conversion of {type(input_model).__name__} objects, or with options", _NEAREST)

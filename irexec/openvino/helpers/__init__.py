@@ -1,4 +1,4 @@
-"""Packing of elements that take less than 8 bits: `pack_data` and `unpack_data`."""
+"""Packing of elements narrower than 8 bits: `pack_data` and `unpack_data`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _SIGNED = ("i4",)
 
 
 def pack_data(array: Array, type: ElementType) -> Array:
-    """The elements of an array packed into bytes, as a Tensor of the type holds them."""
+    """Return a Tensor of the type with the elements of an array packed into bytes."""
     codes = np.asarray(array).astype(np.int64).astype(np.uint8) & np.uint8((1 << type.bitwidth) - 1)
     packed = packing.pack(codes.reshape(-1), type)
     return packed.view(np.int8) if type.name in _SIGNED else packed
 
 
 def unpack_data(array: Array, type: ElementType, shape: Any) -> Array:
-    """The elements of packed bytes, in an array of int8 or uint8 with the shape."""
+    """Return the elements of packed bytes, in an array of int8 or uint8 with the shape."""
     count = int(np.prod(list(shape)))
     codes = packing.unpack(np.ascontiguousarray(array).view(np.uint8), type, count)
     if type.name in _SIGNED:

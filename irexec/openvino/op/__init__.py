@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from irexec.openvino.op import util
-from irexec.openvino.op.bodies import if_op, loop, tensor_iterator
-from irexec.openvino.op.kinds import Constant, Parameter, Result, assign, read_value
+from irexec.openvino.op.kinds import (
+    Constant,
+    Parameter,
+    Result,
+    assign,
+    if_op,
+    loop,
+    read_value,
+    tensor_iterator,
+)
 
 __all__ = ["Constant", "Parameter", "Result", "assign", "if_op", "loop", "read_value", "tensor_iterator", "util"]

@@ -1,101 +1,21 @@
-"""What operators with state or bodies are described with: variables, and how inputs and outputs reach a body."""
+"""Variables and the descriptions of bodies, under the name of OpenVINO's module."""
 
-from __future__ import annotations
+from irexec.openvino.kinds.descriptions import (
+    BodyOutputDescription,
+    ConcatOutputDescription,
+    InvariantInputDescription,
+    MergedInputDescription,
+    SliceInputDescription,
+    Variable,
+    VariableInfo,
+)
 
-from dataclasses import dataclass, field
-from typing import Any
-
-from irexec.openvino.shapes import PartialShape
-from irexec.openvino.type_info import DiscreteTypeInfo
-from irexec.types import DYNAMIC, ElementType
-
-
-@dataclass
-class VariableInfo:
-    """What is known of a variable."""
-
-    data_shape: Any = field(default_factory=PartialShape.dynamic)
-    data_type: ElementType = DYNAMIC
-    variable_id: str = ""
-
-
-class Variable:
-    """A value that a model keeps from one inference to the next."""
-
-    def __init__(self, info: VariableInfo) -> None:
-        self.info = info
-
-    def get_info(self) -> VariableInfo:
-        return self.info
-
-    def update(self, variable_info: VariableInfo) -> None:
-        self.info = variable_info
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Variable) and self.info.variable_id == other.info.variable_id
-
-    def __hash__(self) -> int:
-        return hash(self.info.variable_id)
-
-    def __repr__(self) -> str:
-        return f"<Variable: {self.info.variable_id!r}>"
-
-
-class _Description:
-    def get_type_info(self) -> DiscreteTypeInfo:
-        return DiscreteTypeInfo(type(self).__name__)
-
-    def copy(self) -> Any:
-        return type(self)(**vars(self))
-
-
-@dataclass
-class SliceInputDescription(_Description):
-    """A slice of the input per iteration."""
-
-    input_index: int = 0
-    body_parameter_index: int = 0
-    start: int = 0
-    stride: int = 0
-    part_size: int = 0
-    end: int = 0
-    axis: int = 0
-
-
-@dataclass
-class MergedInputDescription(_Description):
-    """The input at first, then what the body made the last time."""
-
-    input_index: int = 0
-    body_parameter_index: int = 0
-    body_value_index: int = 0
-
-
-@dataclass
-class InvariantInputDescription(_Description):
-    """The same input in all iterations."""
-
-    input_index: int = 0
-    body_parameter_index: int = 0
-
-
-@dataclass
-class BodyOutputDescription(_Description):
-    """What the body made in one iteration, -1 being the last."""
-
-    body_value_index: int = 0
-    output_index: int = 0
-    iteration: int = -1
-
-
-@dataclass
-class ConcatOutputDescription(_Description):
-    """What the body made in all iterations, one behind the other."""
-
-    body_value_index: int = 0
-    output_index: int = 0
-    start: int = 0
-    stride: int = 0
-    part_size: int = 0
-    end: int = 0
-    axis: int = 0
+__all__ = [
+    "BodyOutputDescription",
+    "ConcatOutputDescription",
+    "InvariantInputDescription",
+    "MergedInputDescription",
+    "SliceInputDescription",
+    "Variable",
+    "VariableInfo",
+]

@@ -1,4 +1,4 @@
-"""Transformation passes: patterns and rewrites of a caller's own, and those that have a meaning in an interpreter."""
+"""Transformation passes: a caller's patterns and rewrites, and the OpenVINO passes useful in an interpreter."""
 
 from __future__ import annotations
 

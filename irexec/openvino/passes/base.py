@@ -1,4 +1,4 @@
-"""What all passes have: a name, and for those over whole models `run_on_model`."""
+"""The base of all passes: a name, and `run_on_model` for passes over whole models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class PassBase:
-    """A transformation with a name, which is that of its class unless it is given another."""
+    """A transformation with a name, by default that of its class."""
 
     _name: str | None = None
 
@@ -21,8 +21,8 @@ class PassBase:
 
 
 class ModelPass(PassBase):
-    """A transformation of a whole model: override `run_on_model`, which says whether anything was changed."""
+    """A transformation of a whole model: override `run_on_model`, which returns whether anything was changed."""
 
     def run_on_model(self, model: Any) -> Any:
-        """Raises RuntimeError where a caller's class has not overridden it."""
+        """Raise RuntimeError unless a caller's class overrides this method."""
         raise RuntimeError(f"{type(self).__name__} has no run_on_model: override it")

@@ -1,4 +1,4 @@
-"""Passes that change what a model computes with: ConstantFolding, ConvertFP32ToFP16."""
+"""Passes that change constants and element types: ConstantFolding, ConvertFP32ToFP16."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.constants import Constants
-from irexec.graph.consumers import consumers
-from irexec.graph.model import Model, Node
+from irexec.graph import model as graph
+from irexec.graph.model import Model
 from irexec.inference import infer
 from irexec.openvino.editing import changed, checked_model, current, order, replace, revalidate
+from irexec.openvino.node import Node
 from irexec.openvino.passes.base import ModelPass
 from irexec.opsets.nodes import constant_node
 from irexec.types import F16, F32
 
 
 class ConstantFolding(ModelPass):
-    """Puts constants in the place of layers that depend on constants alone, or on shapes that are known."""
+    """Replaces layers that depend only on constants, or on known shapes, by constants."""
 
     def run_on_model(self, model: Any) -> bool:
         folded = self._fold(current(checked_model(model)))
@@ -37,10 +38,10 @@ class ConstantFolding(ModelPass):
                 if node not in constant or node.type == "Const":
                     continue
                 for value in node.outputs:
-                    # What only other constants read goes with them.
-                    if any(taker not in constant for taker, _ in consumers(value)):
+                    # Nodes that only other folded nodes read are removed with them.
+                    if any(user not in constant for user in value.users):
                         name = node.friendly_name if len(node.outputs) == 1 else f"{node.friendly_name}.{value.index}"
-                        made = constant_node(folding.array(value), name=name, element_type=value.element_type)
+                        made = constant_node(Node, folding.array(value), name=name, element_type=value.element_type)
                         made.rt_info = dict(node.rt_info)
                         replace(value, made.outputs[0])
                         folded = True
@@ -48,7 +49,7 @@ class ConstantFolding(ModelPass):
 
 
 class ConvertFP32ToFP16(ModelPass):
-    """Makes f16 of all that is f32: parameters, constants, and the types that attributes name."""
+    """Converts every f32 to f16: parameters, constants, and the types in attributes."""
 
     def run_on_model(self, model: Any) -> bool:
         nodes = list(current(checked_model(model)).walk())
@@ -68,8 +69,8 @@ class ConvertFP32ToFP16(ModelPass):
             changed(node)
 
 
-def _halve(constant: Node) -> None:
-    """Values beyond f16 become the largest that it has."""
+def _halve(constant: graph.Node) -> None:
+    """Return the constant in f16; values beyond its range become the largest finite one."""
     largest = np.finfo(np.float16).max
     assert constant.constant is not None
     constant.constant = np.clip(constant.constant, -largest, largest).astype(F16.dtype)

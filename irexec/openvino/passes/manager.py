@@ -21,7 +21,7 @@ _NAMED: dict[str, type[ModelPass]] = {
 
 
 class Manager:
-    """Runs passes on a model: those that were registered, in their order."""
+    """Runs the registered passes on a model, in order."""
 
     def __init__(self) -> None:
         self.passes_list: list[PassBase] = []
@@ -37,7 +37,7 @@ class Manager:
         return transformation
 
     def run_passes(self, model: Any) -> None:
-        """Raises TypeError for what is no model."""
+        """Run the passes. Raises TypeError for an argument that is not a model."""
         checked = checked_model(model)
         for transformation in self.passes_list:
             if isinstance(transformation, MatcherPass):
@@ -49,7 +49,7 @@ class Manager:
             changed(checked)
 
     def set_per_pass_validation(self, new_state: bool) -> None:
-        """Types are inferred again when the model is used."""
+        """Do nothing: types are inferred again when the model is used."""
 
 
 def _named(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

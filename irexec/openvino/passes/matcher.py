@@ -1,4 +1,4 @@
-"""Matcher: whether a pattern stands for a part of a graph, and what each of its nodes stands for."""
+"""Matcher: whether a pattern matches a part of a graph, and the value that each of its nodes matches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMMUTATIVE = frozenset(
 
 
 class _Match:
-    """What was found so far. Trying something else begins with a copy."""
+    """The matches found so far. Each alternative is tried on a copy."""
 
     def __init__(self, other: _Match | None = None) -> None:
         self.found: dict[Node, Value] = {} if other is None else dict(other.found)
@@ -38,7 +38,8 @@ class Matcher:
         self._root: Value | None = None
 
     def match(self, value: Any) -> bool:
-        """Whether the pattern stands for a node or an output and what it takes. Raises TypeError for anything else."""
+        """Return whether the pattern matches a node or an output with its inputs. Raises TypeError for anything
+        else."""
         taken = value.outputs[0] if isinstance(value, Node) else value
         if not isinstance(taken, Value):
             raise TypeError(f"Matcher.match takes a node or an output, not {value!r}")
@@ -52,34 +53,34 @@ class Matcher:
         return self._name
 
     def get_match_value(self) -> Value:
-        """The output that the root of the pattern stands for. Raises RuntimeError when nothing was matched."""
+        """Return the output that the root of the pattern matched. Raises RuntimeError if there is no match."""
         if self._root is None:
             raise RuntimeError(f"the pattern {self._name!r} has matched nothing")
         return self._root
 
     def get_match_root(self) -> Node:
-        """The node that the root of the pattern stands for. Raises RuntimeError when nothing was matched."""
+        """Return the node that the root of the pattern matched. Raises RuntimeError if there is no match."""
         return self.get_match_value().node
 
     def get_match_values(self) -> list[Value]:
-        """All outputs that were matched, the root first."""
+        """Return all matched outputs, the root first."""
         return list(self._match.values)
 
     def get_match_nodes(self) -> list[Node]:
-        """All nodes that were matched, the root first."""
+        """Return all matched nodes, the root first."""
         return [value.node for value in self._match.values]
 
     def get_pattern_value_map(self) -> dict[Node, Value]:
-        """What each node of the pattern stands for."""
+        """Return the value that each node of the pattern matched."""
         return dict(self._match.found)
 
     def get_symbols(self) -> dict[str, Any]:
-        """The values of the names in `shape_matches` and `attrs_match`."""
+        """Return the values of the names in `shape_matches` and `attrs_match`."""
         return dict(self._match.symbols)
 
 
 def _matches(pattern: Value, value: Value, match: _Match) -> bool:
-    """Whether a pattern stands for a value, and `match` with what was found; it stays as it is where not."""
+    """Return whether a pattern matches a value, and add the result to `match`, which is unchanged otherwise."""
     node = pattern.node
     if isinstance(node, AnyInput) and node in match.found:
         return match.found[node] is value
@@ -124,7 +125,7 @@ def _optional_matches(node: Optional, value: Value, match: _Match) -> bool:
 
 
 def _inputs_match(pattern: Node, node: Node, match: _Match) -> bool:
-    """Whether the inputs of a pattern stand for those of a node; a pattern without inputs leaves them open."""
+    """Return whether the inputs of a pattern match those of a node; a pattern without inputs matches any."""
     if not pattern.inputs:
         return True
     if len(pattern.inputs) != len(node.inputs):

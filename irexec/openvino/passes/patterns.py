@@ -1,4 +1,4 @@
-"""Patterns: nodes that stand for nodes of a model. They may be inputs of operators, which are patterns then, too."""
+"""Patterns: nodes that match nodes of a model. As inputs of operators they turn these into patterns as well."""
 
 from __future__ import annotations
 
@@ -6,34 +6,32 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from irexec.graph import model as graph
-from irexec.graph.consumers import note_inputs
+from irexec.graph.model import Value
+from irexec.openvino.node import Node
 from irexec.openvino.passes.predicates import as_predicate
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import file_type, type_name
 from irexec.opsets.computed import value_of
-from irexec.opsets.nodes import prepared
 from irexec.types import TensorType
 
 
-class Pattern(graph.Node):
+class Pattern(Node):
     """A node of a pattern: of any type and shape, with one output."""
 
     kind = ""
 
     def __init__(self, inputs: Any = None, predicate: Any = None) -> None:
-        prepared()
         super().__init__(None, _values(inputs), type=self.kind, version="pattern")
         self.predicate = as_predicate(predicate)
         self.set_outputs([TensorType()])
-        note_inputs(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
 
 class AnyInput(Pattern):
-    """Any value: `AnyInput()`, or one that a predicate takes."""
+    """Any value: `AnyInput()`, or one that a predicate accepts."""
 
     kind = "patternLabel"
 
@@ -42,7 +40,7 @@ class AnyInput(Pattern):
 
 
 class Or(Pattern):
-    """A value that one of several patterns stands for; the first that does."""
+    """A value that one of several patterns matches; the first match is used."""
 
     kind = "patternOr"
 
@@ -51,9 +49,9 @@ class Or(Pattern):
 
 
 class WrapType(Pattern):
-    """A node of one of some types: `WrapType("opset13.Relu")`, its inputs, a predicate on its output.
+    """A node of one of several types: `WrapType("opset13.Relu")`, its inputs, a predicate on its output.
 
-    Raises RuntimeError for a type that no opset has.
+    Raises RuntimeError for a type that no opset contains.
     """
 
     kind = "WrapType"
@@ -75,17 +73,17 @@ class WrapType(Pattern):
         super().__init__(inputs, next((p for p in (pred, predicate, condition) if p is not None), None))
 
     def stands_for(self, node: graph.Node) -> bool:
-        """Whether a node is of one of the types."""
+        """Return whether a node is of one of the types."""
         return node.operator in self.operators
 
 
 class Optional(WrapType):
-    """A node of one of some types, or its input where the node is not there."""
+    """A node of one of several types, or its input if the node is absent."""
 
     kind = "patternOptional"
 
 
-def _values(inputs: Any) -> list[graph.Value | None]:
+def _values(inputs: Any) -> list[Value | None]:
     given = [] if inputs is None else inputs if isinstance(inputs, (list, tuple)) else [inputs]
     values = [value_of(item) for item in given]
     if None in values:
@@ -94,7 +92,7 @@ def _values(inputs: Any) -> list[graph.Value | None]:
 
 
 def _split(given: tuple[Any, ...]) -> tuple[Any, Callable[..., bool] | None]:
-    """Inputs and predicate of what was given by position: both, one of them or neither."""
+    """Return the inputs and the predicate among positional arguments: both, one of them or neither."""
     if not given:
         return None, None
     if len(given) > 2:
@@ -104,7 +102,7 @@ def _split(given: tuple[Any, ...]) -> tuple[Any, Callable[..., bool] | None]:
 
 
 def _operator(name: str) -> Operator | None:
-    """The operator of a name such as `opset13.Relu`. Raises RuntimeError."""
+    """Return the operator of a name such as `opset13.Relu`. Raises RuntimeError."""
     opset, _, said = name.partition(".")
     if opset not in contents.OPSETS:
         raise RuntimeError(f"Unsupported opset type: {opset}")

@@ -1,6 +1,6 @@
-"""Predicates: what a pattern asks of a value beyond the type of its node, and the symbols that a match gives values.
+"""Predicates: conditions of a pattern on a value beyond the type of its node, and the symbols that a match binds.
 
-A symbol is a name in the text of `shape_matches`: where it stands twice, both must be the same extent.
+A symbol is a name in the text of `shape_matches`: if it occurs twice, both must be the same extent.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ class Predicate:
         self._predicate = predicate
 
     def __call__(self, symbols: Symbols, value: Value) -> bool:
-        """Whether the value is taken; symbols that it gives values are added."""
+        """Return whether the value is accepted; symbols that it binds are added."""
         if self._predicate is None:
             return True
         return bool(self._predicate(symbols, value) if self._takes_symbols else self._predicate(value))
 
 
 def as_predicate(given: Any) -> Predicate:
-    """A predicate itself, or one of a function; None takes everything."""
+    """Return a predicate unchanged, or one that calls a function; None accepts every value."""
     return given if isinstance(given, Predicate) else Predicate(given)
 
 
 def _positional_count(function: Callable[..., Any]) -> int:
-    """How many arguments a function must be given by position."""
+    """Return the number of required positional arguments of a function."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # built into the interpreter, without a signature
@@ -46,17 +46,17 @@ def _positional_count(function: Callable[..., Any]) -> int:
 
 
 def consumers_count(count: int) -> Predicate:
-    """Exactly so many inputs take the value."""
+    """Return a predicate: exactly this number of inputs take the value."""
     return Predicate(lambda value: len(value.get_target_inputs()) == count)
 
 
 def has_static_dim(position: int) -> Predicate:
-    """The extent of this axis is known."""
+    """Return a predicate: the extent of this axis is known."""
     return has_static_dims([position])
 
 
 def has_static_dims(positions: Iterable[int]) -> Predicate:
-    """The extents of these axes are known."""
+    """Return a predicate: the extents of these axes are known."""
     wanted = list(positions)
     return Predicate(lambda value: _are_static(value.type.shape, wanted))
 
@@ -67,38 +67,39 @@ def _are_static(shape: PartialShape, positions: list[int]) -> bool:
 
 
 def has_static_shape() -> Predicate:
-    """All extents are known."""
+    """Return a predicate: all extents are known."""
     return Predicate(lambda value: value.type.shape.is_static)
 
 
 def has_static_rank() -> Predicate:
-    """The number of axes is known."""
+    """Return a predicate: the number of axes is known."""
     return Predicate(lambda value: value.type.rank is not None)
 
 
 def rank_equals(rank: Any) -> Predicate:
-    """The value has so many axes; a dynamic Dimension means a rank that is not known."""
+    """Return a predicate: the value has this rank; a dynamic Dimension stands for an unknown rank."""
     wanted = Dimension.of(rank)
     count = wanted.min if wanted.is_static else None
     return Predicate(lambda value: value.type.rank == count)
 
 
 def type_matches(element_type: Any) -> Predicate:
-    """The value has this element type."""
+    """Return a predicate: the value has this element type."""
     return type_matches_any([element_type])
 
 
 def type_matches_any(element_types: Iterable[Any]) -> Predicate:
-    """The value has one of these element types."""
+    """Return a predicate: the value has one of these element types."""
     wanted = [element_type_of(kind) for kind in element_types]
     return Predicate(lambda value: value.element_type in wanted)
 
 
 def shape_matches(notation: str) -> Predicate:
-    """The shape is as the text says: `[1, ?, H, W]`, with `...` or `Name...` for any number of axes.
+    """Return a predicate: the shape matches the text, such as `[1, ?, H, W]`, with `...` or `Name...` for any number of
+    axes.
 
-    A number is an extent, `?` any extent, a name any known extent, the same wherever the name stands.
-    Raises ValueError for a text with more than one `...`.
+    A number is an extent, `?` any extent, a name any known extent, the same wherever the name occurs. Raises ValueError
+    for a text with more than one `...`.
     """
     items = [item.strip() for item in notation.strip().strip("[]").split(",") if item.strip()]
     if sum(item.endswith("...") for item in items) > 1:
@@ -134,12 +135,12 @@ def _dim_matches(item: str, dim: Dimension, symbols: Symbols) -> bool:
 
 
 def _bind(symbols: Symbols, name: str, value: Any) -> bool:
-    """Give a symbol its value; False where it has another."""
+    """Bind a symbol to a value; return False if it has another value."""
     return bool(symbols.setdefault(name, value) == value)
 
 
 def attrs_match(attributes: Mapping[str, Any]) -> Predicate:
-    """The node has these attributes with these values. Raises RuntimeError when none is named."""
+    """Return a predicate: the node has these attributes with these values. Raises RuntimeError if none is given."""
     wanted = dict(attributes)
     if not wanted:
         raise RuntimeError("attrs_match names no attribute: every node would match")

@@ -1,4 +1,4 @@
-"""Rewriting: passes that look for a pattern everywhere in a model and call back where it stands."""
+"""Rewriting: passes that search a model for a pattern and call a function for each match."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from irexec.openvino.passes.matcher import Matcher
 
 
 class MatcherPass(PassBase):
-    """A pattern and what is done where it stands: `MatcherPass(matcher, callback)`, or a subclass that registers both.
+    """A pattern and a callback for its matches: `MatcherPass(matcher, callback)`, or a subclass that registers both.
 
-    The callback gets the matcher, and says whether it changed the graph.
+    The callback gets the matcher, and returns whether it changed the graph.
     """
 
     _matcher: Matcher | None = None
@@ -32,12 +32,12 @@ class MatcherPass(PassBase):
         self.set_name(matcher.get_name())
 
     def register_new_node(self, node: Node) -> Node:
-        """Say that a callback has made a node: the pass looks at it, too."""
+        """Register a node that a callback created: the pass examines it as well."""
         self._new.append(node)
         return node
 
     def apply(self, node: Node) -> bool:
-        """Call back if the pattern stands for this node; whether the graph was changed."""
+        """Call the callback if the pattern matches this node; return whether the graph was changed."""
         if self._matcher is None or self._callback is None:
             raise RuntimeError(f"{self.get_name()} has no matcher: call register_matcher")
         if not node.outputs or not self._matcher.match(node):
@@ -45,14 +45,14 @@ class MatcherPass(PassBase):
         return bool(self._callback(self._matcher))
 
     def new_nodes(self) -> list[Node]:
-        """The nodes that were registered since the last call."""
+        """Return the nodes that were registered since the last call."""
         new, self._new = self._new, []
         return new
 
 
 class GraphRewrite(ModelPass):
-    """Several MatcherPasses in one walk over the model, producers first: the first that changes something at a node
-    ends what is done there."""
+    """Several MatcherPasses in one walk over the model, producers first: at each node they are tried until one changes
+    the graph."""
 
     backward = False
 
@@ -89,7 +89,7 @@ class GraphRewrite(ModelPass):
 
 
 class BackwardGraphRewrite(GraphRewrite):
-    """As GraphRewrite, consumers first."""
+    """The same as GraphRewrite, consumers first."""
 
     backward = True
 

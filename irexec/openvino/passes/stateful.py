@@ -1,4 +1,4 @@
-"""State: what goes from a Result to a Parameter in the next inference becomes a variable of the model."""
+"""State: a Result that is fed back to a Parameter in the next inference becomes a variable of the model."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from irexec.graph.model import Model, Node
 from irexec.openvino.editing import changed, checked_model, order, replace
 from irexec.openvino.exceptions import NotOffered
-from irexec.openvino.op.util import Variable, VariableInfo
+from irexec.openvino.kinds.descriptions import Variable, VariableInfo
+from irexec.openvino.opsets import opset
 from irexec.openvino.passes.base import ModelPass
 from irexec.openvino.shapes import PartialShape
-from irexec.opsets.namespace import namespace
 
 Pairs = Iterable[tuple[Node, Node]] | Mapping[str, str]
 
 
 class MakeStateful(ModelPass):
-    """Puts ReadValue and Assign in the place of pairs of a Parameter and a Result.
+    """Replaces pairs of a Parameter and a Result by ReadValue and Assign.
 
     `pairs_to_replace`: pairs of nodes, or `{name of the Parameter's tensor: name of the Result's}`. Raises RuntimeError
     for a name that no Parameter or Result has.
@@ -36,13 +36,13 @@ class MakeStateful(ModelPass):
 
 
 class LowLatency2(ModelPass):
-    """Makes the state of TensorIterator and Loop variables of the model; of models that have neither, nothing."""
+    """Turns the state of TensorIterator and Loop into variables of the model; models without these are not changed."""
 
     def __init__(self, use_const_initializer: bool = True) -> None:
         self._with_constants = use_const_initializer
 
     def run_on_model(self, model: Any) -> bool:
-        """Raises NotOffered for a model with TensorIterator or Loop: irexec leaves their state in the layer."""
+        """Raise NotOffered for a model with TensorIterator or Loop: irexec keeps their state in the layer."""
         loops = [node.friendly_name for node in checked_model(model).walk() if node.type in ("TensorIterator", "Loop")]
         if loops:
             raise NotOffered(f"variables in the place of the state of {loops[0]!r}", "its body runs as it is")
@@ -50,7 +50,7 @@ class LowLatency2(ModelPass):
 
 
 def _named(model: Model, pairs: Pairs) -> list[tuple[Node, Node, str]]:
-    """Parameter, Result and the name of the variable, for each pair."""
+    """Return Parameter, Result and the name of the variable, for each pair."""
     if not isinstance(pairs, Mapping):
         return [(p, r, p.friendly_name + r.friendly_name) for p, r in pairs]
     return [
@@ -71,8 +71,8 @@ def _make_variable(model: Model, parameter: Node, result: Node, name: str) -> No
     value = parameter.outputs[0]
     variable = Variable(VariableInfo(PartialShape(value.type.shape), value.element_type, name))
     kept = result.inputs[0]
-    read = namespace("opset6").read_value(variable)
-    model.sinks.append(namespace("opset6").assign(kept, variable))
+    read = opset("opset6").read_value(variable)
+    model.sinks.append(opset("opset6").assign(kept, variable))
     replace(value, read.outputs[0])
     model.parameters.remove(parameter)
     model.results.remove(result)

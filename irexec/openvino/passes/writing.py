@@ -1,4 +1,4 @@
-"""Passes that write a model and leave it as it is: Serialize, VisualizeTree."""
+"""Passes that write a model without changing it: Serialize, VisualizeTree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from irexec.arrays.saving import save_text
 from irexec.graph.model import Model, Node
+from irexec.graph.order import ordered
 from irexec.openvino.editing import checked_model
 from irexec.openvino.members import Members, member
 from irexec.openvino.passes.base import ModelPass
@@ -14,7 +16,7 @@ from irexec.openvino.saving import serialize
 
 
 class Version(Members):
-    """The version of the IR that Serialize writes."""
+    """The IR version that Serialize writes."""
 
     UNSPECIFIED = member(0)
     IR_V10 = member(10)
@@ -41,8 +43,8 @@ class Serialize(ModelPass):
 class VisualizeTree(ModelPass):
     """Writes the graph in the language of Graphviz: `VisualizeTree("model.dot")`.
 
-    For another suffix, `.dot` is appended; `irexec show` draws a model. `nm(node, attributes)` may change the list of
-    a node's attributes of Graphviz.
+    To another suffix, `.dot` is appended; `irexec show` draws a model. `nm(node, attributes)` may change the list of a
+    node's Graphviz attributes.
     """
 
     def __init__(
@@ -53,11 +55,11 @@ class VisualizeTree(ModelPass):
         self._modify = nm
 
     def run_on_model(self, model: Any) -> bool:
-        self._path.write_text(self._text(checked_model(model)), "utf-8")
+        save_text(self._path, self._text(checked_model(model)))
         return False
 
     def _text(self, model: Model) -> str:
-        nodes = model.get_ordered_ops()
+        nodes = ordered([*model.parameters, *model.sinks, *model.results])
         names = {node: f"{node.get_type_name()}_{number}" for number, node in enumerate(nodes)}
         lines = ["digraph {"]
         for node in nodes:

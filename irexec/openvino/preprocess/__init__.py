@@ -1,4 +1,4 @@
-"""PrePostProcessor: steps before and behind a model, which become its layers."""
+"""PrePostProcessor: steps before and after a model, which become its layers."""
 
 from __future__ import annotations
 

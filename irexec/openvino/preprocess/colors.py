@@ -18,12 +18,12 @@ _YUV = {
     ColorFormat.I420_SINGLE_PLANE: "i420",
     ColorFormat.I420_THREE_PLANES: "i420",
 }
-# What red, green and blue give to a grey.
+# The weights of red, green and blue in grey.
 _GRAY = (0.2989, 0.5870, 0.1140)
 
 
 def convert_colors(flow: Flow, target: ColorFormat) -> None:
-    """Go on in another colour format. Raises RuntimeError where the one is not convertible to the other."""
+    """Convert the flow to another colour format. Raises RuntimeError if there is no conversion."""
     source = flow.colors
     if source is target and source is not ColorFormat.UNDEFINED:
         return
@@ -44,13 +44,13 @@ def convert_colors(flow: Flow, target: ColorFormat) -> None:
 
 
 def reverse_channels(flow: Flow) -> None:
-    """Put the channels in the opposite order."""
+    """Reverse the order of the channels."""
     axis = channel_axis(flow, "reverse_channels")
     flow.become(ops().slice(flow.value, [-1], [np.iinfo(np.int64).min + 1], [-1], [axis]))
 
 
 def channel_axis(flow: Flow, what: str) -> int:
-    """The axis of the channels. Raises RuntimeError when the layout does not say it."""
+    """Return the axis of the channels. Raises RuntimeError if the layout does not contain it."""
     layout: Layout = flow.layout
     if not layout.has_name("C"):
         raise RuntimeError(f"{what} needs a layout with C; it is {layout}")

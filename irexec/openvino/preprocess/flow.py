@@ -1,4 +1,4 @@
-"""What flows through the steps: the values of an input or output, with layout, colours, and what the model wants."""
+"""The flow through the steps: the values of an input or output, with layout, colours, and the model's requirements."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any, Self
 
 from irexec.graph.model import Value
 from irexec.openvino.layout import Layout, as_layout
+from irexec.openvino.opsets import opset
 from irexec.openvino.preprocess.formats import ColorFormat
 from irexec.opsets.computed import value_of
-from irexec.opsets.namespace import Namespace, namespace
+from irexec.opsets.namespace import Namespace
 from irexec.types import ElementType
 
 
 class ModelInfo:
-    """What a caller says of the model's side of an input or output."""
+    """The caller's description of the model's side of an input or output."""
 
     def __init__(self) -> None:
         self.layout = Layout()
@@ -27,7 +28,7 @@ class ModelInfo:
 
 @dataclass
 class Flow:
-    """The values so far (several where the picture is in planes), what is known of them, and the model's side."""
+    """The current values (several if the picture is in planes), their properties, and the model's side."""
 
     values: list[Value]
     layout: Layout
@@ -38,44 +39,44 @@ class Flow:
 
     @property
     def value(self) -> Value:
-        """The one value. Raises RuntimeError where there are planes."""
+        """The only value. Raises RuntimeError if there are planes."""
         if len(self.values) != 1:
             raise RuntimeError(f"the picture is in {len(self.values)} planes: convert_color first makes it one")
         return self.values[0]
 
     def become(self, made: Any) -> None:
-        """Go on with another value."""
+        """Continue with another value."""
         found = value_of(made)
         assert found is not None
         self.values = [found]
 
     def describe(self) -> str:
-        """Shape, layout and element type of what flows here."""
+        """Return the current shape, layout and element type."""
         return ", ".join(f"{v.type.shape}, {self.layout}, {v.element_type}" for v in self.values)
 
 
 def ops() -> Namespace:
-    """The operators that steps are made of."""
-    return namespace("opset15")
+    """The operators from which steps are built."""
+    return opset("opset15")
 
 
 @dataclass
 class Step:
-    """One step: what it says of itself, and what it does to the flow."""
+    """One step: its description, and its effect on the flow."""
 
     text: str
     apply: Callable[[Flow], None]
 
 
 def convert_type(flow: Flow, kind: ElementType | None) -> None:
-    """Convert to an element type; to the model's where none is given."""
+    """Convert to an element type, by default the model's."""
     kind = kind or flow.wanted_type
     if kind is not None and flow.value.element_type is not kind:
         flow.become(ops().convert(flow.value, kind))
 
 
 def convert_layout(flow: Flow, layout: Layout | None, order: list[int] | None = None) -> None:
-    """Transpose to a layout, to the model's where none is given, or by an order of axes. Raises RuntimeError."""
+    """Transpose to a layout, by default the model's, or by an order of axes. Raises RuntimeError."""
     if order is not None:
         names = flow.layout.names
         moved = Layout(f"[{','.join(names[axis] for axis in order)}]") if names and _fits(names, order) else Layout()
@@ -97,7 +98,8 @@ def _fits(names: tuple[str, ...], order: list[int]) -> bool:
 
 
 def axes_between(source: Layout, target: Layout, value: Value | None = None) -> list[int]:
-    """Where each axis of the target layout is in the source. Raises RuntimeError for layouts that do not pair."""
+    """Return the position in the source of each axis of the target layout. Raises RuntimeError for layouts that do not
+    match."""
     rank = len(value.type.shape) if value is not None and value.type.rank is not None else None
     mine, theirs = expanded(source, rank), expanded(target, rank)
     if sorted(mine) != sorted(theirs):
@@ -106,7 +108,7 @@ def axes_between(source: Layout, target: Layout, value: Value | None = None) -> 
 
 
 def expanded(layout: Layout, rank: int | None) -> list[str]:
-    """A name for every axis: those that `...` stands for are numbered."""
+    """Return a name for every axis: those for which `...` stands are numbered."""
     names = list(layout.names or ())
     if "..." in names:
         at = names.index("...")

@@ -1,4 +1,4 @@
-"""What pictures can be like, and how they are resized and padded."""
+"""Formats of pictures, and the methods of resizing and padding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ColorFormat(Members):
 
 
 class ResizeAlgorithm(Members):
-    """How a picture gets another size."""
+    """The method of resizing a picture."""
 
     RESIZE_LINEAR = member(0)
     RESIZE_CUBIC = member(1)
@@ -31,7 +31,7 @@ class ResizeAlgorithm(Members):
 
 
 class PaddingMode(Members):
-    """What stands around a picture that is padded."""
+    """The values around a padded picture."""
 
     CONSTANT = member(0)
     EDGE = member(1)
@@ -39,11 +39,11 @@ class PaddingMode(Members):
     SYMMETRIC = member(3)
 
 
-# The channels, and the planes with their channels and how much smaller they are, of formats that are planes.
+# The channels of formats with planes, and the planes with their channels and their reduction in size.
 PLANES: dict[ColorFormat, tuple[tuple[str, int, int], ...]] = {
     ColorFormat.NV12_TWO_PLANES: (("Y", 1, 1), ("UV", 2, 2)),
     ColorFormat.I420_THREE_PLANES: (("Y", 1, 1), ("U", 1, 2), ("V", 1, 2)),
 }
 SINGLE_PLANE = (ColorFormat.NV12_SINGLE_PLANE, ColorFormat.I420_SINGLE_PLANE)
-# Formats whose channels are more, or fewer, than the model's.
+# Formats with more or fewer channels than the model's.
 CHANNELS = {ColorFormat.RGBX: 4, ColorFormat.BGRX: 4}

@@ -1,4 +1,4 @@
-"""One input of a PrePostProcessor: what its tensor is like, the steps, and what the model takes."""
+"""One input of a PrePostProcessor: the description of its tensor, the steps, and the model's side."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from irexec.graph.model import Node
+from irexec.graph import model as graph
 from irexec.graph.runtime_info import RuntimeAttribute
 from irexec.openvino.layout import Layout, as_layout, give_layout, layout_of
+from irexec.openvino.node import Node
 from irexec.openvino.preprocess.flow import Flow, ModelInfo, Step, axes_between, convert_layout, convert_type
 from irexec.openvino.preprocess.formats import CHANNELS, PLANES, SINGLE_PLANE, ColorFormat
 from irexec.openvino.preprocess.steps import PreProcessSteps
@@ -21,7 +22,7 @@ from irexec.types import ANY_DIMENSION, Dimension, ElementType
 
 
 class InputTensorInfo:
-    """What the tensor is like that the caller will give."""
+    """The description of the tensor that the caller will supply."""
 
     def __init__(self) -> None:
         self.element_type: ElementType | None = None
@@ -45,40 +46,40 @@ class InputTensorInfo:
         return self
 
     def set_spatial_static_shape(self, height: int, width: int) -> InputTensorInfo:
-        """The picture has this size."""
+        """Set the size of the picture."""
         self.spatial = (Dimension(height), Dimension(width))
         return self
 
     def set_spatial_dynamic_shape(self) -> InputTensorInfo:
-        """The picture has any size."""
+        """Allow any size of the picture."""
         self.spatial = (ANY_DIMENSION, ANY_DIMENSION)
         return self
 
     def set_color_format(self, format: ColorFormat, sub_names: Sequence[str] = ()) -> InputTensorInfo:
-        """What the channels mean; formats of several planes are several inputs, named by `sub_names`."""
+        """Set the meaning of the channels; formats of several planes are several inputs, named by `sub_names`."""
         self.colors, self.sub_names = format, list(sub_names)
         return self
 
     def set_memory_type(self, memory_type: str) -> InputTensorInfo:
-        """A note for devices with memory of their own; irexec keeps it in the input's rt_info."""
+        """Store a note for devices with memory of their own in the input's rt_info."""
         self.memory_type = memory_type
         return self
 
     def set_from(self, tensor: Any) -> InputTensorInfo:
-        """Take element type and shape from a tensor or array."""
+        """Set element type and shape from a tensor or array."""
         given = tensor if isinstance(tensor, Tensor) else Tensor(np.ascontiguousarray(tensor))
         self.element_type, self.shape = given.element_type, PartialShape(given.shape)
         return self
 
 
 class InputModelInfo(ModelInfo):
-    """What the model takes, where it does not say it itself."""
+    """The model's requirements, where the model itself does not state them."""
 
 
 class InputInfo:
     """One input: the tensor, the steps, the model's side."""
 
-    def __init__(self, parameter: Node) -> None:
+    def __init__(self, parameter: graph.Node) -> None:
         self.parameter = parameter
         self._tensor, self._steps, self._model = InputTensorInfo(), PreProcessSteps(), InputModelInfo()
 
@@ -93,11 +94,11 @@ class InputInfo:
 
     @property
     def is_used(self) -> bool:
-        """Whether the caller asked for anything."""
+        """Return whether the caller set anything."""
         return bool(self._steps.steps) or vars(self._tensor) != vars(InputTensorInfo()) or not self._model.layout.empty
 
     def begin(self) -> Flow:
-        """New Parameters that fit the caller's tensor, as the beginning of the flow."""
+        """Return the initial flow: new Parameters that fit the caller's tensor."""
         value, tensor = self.parameter.outputs[0], self._tensor
         model_layout = self._model_layout()
         layout = model_layout if tensor.layout.empty else tensor.layout
@@ -119,7 +120,7 @@ class InputInfo:
         )
 
     def implicit(self, flow: Flow) -> list[Step]:
-        """The steps that are needed besides those that the caller asked for."""
+        """Apply the conversions that are needed in addition to the caller's steps."""
         steps = []
         if flow.value.element_type is not flow.wanted_type:
             steps.append(Step(f"convert type ({flow.wanted_type})", lambda flow: convert_type(flow, None)))
@@ -135,14 +136,14 @@ class InputInfo:
         return layout_of(self.parameter) if self._model.layout.empty else self._model.layout
 
     def _layout_after_steps(self, layout: Layout) -> Layout:
-        """What the steps make of the tensor's layout: the model's, where nobody says it."""
+        """Return the layout after the steps; if no layout is set, the model's."""
         for step in self._steps.steps:
             if step.text.startswith("convert layout ["):
                 layout = Layout(step.text.removeprefix("convert layout "))
         return layout
 
     def _shape(self, layout: Layout, model_layout: Layout) -> PartialShape:
-        """The model's shape in the tensor's layout, with the size and channels of the caller's picture."""
+        """Return the model's shape in the tensor's layout, with the size and channels of the caller's picture."""
         value = self.parameter.outputs[0]
         shape = PartialShape(value.type.shape)
         if value.type.rank is None:
@@ -161,7 +162,7 @@ class InputInfo:
         return shape
 
     def _parameters(self, shape: PartialShape, kind: ElementType, layout: Layout) -> list[Node]:
-        """One Parameter, or one per plane, with the names of the old one."""
+        """Return one Parameter, or one per plane, with the names of the old one."""
         tensor, old = self._tensor, self.parameter
         planes = PLANES.get(tensor.colors)
         if planes is None:
@@ -169,7 +170,7 @@ class InputInfo:
                 height = layout.get_index_by_name("H")
                 shape[height] = Dimension.of(shape[height]) * 3 // 2
                 shape[layout.get_index_by_name("C")] = 1
-            made = [parameter_node(partial_shape(shape), kind, old.given_name)]
+            made = [parameter_node(Node, partial_shape(shape), kind, old.given_name)]
             made[0].outputs[0].names = set(old.outputs[0].names)
         else:
             names = tensor.sub_names or [name for name, _, _ in planes]
@@ -182,7 +183,7 @@ class InputInfo:
                 for axis in (layout.get_index_by_name("H"), layout.get_index_by_name("W")):
                     plane[axis] = Dimension.of(plane[axis]) // part
                 own = f"{old.given_name}/{name}"
-                made.append(parameter_node(partial_shape(plane), kind, own))
+                made.append(parameter_node(Node, partial_shape(plane), kind, own))
                 made[-1].outputs[0].names = {f"{known}/{name}" for known in old.outputs[0].names}
         for parameter in made:
             parameter.rt_info = dict(old.rt_info)

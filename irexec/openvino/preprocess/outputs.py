@@ -1,4 +1,4 @@
-"""One output of a PrePostProcessor: what the model makes, the steps, and what the caller wants."""
+"""One output of a PrePostProcessor: the model's side, the steps, and the description of the caller's tensor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from irexec.types import ElementType
 
 
 class OutputTensorInfo:
-    """What the tensor is like that the caller wants."""
+    """The description of the tensor that the caller wants."""
 
     def __init__(self) -> None:
         self.element_type: ElementType | None = None
@@ -29,7 +29,7 @@ class OutputTensorInfo:
 
 
 class OutputModelInfo(ModelInfo):
-    """What the model makes, where it does not say it itself."""
+    """The description of the model's output, where the model itself does not state it."""
 
 
 class OutputInfo:
@@ -50,7 +50,7 @@ class OutputInfo:
 
     @property
     def is_used(self) -> bool:
-        """Whether the caller asked for anything."""
+        """Return whether the caller set anything."""
         tensor = self._tensor
         return bool(self._steps.steps) or tensor.element_type is not None or not tensor.layout.empty
 
@@ -59,7 +59,7 @@ class OutputInfo:
         return self._steps.steps
 
     def begin(self) -> Flow:
-        """What the model makes, as the beginning of the flow."""
+        """Return the initial flow: the model's output."""
         value = self.result.inputs[0]
         assert value is not None
         layout = layout_of(self.result) if self._model.layout.empty else self._model.layout
@@ -67,7 +67,7 @@ class OutputInfo:
         return Flow([value], layout, wanted_type=wanted, wanted_layout=self._tensor.layout)
 
     def implicit(self, flow: Flow) -> list[Step]:
-        """The steps that are needed besides those that the caller asked for."""
+        """Apply the conversions that are needed in addition to the caller's steps."""
         steps = []
         if not flow.wanted_layout.empty and not flow.layout.empty and flow.layout != flow.wanted_layout:
             steps.append(Step(f"convert layout {flow.wanted_layout}", lambda flow: convert_layout(flow, None)))

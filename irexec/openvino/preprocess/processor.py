@@ -1,11 +1,10 @@
-"""PrePostProcessor: asks for steps before inputs and behind outputs, and builds them into the model."""
+"""PrePostProcessor: steps before inputs and after outputs, and their insertion into the model."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from irexec.graph.consumers import consumers
-from irexec.openvino.editing import changed, checked_model, connect, order
+from irexec.openvino.editing import changed, checked_model, connect, order, redirect
 from irexec.openvino.layout import give_layout
 from irexec.openvino.model import Model, _port
 from irexec.openvino.preprocess.inputs import InputInfo
@@ -13,7 +12,7 @@ from irexec.openvino.preprocess.outputs import OutputInfo
 
 
 class PrePostProcessor:
-    """Steps before and behind a model. `build` puts them into the model and returns it."""
+    """Steps before and after a model. `build` inserts them into the model and returns it."""
 
     def __init__(self, model: Model) -> None:
         checked_model(model)
@@ -22,18 +21,18 @@ class PrePostProcessor:
         self._outputs = [OutputInfo(result) for result in model.results]
 
     def input(self, key: Any = None) -> InputInfo:
-        """The only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
         ports = self._model.inputs
         return self._inputs[ports.index(_port(ports, key, "Input"))]
 
     def output(self, key: Any = None) -> OutputInfo:
-        """The only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
         ports = self._model.outputs
         return self._outputs[ports.index(_port(ports, key, "Output"))]
 
     def build(self) -> Model:
-        """The model with all steps in it. Raises RuntimeError (IRError) for steps that cannot be."""
-        # All is made before anything is changed: a step that cannot be leaves the model as it was.
+        """Return the model with all steps inserted. Raises RuntimeError (IRError) for steps that are impossible."""
+        # All nodes are created before anything is changed, so that an impossible step leaves the model unchanged.
         befores = [(info, *_run(info)) for info in self._inputs if info.is_used]
         for info, _, last in befores:
             made, wanted = last.value.type.shape, info.parameter.outputs[0].type.shape
@@ -42,8 +41,7 @@ class PrePostProcessor:
                 raise RuntimeError(f"the steps before input {name} make the shape {made}, the model takes {wanted}")
         for info, first, last in befores:
             old = info.parameter
-            for node, index in consumers(old.outputs[0]):
-                connect(node, index, last.value)
+            redirect(old.outputs[0], last.value)
             at = self._model.parameters.index(old)
             self._model.parameters[at : at + 1] = [value.node for value in first]
         for output in self._outputs:
@@ -55,7 +53,7 @@ class PrePostProcessor:
         return self._model
 
     def _behind(self, output: OutputInfo) -> None:
-        """Put the steps behind an output, which keeps its names."""
+        """Insert the steps after an output, which keeps its names."""
         result = output.result
         source = result.inputs[0]
         assert source is not None
@@ -98,7 +96,7 @@ def _name(port: Any) -> str:
 
 
 def _run(info: InputInfo | OutputInfo) -> tuple[Any, Any]:
-    """The values that the flow begins with, and the flow behind all steps."""
+    """Return the initial values of the flow, and the flow after all steps."""
     flow = info.begin()
     first = flow.values
     for step in info.steps:
@@ -109,7 +107,7 @@ def _run(info: InputInfo | OutputInfo) -> tuple[Any, Any]:
 
 
 def _shown(info: InputInfo | OutputInfo, flow: Any, title: str, implicit: str) -> list[str]:
-    """A line per step, with what it takes and makes."""
+    """Return a line per step, with its input and output."""
     lines = [f"    {title} steps ({len(info.steps)}):"] if info.steps else []
     for step in info.steps:
         lines.append(_line(step, flow))

@@ -1,4 +1,4 @@
-"""The steps that a caller asks for, before the model and behind it."""
+"""The steps that a caller can request, before the model and after it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class _Steps:
         return self
 
     def convert_element_type(self, type: ElementType | None = None) -> Self:
-        """Convert to an element type: to the one that the other side has where none is given."""
+        """Convert to an element type, by default that of the other side."""
         kind = None if type is None or type is DYNAMIC else type
         return self._add(f"convert type ({kind or 'of the model'})", lambda flow: convert_type(flow, kind))
 
     def convert_layout(self, dst_layout: Any = None) -> Self:
-        """Transpose to a layout, or by an order of axes: to the other side's layout where nothing is given."""
+        """Transpose to a layout, by default that of the other side, or by an order of axes."""
         if isinstance(dst_layout, (list, tuple)):
             order = [int(axis) for axis in dst_layout]
             return self._add(f"convert layout ({order})", lambda flow: convert_layout(flow, None, order))
@@ -45,12 +45,12 @@ class _Steps:
         return self._add(f"convert layout {layout or ''}", lambda flow: convert_layout(flow, layout))
 
     def custom(self, operation: Callable[[Value], Any]) -> Self:
-        """Go on with what a function makes of the output."""
+        """Continue with the result of a function of the output."""
         return self._add("custom", lambda flow: flow.become(operation(flow.value)))
 
 
 class PostProcessSteps(_Steps):
-    """Steps behind an output of the model."""
+    """Steps after an output of the model."""
 
 
 class PreProcessSteps(_Steps):
@@ -67,13 +67,13 @@ class PreProcessSteps(_Steps):
     def resize(
         self, alg: ResizeAlgorithm, dst_height: int | None = None, dst_width: int | None = None
     ) -> PreProcessSteps:
-        """Give the picture another size: the model's where none is given."""
+        """Resize the picture, by default to the model's size."""
         size = None if dst_height is None or dst_width is None else (dst_height, dst_width)
         text = "resize to model width/height" if size is None else f"resize to ({size[0]}, {size[1]})"
         return self._add(text, lambda flow: _resize(flow, alg, size))
 
     def crop(self, begin: Sequence[int], end: Sequence[int]) -> PreProcessSteps:
-        """Keep what lies between these places; negative ones count from the back."""
+        """Keep the part between these positions; negative ones count from the back."""
         first, last, axes = list(begin), list(end), list(range(len(begin)))
         return self._add(
             f"crop {first} to {last}",
@@ -81,7 +81,7 @@ class PreProcessSteps(_Steps):
         )
 
     def pad(self, pads_begin: Sequence[int], pads_end: Sequence[int], value: Any, mode: PaddingMode) -> PreProcessSteps:
-        """Put this many elements around the picture."""
+        """Add this number of elements around the picture."""
         fill = float(value[0]) if isinstance(value, (list, tuple)) else float(value)
         name = mode.name.lower()
 
@@ -92,7 +92,7 @@ class PreProcessSteps(_Steps):
         return self._add(f"pad {list(pads_begin)}, {list(pads_end)} ({name})", apply)
 
     def reverse_channels(self) -> PreProcessSteps:
-        """Put the channels in the opposite order, as from RGB to BGR."""
+        """Reverse the order of the channels, as from RGB to BGR."""
         return self._add("reverse channels", reverse_channels)
 
     def convert_color(self, dst_format: ColorFormat) -> PreProcessSteps:
@@ -106,7 +106,7 @@ def _shown(value: Any) -> str:
 
 
 def _real(flow: Flow, what: str) -> ElementType:
-    """The element type. Raises RuntimeError for one of whole numbers, as OpenVINO does."""
+    """Return the element type. Raises RuntimeError for an integer type, as OpenVINO does."""
     kind: ElementType = flow.value.element_type
     if not kind.is_real:
         raise RuntimeError(f"{what} of {kind}: convert_element_type to a float type comes first")

@@ -20,7 +20,7 @@ uuid = ReadOnly("DEVICE_UUID")
 
 
 class Capability:
-    """What a device may be able to do: items of `capabilities`."""
+    """Capabilities of a device: items of `capabilities`."""
 
     BF16 = "BF16"
     BIN = "BIN"

@@ -1,4 +1,4 @@
-"""Hints: what a user wants rather than how."""
+"""Hints: goals of a user, which a device is free to implement in its own way."""
 
 from __future__ import annotations
 

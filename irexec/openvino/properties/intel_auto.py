@@ -1,4 +1,4 @@
-"""Properties of OpenVINO's AUTO device, which irexec has not: their names."""
+"""The names of properties of OpenVINO's AUTO device, which irexec does not have."""
 
 from __future__ import annotations
 

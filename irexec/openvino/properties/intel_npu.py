@@ -1,4 +1,4 @@
-"""Properties of OpenVINO's NPU device, which irexec has not: their values."""
+"""The values of properties of OpenVINO's NPU device, which irexec does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The properties that are known: their names, what they are at first, and which can be set."""
+"""The known properties: their names, their initial values, and whether they can be set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from irexec.types import DYNAMIC, F32
 
 try:
     _THREADS = len(os.sched_getaffinity(0))
-except AttributeError:  # where the system has no such thing
+except AttributeError:  # on a system without this function
     _THREADS = os.cpu_count() or 1
 
 
@@ -75,9 +75,9 @@ class WorkloadType(Members):
 
 
 class Known(NamedTuple):
-    """A property: its first value, where it is read from, and whether it can be set.
+    """A property: its initial value, the source of its value, and whether it can be set.
 
-    `effect` False: it is kept and given back, and changes nothing, as a hint may.
+    `effect=False`: the value is stored and returned, and changes nothing, as is allowed for a hint.
     """
 
     value: Any
@@ -85,8 +85,8 @@ class Known(NamedTuple):
     effect: bool = False
 
 
-# Of the device, before and after a model is compiled. What OpenVINO's CPU device knows; irexec runs one layer after the
-# other with threads inside a layer, in exactly the precision of the file.
+# Properties of the device, before and after a model is compiled: those of OpenVINO's CPU device. irexec runs one layer
+# after the other with threads inside a layer, in exactly the precision of the file.
 DEVICE: dict[str, Known] = {
     "AVAILABLE_DEVICES": Known([""], False),
     "RANGE_FOR_ASYNC_INFER_REQUESTS": Known((1, 1, 1), False),
@@ -132,7 +132,7 @@ DEVICE: dict[str, Known] = {
     "FORCE_TBB_TERMINATE": Known(False),
     "WORKLOAD_TYPE": Known(WorkloadType.DEFAULT),
 }
-# What a compiled model knows besides.
+# Additional properties of a compiled model.
 COMPILED: dict[str, Known] = DEVICE | {
     "NETWORK_NAME": Known("", False),
     "OPTIMAL_NUMBER_OF_INFER_REQUESTS": Known(_THREADS, False),

@@ -1,4 +1,4 @@
-"""What is logged."""
+"""Properties of logging."""
 
 from __future__ import annotations
 

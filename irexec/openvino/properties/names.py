@@ -1,4 +1,4 @@
-"""Names of properties as functions: `name()` is the name, `name(value)` the name with a value to set."""
+"""Names of properties as functions: `name()` returns the name, `name(value)` the name with a value to set."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from irexec.openvino.ov_any import OVAny
 
 
 class Property(str):
-    """The name of a property. It stands for the name where a name is asked for, called or not."""
+    """The name of a property. It can be used as the name, called or not."""
 
     def __call__(self, *values: Any) -> Any:
         if not values:
@@ -28,7 +28,7 @@ class ReadOnly(Property):
 
 
 class Joined(Property):
-    """The name of a property whose value is a list between commas."""
+    """The name of a property whose value is a comma-separated list."""
 
     def __call__(self, *values: Any) -> Any:
         return (str(self), OVAny(",".join(map(str, values)))) if values else str(self)

@@ -1,4 +1,4 @@
-"""Streams: how many inferences run beside each other."""
+"""Streams: the number of inferences that run in parallel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ num = Property("NUM_STREAMS")
 
 
 class Num:
-    """A number of streams: `Num(4)`, or one of those that the device chooses."""
+    """A number of streams: `Num(4)`, or a value with which the device chooses."""
 
     AUTO: ClassVar[Num]
     NUMA: ClassVar[Num]

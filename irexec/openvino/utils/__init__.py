@@ -18,7 +18,7 @@ __all__ = [
 
 
 def replace_node(target: Node, replacement: Any, outputs_order: list[int] | None = None) -> None:
-    """Let everybody who takes a node's outputs take those of another, or these values, in this order."""
+    """Connect all users of a node's outputs with those of another node, or with the given values, in this order."""
     values = list(replacement) if isinstance(replacement, list) else list(replacement.outputs)
     if outputs_order is not None:
         values = [values[index] for index in outputs_order]
@@ -27,7 +27,7 @@ def replace_node(target: Node, replacement: Any, outputs_order: list[int] | None
 
 
 def replace_output_update_name(output: Value, target_output: Value) -> bool:
-    """Let everybody who takes an output take another; the node of that gets the name of the first."""
+    """Connect all users of an output with another one, whose node gets the name of the first one's node."""
     replace(output, target_output)
     if target_output.node.type not in ("Parameter", "Const"):
         target_output.node.friendly_name = output.node.friendly_name
@@ -35,10 +35,10 @@ def replace_output_update_name(output: Value, target_output: Value) -> bool:
 
 
 def clone_model(model: Any) -> Any:
-    """A copy of a model: `model.clone()`."""
+    """Return a copy of a model: `model.clone()`."""
     return model.clone()
 
 
 def numpy_to_c(array: Any) -> int:
-    """The address of an array's memory."""
+    """Return the address of an array's memory."""
     return int((array.data if isinstance(array, Tensor) else array).ctypes.data)

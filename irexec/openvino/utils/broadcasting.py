@@ -8,6 +8,7 @@ from irexec.openvino.shapes import AxisSet
 
 
 def get_broadcast_axes(output_shape: Sequence[int], input_shape: Sequence[int], axis: int | None = None) -> AxisSet:
-    """The axes of the output that the input has not; its own begin at `axis`, or are the last ones."""
+    """Return the axes of the output that the input does not have; the input's axes begin at `axis`, or are the last
+    ones."""
     begin = len(output_shape) - len(input_shape) if axis is None else axis
     return AxisSet(set(range(len(output_shape))) - set(range(begin, begin + len(input_shape))))

@@ -1,4 +1,4 @@
-"""Decorators for functions that make nodes."""
+"""Decorators for functions that create nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NodeFunction = Callable[..., Any]
 
 
 def nameable_op(function: NodeFunction) -> NodeFunction:
-    """The node that the function makes gets the name that is given as `name`."""
+    """Let the node that the function creates get the name passed as `name`."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -26,7 +26,7 @@ def nameable_op(function: NodeFunction) -> NodeFunction:
 
 
 def unary_op(function: NodeFunction) -> NodeFunction:
-    """The first argument becomes a node."""
+    """Convert the first argument to a node."""
 
     @functools.wraps(function)
     def call(input_value: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -36,7 +36,7 @@ def unary_op(function: NodeFunction) -> NodeFunction:
 
 
 def binary_op(function: NodeFunction) -> NodeFunction:
-    """The first two arguments become nodes."""
+    """Convert the first two arguments to nodes."""
 
     @functools.wraps(function)
     def call(left: Any, right: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -46,12 +46,12 @@ def binary_op(function: NodeFunction) -> NodeFunction:
 
 
 def custom_preprocess_function(function: NodeFunction) -> NodeFunction:
-    """For steps of a PrePostProcessor: a node that the function returns is its one output."""
+    """Let a step of a PrePostProcessor return a node, whose only output is used."""
 
     @functools.wraps(function)
     def call(output: Value) -> Value:
         made = function(output)
-        found: Value = made.output(0) if isinstance(made, Node) else made
+        found: Value = made.outputs[0] if isinstance(made, Node) else made
         return found
 
     return call

@@ -1,4 +1,4 @@
-"""Checks of the attributes that callers give."""
+"""Checks of attributes that callers pass."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def assert_list_of_ints(value_list: Iterable[int], message: str) -> None:
 
 
 def _check_value(op_name: str, attr_key: str, value: Any, val_type: Any, cond: Condition = None) -> bool:
-    """True for a value, or values, of the type for which the condition holds. Raises UserInputError otherwise."""
+    """Return True if a value, or each of several, has the type and meets the condition. Raises UserInputError
+    otherwise."""
     if isinstance(value, (list, tuple, np.ndarray)):
         return all(_check_value(op_name, attr_key, item, val_type, cond) for item in value)
     if not np.issubdtype(type(value), val_type):
@@ -41,7 +42,7 @@ def check_valid_attribute(
     cond: Condition = None,
     required: bool = False,
 ) -> bool:
-    """True where an attribute is right, or left out and not required. Raises UserInputError otherwise."""
+    """Return True if an attribute is valid, or absent and not required. Raises UserInputError otherwise."""
     if attr_dict.get(attr_key) is None:
         if required:
             raise UserInputError(f'Provided dictionary is missing {op_name} operator required attribute "{attr_key}"')
@@ -50,7 +51,7 @@ def check_valid_attribute(
 
 
 def check_valid_attributes(op_name: str, attributes: dict[str, Any], requirements: Iterable[Requirement]) -> bool:
-    """True where all attributes are right: (name, required, type, condition). Raises UserInputError otherwise."""
+    """Return True if all attributes are valid: (name, required, type, condition). Raises UserInputError otherwise."""
     for name, required, val_type, condition in requirements:
         check_valid_attribute(op_name, attributes, name, val_type, condition, required)
     return True

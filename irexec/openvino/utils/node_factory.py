@@ -1,13 +1,13 @@
-"""NodeFactory: nodes by the name of their type, as OpenVINO's nodes have it."""
+"""NodeFactory: nodes by the names of their types, as OpenVINO's nodes name them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from irexec.graph.consumers import note_inputs
-from irexec.graph.model import Node, Value
+from irexec.graph.model import Value
 from irexec.openvino.exceptions import UserInputError
+from irexec.openvino.node import Node
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import file_type
@@ -19,7 +19,7 @@ DEFAULT_OPSET = "opset16"
 
 
 class NodeFactory:
-    """Makes nodes of one opset."""
+    """Creates nodes of one opset."""
 
     def __init__(self, opset_version: str = DEFAULT_OPSET) -> None:
         self._opset = opset_version
@@ -27,9 +27,9 @@ class NodeFactory:
     def create(
         self, op_type_name: str, arguments: Sequence[Any] | None = None, attributes: dict[str, Any] | None = None
     ) -> Node:
-        """A node on these outputs with these attributes; without arguments, one that gets them later.
+        """Create a node on these outputs with these attributes; without arguments, one that gets them later.
 
-        Raises UserInputError for attributes without arguments, IRError for what the operator says against them.
+        Raises UserInputError for attributes without arguments, IRError for errors that the operator reports.
         """
         operator = _operator(op_type_name, self._opset)
         if arguments is None:
@@ -37,7 +37,6 @@ class NodeFactory:
                 raise UserInputError(f"Error: cannot create {op_type_name} op without arguments.")
             node = Node(operator)
             node.set_outputs([TensorType()] * sum(not output.variadic for output in operator.outputs))
-            note_inputs(node)
             return node
         declared = {a.file_name: a for a in operator.attributes}
         given = {
@@ -45,14 +44,14 @@ class NodeFactory:
             for name, value in (attributes or {}).items()
             if value is not None
         }
-        return nodes.make_node(operator, list(arguments), given)
+        return nodes.make_node(Node, operator, list(arguments), given)
 
     def add_extension(self, extension: Any) -> None:
-        """Operators of irexec register themselves: nothing is to be added."""
+        """Do nothing: irexec's operators register themselves."""
 
     @staticmethod
     def _arguments_as_outputs(arguments: Sequence[Any]) -> list[Value]:
-        """The outputs of nodes, all of them where a node has several."""
+        """Return the outputs of nodes, all of them if a node has several."""
         found: list[Value] = []
         for argument in arguments:
             found += argument.outputs if isinstance(argument, Node) else filter(None, [value_of(argument)])

@@ -1,4 +1,4 @@
-"""Constants whose value is made when it is needed. irexec makes it at once."""
+"""Constants whose value is computed on demand in OpenVINO, and at once in irexec."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from irexec.openvino.tensor import Tensor
 
 
 def make_postponed_constant(element_type: Any, shape: Any, maker: Callable[[Any], Any], name: str | None = None) -> Any:
-    """A Constant that `maker` fills: it is called with a tensor and fills it, or returns the value."""
+    """Return a Constant computed by `maker`, which is called with a tensor and fills it, or returns the value."""
     tensor = Tensor(element_type, shape)
     made = maker(tensor)
     node = Constant.make(made if isinstance(made, Tensor) else tensor)

@@ -1,4 +1,4 @@
-"""Element types, NumPy dtypes and shapes of whatever a caller has."""
+"""Element types, NumPy dtypes and shapes of a caller's objects."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from irexec.graph.model import Node, Value
-from irexec.openvino.element_types import Type
+from irexec.graph.model import Value
 from irexec.openvino.exceptions import OVTypeError
+from irexec.openvino.node import Node
 from irexec.opsets import nodes
 from irexec.opsets.computed import value_of
 from irexec.opsets.element_types import element_type_of
 from irexec.types import BF16, ElementType
+from irexec.types.element import Type
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ openvino_to_numpy_types_str_map = [(kind.name, dtype) for kind, dtype in openvin
 
 
 def get_element_type(data_type: Any, bitwidth: int | None = None) -> ElementType:
-    """The element type of a NumPy or Python type: int is i32 and float f32 unless a bitwidth is given.
+    """Return the element type of a NumPy or Python type: int is i32 and float f32 unless a bitwidth is given.
 
     Raises OVTypeError.
     """
@@ -47,12 +48,12 @@ def get_element_type(data_type: Any, bitwidth: int | None = None) -> ElementType
 
 
 def get_element_type_str(data_type: Any, bitwidth: int | None = None) -> str:
-    """The name of that element type. Raises OVTypeError."""
+    """Return the name of that element type. Raises OVTypeError."""
     return get_element_type(data_type, bitwidth).name
 
 
 def get_dtype(openvino_type: Any, bitwidth: int | None = None) -> np.dtype[Any]:
-    """The NumPy dtype of an element type or of its name; bf16 is its bits. Raises OVTypeError."""
+    """Return the NumPy dtype of an element type or of its name; for bf16 that of its bits. Raises OVTypeError."""
     kind = get_element_type(openvino_type, bitwidth)
     if kind.dtype is None:
         raise OVTypeError(f"Unidentified data type {openvino_type}")
@@ -62,35 +63,35 @@ def get_dtype(openvino_type: Any, bitwidth: int | None = None) -> np.dtype[Any]:
 
 
 def get_numpy_ctype(openvino_type: Any) -> type:
-    """The NumPy scalar type of an element type. Raises OVTypeError."""
+    """Return the NumPy scalar type of an element type. Raises OVTypeError."""
     found: type = get_dtype(openvino_type).type
     return found
 
 
 def get_shape(data: Any) -> list[int]:
-    """The shape of an array, a number or a list."""
+    """Return the shape of an array, a number or a list."""
     return list(np.asarray(data).shape) if not isinstance(data, np.ndarray) else list(data.shape)
 
 
 def get_ndarray(data: Any) -> np.ndarray[Any, Any]:
-    """An array from a number or a list; an array as it is."""
+    """Return an array from a number or a list; an array is returned unchanged."""
     return data if isinstance(data, np.ndarray) else np.array(data)
 
 
 def make_constant_node(value: Any, dtype: Any = None, *, name: str | None = None) -> Node:
-    """A Constant of a value."""
-    return nodes.constant_node(value, dtype, name or "")
+    """Return a Constant of a value."""
+    return nodes.constant_node(Node, value, dtype, name or "")
 
 
 def as_node(input_value: Any, name: str | None = None) -> Any:
-    """A node or output as it is; anything else as a Constant."""
+    """Return a node or output unchanged; anything else as a Constant."""
     if value_of(input_value) is not None:
         return input_value
     return make_constant_node(input_value, name=name)
 
 
 def as_nodes(*input_values: Any, name: str | None = None) -> list[Any]:
-    """The same of several."""
+    """Apply `as_node` to several values."""
     return [as_node(value, name) for value in input_values]
 
 

@@ -30,9 +30,10 @@ from irexec.ops.arithmetic.error_function import LOGIT_ABOVE, LOGIT_BELOW
 from irexec.ops.compute.elementwise import Formula, blockwise, result_like, through_floats, wide_pair
 from irexec.ops.compute.follow import Follow, follows, follows_as
 from irexec.ops.compute.precision import is_float, narrow
-from irexec.ops.declare.operator import Check, Elements, Operator, operator, require, rounded
+from irexec.ops.declare.older import OlderForm
+from irexec.ops.declare.operator import Check, Elements, Operator, operator, rounded
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
-from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType, common_shape
+from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_NUMERIC: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -107,13 +108,18 @@ def gelu_7(
     return blockwise(gelu_erf if approximation_mode.lower() == "erf" else gelu_tanh, x, out)
 
 
+@gelu_7.older
+def _(form: OlderForm, x: TensorType) -> None:
+    form.need_attribute("approximation_mode", "erf", "ERF")
+
+
 @operator("HardSigmoid", "opset1", inplace="x", tolerance=rounded(2))
 def hard_sigmoid_1(x: T, alpha: T, beta: T, /, *, out: Array | None = None) -> T:
     """max(0, min(1, alpha · x + beta)).
 
     C1: alpha is a scalar. C2: beta is a scalar.
     """
-    a, b = _scalar("C1", "alpha", alpha), _scalar("C2", "beta", beta)
+    a, b = _scalar(alpha), _scalar(beta)
 
     def formula(x: Array, out: Array, scratch: Array) -> None:
         np.multiply(x, a, out)
@@ -143,9 +149,6 @@ def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -
         slope = slope.reshape(-1, *[1] * (data.ndim - along - 1))
     while slope.ndim > data.ndim and slope.shape[0] == 1:
         slope = slope[0]
-    fits = common_shape(data.shape, slope.shape) == data.shape
-    message = f"slope of shape {list(slope.shape)} does not broadcast into data of shape {list(data.shape)}"
-    require("C1", fits, message, port="slope")
     return wide_pair(_prelu, data, slope, Broadcasting(), out)
 
 
@@ -191,7 +194,7 @@ def selu_1(data: T, alpha: T, lambda_: T, /, *, out: Array | None = None) -> T:
 
     C1: alpha has one element. C2: lambda has one element. A scalar is taken too, as in OpenVINO.
     """
-    a, scale = _scalar("C1", "alpha", alpha), _scalar("C2", "lambda_", lambda_)
+    a, scale = _scalar(alpha), _scalar(lambda_)
 
     def formula(x: Array, out: Array, scratch: Array) -> None:
         elu(x, out, scratch, alpha=a)
@@ -239,7 +242,7 @@ def swish_4(data: T, beta: T | None = None, /, *, out: Array | None = None) -> T
     C1: beta is a scalar. C2: beta is not negative (OpenVINO takes any, so only
     a known value is refused).
     """
-    factor = 1.0 if beta is None else _scalar("C1", "beta", beta)
+    factor = 1.0 if beta is None else _scalar(beta)
     return blockwise(partial(swish, beta=factor), data, out)
 
 
@@ -258,9 +261,8 @@ def _(check: Check, data: TensorType, beta: TensorType | None) -> PartialShape:
     return data.shape
 
 
-def _scalar(constraint: str, port: str, value: Array) -> float:
+def _scalar(value: Array) -> float:
     """The one element of a scalar input."""
-    require(constraint, value.size == 1, f"{port} has shape {list(value.shape)}, expected one element", port=port)
     return float(value.reshape(-1)[0])
 
 

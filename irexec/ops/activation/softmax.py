@@ -12,12 +12,13 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.elementwise import BLOCK, for_blocks
-from irexec.ops.compute.parallel import scratch
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.rowwise import RowWise
 from irexec.ops.declare.attributes import NonNegative, ReaderDefault
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.declare.older import OlderForm
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
 from irexec.ops.rules.shapes import axis_in
+from irexec.threads.parallel import scratch
 from irexec.types import F32, FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -38,6 +39,12 @@ def _axis_exists(check: Check, x: TensorType, *, axis: int) -> PartialShape:
     return x.shape
 
 
+@softmax_8.older
+def _(form: OlderForm, x: TensorType, *, axis: int) -> None:
+    form.need(axis >= 0 or x.rank is not None, f"axis is {axis}, and the rank is not known")
+    form.attributes["axis"] = axis if axis >= 0 else axis + (x.rank or 0)
+
+
 @operator("SoftMax", "opset1", shapes=_axis_exists, inplace="x", tolerance=rounded(8))
 def softmax_1(x: T, /, *, axis: Annotated[NonNegative, ReaderDefault(0)] = 1, out: Array | None = None) -> T:
     """SoftMax-8 without negative axes. C1: `axis` lies in [0, rank - 1]."""
@@ -55,7 +62,6 @@ Rows = Callable[[Array, Array, Array, int], None]
 
 def _along(rows: Rows, x: Array, axis: int, out: Array | None) -> Array:
     """`rows` over slices of x that stay in cache, in the compute dtype; `rows(x, out, powers, axis)`."""
-    require("C1", -x.ndim <= axis < x.ndim, f"axis {axis} is outside [{-x.ndim}, {x.ndim - 1}]")
     result = np.empty(x.shape, x.dtype) if out is None else out
     if x.size == 0:
         return result
@@ -99,7 +105,7 @@ def _wide(array: Any, dtype: np.dtype[Any]) -> Array:
 @softmax_1.specialize
 @softmax_8.specialize
 def _(types: NodeTypes, *, axis: int) -> Callable[..., Array] | None:
-    """Along the last axis by compiled code, once that pays."""
+    """Along the last axis, use compiled code once compiling pays."""
     x = types.inputs[0]
     if x is None or x.rank is None or x.element_type is not F32 or axis not in (-1, x.rank - 1):
         return None

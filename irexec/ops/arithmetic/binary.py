@@ -101,7 +101,7 @@ def divide_1(a: T, b: T, /, *, m_pythondiv: bool = True, how: Broadcasting, out:
 
 
 def _follows(operator: Operator, first: Kind, second: Kind) -> None:
-    """What it does to `a` is the first kind, what it does to `b` the second."""
+    """Declare the effect on `a` as the first kind and the effect on `b` as the second kind."""
 
     @follows(operator)
     def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:

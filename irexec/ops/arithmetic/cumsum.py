@@ -10,7 +10,8 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, narrow
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.rules.axes import axis_of, integer
 from irexec.ops.rules.shapes import axis_in
 from irexec.types import INDICES, NUMERIC, Array, PartialShape, TensorType
 
@@ -28,9 +29,7 @@ def cumsum_3(
     C1: x has at least one axis. C2: `axis` is a scalar (one element of rank 1 is taken too). C3: `axis` lies in
     [-rank, rank - 1].
     """
-    require("C1", x.ndim >= 1, "x is a scalar, expected rank 1 or more", port="x")
-    along = 0 if axis is None else int(axis.reshape(-1)[0])
-    require("C3", -x.ndim <= along < x.ndim, f"axis {along} is outside [{-x.ndim}, {x.ndim - 1}]", port="axis")
+    along = 0 if axis is None else axis_of("C3", integer(axis), x.ndim, "axis")
     view = np.flip(x, along) if reverse else x
     with np.errstate(all="ignore"):
         sums = np.cumsum(view, along, dtype=compute_dtype(x.dtype))

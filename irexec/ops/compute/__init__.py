@@ -1,1 +1,1 @@
-"""What kernels share: precision, blocks, threads, products, conversion."""
+"""Functions that kernels share: precision, blocks, threads, products, conversion."""

@@ -8,7 +8,8 @@ from irexec.types import Array
 
 
 def overlaps(box: Array, boxes: Array, *, extra: float = 0.0, bridging: bool = False) -> Array:
-    """Intersection over union of one box [4] with boxes [n, 4], all (low, low, high, high); 0 for empty boxes.
+    """Return the intersection over union of one box [4] with boxes [n, 4], all (low, low, high, high); 0 for empty
+    boxes.
 
     `extra` is added to every side: 1 for coordinates that name pixels, both ends included. Boxes that do not touch have
     no intersection, unless `bridging` lets `extra` reach over the gap.
@@ -19,7 +20,7 @@ def overlaps(box: Array, boxes: Array, *, extra: float = 0.0, bridging: bool = F
 
 
 def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: float, bridging: bool) -> Array:
-    """As `overlaps`, of boxes by their corners [4, n]: NumPy goes over long rows far faster than over pairs."""
+    """Return `overlaps` for boxes given by corners [4, n]: NumPy is far faster on long rows than on pairs."""
     width = np.minimum(corners[2], box[2]) - np.maximum(corners[0], box[0])
     height = np.minimum(corners[3], box[3]) - np.maximum(corners[1], box[1])
     common = np.maximum(width + extra, 0) * np.maximum(height + extra, 0)
@@ -32,7 +33,7 @@ def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: floa
 
 
 def areas_of(boxes: Array, extra: float = 0.0) -> Array:
-    """Areas of boxes [n, 4]; 0 where a side is negative."""
+    """Return the areas of boxes [n, 4]; 0 if a side is negative."""
     extra = boxes.dtype.type(extra)
     width, height = boxes[:, 2] - boxes[:, 0] + extra, boxes[:, 3] - boxes[:, 1] + extra
     areas: Array = np.where((width > 0) & (height > 0), width * height, 0)
@@ -40,7 +41,7 @@ def areas_of(boxes: Array, extra: float = 0.0) -> Array:
 
 
 def descending(scores: Array) -> Array:
-    """Indices by falling score; among equals the lower index first."""
+    """Return indices by descending score; of equal scores the lower index comes first."""
     return np.argsort(-scores, kind="stable")
 
 
@@ -54,10 +55,10 @@ def suppress(
     eta: float = 1.0,
     bridging: bool = False,
 ) -> Array:
-    """Greedy suppression: indices of the boxes kept, best first, at most `limit`.
+    """Suppress boxes greedily; return the indices of the boxes kept, best first, at most `limit`.
 
-    A box goes when its overlap with one kept before is greater than `threshold`; with eta < 1 the threshold is
-    multiplied by it after each box kept, while it is above 0.5.
+    A box is dropped if its overlap with a box kept before is greater than `threshold`; with eta < 1 the threshold is
+    multiplied by eta after each box kept, while the threshold is above 0.5.
     """
     order = descending(scores)
     extra = boxes.dtype.type(extra)

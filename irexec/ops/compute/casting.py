@@ -1,11 +1,10 @@
 """Conversion of arrays between any two element types, by OpenVINO's rules.
 
 To integers: floats are cut toward zero; values the type cannot hold wrap (see elementwise.truncated). To boolean:
-whatever is not 0 is true, nan too. To floats: nearest, ties to even; overflow gives infinity where the type has it
-(f8e4m3: nan; f4e2m1: its greatest number). f8e8m0 has neither 0 nor signs: smaller values become its
-lowest number. OpenVINO's core differs: it truncates some bf16 values, and an i32 (not an i64) beyond f16 becomes the
-greatest f16 instead of infinity.
-Strings convert to nothing but themselves.
+every value except 0 is true, including nan. To floats: nearest, ties to even; overflow gives infinity where the type
+has it (f8e4m3: nan; f4e2m1: its greatest number). f8e8m0 has neither 0 nor signs: smaller values become its lowest
+number. OpenVINO's core differs: it truncates some bf16 values, and an i32 (not an i64) beyond f16 becomes the greatest
+f16 instead of infinity. Strings convert only to strings.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _NF4 = (
 
 @cache
 def nf4() -> tuple[Array, Array]:
-    """The numbers of nf4, and where one ends and the next begins."""
+    """Return the numbers of nf4 and the boundaries between them."""
     values = np.array(_NF4, np.float32)
     return values, (values[1:] + values[:-1]) / 2
 
@@ -53,7 +52,7 @@ def castable(source: ElementType, target: ElementType) -> bool:
 
 
 def cast(array: Array, source: ElementType, target: ElementType) -> Array:
-    """An array that holds `source`, as `target`; the array itself when both are the same."""
+    """Convert an array from element type `source` to `target`; return the array itself if both are the same."""
     if source is target:
         return array
     if source is NF4:
@@ -90,7 +89,7 @@ def _to_f4e2m1(x: Array) -> Array:
 
 
 def _to_f8e8m0(x: Array) -> Array:
-    """The nearest power of two, ties to the even exponent."""
+    """Round to the nearest power of two, ties to the even exponent."""
     bits = x.view(np.uint32)
     exponent, rest = (bits >> 23) & 0xFF, bits & 0x7FFFFF
     half = np.where(exponent == 0, 0x600000, 0x400000)
@@ -103,7 +102,7 @@ _TO_RARE = {NF4: _to_nf4, F4E2M1: _to_f4e2m1, F8E8M0: _to_f8e8m0}
 
 
 def _to_integer(array: Array, target: ElementType) -> Array:
-    """Whole numbers modulo two to the power of the type's bits."""
+    """Wrap integers modulo two to the power of the type's bits."""
     assert target.dtype is not None
     held = np.dtype(np.uint8) if target.is_packed else target.dtype
     whole = truncated(widen(array), held) if is_float(array.dtype) else array.astype(held)

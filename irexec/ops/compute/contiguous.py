@@ -1,4 +1,4 @@
-"""Arrays as compiled code takes them: one run of memory. Those that are none are copied by compiled code, too."""
+"""Contiguous arrays for compiled code; other arrays are copied, also by compiled code."""
 
 from __future__ import annotations
 
@@ -6,53 +6,54 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from irexec.native import compiler, has_begun
+from irexec.native.capture import current_capture, did_uncaptured_work
 from irexec.native.memory import Records
-from irexec.native.notes import more_is_done, notes
-from irexec.ops.compute.parallel import num_threads, scratch, split
-from irexec.records import NamedTuple
+from irexec.threads.parallel import scratch, split
 from irexec.types import Array
 
 if TYPE_CHECKING:
     from irexec.native.llvm import Native
 
-# Smaller arrays are left to NumPy, which begins sooner.
+# Smaller arrays are left to NumPy, which has less overhead.
 LEAST_SIZE = 1 << 12
-# What an element costs, in multiply-adds.
+# The cost of an element, in multiply-adds.
 WORK = 16
-# More matrices than this are left to NumPy: the table of where they begin would be as large as they are.
+# More matrices than this are left to NumPy: the table of their offsets would be as large as the matrices.
 MOST_MATRICES = 1 << 14
 
 
 def contiguous(array: Array, slot: str = "contiguous") -> Array:
-    """The elements of an array as one run of memory, which the next call of this thread may take over for its own."""
+    """Return the elements of an array in contiguous memory, which the next call in this thread may reuse."""
     if array.flags.c_contiguous:
         return array
     if array.dtype == np.float32 and array.flags.aligned and array.size and has_begun():
-        is_worth_it = array.size >= LEAST_SIZE or notes() is not None
-        if is_worth_it and (copying := _copying(array.shape, array.strides, num_threads())) is not None:
+        is_worth_it = array.size >= LEAST_SIZE or current_capture() is not None
+        if is_worth_it and (copying := _copying(array.shape, array.strides)) is not None:
             out = scratch(slot, array.shape, np.dtype(np.float32))
             copying.run(array, out)
             return out
-    more_is_done()
+    did_uncaptured_work()
     return np.ascontiguousarray(array)
 
 
 def copied_by_tasks(array: Array, out: Array) -> bool:
-    """Copy f32 into `out`, which is contiguous, by compiled code; False where that cannot be done."""
+    """Copy f32 into `out`, which is contiguous, by compiled code; return False if that is not possible."""
     fits = array.dtype == np.float32 and array.flags.aligned and array.size and has_begun()
-    copying = _copying(array.shape, array.strides, num_threads()) if fits else None
+    copying = _copying(array.shape, array.strides) if fits else None
     if copying is not None:
         copying.run(array, out)
     return copying is not None
 
 
 def all_contiguous(arrays: Sequence[Array]) -> list[Array]:
-    """Several arrays that one kernel reads beside its data; they live as long as the list."""
+    """Return contiguous versions of several arrays that one kernel reads besides its data; they live as long as the
+    list.
+    """
     return [contiguous(array, f"contiguous {number}") for number, array in enumerate(arrays)]
 
 
@@ -62,16 +63,18 @@ class _Copying(NamedTuple):
     tasks: Records
 
     def run(self, array: Array, out: Array) -> None:
-        from irexec.ops.compute.team import run_tasks
+        from irexec.threads.tasks import run_tasks
 
         run_tasks(self.function, self.layer.filled(array, out), self.tasks, 0)
 
 
 @lru_cache(maxsize=256)
-def _copying(shape: tuple[int, ...], strides: tuple[int, ...], threads: int) -> _Copying | None:
-    """How to copy an array of f32, matrix by matrix of its last axes; None where there are too many of them."""
+def _copying(shape: tuple[int, ...], strides: tuple[int, ...]) -> _Copying | None:
+    """Return the way to copy an array of f32, matrix by matrix of its last axes; None if there are too many
+    matrices.
+    """
     from irexec.native.transposing import LAYER, write_copy, write_transpose
-    from irexec.ops.compute.team import threads_for
+    from irexec.threads.tasks import tasks_for
 
     axes = [(1, 0), (1, 0), *_joined(shape, [stride // 4 for stride in strides])]
     (rows, step), (columns, pitch) = axes[-2:]
@@ -83,7 +86,7 @@ def _copying(shape: tuple[int, ...], strides: tuple[int, ...], threads: int) -> 
     starts = np.zeros(1, np.int64)
     for extent, stride in axes[:-2]:
         starts = np.add.outer(starts, np.arange(extent) * stride).reshape(-1)
-    parts = 1 if threads_for(prod(shape) * WORK) == 1 else 4 * threads
+    parts = tasks_for(prod(shape) * WORK)
     matrices = split(len(starts), parts)
     layer = Records.of([[0, 0, starts, rows, columns, step, pitch]])
     assert layer.numbers.shape == (1, len(LAYER))
@@ -99,7 +102,7 @@ def _copying(shape: tuple[int, ...], strides: tuple[int, ...], threads: int) -> 
 
 
 def _joined(shape: tuple[int, ...], strides: list[int]) -> list[tuple[int, int]]:
-    """(extent, stride) of the axes, where those that follow one another in memory are one."""
+    """Return (extent, stride) of the axes, with axes merged that are contiguous in memory."""
     axes: list[tuple[int, int]] = []
     for extent, stride in zip(shape, strides, strict=True):
         if extent == 1:

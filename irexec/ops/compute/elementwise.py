@@ -1,4 +1,4 @@
-"""What elementwise kernels share: blocks that stay in cache, operands that broadcast, one rounding at the end."""
+"""Functions that elementwise kernels share: blocks that stay in cache, broadcasting, and a single final rounding."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.half import narrow_half, widen_half
-from irexec.ops.compute.parallel import parallel_for, scratch
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, widen
 from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.rules.shapes import Broadcasting
+from irexec.threads.parallel import parallel_for, scratch
 from irexec.types import Array
 
 BLOCK = 1 << 15
@@ -31,12 +31,12 @@ Ufunc = Callable[..., Any]
 
 
 def result_like(x: Array, out: Array | None) -> Array:
-    """`out`, or a new array of x's shape and type."""
+    """Return `out`, or a new array of x's shape and type."""
     return np.empty(x.shape, x.dtype) if out is None else out
 
 
 def blockwise(formula: Formula, x: Array, out: Array | None = None) -> Array:
-    """`formula` over x block by block, in x's compute dtype; its scratch is three rows of a block's length."""
+    """Apply `formula` to x block by block, in x's compute dtype; its scratch is three rows of a block's length."""
     result = result_like(x, out)
     if not result.flags.c_contiguous:
         np.copyto(result, blockwise(formula, x))
@@ -60,7 +60,7 @@ def blockwise(formula: Formula, x: Array, out: Array | None = None) -> Array:
 
 
 def for_blocks(count: int, compute: Callable[[int], None]) -> None:
-    """compute(0) … compute(count - 1) of as many blocks: on all threads from a few on."""
+    """Call compute(0) … compute(count - 1), one call per block, on all threads if there are more than a few blocks."""
     if count >= FEW:
         parallel_for(count, compute)
         return
@@ -70,7 +70,7 @@ def for_blocks(count: int, compute: Callable[[int], None]) -> None:
 
 
 def elementwise(function: Ufunc, x: Array, out: Array | None = None) -> Array:
-    """One NumPy function of one operand, floats only, at x's precision."""
+    """Apply a NumPy function of one operand, floats only, at x's precision."""
     if compute_dtype(x.dtype) != x.dtype:
         return blockwise(lambda part, place, _: function(part, place), x, out)
     with np.errstate(all="ignore"):
@@ -80,10 +80,11 @@ def elementwise(function: Ufunc, x: Array, out: Array | None = None) -> Array:
 
 
 def truncated(x: Array, dtype: np.dtype[Any]) -> Array:
-    """Floats cut to whole numbers of an integer dtype, as a C cast does on x86: the same on every machine.
+    """Truncate floats to an integer dtype as a C cast does on x86, with the same results on every machine.
 
-    What the dtype cannot hold, which the C standard leaves undefined, goes through the signed integer of 32 bits (64
-    for the 64-bit types): it wraps when that one holds it, and is taken for its lowest number otherwise.
+    Values out of the dtype's range, which the C standard leaves undefined, are converted through the signed 32-bit
+    integer (64-bit for the 64-bit types): a value in the range of that type wraps, any other value becomes its lowest
+    number.
     """
     bounds = np.iinfo(dtype)
     if x.size == 0 or (x.min() >= bounds.min and x.max() < float(bounds.max) + (bounds.max < 2**53)):
@@ -93,7 +94,8 @@ def truncated(x: Array, dtype: np.dtype[Any]) -> Array:
         whole = np.trunc(x.astype(np.float64))
         upper = np.zeros(whole.shape, np.int64)
         if dtype.kind == "u" and dtype.itemsize >= 4:
-            # The upper half of an unsigned type is converted less its first number, which is added afterwards.
+            # For the upper half of an unsigned type, the first number of that half is subtracted before the conversion
+            # and added afterwards.
             lowest_above = np.int64(-(2**63)) if dtype.itemsize == 8 else np.int64(2**31)
             upper = np.where((whole >= half) & (whole < 2 * half), lowest_above, upper)
             whole = np.where(whole >= 2 * half, 0.0, np.where(whole >= half, whole - half, whole))
@@ -103,13 +105,13 @@ def truncated(x: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def half_away(x: Array) -> Array:
-    """Each float rounded to the nearest whole number, halves away from zero."""
+    """Round each float to the nearest whole number, halves away from zero."""
     whole = np.trunc(x)
     return np.asarray(whole + np.copysign(np.abs(x - whole) >= 0.5, x))
 
 
 def in_doubles(function: Callable[[Array], Array], x: Array, out: Array | None = None) -> Array:
-    """A function of each element, computed in f64 and cast to x's type, block by block."""
+    """Apply a function to each element in f64 and cast the result to x's type, block by block."""
     result = result_like(x, out)
     if not result.flags.c_contiguous:
         np.copyto(result, in_doubles(function, x))
@@ -125,12 +127,12 @@ def in_doubles(function: Callable[[Array], Array], x: Array, out: Array | None =
 
 
 def through_floats(function: Ufunc, x: Array, out: Array | None = None) -> Array:
-    """A real function of integers: computed in f64, rounded half away from zero to x's own type."""
+    """Apply a real function to integers: computed in f64, rounded half away from zero to x's type."""
     return in_doubles(lambda part: truncated(half_away(np.asarray(function(part))), x.dtype), x, out)
 
 
 def aligned(a: Array, b: Array, how: Broadcasting, port: str = "b") -> Array:
-    """`b` in a shape that NumPy broadcasts against `a` as `how` says.
+    """Return `b` in the shape that NumPy broadcasts against `a` as required by `how`.
 
     Raises ConstraintError "broadcast" when the shapes do not fit.
     """
@@ -153,7 +155,7 @@ def aligned(a: Array, b: Array, how: Broadcasting, port: str = "b") -> Array:
 def broadcast_pair(
     function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None, **options: Any
 ) -> Array:
-    """A NumPy function of two operands under auto_broadcast, computed as the element type itself.
+    """Apply a NumPy function to two operands under auto_broadcast, computed in the element type.
 
     Raises ConstraintError "broadcast" when the shapes do not fit.
     """
@@ -168,7 +170,7 @@ def broadcast_pair(
 
 
 def wide_pair(function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None) -> Array:
-    """As broadcast_pair, with narrow floats computed in f32 and rounded once."""
+    """Apply broadcast_pair with narrow floats computed in f32 and rounded once."""
     if not is_float(a.dtype) or compute_dtype(a.dtype) == a.dtype:
         return broadcast_pair(function, a, b, how, out)
     with np.errstate(all="ignore"):
@@ -177,7 +179,7 @@ def wide_pair(function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array
 
 
 def arithmetic_pair(function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None) -> Array:
-    """As wide_pair, for functions whose result NumPy rounds once by itself: the detour is only for speed."""
+    """Apply wide_pair to functions whose result NumPy itself rounds only once; f32 is used only for speed."""
     if a.dtype == np.float16 and max(a.size, b.size) >= MANY:
         return wide_pair(function, a, b, how, out)
     return broadcast_pair(function, a, b, how, out)

@@ -1,25 +1,25 @@
-"""Elementwise layers that compiled code can compute together with the layer before, before it stores that one's result.
+"""Elementwise layers that compiled code can apply to the result of the previous layer before storing it.
 
-An operator declares by `follows` what it does to the input that comes from that layer; the kernel of that layer says by
-`leads` how many of them it can compute itself. The engine finds the chains: irexec.engine.chains.
+An operator declares with `follows` its effect on the input that comes from the previous layer; the kernel of the
+previous layer returns from `leads` the number of following layers that it can compute. The engine finds the chains:
+irexec.engine.fusion.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, SupportsFloat
+from typing import Any, Literal, NamedTuple, Protocol, SupportsFloat
 
 import numpy as np
 
 from irexec.native.after import NUMBERS, After, Kind
 from irexec.native.memory import Records
 from irexec.ops.declare.operator import Operator
-from irexec.records import NamedTuple
 from irexec.types import Array, TensorType
 
 
 class Follow(NamedTuple):
-    """What a layer does to each element of one input: with another input, or with numbers that are known."""
+    """The effect of a layer on each element of one input: with another input, or with known numbers."""
 
     kind: Kind
     operand: int | None = None
@@ -27,7 +27,7 @@ class Follow(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A layer that follows: its other operand is a constant, or has a type and comes when the model runs."""
+    """A following layer: its other operand is a constant, or a value of known type that is computed at run time."""
 
     follow: Follow
     constant: Array | None = None
@@ -44,17 +44,20 @@ class Leader(Protocol):
     """A kernel that may compute the layers that follow it."""
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
-        """How many of the links it can compute itself, and the call that computes all of them; None if it can none."""
+        """Return the number of links that the kernel can compute, and the call that computes them; None if there are
+        none.
+        """
         ...
 
 
-# What an operator does to the input of this number, given its attributes and constants; None: nothing simple.
+# A function that returns an operator's effect on an input, given attributes and constants; None if it has no simple
+# form.
 Describe = Callable[[int, dict[str, Any], Sequence[Array | None]], Follow | None]
 _described: dict[Operator, Describe] = {}
 
 
 def follows(*operators: Operator) -> Callable[[Describe], Describe]:
-    """Declare how operators follow another layer."""
+    """Declare the effect with which operators follow another layer."""
 
     def declare(describe: Describe) -> Describe:
         _described.update(dict.fromkeys(operators, describe))
@@ -64,14 +67,14 @@ def follows(*operators: Operator) -> Callable[[Describe], Describe]:
 
 
 def follows_as(operator: Operator, kind: Kind) -> None:
-    """Declare that an operator of one input does the same to whatever it follows."""
+    """Declare that an operator of one input has the same effect whatever layer it follows."""
     follows(operator)(lambda port, attributes, constants: Follow(kind))
 
 
 def follow_of(
     operator: Operator, port: int, attributes: dict[str, Any], constants: Sequence[Array | None]
 ) -> Follow | None:
-    """What an operator does to its input `port`."""
+    """Return the effect of an operator on its input `port`."""
     describe = _described.get(operator)
     return None if describe is None else describe(port, attributes, constants)
 
@@ -79,7 +82,7 @@ def follow_of(
 def after_sums(
     links: Sequence[Link], shape: tuple[int, ...], dtype: np.dtype[Any], takes: Literal["channel", "column"]
 ) -> tuple[tuple[After, ...], Operands]:
-    """As many of the links as compiled code can compute on an f32 result of this shape, with their operands.
+    """Return the leading links that compiled code can compute on an f32 result of this shape, with their operands.
 
     `takes`: whether a constant has a number for each channel (axis 1) or each column (the last axis).
     """
@@ -104,14 +107,15 @@ def after_sums(
 
 
 def numbers_of(follow: Follow) -> Array:
-    """Its numbers, as many as compiled code reads."""
+    """Return the link's numbers, as many as compiled code reads."""
     return np.array([*map(float, follow.numbers), *[0] * (NUMBERS - len(follow.numbers))], np.float32)
 
 
 class Operands:
-    """What the steps of an epilogue take, as compiled code finds it; None comes when the model runs.
+    """The operands of an epilogue's steps in the form of compiled code; None stands for an operand that is computed at
+    run time.
 
-    `ways`: divisor, cycle and step of each, where it matters which row takes what.
+    `ways`: divisor, cycle and step of each operand that differs between rows.
     """
 
     def __init__(self, known: Sequence[Array | None], ways: Sequence[tuple[int, int, int]] | None = None) -> None:
@@ -119,7 +123,7 @@ class Operands:
         self._complete = None if any(array is None for array in known) else self._records(known)
 
     def records(self, coming: Sequence[Array]) -> Records:
-        """The records of all, with the arrays that came, which are contiguous."""
+        """Return the records of all operands, including the contiguous arrays computed at run time."""
         if self._complete is not None:
             return self._complete
         came = iter(coming)
@@ -130,7 +134,7 @@ class Operands:
 
 
 def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
-    """The numbers of a constant, one for each position of the axis, where it varies along this axis alone."""
+    """Return the numbers of a constant, one for each position of the axis, if it varies along this axis alone."""
     if constant.ndim > len(shape):
         return None
     extents = (1,) * (len(shape) - constant.ndim) + constant.shape
@@ -140,7 +144,9 @@ def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
 
 
 class Layout(NamedTuple):
-    """How compiled code goes over a result: in rows so wide, with steps, and which of its operand each row takes."""
+    """The way in which compiled code traverses a result: the width of its rows, the steps, and the part of each operand
+    per row.
+    """
 
     width: int
     after: tuple[After, ...] = ()

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.ops.compute.parallel import parallel_for, split
+from irexec.threads.parallel import parallel_for, split
 from irexec.types import Array
 
-# From so many elements on, such as weights, all threads take blocks that stay in a core's second-level cache.
+# The number of elements from which all threads are used, on blocks that stay in a core's second-level cache.
 MANY, BLOCK = 1 << 18, 1 << 16
 # An f16's exponent counts from -15, an f32's from -127: 2 to the difference puts one in the other's place.
 _REBIAS = 2.0**112
@@ -18,12 +18,12 @@ _BEYOND = 2.0**16  # what the exponent of infinity and NaN would mean if it were
 _SMALLEST = 0x3880_0000  # 2**-14 as f32 bits, the smallest normal f16
 _NORMALS = 0x477F_F000 - 0x3880_0000  # from there to 65520, which rounds to infinity
 _MAGNITUDE = 0x7FFF_FFFF
-# Takes the f32 bias off and adds just under half a unit of the last f16 place.
+# Subtracts the f32 exponent bias and adds just under half a unit of the last f16 place.
 _ROUND = (0xFFF - (112 << 23)) & 0xFFFF_FFFF
 
 
 def widen_half(array: Array) -> Array:
-    """An f16 array as f32."""
+    """Return an f16 array as f32."""
     result = np.empty_like(array, np.float32)
     if array.size < MANY or not (array.flags.c_contiguous and result.flags.c_contiguous):
         widen_half_into(array, result)
@@ -35,7 +35,7 @@ def widen_half(array: Array) -> Array:
 
 
 def widen_half_into(array: Array, result: Array) -> None:
-    """The same, into an f32 array."""
+    """Convert an f16 array into an f32 array."""
     bits = result.view(np.int32)
     np.copyto(bits, array.view(np.int16))
     bits <<= 13
@@ -46,8 +46,8 @@ def widen_half_into(array: Array, result: Array) -> None:
 
 
 def narrow_half(array: Array) -> Array:
-    """An f32 array rounded to f16, ties to even."""
-    # Elements are numbered below: in the order that memory has them.
+    """Return an f32 array rounded to f16, ties to even."""
+    # Elements are indexed below in memory order.
     array = np.asarray(array, order="C")
     bits = array.view(np.uint32)
     magnitude = bits & _MAGNITUDE

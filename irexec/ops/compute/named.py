@@ -9,7 +9,7 @@ import numpy as np
 
 
 def ufunc(name: str) -> Callable[..., Any]:
-    """NumPy's function of this name, which is looked up when it is called."""
+    """Return NumPy's function of this name; it is looked up when it is called."""
 
     def function(*arguments: Any, **options: Any) -> Any:
         return getattr(np, name)(*arguments, **options)
@@ -18,7 +18,7 @@ def ufunc(name: str) -> Callable[..., Any]:
 
 
 def made_later(function: Callable[..., Any], inputs: int) -> Callable[..., Any]:
-    """A function of Python's on arrays of objects (NumPy's frompyfunc), which is made when it is first called."""
+    """Return NumPy's frompyfunc of a Python function, for arrays of objects; it is made when it is first called."""
     made: list[Any] = []
 
     def on_arrays(*arrays: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Layers of single elements by compiled code, on all threads and with those that follow, once that pays.
+"""Elementwise layers in compiled code, on all threads and fused with the following layers, once compiling pays.
 
 Each operand is a number or a run of numbers for each row of the result, whichever axes it broadcasts along.
 """
@@ -16,16 +16,16 @@ from irexec.native.after import DEAR, After
 from irexec.ops.compute.follow import Layout, Lead, Link, numbers_of
 from irexec.types import Array, TensorType
 
-# What a step costs for each element, in multiply-adds: where it is little more than read and written, and otherwise.
+# The cost of a step per element, in multiply-adds: for steps bound by memory access, and for other steps.
 CHEAP_WORK, DEAR_WORK = 8, 48
-# Less work than this is left to NumPy, which begins sooner.
+# Less work than this is left to NumPy, which has less overhead.
 LEAST_WORK = 1 << 8
-# Elements of a row where all of them are alike; and the least that a row has otherwise.
+# Elements of a row if all elements are treated alike, and the least elements of a row otherwise.
 ROW, SHORTEST = 1 << 12, 8
 
 
 class Pointwise:
-    """A layer of single elements that leads those that follow it: what it does to its input `port` is `own`."""
+    """An elementwise layer that leads the following layers: its effect on its input `port` is `own`."""
 
     def __init__(self, plain: Callable[..., Array], inputs: int, port: int, own: Link) -> None:
         self._plain, self._inputs, self._port, self._own = plain, inputs, port, own
@@ -38,7 +38,7 @@ class Pointwise:
             return None
         other = self._own.follow.operand if self._own.constant is None else None
         compiled: Callable[[Array, Array, Sequence[Array]], None] | None = None
-        calls = 1  # A chain begins with a model's second inference.
+        calls = 1  # Chains are used from a model's second inference on.
 
         def call(*inputs: Array, out: Array) -> bool:
             nonlocal calls, compiled
@@ -59,7 +59,7 @@ class Pointwise:
 
 
 def lay_out(links: Sequence[Link], shape: tuple[int, ...]) -> Layout:
-    """Rows for as many of the links as possible, the longest ones."""
+    """Return rows for as many links as possible; of these, the longest rows."""
     best = Layout(0)
     for axis in range(len(shape) + 1):
         width = prod(shape[axis:])
@@ -72,7 +72,7 @@ def lay_out(links: Sequence[Link], shape: tuple[int, ...]) -> Layout:
 
 
 def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int) -> Layout:
-    """As many of the links as can be computed in rows that the axes from this one on make."""
+    """Return the leading links that can be computed in rows of the axes from this axis on."""
     after: list[After] = []
     operands: list[Array | None] = []
     ways: list[tuple[int, int, int]] = []
@@ -96,7 +96,7 @@ def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int) -> Layout:
 
 
 def _extents(link: Link) -> tuple[int, ...] | None:
-    """The shape of a link's other operand, if that is f32."""
+    """Return the shape of a link's other operand, if the operand is f32."""
     if link.constant is not None:
         return link.constant.shape if link.constant.dtype == np.float32 else None
     static = link.type is not None and link.type.shape.is_static and link.type.element_type.dtype == np.float32
@@ -104,16 +104,16 @@ def _extents(link: Link) -> tuple[int, ...] | None:
 
 
 def _way(extents: tuple[int, ...], shape: tuple[int, ...], axis: int) -> tuple[Any, int, int, int] | None:
-    """("row" or "run", divisor, cycle, step) for an operand of these extents; None where it doesn't go like that.
+    """Return ("row" or "run", divisor, cycle, step) for an operand of these extents; None if there is no such form.
 
-    It may vary along a run of the axes before `axis`, and along all or none of those from there on.
+    The operand may vary along consecutive axes before `axis`, and along all or none of the axes from `axis` on.
     """
     if len(extents) > len(shape):
         return None
     extents = (1,) * (len(shape) - len(extents)) + extents
     if any(own not in (1, whole) for own, whole in zip(extents, shape, strict=True)):
         return None
-    # Along an axis of one element it varies as well as not.
+    # An axis of one element fits both cases.
     varies = [own > 1 for own in extents]
     inner = {one for one, whole in zip(varies[axis:], shape[axis:], strict=True) if whole > 1}
     if len(inner) == 2:

@@ -1,4 +1,4 @@
-"""Precision: narrow floats are computed in f32 and rounded once, everything else as itself."""
+"""Precision: narrow floats are computed in f32 and rounded once, all other types in their own type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from irexec.types import BF16, F4E2M1, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0, Array
 
-# NumPy's number of float16; those of the dtypes that it does not have itself begin where the other one says.
+# NumPy's type number of float16, and the first number of user-defined dtypes.
 _HALF, _FIRST_OTHER = 23, 256
 
 
@@ -20,40 +20,44 @@ def is_narrow(dtype: np.dtype[Any]) -> bool:
 
 @cache
 def _of_ml_dtypes() -> frozenset[np.dtype[Any]]:
-    """The narrow floats that NumPy does not have itself; ml_dtypes is imported where an array is of such a type."""
+    """Return the narrow floats that NumPy lacks; ml_dtypes is imported only if an array has such a type."""
     types = (BF16, F8E4M3, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ, F8E8M0, F4E2M1)
     return frozenset(t.dtype for t in types if t.dtype is not None)
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """True for every float type, ml_dtypes' included."""
+    """True for every float type, including those of ml_dtypes."""
     return dtype.kind == "f" or is_narrow(dtype)
 
 
 def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype in which a kernel computes: f32 for narrower floats, otherwise the dtype itself."""
+    """Return the dtype in which a kernel computes: f32 for narrower floats, otherwise the dtype itself."""
     return np.dtype(np.float32) if is_narrow(dtype) else dtype
 
 
 def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A float type of more range than this compute dtype, for sums that overflow although the result does not."""
+    """Return a float type with a larger range than this compute dtype, for sums that overflow although the result does
+    not.
+    """
     return np.dtype(np.longdouble if dtype == np.float64 else np.float64)
 
 
 def holds(totals: Array) -> bool:
-    """True when no total left the range in which its float type is precise, above or below (0 included)."""
+    """True if all totals are in the range in which their float type is precise (neither overflow nor underflow; 0 is
+    included).
+    """
     limits = np.finfo(totals.dtype)
     within: bool = np.all((totals >= limits.tiny / limits.eps) & (totals <= limits.max)).item()
     return within
 
 
 def widen(array: Array) -> Array:
-    """The array in its compute dtype; the array itself when that is its own."""
+    """Return the array in its compute dtype; the array itself if that is its dtype."""
     return array.astype(np.float32) if is_narrow(array.dtype) else array
 
 
 def narrow(result: Array | np.generic, dtype: np.dtype[Any], out: Array | None = None) -> Array:
-    """The result rounded to `dtype`, once; into `out` when it is given."""
+    """Round the result to `dtype`, once; into `out` if it is given."""
     if out is not None:
         np.copyto(out, result, casting="unsafe")
         return out

@@ -1,4 +1,4 @@
-"""Sums of products: in which dtype they are computed so that BLAS may do it and the result is right, and the way back.
+"""Sums of products: the dtype in which BLAS computes them correctly, and the conversion back.
 
 f16 and bf16 sum in f32 and are rounded once. Small integers sum exactly in a float that holds every partial sum; larger
 ones in their own dtype. Integers wrap.
@@ -15,7 +15,7 @@ from irexec.types import Array
 
 
 def sum_dtype(dtype: np.dtype[Any], depth: int) -> np.dtype[Any]:
-    """The dtype in which sums of `depth` products are computed."""
+    """Return the dtype in which sums of `depth` products are computed."""
     if is_narrow(dtype):
         return np.dtype(np.float32)
     if dtype.kind not in "iu" or dtype.itemsize > 2:
@@ -28,7 +28,7 @@ def sum_dtype(dtype: np.dtype[Any], depth: int) -> np.dtype[Any]:
 
 
 def settle(sums: Array, dtype: np.dtype[Any], out: Array | None = None) -> Array:
-    """The sums in the declared dtype: floats rounded, integers wrapped. Into `out` when it is given."""
+    """Return the sums in the declared dtype: floats rounded, integers wrapped; in `out` if it is given."""
     if sums is out:
         return sums
     with np.errstate(over="ignore", invalid="ignore"):
@@ -41,7 +41,7 @@ def settle(sums: Array, dtype: np.dtype[Any], out: Array | None = None) -> Array
 
 
 def summing_buffer(shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None) -> Array:
-    """Where to sum: `out` itself when it is contiguous and of this dtype, otherwise a new array."""
+    """Return the array for the sums: `out` itself if it is contiguous and of this dtype, otherwise a new array."""
     if out is not None and out.dtype == dtype and out.flags.c_contiguous:
         return out
     return np.empty(shape, dtype)

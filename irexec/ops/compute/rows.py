@@ -1,4 +1,4 @@
-"""Rows by compiled code: means, normalization and softmax along the last axes of a tensor."""
+"""Row kernels in compiled code: means, normalization and softmax along the last axes of a tensor."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from irexec.native.llvm import Native
 from irexec.native.memory import Records
 from irexec.native.rows import Kind, write_rows
 from irexec.ops.compute.contiguous import contiguous
-from irexec.ops.compute.parallel import num_threads, split
-from irexec.ops.compute.team import WORTH_PRODUCTS, run_tasks
+from irexec.threads.parallel import split
+from irexec.threads.tasks import run_tasks, tasks_for
 from irexec.types import Array
 
-# What an element costs, in multiply-adds.
+# The cost of an element, in multiply-adds.
 WORK: dict[Kind, int] = {
     "mean": 2,
     "length": 3,
@@ -28,7 +28,7 @@ WORK: dict[Kind, int] = {
 
 
 class CompiledRows:
-    """`kind` of the rows of any f32 array."""
+    """The compiled kernel `kind` over the rows of f32 arrays."""
 
     def __init__(self, kind: Kind, number: float = 0.0) -> None:
         self._kind: Kind = kind
@@ -39,7 +39,7 @@ class CompiledRows:
     def __call__(
         self, data: Array, width: int, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
     ) -> None:
-        """Rows of `data` so wide, into `out`, which is contiguous and may be `data` itself."""
+        """Process rows of `data` of this width into `out`, which is contiguous and may be `data` itself."""
         layer = Records.of([[contiguous(data), out, operands, self._number, width]])
         run_tasks(self._function(after), layer, self._parts(data.size // width, data.size), 0)
 
@@ -53,8 +53,8 @@ class CompiledRows:
         return found
 
     def _parts(self, rows: int, size: int) -> Records:
-        parts = 4 * num_threads() if size * WORK[self._kind] >= WORTH_PRODUCTS and num_threads() > 1 else 1
-        # Other threads may be here too.
+        parts = tasks_for(size * WORK[self._kind])
+        # Other threads may execute this concurrently.
         if (found := self._tasks.get((rows, parts))) is None:
             if len(self._tasks) >= 8:
                 self._tasks.clear()

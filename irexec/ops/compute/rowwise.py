@@ -1,4 +1,4 @@
-"""Kernels over rows, the last axes of a tensor: plainly, and by compiled code from when that pays."""
+"""Kernels over rows, the last axes of a tensor: in NumPy, and in compiled code once compiling pays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from irexec.native import pays
-from irexec.native.notes import all_is_noted
+from irexec.native.capture import captured_all
 from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.types import Array, TensorType
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
     from irexec.native.rows import Kind
     from irexec.ops.compute.rows import CompiledRows
 
-# Smaller arrays are left to NumPy, which begins sooner; so are rows whose sums need NumPy's pairs to be as exact.
+# Smaller arrays are left to NumPy, which has less overhead, as are rows so long that only NumPy's pairwise sums are
+# exact enough.
 LEAST_SIZE, SHORTEST, LONGEST = 1 << 5, 2, 1 << 16
-# What NumPy needs for an element, in multiply-adds.
+# NumPy's cost of an element, in multiply-adds.
 PLAIN_WORK = 32
 
 
 class RowWise:
     """`plain(data, *others, out=None)`, which does `kind` to the rows of f32 `data`: so many of its last axes.
 
-    `number` is what the kind takes, `others` is how many inputs there are besides the data,
-    `means` the shape of a result that has one element for each row.
+    `number` is the parameter of the kind, `others` is the number of inputs besides the data, `means` the shape of a
+    result that has one element for each row.
     """
 
     def __init__(
@@ -52,15 +53,15 @@ class RowWise:
         shape = data.shape if self.means is None else self.means
         target = np.empty(shape, data.dtype) if out is None else out
         compiled(data, self.width(data), target)
-        all_is_noted()
+        captured_all()
         return target
 
     def width(self, data: Array) -> int:
-        """The elements of a row."""
+        """Return the number of elements in a row."""
         return prod(data.shape[data.ndim - self.axes :])
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
-        """Layers that follow along the columns of a normalization over the last axis."""
+        """Lead layers that follow along the columns of a normalization over the last axis."""
         if self.axes != 1 or not self.kind.startswith("normalized"):
             return None
         after, operands = after_sums(links, result.shape.to_shape(), np.dtype(np.float32), "column")
@@ -79,7 +80,9 @@ class RowWise:
         return (len(after), call) if after else None
 
     def _when_it_pays(self, size: int, width: int) -> CompiledRows | None:
-        """The compiled kernel, if there is to be one and so many elements in such rows fit it."""
+        """Return the compiled kernel if compiling pays and this number of elements in rows of this width fits the
+        kernel.
+        """
         if size < LEAST_SIZE or not SHORTEST <= width <= LONGEST:
             return None
         if self._compiled is None:

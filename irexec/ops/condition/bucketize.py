@@ -34,7 +34,7 @@ def bucketize_3(
     Raises ConstraintError C2 unless `buckets` ascend without repetition. Shape rule: C1 buckets is 1D.
     """
     boundaries, values = widen(buckets), widen(data)
-    require("C2", _ascending(boundaries), "buckets is not strictly ascending; it must be", port="buckets")
+    _check_order(require, boundaries)
     found = _places(boundaries, values, "left" if with_right_bound else "right")
     return np.asarray(found).astype(ElementType.by_name[output_type].dtype)
 
@@ -56,13 +56,12 @@ def _ascending(boundaries: Array) -> bool:
 @bucketize_3.shapes
 def _(check: Check, data: TensorType, buckets: TensorType) -> PartialShape:
     if has_rank(check, "C1", buckets, 1, "buckets") and buckets.value is not None:
-        check(
-            "C2",
-            _ascending(buckets.value),
-            f"buckets is {buckets.value.tolist()}, expected ascending values",
-            port="buckets",
-        )
+        _check_order(check, buckets.value)
     return data.shape
+
+
+def _check_order(check: Check, buckets: Array) -> None:
+    check("C2", _ascending(buckets), "buckets is not strictly ascending; it must be", port="buckets")
 
 
 @bucketize_3.draw("buckets")

@@ -1,4 +1,4 @@
-"""If: one of two bodies, as a condition says.
+"""If: runs one of two bodies, depending on a condition.
 
 Source: operation page If-8. Inference and execution of bodies are the validator's and engine's.
 """
@@ -13,7 +13,7 @@ from irexec.types import ANY, BOOLEAN, Array
 Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 
 
-@operator("If", "opset8")
+@operator("If", "opset8", has_bodies=True)
 def if_8(cond: Annotated[Array, Elements("T_CONDITION", {BOOLEAN})], /, *inputs: Each) -> list[Each]:
     """`then_body` when `cond` (a scalar or one element) is true, otherwise `else_body`."""
     raise TypeError("the engine runs bodies")

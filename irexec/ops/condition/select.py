@@ -1,4 +1,4 @@
-"""Select: elements of one tensor or another, as a condition says.
+"""Select: elements of one of two tensors, chosen by a condition.
 
 Source: operation page Select-1.
 """

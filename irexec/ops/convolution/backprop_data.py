@@ -15,7 +15,6 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.convolution import grouped_channels, spatial_rank, with_rank
 from irexec.ops.declare.attributes import NonNegativeInts
@@ -23,6 +22,7 @@ from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, require, summed
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.rules.windows import Windowing, check_windows, dilated, meeting
+from irexec.threads.parallel import parallel_for, parts_for, scratch, split
 from irexec.types import INTEGERS, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
@@ -33,7 +33,7 @@ BLOCK_BYTES = 1 << 22
 
 @group
 class Spreading(Windowing):
-    """Where the windows lie that each pixel is spread over; `output_padding` adds pixels at the end of the result."""
+    """The windows over which each pixel is spread; `output_padding` adds pixels at the end of the result."""
 
     pads_begin: NonNegativeInts = ()
     pads_end: NonNegativeInts = ()
@@ -84,24 +84,17 @@ def _spread(
     windows: Spreading,
     out: Array | None,
 ) -> Array:
-    """Transposed convolution with a kernel `[G, I, O, *K]`, blocks of output channels on all threads."""
+    """Compute a transposed convolution with a kernel `[G, I, O, *K]`, with blocks of output channels on all threads."""
     groups, inputs, outputs, *taps = kernel.shape
-    batch, channels, *extents = data.shape
+    batch, _, *extents = data.shape
     n = len(extents)
     strides, dilations, begins, ends = windows.for_rank(n)
     padding = windows.output_padding or (0,) * n
     wanted = None if output_shape is None else [int(v) for v in output_shape]
-    message = f"data has {channels} channels, expected {groups * inputs}: {groups} groups of {inputs} in the kernel"
-    require("C4", channels == groups * inputs, message, port="kernel")
-    message = f"output_shape is {wanted}, expected {n} extents of 0 or more"
-    require("C6", wanted is None or (len(wanted) == n and min(wanted) >= 0), message, port="output_shape")
-    require("C3", 0 not in taps, f"the kernel {list(kernel.shape)} has no pixels along a spatial axis", port="kernel")
+    _check_extents(require, wanted or ())
     full = [(x - 1) * s + dilated(k, d) for x, s, k, d in zip(extents, strides, taps, dilations, strict=True)]
     if wanted is None:
         counts = [f - b - e + p for f, b, e, p in zip(full, begins, ends, padding, strict=True)]
-        require(
-            "C5", min(counts) > 0, f"the padding leaves {counts} output pixels, expected at least 1 along each axis"
-        )
     else:
         counts = wanted
         totals = [max(0, f - w + p) for f, w, p in zip(full, wanted, padding, strict=True)]
@@ -115,8 +108,7 @@ def _spread(
     matrix = kernel.astype(dtype, copy=False).reshape(groups, inputs, -1).transpose(0, 2, 1)
     size, pixels = int(np.prod(taps)), x.shape[-1]
     wide = max(1, BLOCK_BYTES // (size * pixels * dtype.itemsize))
-    threads = threads_for(x.size * outputs * size)
-    parts = max(-(-outputs // wide), -(-threads // (batch * groups)))
+    parts = max(-(-outputs // wide), -(-parts_for(x.size * outputs * size) // (batch * groups)))
     tasks = list(product(range(batch), range(groups), split(outputs, parts)))
     meetings = [
         [meeting(t * d - b, s, count, extent) for t in range(k)]
@@ -182,7 +174,7 @@ def _rule(
 
 
 def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimension]:
-    """The extents that output_shape tells."""
+    """Return the extents given by output_shape."""
     if not has_rank(check, "C6", output_shape, 1, "output_shape"):
         return [Dimension(-1)] * spatial
     known = output_shape.known
@@ -192,16 +184,15 @@ def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimensi
     message = f"output_shape has {count} values, expected one for each of the {spatial} spatial axes"
     if not check("C6", count.compatible(spatial), message, port="output_shape", allowed=str(spatial)) or known is None:
         return [Dimension(-1)] * spatial
-    negative = [v for v in known if isinstance(v, int) and v < 0]
-    if not check(
-        "C6",
-        not negative,
-        f"output_shape contains {negative}, expected no negative extents",
-        port="output_shape",
-        allowed="0 or more",
-    ):
+    if not _check_extents(check, known):
         return [Dimension(-1)] * spatial
     return [dimension_of(v) for v in known]
+
+
+def _check_extents(check: Check, output_shape: Sequence[int | Dimension]) -> bool:
+    negative = [v for v in output_shape if isinstance(v, int) and v < 0]
+    message = f"output_shape contains {negative}, expected no negative extents"
+    return check("C6", not negative, message, port="output_shape", allowed="0 or more")
 
 
 @convolution_backprop_data_1.work

@@ -13,24 +13,22 @@ from math import prod
 
 import numpy as np
 
-from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
 from irexec.ops.convolution.columns import Block, Range
 from irexec.ops.rules.windows import Windows
+from irexec.threads.parallel import parallel_for, parts_along, parts_for, scratch, split
 from irexec.types import Array
 
-# One block's column matrix: large enough for BLAS, small enough for the caches.
+# The size of a block's column matrix: large enough for BLAS, small enough for the caches.
 BLOCK_BYTES = 1 << 21
-# With fewer output pixels per thread than this the output channels are divided among the threads instead, because every
-# block of pixels reads all weights.
-FEW_PIXELS = 96
 
 Runner = Callable[[Array, Array], Array]
 
 
 def convolver(batch: int, weights: Array, windows: Windows) -> Runner:
-    """A function (data, out) that convolves `[batch, G * I, *X]` with `weights` `[G, O, I, *K]` into `[N, G * O, *Y]`.
+    """Return a function (data, out) that convolves `[N, G * I, *X]` with `weights` `[G, O, I, *K]` into `[N, G * O,
+    *Y]`.
 
-    All arrays have the same dtype, one that can be summed in.
+    All arrays have the same dtype, in which sums can be computed.
     """
     windows = windows.lifted(3)
     groups, outputs, inputs = weights.shape[:3]
@@ -46,9 +44,10 @@ def _pointwise(batch: int, matrix: Array, windows: Windows) -> Runner:
     groups, outputs, inputs = matrix.shape
     pixels = prod(windows.extents)
     images = batch * groups
-    threads = threads_for(images * pixels * outputs * inputs)
+    parts = parts_for(images * pixels * outputs * inputs)
     by_pixel = pixels >= outputs
-    pieces = split(pixels if by_pixel else outputs, -(-threads // max(images, 1)), 16)
+    extent = pixels if by_pixel else outputs
+    pieces = split(extent, parts_along(extent, -(-parts // max(images, 1))), 16)
     tasks = list(product(range(batch), range(groups), pieces))
 
     def run(data: Array, out: Array) -> Array:
@@ -62,7 +61,7 @@ def _pointwise(batch: int, matrix: Array, windows: Windows) -> Runner:
             else:
                 np.matmul(matrix[g, start:stop], x[n, g], out=y[n, g, start:stop])
 
-        if threads == 1:
+        if parts == 1:
             parallel_for(1, lambda _: np.matmul(matrix, x, out=y))
         else:
             parallel_for(len(tasks), task)
@@ -72,7 +71,7 @@ def _pointwise(batch: int, matrix: Array, windows: Windows) -> Runner:
 
 
 class _Blocks:
-    """One convolution in blocks, and its two ways of dividing the work among the threads."""
+    """A convolution in blocks, with two ways of dividing the work into parts."""
 
     def __init__(self, batch: int, groups: int, inputs: int, matrix: Array, windows: Windows) -> None:
         self.batch, self.groups, self.inputs, self.matrix, self.windows = batch, groups, inputs, matrix, windows
@@ -81,18 +80,20 @@ class _Blocks:
         z, y, x = windows.counts
         pixels = batch * groups * z * y * x
         # Writing one element of the column matrix costs about as much as 16 multiply-adds.
-        self.threads = threads_for(pixels * self.depth * (self.outputs + 16))
-        self.few_pixels = self.threads > 1 and pixels < FEW_PIXELS * self.threads and self.outputs >= 32
+        self.parts = parts_for(pixels * self.depth * (self.outputs + 16))
+        # The number of pixels whose columns fit into a block.
+        self.limit = max(1, BLOCK_BYTES // (self.depth * self.dtype.itemsize))
+        # A part of the pixels reads all weights; a part of the channels reads all columns.
+        self.few_pixels = self.parts > max(1, batch * groups * z) and y * x <= min(self.outputs, self.limit)
         if self.few_pixels:
             self.plane = _block(windows, (0, y), (0, x), self.outputs)
         else:
             self.tasks = list(self._tasks())
 
     def _tasks(self) -> Iterator[tuple[int, Range, int, Block]]:
-        """(image, groups, z, block), divided evenly among the threads where possible."""
+        """Return tasks (image, groups, z, block) of nearly equal size where possible."""
         z, y, x = self.windows.counts
-        limit = max(1, BLOCK_BYTES // (self.depth * self.dtype.itemsize))
-        wanted = -(-self.threads // max(1, self.batch * z))
+        limit, wanted = self.limit, parts_along(y * x * self.groups, -(-self.parts // max(1, self.batch * z)))
         group_parts = max(-(-self.groups * x * y // limit), wanted) if self.groups > 1 else 1
         group_parts = min(self.groups, -(-group_parts // wanted) * wanted)
         row_parts = max(-(-y // max(1, limit // x)), -(-wanted // group_parts)) if group_parts == self.groups else 1
@@ -102,7 +103,7 @@ class _Blocks:
         return product(range(self.batch), split(self.groups, group_parts), range(z), blocks)
 
     def divided_by_pixels(self, data: Array, out: Array) -> Array:
-        """Each thread makes the columns of its own blocks."""
+        """Convolve with the pixels divided: each part computes the columns of its own blocks."""
         x = data.reshape(self.batch, self.groups * self.inputs, *self.windows.extents)
         y = out.reshape(self.batch, self.groups, self.outputs, *self.windows.counts)
 
@@ -116,12 +117,14 @@ class _Blocks:
         return out
 
     def divided_by_channels(self, data: Array, out: Array) -> Array:
-        """Few pixels: all columns at once, then each thread multiplies some rows of the weights with them."""
+        """Convolve few pixels: all columns are computed first, then each part multiplies some rows of the weights by
+        them.
+        """
         x = data.reshape(self.batch, self.groups * self.inputs, *self.windows.extents)
         y = out.reshape(self.batch, self.groups, self.outputs, *self.windows.counts)
         columns = scratch("all columns", (x.shape[1], self.depth // self.inputs, self.plane.pixels), self.dtype)
-        channel_parts = split(x.shape[1], self.threads)
-        output_parts = split(self.outputs, self.threads, 16)
+        channel_parts = split(x.shape[1], self.parts)
+        output_parts = split(self.outputs, parts_along(self.outputs, self.parts), 16)
         for n, z in product(range(self.batch), range(self.windows.counts[0])):
 
             def fill(index: int, n: int = n, z: int = z) -> None:
@@ -140,5 +143,5 @@ class _Blocks:
 
 @lru_cache(maxsize=1024)
 def _block(windows: Windows, rows: Range, span: Range, outputs: int) -> Block:
-    """A block; layers of the same extents, which models repeat, share it."""
+    """Return a block; layers with equal extents, as in repeated blocks of a model, share it."""
     return Block(windows, rows, span, outputs)

@@ -1,4 +1,4 @@
-"""The columns of a convolution: for a block of output pixels, the input pixels that lie under each kernel tap."""
+"""The columns of a convolution: for a block of output pixels, the input pixels under each kernel tap."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.compute.parallel import scratch
 from irexec.ops.rules.windows import Windows
+from irexec.threads.parallel import scratch
 from irexec.types import Array
 
 Range = tuple[int, int]
@@ -20,13 +20,13 @@ WORTH_GAPS = 32
 
 
 class Block:
-    """A rectangle of output pixels, as `pixels` columns.
+    """A rectangle of output pixels, represented by `pixels` columns.
 
     Input rows and columns are sorted by their remainder under the stride (phase), so that each tap reads neighbours;
     rows follow each other so closely that the padding at the end of one is also that at the start of the next. With few
     `outputs` per group each row of output pixels but the last is followed by a gap that makes it as long (`pitch`) as
-    an input row: the pixels under one kernel tap are then one run of memory, copied at once. What is computed for the
-    gaps is thrown away.
+    an input row: the pixels under one kernel tap are then contiguous in memory and copied at once. The results for the
+    gaps are discarded.
     """
 
     def __init__(self, windows: Windows, rows: Range, span: Range, outputs: int) -> None:
@@ -43,7 +43,7 @@ class Block:
         self.pitch = longest - self.shared
         self.gap = self.pitch - self.width if outputs * (self.pitch - self.width) <= WORTH_GAPS else 0
         self.pixels = (self.height - 1) * (self.width + self.gap) + self.width
-        # The pixels under one tap: one run of memory, or one run per row.
+        # The pixels under one tap: one run of memory in total, or one run per row.
         self.runs = (1, self.pixels) if self.width + self.gap == self.pitch else (self.height, self.width)
 
     def columns(self, image: Array, z: int, dtype: np.dtype[Any], out: Array | None = None) -> Array:
@@ -71,7 +71,9 @@ class Block:
         return out
 
     def _padded(self, image: Array, z: int, dtype: np.dtype[Any]) -> Array:
-        """The input under the block, padded: `[channels, kz, row phase, column phase, lines * pitch + shared]`."""
+        """Return the padded input under the block: `[channels, kz, row phase, column phase, lines * pitch +
+        shared]`.
+        """
         kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
         sy, sx = self.windows.strides[1:]
         phases = len(self.row_phases), len(self.column_phases)
@@ -92,11 +94,11 @@ class Block:
                 np.copyto(target, plane[:, row.start : row.stop : sy, column.start : column.stop : sx])
         return padded
 
-    # The same padded input, as places for compiled code.
+    # The same padded input, as offsets for compiled code.
 
     @property
     def channel_size(self) -> int:
-        """The elements of one channel of the padded input."""
+        """Return the number of elements of one channel of the padded input."""
         return self.windows.kernel[0] * len(self.row_phases) * len(self.column_phases) * self._run
 
     @property
@@ -104,7 +106,7 @@ class Block:
         return self.lines * self.pitch + self.shared
 
     def offsets(self) -> Array:
-        """`[taps]`: where in a channel of the padded input the pixels under each tap begin."""
+        """Return `[taps]`: the offset of the pixels under each tap in a channel of the padded input."""
         (kz, ky, kx), (_, sy, sx), (_, dy, dx) = self.windows.kernel, self.windows.strides, self.windows.dilations
         rows, columns = list(self.row_phases), list(self.column_phases)
         places = []
@@ -114,7 +116,9 @@ class Block:
         return np.array(places)
 
     def lines_of(self, z: int) -> list[dict[str, int]]:
-        """The lines of a channel of the padded input: where each begins, the pixels it holds, the zeros around them."""
+        """Return the lines of a channel of the padded input: the start of each, its pixels, and the zeros around
+        them.
+        """
         kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
         _, sy, _ = self.windows.strides
         depths, height, width = self.windows.extents
@@ -140,7 +144,7 @@ class Block:
         return found
 
     def multiply(self, matrix: Array, columns: Array, out: Array) -> None:
-        """`matrix` `[G, O, taps]` times the columns `[G, taps, pixels]`, into `out` `[G, O, height, width]`."""
+        """Multiply `matrix` `[G, O, taps]` by the columns `[G, taps, pixels]` into `out` `[G, O, height, width]`."""
         if not self.gap and out.strides[2] == self.width * out.itemsize:
             np.matmul(matrix, columns, out=out.reshape(*out.shape[:2], self.pixels))
             return
@@ -163,5 +167,5 @@ class Phase:
 
 
 def phases(kernel: int, dilation: int, stride: int) -> list[int]:
-    """The remainders under the stride that the kernel's taps have."""
+    """Return the phases of the kernel's taps: their remainders under the stride."""
     return sorted({tap * dilation % stride for tap in range(kernel)})

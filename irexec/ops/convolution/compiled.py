@@ -1,4 +1,4 @@
-"""Convolution by compiled code: what `irexec.native.convolution` needs to know, worked out once per shape."""
+"""Convolution by compiled code: the parameters of `irexec.native.convolution`, computed once per shape."""
 
 from __future__ import annotations
 
@@ -17,47 +17,49 @@ from irexec.native.convolution import LAYER, LINE, PADDING, TASK, write_convolve
 from irexec.native.llvm import Native
 from irexec.native.memory import Field, Records
 from irexec.ops.compute.contiguous import contiguous
-from irexec.ops.compute.parallel import scratch, split
-from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.ops.convolution.columns import Range
 from irexec.ops.convolution.shifted import Shifted
 from irexec.ops.matrix.compiled import CompiledProduct
 from irexec.ops.rules.windows import Windows
+from irexec.threads.parallel import scratch, split
+from irexec.threads.tasks import run_tasks, tasks_for
 from irexec.types import Array
 
 # The padded input of one task stays in the second-level cache.
 TASK_BYTES = 1 << 19
-# A padded input that is no larger is shared by all tasks.
+# The maximum number of tasks with separate padding that an input is divided into for the threads; shared lines are
+# padded twice.
+MOST_PADDED = 8
+# A padded input of at most this size is shared by all tasks.
 SHARED_BYTES = 1 << 21
-# Sums of more products than this are added up from sums of so many: their weights stay in the first-level cache, and
-# the sum is the more exact.
+# The number of products in a partial sum: their weights stay in the first-level cache, and the total is more accurate.
 DEPTH_STEP = 512
-# Fewer pixels per task than this, and the output channels are divided instead.
+# With fewer pixels per task than this, the output channels are divided instead.
 FEW_PIXELS = 192
 F32 = np.dtype(np.float32)
 
 
 class CompiledConvolver:
-    """As `blocks.convolver`, for f32: a function (data, out)."""
+    """The equivalent of `blocks.convolver` for f32: a function (data, out)."""
 
     def __init__(self, batch: int, weights: Array, windows: Windows) -> None:
         self.windows = windows = windows.lifted(3)
         self.batch, (self.groups, self.outputs, self.inputs) = batch, weights.shape[:3]
         self.image, self.plane = prod(windows.extents), prod(windows.counts)
         pointwise = windows.is_pointwise and set(windows.strides) == {1}
-        # The pixels that one run of memory may be.
+        # The maximum number of pixels in one run of memory.
         self.pixels = self.plane if pointwise else prod(windows.counts[1:])
         made = compiler()
         self.tile = made.tile(self.outputs, self.pixels)
         self.step = self.tile.width * made.lanes
         self.is_short = self.pixels < self.step
-        # What is read where it is must have as many pixels as a tile reads.
+        # An input that is read without padding must have as many pixels as a tile reads.
         self.is_direct = pointwise
         self.blocks = -(-self.outputs // self.tile.height)
         self._layout = _Layout.of(weights, self.tile.height)
         self.weights = self._layout.weights
         # An element of the padded input and of the sums costs about as much as so many multiply-adds.
-        self.threads = threads_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
+        self.wanted = tasks_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
         self._functions: dict[tuple[After, ...], Native] = {}
         self.padding: _Padding | None = None
         tasks = list(self._tasks())
@@ -68,7 +70,7 @@ class CompiledConvolver:
         self.layer = self._layer(padded)
 
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
-        """Convolve, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
+        """Convolve and apply the layers in `after`, given as operand records, see `native.epilogue`."""
         data = contiguous(data)
         if self.padding is not None:
             data = self.padding(data)
@@ -111,10 +113,9 @@ class CompiledConvolver:
         )
 
     def _tasks(self) -> Iterator[dict[str, Any]]:
-        """Enough for all threads; each with an input that stays in the cache."""
-        wanted = 1 if self.threads == 1 else 4 * self.threads
-        group_parts = split(self.groups, wanted)
-        wanted = -(-wanted // (self.batch * len(group_parts)))
+        """Return about the requested number of tasks; the input of each stays in the cache."""
+        group_parts = split(self.groups, self.wanted)
+        wanted = -(-self.wanted // (self.batch * len(group_parts)))
         image = self.image
         if self.is_direct:
             offsets = Records(np.arange(self.inputs) * self.image)
@@ -130,6 +131,7 @@ class CompiledConvolver:
                 offsets = self._places(whole)
                 chunks = [self._run_of_pixels(*run, offsets) for run in self._runs(min(wanted, self._most_runs))]
             else:
+                wanted = min(wanted, -(-MOST_PADDED // (self.batch * len(group_parts))))
                 parts = max(-(-nbytes // TASK_BYTES), -(-wanted // self.windows.counts[0]))
                 chunks = [
                     self._padded(z, *part)
@@ -148,17 +150,21 @@ class CompiledConvolver:
 
     @property
     def _most_runs(self) -> int:
-        """The runs that all pixels may be divided into: with fewer pixels, the output channels are."""
+        """Return the maximum number of runs of pixels; if there are fewer pixels, the output channels are divided
+        instead.
+        """
         return max(self.pixels // FEW_PIXELS, 1)
 
     def _runs(self, parts: int, pixels: int | None = None) -> list[Range]:
-        """Pixels in about so many runs of whole tiles; the last run has the rest, too."""
+        """Divide pixels into about this number of runs of complete tiles; the last run includes the remainder."""
         pixels = self.pixels if pixels is None else pixels
         runs = split(max(pixels // self.step, 1) * self.step, parts, self.step)
         return [*runs[:-1], (runs[-1][0], pixels)]
 
     def _rectangles(self, parts: int) -> Iterator[tuple[Range, Range]]:
-        """Rows and their span: output pixels of one plane in about so many parts, none smaller than a tile."""
+        """Divide the output pixels of one plane into about this number of rectangles (rows and their span), none
+        smaller than a tile.
+        """
         _, height, width = self.windows.counts
         if height == 1 and width >= self.step:
             return product([(0, 1)], self._runs(parts, width))
@@ -172,12 +178,12 @@ class CompiledConvolver:
         return product(split(height, min(candidates, key=tiles)), [(0, width)])
 
     def _run_of_pixels(self, start: int, stop: int, offsets: Records) -> dict[str, Any]:
-        """Pixels of an input that is read where it is."""
+        """Return a task for pixels of an input that is read in place."""
         padding = {"lines": 0, "line_count": 0, "channel_padded": 0}
         return {"input": start, "result": start, "offsets": offsets} | padding | self._tiles(stop - start)
 
     def _padded(self, z: int, rows: Range, span: Range) -> dict[str, Any]:
-        """Pixels of one plane; the input under them is copied with its padding."""
+        """Return a task for pixels of one plane; the input under them is copied with its padding."""
         block = Shifted(self.windows, rows, span)
         lines = block.lines_of(z)
         return {
@@ -190,7 +196,7 @@ class CompiledConvolver:
         } | self._tiles(block.pixels)
 
     def _tiles(self, pixels: int) -> dict[str, int]:
-        """The tiles of a run of pixels."""
+        """Return the tiles of a run of pixels."""
         whole, rest = divmod(pixels, self.step)
         singles = rest if whole and rest <= self.tile.extra else 0
         tiles = whole - 1 if singles else whole + (rest > 0)
@@ -198,18 +204,18 @@ class CompiledConvolver:
         return {"pixels": pixels, "tiles": tiles, "last_tile": max(last, 0), "singles": singles}
 
     def _places(self, block: Shifted) -> Records:
-        """Where each product of a sum finds its first pixel."""
+        """Return the offset of each product's first pixel."""
         return Records(np.add.outer(np.arange(self.inputs) * block.channel_size, block.offsets()).reshape(-1))
 
 
 class WholeConvolver:
-    """A convolution with one window, which covers all pixels: a product with the matrix that its kernel is."""
+    """A convolution with one window that covers all pixels: a product with the kernel as a matrix."""
 
     def __init__(self, batch: int, weights: Array) -> None:
         self._multiply = CompiledProduct(weights.reshape(weights.shape[1], -1).T, batch)
 
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
-        """Convolve, with what comes `after`: what channels take, the columns of the product do."""
+        """Convolve and apply the layers in `after`; operands per channel apply to the columns of the product."""
         return self._multiply(data, out, _by_columns(after), operands)
 
 
@@ -225,7 +231,7 @@ class _Padding:
         channels = convolver.batch * convolver.groups * convolver.inputs
         self.channel = block.channel_size
         self.size = channels * self.channel + convolver.step
-        self.tasks = Records.of(split(channels, 2 * convolver.threads))
+        self.tasks = Records.of(split(channels, convolver.wanted))
         lines = block.lines_of(0)
         fields: dict[str, Field] = {
             "input": 0,
@@ -254,10 +260,10 @@ def pad_function(padding: float = 0.0) -> Native:
 
 
 class _Layout:
-    """Constant weights as compiled code takes them, one for the convolvers of all shapes that data may have.
+    """Constant weights in the layout of compiled code, shared by the convolvers for all shapes of the data.
 
-    It is known by where the constant lies, which it holds: whatever else holds the new array, no other constant is
-    there as long as the layout can be found.
+    The key is the address of the constant. The layout holds a reference to the constant, so that no other constant can
+    have this address as long as the layout is registered.
     """
 
     _all: ClassVar[WeakValueDictionary[object, _Layout]] = WeakValueDictionary()
@@ -268,7 +274,7 @@ class _Layout:
 
     @classmethod
     def of(cls, constant: Array, height: int) -> _Layout:
-        """The one of this constant for tiles so high."""
+        """Return the layout of this constant for tiles of this height."""
         key = constant.ctypes.data, constant.shape, constant.strides, height
         if (found := cls._all.get(key)) is None:
             found = cls._all[key] = cls(constant, height)
@@ -276,7 +282,9 @@ class _Layout:
 
 
 def _packed(weights: Array, height: int) -> Array:
-    """`[G, O, depth]` as `[G, blocks, depth, height]`: side by side what a tile multiplies with the same pixels."""
+    """Return `[G, O, depth]` as `[G, blocks, depth, height]`: the weights that a tile multiplies by the same pixels are
+    adjacent.
+    """
     groups, outputs, depth = weights.shape
     blocks = -(-outputs // height)
     padded = np.zeros((groups, blocks * height, depth), F32)

@@ -1,7 +1,7 @@
 """Convolution and GroupConvolution: kernels that slide over 1 to 3 spatial axes.
 
 Source: operation pages Convolution-1, GroupConvolution-1. A stride or dilation of 0, which the page's range includes,
-means nothing and is refused, as OpenVINO does.
+has no meaning and is rejected, as in OpenVINO.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ir.weights.file import let_go
+from irexec.ir.weights.file import release_pages
 from irexec.native import pays
 from irexec.native.after import After
+from irexec.native.capture import captured_all
 from irexec.native.memory import Records
-from irexec.native.notes import all_is_noted
 from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
 from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, summed
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, summed
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
@@ -51,7 +51,7 @@ def group_convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array
 
 
 class Convolve:
-    """A convolution with one kernel `[G, O, I, *K]`; what depends on the shape of the data is kept per shape."""
+    """A convolution with one kernel `[G, O, I, *K]`; data that depends on the input shape is kept per shape."""
 
     KEPT = 8
 
@@ -66,7 +66,7 @@ class Convolve:
         return self.run(data, out)[0]
 
     def run(self, data: Array, out: Array | None) -> tuple[Array, bool]:
-        """The same, and whether compiled code did it."""
+        """Convolve; return the result and whether compiled code computed it."""
         found = self._prepared(data.shape)
         target = summing_buffer(found.result, self.sums, out)
         run, is_compiled = found.runner()
@@ -74,7 +74,7 @@ class Convolve:
         return settle(target, self.dtype, out), is_compiled
 
     def followed(self, data: Array, out: Array, after: tuple[After, ...], operands: Records) -> bool:
-        """Convolve f32, and do what comes after; False when it was not done."""
+        """Convolve f32 and apply the following layers; return False if that was not possible."""
         run, is_compiled = self._prepared(data.shape).runner()
         if is_compiled:
             run(data, out, after, operands)
@@ -91,11 +91,8 @@ class Convolve:
         return found
 
     def _prepare(self, shape: tuple[int, ...]) -> _Prepared:
-        groups, outputs, inputs, *kernel = self.kernel.shape
-        message = f"data has {shape[1]} channels, expected {groups * inputs}: {groups} groups of {inputs} in the kernel"
-        require("C4", shape[1] == groups * inputs, message, port="data")
+        groups, outputs, _, *kernel = self.kernel.shape
         windows = Windows.over(shape[2:], kernel, self.windows)
-        windows.require_fit("C5", "kernel")
         result = (shape[0], groups * outputs, *windows.counts)
         trimmed = windows.trimmed()
         if 0 in result or 0 in self.kernel.shape or 0 in trimmed.kernel:
@@ -111,7 +108,9 @@ class Convolve:
 
 
 class _Prepared:
-    """How data of one shape is convolved, into which shape: plainly, and by compiled code from when that pays."""
+    """The convolution of data of one shape: the output shape, the NumPy kernel, and compiled code once compiling
+    pays.
+    """
 
     def __init__(
         self,
@@ -123,19 +122,19 @@ class _Prepared:
     ) -> None:
         self._weights = weights
         self.result, self.products = result, products
-        # One tuple, which other threads see either before or after it is replaced.
+        # A single tuple, so that other threads see it either before or after it is replaced.
         self._runner: tuple[Callable[..., Array], bool] = plain, False
         self._compile, self._calls = compile, 0
 
     def runner(self) -> tuple[Callable[..., Array], bool]:
-        """What to call this time, and whether it is compiled code."""
+        """Return the function for this call, and whether it is compiled code."""
         runner = self._runner
         if self._compile is not None and not runner[1]:
             self._calls += 1
             if pays(self._calls, self.products):
                 runner = self._runner = self._compile(), True
-                # Compiled code has the weights in an order of its own.
-                let_go(self._weights)
+                # Compiled code uses the weights in another layout.
+                release_pages(self._weights)
         return runner
 
 
@@ -169,7 +168,9 @@ def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
 
 
 class _ConstantKernel:
-    """A convolution whose kernel is laid out once; it leads the layers that compiled code can compute with it."""
+    """A convolution with a constant kernel, laid out once; it leads the following layers that compiled code can
+    compute.
+    """
 
     def __init__(self, kernel: Array, windows: Windowing) -> None:
         self.convolve = Convolve(kernel, kernel.dtype, windows)
@@ -177,7 +178,7 @@ class _ConstantKernel:
     def __call__(self, data: Array, kernel: Array, /, *, out: Array | None = None) -> Array:
         result, is_compiled = self.convolve.run(data, out)
         if is_compiled:
-            all_is_noted()
+            captured_all()
         return result
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
@@ -228,7 +229,7 @@ def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing)
 
 
 def spatial_rank(check: Check, data: TensorType, kernel: TensorType, leading: int) -> int | None:
-    """The number of spatial axes (C2, C3); None when it is not known or the ranks are wrong."""
+    """Return the number of spatial axes (C2, C3); None if it is not known or the ranks are wrong."""
     if not has_rank(check, "C2", data, (3, 4, 5), "data"):
         return None
     if data.rank is None:
@@ -237,7 +238,7 @@ def spatial_rank(check: Check, data: TensorType, kernel: TensorType, leading: in
 
 
 def grouped_channels(check: Check, data: PartialShape, groups: Dimension, inputs: Dimension) -> Dimension:
-    """The number of groups, which data's channels may tell where the kernel does not; C4 that they agree."""
+    """Return the number of groups, from the kernel or else from data's channels; C4: both agree."""
     expected = groups * inputs
     if data[1].compatible(expected):
         holds("C4")
@@ -250,5 +251,5 @@ def grouped_channels(check: Check, data: PartialShape, groups: Dimension, inputs
 
 
 def with_rank(tensor: TensorType, rank: int) -> PartialShape:
-    """The shape, of this rank where it is not known."""
+    """Return the shape; if its rank is not known, a shape of this rank."""
     return tensor.shape if tensor.rank is not None else PartialShape.dynamic(rank)

@@ -1,4 +1,4 @@
-"""DeformableConvolution: every kernel tap reads where an offset sends it, between the pixels if need be.
+"""DeformableConvolution: each kernel tap reads at a position shifted by an offset, interpolated between pixels.
 
 Source: operation pages DeformableConvolution-1, DeformableConvolution-8.
 """
@@ -10,14 +10,16 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.parallel import parallel_for
 from irexec.ops.compute.precision import compute_dtype, is_float
 from irexec.ops.compute.products import settle
 from irexec.ops.declare.attributes import Positive, ReaderDefault
 from irexec.ops.declare.groups import AttributesOf, group
-from irexec.ops.declare.operator import Check, Elements, operator, require, summed
+from irexec.ops.declare.older import OlderForm
+from irexec.ops.declare.operator import Check, Elements, operator, summed
+from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
+from irexec.threads.parallel import parallel_for
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -25,7 +27,7 @@ T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 @group
 class Grouping:
-    """How many groups of channels are convolved apart, and how many are moved apart."""
+    """The number of channel groups of the convolution, and the number of channel groups with separate offsets."""
 
     group: Annotated[Positive, ReaderDefault(0)] = 1
     deformable_group: Annotated[Positive, ReaderDefault(0)] = 1
@@ -59,7 +61,6 @@ def deformable_convolution_8(
     placed = Windows.over((height, width), (ky, kx), windows)
     rows, columns = placed.counts
     taps, places = ky * kx, rows * columns
-    _require_fitting(data, offsets, kernel, mask, placed, group, deformable_group)
     dtype = compute_dtype(data.dtype) if is_float(data.dtype) else np.dtype(np.float64)
     x = data.astype(dtype, copy=False).reshape(batch, deformable_group, channels // deformable_group, height * width)
     shift = offsets.astype(dtype, copy=False).reshape(batch, deformable_group, ky, kx, 2, rows, columns)
@@ -86,12 +87,19 @@ def deformable_convolution_8(
     return settle(result.reshape(batch, outputs, rows, columns), data.dtype)
 
 
+@deformable_convolution_8.older
+def _(form: OlderForm, data: TensorType, offsets: TensorType, kernel: TensorType, mask: TensorType | None) -> None:
+    form.need(mask is None, "it has a mask")
+    form.need_attribute("bilinear_interpolation_pad", False)
+    form.take(0, 1, 2)
+
+
 def _sample(pixels: Array, ys: Array, xs: Array, extents: tuple[int, int], padded: bool, scale: Array | None) -> Array:
-    """Bilinear samples `[C, P]` of `[C, Y * X]` at P points; zero outside, whatever the pixels hold."""
+    """Return bilinear samples `[C, P]` of `[C, Y * X]` at P points; zero outside, even if pixels are not finite."""
     height, width = extents
     inside = (ys < height) & (xs < width) & ((ys > -1) & (xs > -1) if padded else (ys >= 0) & (xs >= 0))
     rows, columns = (_neighbours(np.where(inside, v, 0), n, padded) for v, n in ((ys, height), (xs, width)))
-    # One zero behind the pixels stands for all that lie outside.
+    # One zero after the pixels represents all positions outside.
     pixels = np.concatenate([pixels, np.zeros_like(pixels[:, :1])], axis=1)
     result = np.zeros((pixels.shape[0], ys.size), pixels.dtype)
     for (row, vertical), (column, horizontal) in product(rows, columns):
@@ -103,54 +111,22 @@ def _sample(pixels: Array, ys: Array, xs: Array, extents: tuple[int, int], padde
 
 
 def _neighbours(places: Array, extent: int, padded: bool) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    """Along one axis, the two pixels that each place lies between, and their parts in its value.
+    """Return the two pixels on either side of each position along one axis, and their weights.
 
-    Where a place meets a pixel, both are that one. Only where `padded`, the second may lie outside.
+    For a position on a pixel, both are that pixel. Only if `padded`, the second pixel may be outside.
     """
     low, high = np.floor(places), np.ceil(places)
     part = places - low
     return (low.astype(np.int64), 1 - part), ((high if padded else high.clip(max=extent - 1)).astype(np.int64), part)
 
 
-def _require_fitting(
-    data: Array,
-    offsets: Array,
-    kernel: Array,
-    mask: Array | None,
-    windows: Windows,
-    group: int,
-    deformable_group: int,
-) -> None:
-    """The shapes at run time."""
-    batch, channels = data.shape[:2]
-    taps = kernel.shape[2] * kernel.shape[3]
-    outputs, inputs = kernel.shape[:2]
-    message = f"data has {channels} channels, expected {inputs * group}: {group} groups of {inputs} in the kernel"
-    require("C3", channels == inputs * group, message, port="kernel")
-    require("C3", outputs % group == 0, f"group {group} does not divide the kernel's {outputs} output channels")
-    require("C4", channels % deformable_group == 0, f"deformable_group {deformable_group} does not divide {channels}")
-    windows.require_fit("C5", "kernel")
-    expected = (batch, deformable_group * taps * 2, *windows.counts)
-    require("C6", offsets.shape == expected, f"offsets has shape {offsets.shape}, expected {expected}", port="offsets")
-    expected = (batch, deformable_group * taps, *windows.counts)
-    require(
-        "C6",
-        mask is None or mask.shape == expected,
-        f"mask has shape {None if mask is None else mask.shape}, expected {expected}",
-        port="mask",
-    )
-
-
 @operator("DeformableConvolution", "opset1", tolerance=summed(8))
 def deformable_convolution_1(
-    data: T,
-    offsets: T,
-    kernel: T,
-    /,
+    *inputs: Annotated[Any, InputsOf(deformable_convolution_8, without=1)],
     **rest: Annotated[Any, AttributesOf(deformable_convolution_8, without="bilinear_interpolation_pad")],
 ) -> T:
     """DeformableConvolution-8 without a mask and without blending at the border. Constraints as there."""
-    return np.asarray(deformable_convolution_8(data, offsets, kernel, None, **rest))
+    return np.asarray(deformable_convolution_8.compute(*inputs, **rest))
 
 
 @deformable_convolution_1.shapes

@@ -1,7 +1,7 @@
-"""The padded input of some output pixels in which the pixels under each kernel tap are one run of memory.
+"""The padded input of some output pixels in which the pixels under each kernel tap are contiguous in memory.
 
-There is a plane for each column of the kernel, and for each remainder that its rows have under the stride: the input
-shifted by so much, as wide as the output. Taps above each other then read the same plane, a few rows apart.
+There is a plane for each column of the kernel and each remainder of its rows under the stride: the input shifted by
+that column, with the width of the output. Taps in the same column then read the same plane, a few rows apart.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Shifted:
         self.channel_size = windows.kernel[0] * len(self.phases) * kx * self.plane
 
     def offsets(self) -> list[int]:
-        """`[taps]`: where in a channel the pixels under each tap begin."""
+        """Return `[taps]`: the offset of the pixels under each tap in a channel."""
         (kz, ky, kx), (_, sy, _), (_, dy, _) = self.windows.kernel, self.windows.strides, self.windows.dilations
         order = list(self.phases)
         return [
@@ -37,7 +37,9 @@ class Shifted:
         ]
 
     def lines_of(self, z: int) -> list[dict[str, int]]:
-        """The lines of a channel, for the output plane `z`: where each begins, its pixels, the zeros around them."""
+        """Return the lines of a channel for the output plane `z`: the start of each, its pixels, and the zeros around
+        them.
+        """
         kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
         sy, (depths, height, width) = self.windows.strides[1], self.windows.extents
         found = []

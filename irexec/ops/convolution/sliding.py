@@ -1,4 +1,4 @@
-"""Depthwise convolution and MaxPool by compiled code: the taps of a window by columns, and the tasks."""
+"""Depthwise convolution and MaxPool by compiled code: the taps of a window by column, and the tasks."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from irexec.native.memory import Field, Records
 from irexec.native.sliding import LAYER, TASK, write_sliding
 from irexec.ops.compute.contiguous import contiguous
 from irexec.ops.compute.follow import Operands
-from irexec.ops.compute.parallel import split
-from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.ops.convolution.columns import Block
 from irexec.ops.convolution.compiled import pad_function
 from irexec.ops.rules.windows import Windows
+from irexec.threads.parallel import split
+from irexec.threads.tasks import run_tasks, tasks_for
 from irexec.types import Array
 
-# Rows of the result that are made at once, by the number of registers; fewer where the layers that follow are long.
+# Rows of the result that are computed at once, by the number of registers; fewer if many layers follow.
 MOST_ROWS = {32: 7, 16: 4}
 MOST_LONG_ROWS = 3
-# With more taps than these, too, code would be long.
+# The number of taps above which the code would also become long.
 MANY_TAPS = 25
 
 
 class SlidingMean:
-    """The mean of each window: a function (data, out). `counts` are what the sums are divided by, for each pixel.
+    """The mean of each window: a function (data, out). `counts` are the divisors of the sums, for each pixel.
 
-    What is summed are parts of the elements, a power of two of them, so that no sum overflows.
+    The elements are scaled by a power of two before they are summed, so that no sum overflows.
     """
 
     def __init__(self, batch: int, channels: int, windows: Windows, counts: Array) -> None:
@@ -49,24 +49,24 @@ class SlidingMean:
 
 
 def _work(windows: Windows) -> int:
-    """What a channel costs, in multiply-adds: its padding, and its rows in whole vectors."""
+    """Return the cost of a channel in multiply-adds: its padding, and its rows in complete vectors."""
     lanes = compiler().lanes
     vectors = prod(windows.counts[:-1]) * -(-windows.counts[-1] // lanes)
     return 8 * prod(windows.extents) + vectors * lanes * (2 * prod(windows.kernel) + 16)
 
 
 class Sliding:
-    """Windows over each channel of f32 data by itself: a function (data, out).
+    """Windows over each channel of f32 data separately: a function (data, out).
 
-    With `weights`, one kernel for each channel, as `blocks.convolver`; without, the largest element.
+    With `weights`, it convolves with one kernel for each channel, as `blocks.convolver`; without, it returns the
+    largest element.
     """
 
     def __init__(self, batch: int, channels: int, weights: Array | None, windows: Windows) -> None:
         self.windows = windows = windows.lifted(3)
         planes, rows, width = windows.counts
         self.weights = None if weights is None else np.ascontiguousarray(weights.reshape(channels, -1))
-        self.threads = threads_for(batch * channels * _work(windows))
-        wanted = 1 if self.threads == 1 else 4 * self.threads
+        wanted = tasks_for(batch * channels * _work(windows))
         parts = split(channels, -(-wanted // (batch * planes)))
         self.pieces = split(rows, -(-wanted // (batch * planes * len(parts))))
         self._functions: dict[tuple[After, ...], Native] = {}
@@ -74,7 +74,7 @@ class Sliding:
         tasks: list[dict[str, Field]] = []
         self.scratch = 0
         for piece in self.pieces:
-            # Rows of the padded input begin where those before them end, padding included.
+            # Each row of the padded input starts at the end of the previous row, including its padding.
             block = Block(windows, piece, (0, width), 1)
             columns = self._columns(block)
             self.scratch = max(self.scratch, block.channel_size + 2 * compiler().lanes)
@@ -109,7 +109,7 @@ class Sliding:
         self.layer = Records.named(LAYER, [fields])
 
     def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
-        """Slide, with what comes `after`: the records of an operand for each, see `native.epilogue`."""
+        """Slide the windows and apply the layers in `after`, given as operand records, see `native.epilogue`."""
         layer = self.layer.filled(contiguous(data), out, operands)
         run_tasks(self._function(after), layer, self.tasks, self.scratch)
         return out
@@ -121,7 +121,7 @@ class Sliding:
             shape = "-".join(f"{column}.{shift}" for column, shift in taps)
             is_largest = self.weights is None
             kind = "largest" if is_largest else "depthwise"
-            # Of the width only that counts: whether it has whole vectors, and whether others.
+            # The width matters only for whether a row has complete vectors and whether it has a remainder.
             extent = self.windows.counts[2]
             width = 1 if extent < made.lanes else made.lanes + (extent % made.lanes > 0)
             name = "_".join((kind, f"{height}x{width}", shape, *(step.name for step in after)))
@@ -133,7 +133,7 @@ class Sliding:
         return found
 
     def _height(self, is_long: bool) -> int:
-        """The rows to make at once, no more than any task has."""
+        """Return the number of rows to compute at once, at most the rows of the smallest task."""
         most = MOST_LONG_ROWS if is_long or len(self.taps) > MANY_TAPS else MOST_ROWS[compiler().registers]
         least = min(stop - start for start, stop in self.pieces)
         longest = max(stop - start for start, stop in self.pieces)
@@ -141,14 +141,14 @@ class Sliding:
         columns = len({column for column, _ in self.taps})
 
         def cycles(height: int) -> int:
-            # A vector that begins anywhere takes two reads.
+            # An unaligned vector takes two reads.
             once: int = height * len(self.taps) + 2 * (height + reach) * columns
             return -(-longest // height) * once
 
         return min(range(min(most, least), 0, -1), key=cycles)
 
     def _columns(self, block: Block) -> Records:
-        """Where each column of taps begins; `taps` says which column and row each tap is in."""
+        """Return the start of each column of taps, and `taps` with the column and row of each tap."""
         sy, dy = self.windows.strides[1], self.windows.dilations[1]
         shifts = [y * dy // sy for _, y, _ in np.ndindex(self.windows.kernel)]
         begins = [int(place) - shift * block.pitch for place, shift in zip(block.offsets(), shifts, strict=True)]

@@ -1,1 +1,1 @@
-"""Declaring an operator: the decorator, signatures, attributes, the table of contents."""
+"""Declaration of operators: the decorator, signatures, attributes and the table of contents."""

@@ -1,4 +1,4 @@
-"""What the memory of this machine holds: arrays that are too large are refused before they are made."""
+"""The memory limits of this machine: arrays that are too large are rejected before they are allocated."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 
 from irexec.types import MAX_RANK, TensorType
 
-# The addresses that a process of today's machines has.
+# The size of the address space of a process on current machines.
 _ADDRESSES = 1 << 47
-# What is not worth asking the system for.
+# The size below which the system is not asked for its limits.
 _SMALL = 1 << 24
 
 
 def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
-    """Why this machine cannot hold these results; None where it can."""
+    """Return the reason why these results do not fit into this machine's memory; None if they fit."""
     total = 0
     for index, tensor in enumerate(outputs):
         if tensor.rank is None:
@@ -28,7 +28,7 @@ def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
         if tensor.rank > MAX_RANK:
             return f"output {index} has rank {tensor.rank}; an array has {MAX_RANK} axes at most"
         item = tensor.element_type.dtype.itemsize if tensor.element_type.dtype else 1
-        # NumPy counts the bytes of an empty array as if its empty axes were not there.
+        # NumPy counts the bytes of an empty array as if axes of extent 0 were absent.
         total += item * math.prod([extent.min or 1 for extent in tensor.shape.dims])
         if total > _SMALL and total > memory():
             return f"output {index}, {tensor}, is more than this machine's memory holds"
@@ -36,7 +36,9 @@ def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
 
 
 def memory() -> int:
-    """The bytes of memory that this process may have, as far as the system says: the machine's, or a limit below."""
+    """Return the bytes of memory available to this process, as reported by the system: the machine's memory or a lower
+    limit.
+    """
     with contextlib.suppress(ImportError):
         import resource  # not on Windows
 
@@ -50,22 +52,25 @@ def _machine_memory() -> int:
     found = _ADDRESSES
     with contextlib.suppress(AttributeError, ValueError, OSError):
         found = min(found, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    # In a container; "max" is no number.
+    # The limit of a container; "max" means unlimited.
     with contextlib.suppress(ValueError, OSError), open("/sys/fs/cgroup/memory.max") as stream:
         found = min(found, int(stream.read()))
     return found
 
 
 def is_too_large(error: Exception) -> bool:
-    """True for what is raised where an array can't be held: NumPy has a ValueError for more bytes than it can count."""
+    """True for the exceptions of arrays that are too large: MemoryError, or NumPy's ValueError for sizes that it cannot
+    represent.
+    """
     too_many = ("array is too big", "iterator is too large", "Maximum allowed dimension exceeded")
     return isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(too_many))
 
 
 def reserve(shape: Sequence[int], dtype: np.dtype[Any]) -> None:
-    """In a kernel, before an array that may be larger than inputs and results: raise MemoryError if it cannot be held.
+    """Raise MemoryError if an array does not fit; kernels call it before arrays that may be larger than inputs and
+    results.
 
-    NumPy raises MemoryError for such an array, but ValueError for one whose size it cannot even count.
+    NumPy raises MemoryError for such an array, but ValueError if it cannot represent the size.
     """
     nbytes = dtype.itemsize * math.prod(max(1, extent) for extent in shape)
     if nbytes > _SMALL and nbytes > memory():

@@ -1,7 +1,7 @@
 """Records which constraints of an operator were checked, when a caller asks for it.
 
-A shape rule notes with its `check`, a kernel with `require` or, after a check of another form, with `holds`. Noting is
-local to a thread: others that run the same operator at the same time note nothing.
+A shape rule records constraints with its `check`, a kernel with `require` or, after a check of another form, with
+`holds`. Recording is local to a thread: it does not cover other threads that run the same operator at the same time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextvars import ContextVar
 class Checks:
     """The constraints of one operator that were evaluated, by whether they held each time.
 
-    `operator` is the one that is meant: what other operators check meanwhile (in a body, say) is not noted.
+    Only the checks of `operator` are recorded, not those of other operators that run meanwhile (for example in a body).
     """
 
     def __init__(self, operator: object) -> None:
@@ -27,7 +27,7 @@ class Checks:
 
     @property
     def held(self) -> list[str]:
-        """The numbers of the constraints that held whenever they were checked: `["C1", "C2", "C10"]`."""
+        """Return the numbers of the constraints that held at every check: `["C1", "C2", "C10"]`."""
         numbered = [name for name in self._held - self._broken if name[1:].isdecimal()]
         return sorted(numbered, key=lambda name: int(name[1:]))
 
@@ -38,7 +38,7 @@ _running: ContextVar[Checks | None] = ContextVar("running", default=None)
 
 @contextmanager
 def noted(operator: object) -> Iterator[Checks]:
-    """Note the operator's checks until the end of the block."""
+    """Record the operator's checks until the end of the block."""
     checks = Checks(operator)
     token = _wanted.set(checks)
     try:
@@ -51,7 +51,7 @@ _NOBODY_ASKS = nullcontext()
 
 
 def running(operator: object) -> AbstractContextManager[None]:
-    """What is checked in this block is checked by this operator's rule or kernel."""
+    """Attribute the checks in this block to this operator's rule or kernel."""
     checks = _wanted.get()
     return _NOBODY_ASKS if checks is None else _noting(checks if checks.operator is operator else None)
 
@@ -66,13 +66,13 @@ def _noting(checks: Checks | None) -> Iterator[None]:
 
 
 def note(constraint: str, held: bool) -> None:
-    """Note that a constraint was evaluated."""
+    """Record that a constraint was evaluated."""
     checks = _running.get()
     if checks is not None:
         checks.note(constraint, held)
 
 
 def holds(constraint: str) -> None:
-    """In a kernel or a rule: a constraint was checked, in another form than `require` or `check`, and holds."""
+    """Record, in a kernel or a rule, that a constraint holds that was checked without `require` or `check`."""
     if (checks := _running.get()) is not None:
         checks.note(constraint, True)

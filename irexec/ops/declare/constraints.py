@@ -1,13 +1,12 @@
-"""Broken constraints: what a shape rule reports with `check`, and a kernel with `require`."""
+"""Broken constraints, as reported by a shape rule with `check` and by a kernel with `require`."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from irexec.ops.declare.checks import note
-from irexec.records import NamedTuple
 
 
 class ConstraintError(ValueError):
@@ -31,15 +30,23 @@ class ConstraintError(ValueError):
         self.repair, self.details = repair, details
 
 
-def require(constraint: str, condition: bool | np.bool_, message: str, *, port: str | None = None) -> None:
-    """In a kernel: raise ConstraintError unless the condition holds."""
+def require(constraint: str, condition: bool | np.bool_ | None, message: str, **details: Any) -> bool:
+    """Raise ConstraintError unless a condition on values holds; the counterpart of `check` in kernels.
+
+    A kernel checks constraints that depend on values, and late constraints (see Breach); the shape rule checks the
+    others.
+    """
+    if condition is None:
+        return True
     note(constraint, bool(condition))
     if not condition:
-        raise ConstraintError(constraint, message, port=port)
+        details.pop("late", None)
+        raise ConstraintError(constraint, message, **details)
+    return True
 
 
 class Check(Protocol):
-    """What a shape rule reports with. Returns False when the condition is known to fail, True otherwise."""
+    """The function with which a shape rule reports. Returns False if the condition is known to fail, True otherwise."""
 
     def __call__(
         self,
@@ -58,11 +65,11 @@ class Check(Protocol):
 
 
 class Breach(NamedTuple):
-    """One broken constraint, or one element type that does not fit, as inference found it.
+    """A broken constraint or a rejected element type, as found by inference.
 
-    `repair` maps ports to the shapes that would mend it: the same elements, read in another shape. `late`: OpenVINO
-    makes a node that breaks it, and may then read beyond its inputs; here such a node can be made, too, but no model
-    with it is valid.
+    `repair` maps ports to shapes that would fix the breach: the same elements in another shape. `late`: OpenVINO
+    constructs a node that breaks the constraint, and may then read beyond its inputs; irexec also constructs such a
+    node, but a model that contains it is not valid.
     """
 
     code: str
@@ -75,3 +82,14 @@ class Breach(NamedTuple):
     allowed: str | None = None
     repair: dict[str, tuple[int, ...]] | None = None
     late: bool = False
+
+    def as_error(self) -> ConstraintError | TypeError:
+        """Return the exception of a call that breaks the constraint; a breach without a number concerns element
+        types.
+        """
+        if self.constraint is None:
+            return TypeError(self.message)
+        details = {"attribute": self.attribute, "found": self.found, "allowed": self.allowed}
+        return ConstraintError(
+            self.constraint, self.message, port=self.port, hint=self.hint, repair=self.repair, **details
+        )

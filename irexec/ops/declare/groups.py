@@ -5,8 +5,8 @@
         strides: PositiveInts
         auto_pad: AutoPad = "explicit"
 
-A kernel's keyword-only parameter `windows: Windowing` stands for these attributes of the operator, and the kernel gets
-them as one immutable object; so does every other function of the operator that asks for a Windowing.
+A kernel's keyword-only parameter `windows: Windowing` stands for these attributes of the operator, and the kernel
+receives them as one immutable object, as does every other function of the operator with a parameter of this type.
 """
 
 from __future__ import annotations
@@ -22,20 +22,24 @@ G = TypeVar("G")
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def group(cls: type[G]) -> type[G]:
-    """Make an attribute group of a class of annotated fields: an immutable value, made by keywords."""
+    """Make a class of annotated fields an attribute group: an immutable value that is constructed from keyword
+    arguments.
+    """
     made = record(frozen=True, kw_only=True)(cls)
     made.__attribute_group__ = True  # type: ignore[attr-defined]
     return made
 
 
 def is_group(annotation: Any) -> bool:
-    """True for a class made by `group`, or one derived from it."""
+    """True for a class made by `group`, or for a subclass of it."""
     return isinstance(annotation, type) and hasattr(annotation, "__attribute_group__")
 
 
 @lru_cache(None)
 def attributes_in(cls: type) -> tuple[Attribute, ...]:
-    """The attributes that a group's fields declare. Raises TypeError, naming the field, for one that declares none."""
+    """Return the attributes declared by a group's fields. Raises TypeError, with the name of the field, for an invalid
+    field.
+    """
     if "__attribute_group__" not in vars(cls):
         raise TypeError(f"{cls.__qualname__} is derived from a group: decorate it with @group, too")
     hints = get_type_hints(cls, include_extras=True)
@@ -52,14 +56,14 @@ def _declared(cls: type, field: Field, annotation: Any) -> Attribute:
 
 
 class HasAttributes(Protocol):
-    """An operator, as far as AttributesOf looks at it."""
+    """The members of an operator that AttributesOf uses."""
 
     @property
     def attributes(self) -> tuple[Attribute, ...]: ...
 
 
 class AttributesOf:
-    """The attributes of another version, but for those that the kernel declares itself or goes without:
+    """The attributes of another version, except those in `without` and those that the kernel declares itself:
 
     def avg_pool_14(data: T, /, **rest: Annotated[Any, AttributesOf(avg_pool_16, without="dilations")]) -> T:
     """
@@ -72,9 +76,10 @@ class AttributesOf:
                 raise TypeError(f"{operator} has no attribute {name!r} to go without")
 
     def completed(self, own: list[Attribute]) -> list[Attribute]:
-        """All attributes in the other version's order, `own` in the place of those of the same name, new ones last.
+        """Return all attributes in the other version's order; `own` attributes replace those of the same name, new ones
+        are last.
 
-        Raises TypeError for an own attribute that says what the other version says already.
+        Raises TypeError for an own attribute that is identical to the other version's.
         """
         replaced = {a.name: a for a in own}
         for a in self.attributes:

@@ -1,4 +1,4 @@
-"""The decorator that makes an operator of a function, and everything that is derived from its signature.
+"""The decorator that turns a function into an operator, and all properties that are derived from its signature.
 
 A kernel's positional-only parameters are the input ports, its keyword-only parameters the attributes, its return
 annotation the outputs. See docs/adding-an-operator.md.
@@ -6,24 +6,27 @@ annotation the outputs. See docs/adding-an-operator.md.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from irexec.ops.declare.attributes import Attribute, AttributeFault, Declared, read_plainly
+from irexec.ops.declare.attributes import Attribute, AttributeFault
 from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
 from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
-from irexec.ops.declare.output_types import bind_types, output_types
-from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, read_signature
+from irexec.ops.declare.output_types import output_types
+from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, port_parameters, read_signature
 from irexec.ops.declare.tolerance import Open, Tolerance, exact, positioned, random, rounded, summed
-from irexec.records import NamedTuple, field, record
+from irexec.records import field, record
+from irexec.threads.parallel import computing
 from irexec.types import ANY, Array, TensorType, UnknownRank
 
 if TYPE_CHECKING:
-    import inspect
-
     from pydantic import BaseModel
+
+    from irexec.ops.declare.acceptance import Acceptor
+    from irexec.ops.declare.older import OlderForm
 
 __all__ = [
     "REGISTRY",
@@ -49,9 +52,9 @@ __all__ = [
 
 @record(frozen=True, eq=False)
 class NodeTypes:
-    """What `specialize` is given: the static types of one node, its constants, its attributes.
+    """The argument of `specialize`: the static types of one node, its constants and its attributes.
 
-    `used` tells which outputs anything reads; None when that is not known.
+    `used` flags the outputs that are read; None if they are not known.
     """
 
     inputs: tuple[TensorType | None, ...]
@@ -62,7 +65,7 @@ class NodeTypes:
 
 
 class HandsOn(NamedTuple):
-    """A specialised kernel whose result is its input or a view of it, where the operator's kernel would take `out`."""
+    """A specialised kernel that returns its input or a view of it, although the operator's kernel takes `out`."""
 
     call: Callable[..., Any]
 
@@ -71,15 +74,15 @@ Rule = Callable[..., Any]
 R = TypeVar("R", bound=Rule)
 Special = Callable[..., Any] | HandsOn | None
 REGISTRY: dict[tuple[str, str], Operator] = {}
-# Tests set this: a rule that fails otherwise than by `check` is a fault of the rule, which users get as a finding.
-RULES_MUST_NOT_FAIL = False
 
 
 class Operator:
-    """One operator of one opset: kernel, signature, shape rule, and what follows from them. Calls run the kernel.
+    """One operator of one opset: its kernel, signature and shape rule, and the properties derived from them.
 
-    A declaration that makes no sense fails when it is made, with TypeError. Only those of irexec itself are read when
-    they are first needed (see `read_declaration`): a module declares many, of which a model has few.
+    A call checks the shape rule and runs the kernel, which checks only constraints that depend on values.
+
+    An invalid declaration raises TypeError immediately. Only irexec's own declarations are read on first use (see
+    `read_declaration`), because a module declares many operators of which a model uses few.
     """
 
     def __init__(
@@ -96,9 +99,11 @@ class Operator:
         narrow: str | tuple[str, ...] = (),
         tolerance: Tolerance = exact,
         values: Literal["kernel", "elementwise"] | None = None,
+        has_bodies: bool = False,
+        has_state: bool = False,
     ) -> None:
         self.type, self.opset, self.kernel = type, opset, kernel
-        self.is_own = not (kernel.__module__ or "").startswith("irexec.ops.")  # None: made by exec().
+        self.is_own = not (kernel.__module__ or "").startswith("irexec.ops.")  # None for a function made by exec().
         self._bindings: list[_LaterBinding] = []
         self.rule: Rule | None = None
         self.inplace = (inplace,) if isinstance(inplace, str) else inplace
@@ -108,10 +113,12 @@ class Operator:
         self.narrow = (narrow,) if isinstance(narrow, str) else narrow
         self.tolerance = tolerance
         self.values = values
+        self.has_bodies, self.has_state = has_bodies, has_state
         self.specializer: Callable[[NodeTypes], Special] | None = None
         self.generators: dict[str, Callable[..., Any]] = {}
         self.opener: Callable[..., Open | None] | None = None
         self.worker: Callable[..., int] | None = None
+        self.older_rule: Callable[[OlderForm, Sequence[TensorType | None]], None] | None = None
         self.make_node: Callable[[dict[str, Any], int], Any] | None = None
         """Makes a node of attributes and a number of inputs, where the operator's nodes are of a class of their own."""
         self.__doc__ = kernel.__doc__
@@ -124,19 +131,19 @@ class Operator:
 
     @cached_property
     def signature(self) -> Signature:
-        """The ports and attributes, as the kernel declares them."""
+        """Return the ports and attributes, as declared by the kernel."""
         signature = read_signature(self.kernel)
         for name in {*self.inplace, *self.view, *self.unaligned, *self.narrow} - {i.name for i in signature.inputs}:
             raise TypeError(f"{self}: {name!r} is no input")
         return signature
 
     def read_declaration(self) -> None:
-        """Read all that was declared so far. Raises TypeError, saying what is wrong, where it makes no sense."""
+        """Read all declarations made so far. Raises TypeError, with the reason, for an invalid declaration."""
         assert self.signature
         for binding in self._bindings:
             binding.read()
 
-    # Declarations that follow the kernel, each a decorator. The functions name the attributes and groups they want.
+    # Decorators for declarations after the kernel. The functions request attributes and groups by parameter name.
 
     def shapes(self, rule: R) -> R:
         """Declare the shape rule: `rule(check, *input types, *, attributes)` → shape(s) or TensorType(s)."""
@@ -145,18 +152,18 @@ class Operator:
         return rule
 
     def specialize(self, function: Callable[..., Special]) -> Callable[..., Special]:
-        """Declare a faster kernel of the same results for one node: `f(node types, *, attributes)` → kernel or None.
+        """Declare a faster kernel with the same results for one node: `f(node types, *, attributes)` → kernel or None.
 
-        None says that there is nothing to offer for these types. It takes `out` if the operator's kernel does, except
-        where it is wrapped in HandsOn. Of an operator that makes views and takes no `out`, layers that say the same
-        share it: it must keep nothing from call to call.
+        None means that there is no faster kernel for these types. The kernel takes `out` if the operator's kernel does,
+        unless it is wrapped in HandsOn. If the operator returns views and takes no `out`, equal layers share the
+        kernel, so it must keep no state between calls.
         """
         binding = self._binding(function, "specialiser", ports=1)
         self.specializer = lambda types: function(types, **binding(types.attributes))
         return function
 
     def draw(self, *ports: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Declare how random values for these ports are drawn: `f(rng, port, types, *, attributes)` → array or None.
+        """Declare a generator of random values for these ports: `f(rng, port, types, *, attributes)` → array or None.
 
         `types` maps input names to static TensorTypes, with `.value` for those already drawn.
         """
@@ -172,26 +179,37 @@ class Operator:
         return declare
 
     def open(self, function: Callable[..., Open | None]) -> Callable[..., Open | None]:
-        """Declare where the page leaves the result open: `f(*inputs, *, attributes)` → Open or None."""
+        """Declare the parts of a result that the page leaves open: `f(*inputs, *, attributes)` → Open or None."""
         binding = self._binding(function, "opener")
         self.opener = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
         return function
 
     def work(self, function: Callable[..., int]) -> Callable[..., int]:
-        """Declare what a call costs beyond its inputs and outputs: `f(output types, *input types, *, attributes)`.
+        """Declare the cost of a call beyond its inputs and outputs: `f(output types, *input types, *, attributes)`.
 
-        It counts elements gone over, of scratch memory too; asking for an extent that is not known ends it.
+        It counts processed elements, including scratch memory; requesting an unknown extent ends it.
         """
         binding = self._binding(function, "work", before=1)
         self.worker = lambda outputs, *inputs, attributes: function(outputs, *inputs, **binding(attributes))
         return function
 
+    def older(self, rule: R) -> R:
+        """Declare the equivalent in the previous version: `rule(form, *input types, *, attributes)`, see
+        `OlderForm`.
+        """
+        binding = self._binding(rule, "rule of the older form", before=1)
+
+        def older_rule(form: OlderForm, inputs: Sequence[TensorType | None]) -> None:
+            rule(form, *self._padded(inputs), **binding(form.attributes))
+
+        self.older_rule = older_rule
+        return rule
+
     def _binding(
         self, function: Callable[..., Any], role: str, *, before: int = 0, ports: int | None = None
     ) -> _LaterBinding:
-        """How a function of the operator takes its attributes.
-
-        It is given so many arguments by position: `ports`, or the operator's inputs and `before` more.
+        """Return the binding of a function that receives `ports` arguments by position, or the inputs after `before`
+        others.
         """
         binding = _LaterBinding(self, function, role, before, ports)
         self._bindings.append(binding)
@@ -199,13 +217,26 @@ class Operator:
             binding.read()
         return binding
 
-    # What is derived.
+    # Derived properties.
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
-        return self.kernel(*inputs, **self.bind(attributes))
+        """Return the results for these arrays and attributes; attributes are given by their Python names.
+
+        Raises ConstraintError if arrays or attributes break a constraint and TypeError if an element type does not fit.
+        A call with missing inputs or attributes raises the TypeError of a Python function.
+        """
+        from irexec.ops.declare.calls import check_call
+
+        check_call(self, inputs, attributes)
+        return self.compute(*inputs, **attributes)
+
+    def compute(self, *inputs: Any, **attributes: Any) -> Any:
+        """Return the results of a call whose inputs and attributes are known to satisfy the shape rule."""
+        with computing():
+            return self.kernel(*inputs, **self.bind(attributes))
 
     def bind(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """The kernel's keyword arguments: `attributes`, flat by Python name, with its groups made of them."""
+        """Return the kernel's keyword arguments for `attributes`, flat by Python name, collected into its groups."""
         return self._kernel_binding(attributes)
 
     @cached_property
@@ -214,11 +245,9 @@ class Operator:
 
     @cached_property
     def __signature__(self) -> inspect.Signature:
-        """The whole signature, every attribute as a parameter of its own."""
-        import inspect
-
+        """Return the complete signature, with a parameter for every attribute."""
         kernel = inspect.signature(self.kernel)
-        given = [p for p in kernel.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL)]
+        given = port_parameters(kernel, self.inputs)
         keywords = [
             inspect.Parameter(
                 a.name,
@@ -243,37 +272,45 @@ class Operator:
         return self.signature.attributes
 
     @property
+    def is_run_by_engine(self) -> bool:
+        """True if a call needs more than its inputs: the variables of a request, or the plans of bodies."""
+        return self.has_bodies or self.has_state
+
+    @property
     def versioned_name(self) -> str:
-        """The name as the operation pages print it: `ScatterNDUpdate-15`."""
+        """Return the name as printed in the operation pages: `ScatterNDUpdate-15`."""
         return f"{self.type}-{self.opset.removeprefix('opset')}"
 
     @cached_property
     def model(self) -> type[BaseModel]:
-        """The pydantic model of the operator's attributes; unknown ones are forbidden."""
-        from irexec.ops.declare.attribute_model import attribute_model
+        """Return the pydantic model of a layer: its `attributes`, and `inputs`, the element types of its ports."""
+        from irexec.ops.declare.layer_model import layer_model
 
-        return attribute_model(f"{self.type}_{self.opset}", self.attributes, self.__doc__)
+        return layer_model(f"{self.type}_{self.opset}", self.signature, self.attributes, self.__doc__)
 
     @cached_property
-    def _declared(self) -> Declared:
-        return Declared.of(self.attributes)
+    def accept(self) -> Acceptor:
+        """Return the acceptor of layers: `accept(attributes, inputs)`, either of which may be unknown; see
+        `Acceptor`.
+        """
+        from irexec.ops.declare.acceptance import Acceptor
+
+        return Acceptor(self.signature, self.attributes)
 
     def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[AttributeFault]]:
-        """The attributes by Python name, and all that is wrong with them. `given`: file name → text or value."""
-        values = read_plainly(self._declared, given)
-        if values is not None:
-            return values, []
-        from irexec.ops.declare.attribute_model import parse_attributes
-
-        return parse_attributes(self.model, self.attributes, given)
+        """Return the attributes by Python name and all their faults. `given` maps names in a file to texts or
+        values.
+        """
+        accepted = self.accept(given)
+        return accepted.attributes, accepted.faults
 
     def infer(
         self, inputs: Sequence[TensorType | None], attributes: dict[str, Any], breaches: list[Breach] | None = None
     ) -> list[TensorType]:
-        """Output types from input types; everything that breaks the signature or the rule goes to `breaches`."""
+        """Return the output types for input types; breaches of the signature or of the rule are added to `breaches`."""
         found: list[Breach] = [] if breaches is None else breaches
-        signature = self.signature
-        bound = bind_types(signature, inputs, found)
+        accepted = self.accept(inputs=inputs)
+        found += accepted.breaches
 
         def check(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
             if condition is None:
@@ -286,21 +323,32 @@ class Operator:
 
         shapes: Any = None
         if self.rule is not None and not (found and any(b.code == "O002" for b in found)):
-            left_out = 0 if signature.is_variadic else len(signature.inputs) - len(inputs)
-            padded = [*inputs, *[None] * left_out] if left_out else inputs
             try:
                 with running(self):
-                    shapes = self.rule(check, *padded, **self._rule_binding(attributes))
+                    shapes = self.rule(check, *self._padded(inputs), **self._rule_binding(attributes))
             except UnknownRank:
                 pass
             except Exception as error:
-                # With a breach it went on with what is refused already; without one it is wrong.
-                if not found and RULES_MUST_NOT_FAIL:
-                    raise
+                # After a breach the rule worked on rejected types; without a breach the rule itself is wrong.
                 if not found:
-                    message = f"the shape rule of {self} is wrong; it failed: {type(error).__name__}: {error}"
-                    found.append(Breach("O007", message))
-        return output_types(signature.outputs, shapes, bound, attributes)
+                    found.append(failed_rule(self, error))
+        return output_types(self.signature.outputs, shapes, accepted.elements, attributes)
+
+    def is_complete(self, inputs: Sequence[TensorType | None], attributes: dict[str, Any]) -> bool:
+        """True if no attribute and no input is missing, and there are no surplus inputs."""
+        signature, count = self.signature, len(inputs)
+        if count < signature.min_inputs or (signature.max_inputs is not None and count > signature.max_inputs):
+            return False
+        if not attributes.keys() >= signature.attribute_names:
+            return False
+        return None not in inputs or all(
+            type is not None or signature.input(index).optional for index, type in enumerate(inputs)
+        )
+
+    def _padded(self, inputs: Sequence[TensorType | None]) -> Sequence[TensorType | None]:
+        """Return one type for each port, with None for omitted trailing ports."""
+        left_out = 0 if self.signature.is_variadic else len(self.signature.inputs) - len(inputs)
+        return [*inputs, *[None] * left_out] if left_out else inputs
 
     def __str__(self) -> str:
         return self.versioned_name
@@ -309,8 +357,13 @@ class Operator:
         return f"<Operator {self.versioned_name}>"
 
 
+def failed_rule(operator: Operator, error: Exception) -> Breach:
+    """Return the finding for a shape rule that raised an exception, which is a defect: rules report with `check`."""
+    return Breach("O007", f"the shape rule of {operator} is wrong; it failed: {type(error).__name__}: {error}")
+
+
 class _LaterBinding:
-    """The binding of a function of an operator, read when the function is first called."""
+    """The binding of a function of an operator; it is read when the function is first called."""
 
     def __init__(
         self, operator: Operator, function: Callable[..., Any], role: str, before: int, ports: int | None
@@ -323,7 +376,7 @@ class _LaterBinding:
         return (self._binding or self.read())(attributes)
 
     def read(self) -> Binding:
-        """Raises TypeError, saying what is wrong, for a function that cannot be called so."""
+        """Read the binding. Raises TypeError, with the reason, for a function that cannot be called with it."""
         operator, function, ports = self._operator, self._function, self._ports
         if ports is None and (count := operator.signature.max_inputs) is not None:
             ports = self._before + count
@@ -344,21 +397,25 @@ def operator(
     narrow: str | tuple[str, ...] = (),
     tolerance: Tolerance = exact,
     values: Literal["kernel", "elementwise"] | None = None,
+    has_bodies: bool = False,
+    has_state: bool = False,
     doc: str | None = None,
 ) -> Callable[[Callable[..., Any]], Operator]:
-    """Make an operator of a kernel and register it under (type, opset).
+    """Turn a kernel into an operator and register it under (type, opset).
 
-    `shapes`: a shared shape rule (or declare one with `@op.shapes`). `inplace`: inputs whose buffer `out=` may be.
-    `view`: inputs whose memory a result may share; a callable that takes `out=` shares none, called without it either.
-    `reshapes`: the result is the first input with all of its elements in the same order.
-    `unaligned`: inputs that may lie at any byte. Every kernel is right then; this one is as fast as with a copy.
-    `narrow`: inputs of f32 of which a constant may be given as the f16 that it is in the file.
-    `tolerance`: what a comparison may differ by. `values`: how known shape values pass through inference: "kernel" runs
-    the kernel on object arrays of int and Dimension (data movement), "elementwise" likewise for arithmetic.
+    `shapes`: a shared shape rule (or declare a rule with `@op.shapes`). `inplace`: inputs whose buffer may be passed as
+    `out=`. `view`: inputs whose memory a result may share; a callable that takes `out=` never shares memory, even
+    without `out`. `reshapes`: the result is the first input with all of its elements in the same order. `unaligned`:
+    inputs that need not be aligned. All kernels are correct for unaligned inputs; this kernel is also as fast as with
+    an aligned copy. `narrow`: f32 inputs for which an f16 constant of the file may be passed without conversion.
+    `tolerance`: the difference that a comparison allows. `values`: how inference propagates known shape values:
+    "kernel" runs the kernel on object arrays of int and Dimension (data movement), "elementwise" likewise for
+    arithmetic. `has_bodies`: layers of the operator contain models, which the engine runs. `has_state`: the operator
+    reads or assigns a variable, which the engine keeps.
 
-    `doc`: the description, where one function makes the kernels of a family.
+    `doc`: the description, if one function creates the kernels of a family.
 
-    Raises TypeError, saying what is wrong, when the signature makes no operator.
+    Raises TypeError, with the reason, if the signature does not declare an operator.
     """
 
     def declare(kernel: Callable[..., Any]) -> Operator:
@@ -376,8 +433,10 @@ def operator(
             narrow=narrow,
             tolerance=tolerance,
             values=values,
+            has_bodies=has_bodies,
+            has_state=has_state,
         )
-        # Modules of standard operators are imported when a model needs them: a user's own operator was there first.
+        # Standard operators are imported when a model needs them, so a user's operator may be registered first.
         if made.is_own or (type, opset) not in REGISTRY:
             REGISTRY[type, opset] = made
         return made

@@ -1,23 +1,19 @@
-"""What people write for the operators of an IR: the names that other frameworks, ONNX and old IRs have for them."""
+"""Names of operators and attributes in other frameworks, ONNX and old IRs, and the corresponding names in an IR."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from irexec.records import NamedTuple
+from typing import NamedTuple
 
 
 class Meant(NamedTuple):
-    """What a foreign name stands for: types of an IR, and what else has to change.
-
-    With a `note`, another type alone does not make it right.
-    """
+    """The meaning of a foreign name: types of an IR, and a `note` if more than the type has to change."""
 
     types: tuple[str, ...]
     note: str | None = None
 
 
-# Names for the same operation with the same inputs.
+# Foreign names of the same operation with the same inputs.
 _SAME = {
     "AveragePool": "AvgPool",
     "AveragePooling": "AvgPool",
@@ -74,11 +70,11 @@ _MEANT |= {name.lower(): meant for name, meant in _OTHER.items()}
 
 
 def meant_by(text: str) -> Meant | None:
-    """What another framework's name for an operator means here; letter case and underscores make no difference."""
+    """Return the meaning of another framework's operator name; letter case and underscores are ignored."""
     return _MEANT.get(text.lower().replace("_", ""))
 
 
-# Names for attributes that say the same; those that look alike need no entry.
+# Foreign names of attributes with the same meaning; similar names need no entry.
 _ATTRIBUTES = {
     "dim": ("axis",),
     "dtype": ("destination_type", "element_type", "output_type"),
@@ -89,5 +85,5 @@ _ATTRIBUTES = {
 
 
 def attribute_meant_by(text: str, own: Sequence[str]) -> list[str]:
-    """Which of an operator's own attributes another framework's name means: one, or none."""
+    """Return the operator's attribute with the meaning of another framework's attribute name, or None."""
     return [name for name in _ATTRIBUTES.get(text.lower(), ()) if name in own][:1]

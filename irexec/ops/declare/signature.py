@@ -1,37 +1,30 @@
-"""Signatures: what a kernel's annotations say about ports, element types and attributes.
+"""Signatures: the ports, element types and attributes that a kernel's annotations declare.
 
-The marks that stand in annotations are here, and the reading of a function that carries them.
+The module defines the marks for annotations and reads the functions that are annotated with them.
 """
 
 from __future__ import annotations
 
+import inspect
 import types as python_types
 from collections.abc import Callable
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, Protocol, Union, get_args, get_origin, get_type_hints
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import AttributesOf, attributes_in, is_group
-from irexec.ops.declare.parameters import (
-    ANY_BY_NAME,
-    ANY_BY_POSITION,
-    BY_NAME,
-    BY_POSITION,
-    Parameter,
-    annotations_of,
-    parameters_of,
-)
-from irexec.records import MISSING, NamedTuple, field, record
-from irexec.types import ElementType
+from irexec.records import MISSING, field, record
+from irexec.types import Array, ElementType
 
-# A message names no more element types than these.
+# The maximum number of element types that a message names.
 _MOST_NAMED = 8
 
 
 class Elements:
-    """A type variable: ports that share it have the same element type, one of `types`; without a name, they need not.
+    """A type variable: ports with the same variable have the same element type out of `types`; a variable without a
+    name does not bind.
 
-    `binding=False`: they may differ. The page requires equal types, but OpenVINO's own converters write others and
-    every reader takes them (integers whose type does not matter, such as indices).
+    `binding=False`: the types may differ. The page requires equal types, but OpenVINO's own converters write different
+    types and all readers accept them (integers whose type does not matter, such as indices).
     """
 
     __slots__ = ("binding", "name", "types")
@@ -45,24 +38,24 @@ class Elements:
 
     @property
     def fixed(self) -> ElementType | None:
-        """The one type that is possible, if there is only one."""
+        """Return the only possible type, or None if there are several."""
         return next(iter(self.types)) if len(self.types) == 1 else None
 
     @property
     def listed(self) -> str:
-        """The names of the types, between commas."""
+        """Return the names of the types, separated by commas."""
         return ", ".join(sorted(map(str, self.types)))
 
     @property
     def expected(self) -> str:
-        """The types in a message: a few are named, many are counted."""
+        """Return the types for a message: a few are named, many are counted."""
         if len(self.types) > _MOST_NAMED:
             return f"one of {len(self.types)} other types"
         return self.listed if len(self.types) == 1 else f"one of {self.listed}"
 
 
 class TypeFrom(NamedTuple):
-    """An output whose element type an attribute decides: `Annotated[Array, TypeFrom("destination_type")]`."""
+    """An output whose element type is given by an attribute: `Annotated[Array, TypeFrom("destination_type")]`."""
 
     attribute: str
 
@@ -110,7 +103,7 @@ class Signature:
         self.attribute_names = frozenset(attribute.name for attribute in self.attributes)
 
     def input(self, index: int) -> Input:
-        """The port at a position; the variadic one stands for all positions beyond the last."""
+        """Return the port at a position; a variadic last port covers all further positions."""
         return self.inputs[min(index, len(self.inputs) - 1)]
 
     def port_name(self, index: int) -> str:
@@ -118,30 +111,57 @@ class Signature:
         return f"{port.name}[{index - len(self.inputs) + 1}]" if port.variadic else port.name
 
 
+class HasSignature(Protocol):
+    """The members of an operator that InputsOf uses."""
+
+    @property
+    def signature(self) -> Signature: ...
+
+
+class InputsOf:
+    """The inputs of another version, to which the kernel passes them; `without`: the number of trailing inputs that are
+    omitted.
+
+    def prior_box_1(*inputs: Annotated[Any, InputsOf(prior_box_8)], sizes: Sizes) -> T_OUT:
+    """
+
+    def __init__(self, operator: HasSignature, *, without: int = 0) -> None:
+        inputs = operator.signature.inputs
+        self.inputs = inputs[: len(inputs) - without]
+
+
+def inputs_of(hint: Any) -> InputsOf | None:
+    """Return the InputsOf mark of an annotation."""
+    marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return next((mark for mark in marks if isinstance(mark, InputsOf)), None)
+
+
 def read_signature(kernel: Callable[..., Any]) -> Signature:
-    """The signature of a kernel. Raises TypeError, saying what is wrong, for a declaration that makes no sense."""
+    """Return the signature of a kernel. Raises TypeError, with the reason, for an invalid declaration."""
     where = f"{kernel.__module__}.{kernel.__qualname__}"
     try:
-        hints = annotations_of(kernel)
+        hints = get_type_hints(kernel, include_extras=True)
     except NameError as error:
         raise TypeError(f"{where}: an annotation cannot be read: {error}") from error
     inputs: list[Input] = []
     attributes: list[Attribute] = []
     groups: list[tuple[str, type, tuple[str, ...]]] = []
     takes_out = False
-    for parameter in parameters_of(kernel):
+    for parameter in inspect.signature(kernel).parameters.values():
         if parameter.name not in hints:
             raise TypeError(f"{where}: parameter {parameter.name!r} has no annotation")
         hint = hints[parameter.name]
-        if parameter.kind in (BY_POSITION, ANY_BY_POSITION):
+        if (other := inputs_of(hint)) is not None:
+            inputs += other.inputs
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
             elements = _mark(hint)
             if not isinstance(elements, Elements):
                 raise TypeError(f"{where}: input {parameter.name!r} needs Annotated[Array, Elements(...)]")
-            optional = parameter.default is not MISSING
-            if inputs and inputs[-1].optional and not optional and parameter.kind == BY_POSITION:
+            optional, variadic = parameter.default is not parameter.empty, parameter.kind == parameter.VAR_POSITIONAL
+            if inputs and inputs[-1].optional and not optional and not variadic:
                 raise TypeError(f"{where}: the required input {parameter.name!r} follows an optional one")
-            inputs.append(Input(parameter.name, elements, optional, parameter.kind == ANY_BY_POSITION))
-        elif parameter.kind == BY_NAME:
+            inputs.append(Input(parameter.name, elements, optional, variadic))
+        elif parameter.kind == parameter.KEYWORD_ONLY:
             if parameter.name == "out":
                 takes_out = True
                 continue
@@ -149,7 +169,7 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
             attributes += declared
             if is_group(hint):
                 groups.append((parameter.name, hint, tuple(a.name for a in declared)))
-        elif parameter.kind == ANY_BY_NAME:
+        elif parameter.kind == parameter.VAR_KEYWORD:
             attributes = _completed(where, hint, attributes)
         else:
             raise TypeError(f"{where}: put a `/` after the inputs and a `*` before the attributes ({parameter.name!r})")
@@ -159,12 +179,29 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
     return Signature(tuple(inputs), _outputs(where, hints["return"]), tuple(attributes), takes_out, tuple(groups))
 
 
-def _declared(where: str, parameter: Parameter, hint: Any) -> list[Attribute]:
-    """The attributes that a keyword-only parameter declares: one, or those of its group."""
+def port_parameters(kernel: inspect.Signature, inputs: tuple[Input, ...]) -> list[inspect.Parameter]:
+    """Return the inputs as parameters, annotated as in the kernel; inputs of another version are annotated as
+    arrays.
+    """
+    return [
+        kernel.parameters.get(i.name)
+        or inspect.Parameter(
+            i.name,
+            inspect.Parameter.POSITIONAL_ONLY,
+            default=None if i.optional else inspect.Parameter.empty,
+            annotation=Array,
+        )
+        for i in inputs
+    ]
+
+
+def _declared(where: str, parameter: inspect.Parameter, hint: Any) -> list[Attribute]:
+    """Return the attributes that a keyword-only parameter declares: a single attribute, or those of its group."""
     try:
+        default = MISSING if parameter.default is parameter.empty else parameter.default
         if not is_group(hint):
-            return [Attribute.declare(parameter.name, hint, parameter.default)]
-        if parameter.default is not MISSING:
+            return [Attribute.declare(parameter.name, hint, default)]
+        if default is not MISSING:
             raise TypeError("a group has no default, its fields may")
         return list(attributes_in(hint))
     except TypeError as error:
@@ -172,7 +209,7 @@ def _declared(where: str, parameter: Parameter, hint: Any) -> list[Attribute]:
 
 
 def _completed(where: str, hint: Any, own: list[Attribute]) -> list[Attribute]:
-    """The attributes of a kernel that has `**rest`, those of the other version among them."""
+    """Return the attributes of a kernel with `**rest`, including those of the other version."""
     marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     other = next((m for m in marks if isinstance(m, AttributesOf)), None)
     if other is None:
@@ -184,7 +221,7 @@ def _completed(where: str, hint: Any, own: list[Attribute]) -> list[Attribute]:
 
 
 def _check_names(where: str, attributes: list[Attribute]) -> None:
-    """No two attributes of one name, in Python or in a file."""
+    """Raise TypeError if two attributes have the same name, in Python or in a file."""
     for kind in ("name", "file_name"):
         names = [getattr(a, kind) for a in attributes]
         twice = sorted({n for n in names if names.count(n) > 1})
@@ -193,7 +230,7 @@ def _check_names(where: str, attributes: list[Attribute]) -> None:
 
 
 def _mark(hint: Any) -> Elements | TypeFrom | None:
-    """The Elements or TypeFrom mark of an annotation, through `| None`."""
+    """Return the Elements or TypeFrom mark of an annotation, also inside `| None`."""
     if get_origin(hint) is Annotated:
         return next((m for m in get_args(hint)[1:] if isinstance(m, (Elements, TypeFrom))), None)
     if get_origin(hint) in (Union, python_types.UnionType):

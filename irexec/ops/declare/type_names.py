@@ -1,4 +1,4 @@
-"""The names of operator types: what a file writes, and what OpenVINO's objects say of themselves."""
+"""The names of operator types in files and in OpenVINO's node objects."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ _WRITTEN = {said: written for written, said in _SAID.items()}
 
 
 def type_name(type: str) -> str:
-    """The name that OpenVINO's nodes have for a type of a file: `Const` → `Constant`."""
+    """Return the name in OpenVINO's nodes of a type in a file: `Const` → `Constant`."""
     return _SAID.get(type, type)
 
 
 def file_type(name: str) -> str:
-    """The type in a file for the name that OpenVINO's nodes have: `Constant` → `Const`."""
+    """Return the type in a file for the name in OpenVINO's nodes: `Constant` → `Const`."""
     return _WRITTEN.get(name, name)

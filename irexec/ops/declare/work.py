@@ -1,4 +1,4 @@
-"""The work of a call of an operator, in elements gone over, known before it is made: for budgets, not for clocks."""
+"""Estimates, before a call of an operator, of the number of elements it processes; for budgets, not for timing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from irexec.types import TensorType, UnknownRank
 def steps(
     operator: Operator, inputs: Sequence[TensorType | None], attributes: dict[str, Any], outputs: Sequence[TensorType]
 ) -> int | None:
-    """About how many elements a call goes over; None where extents are not known."""
+    """Return the approximate number of elements that a call processes; None if extents are not known."""
     try:
         total = 0
         for tensor in (*inputs, *outputs):

@@ -1,4 +1,4 @@
-"""DetectionOutput: the detections of an SSD head, decoded from its logits and thinned out.
+"""DetectionOutput: the detections of an SSD head, decoded from its logits and filtered by suppression.
 
 Source: operation pages DetectionOutput-1 and -8; the steps in between (decoding, the two ways of suppression, the order
 of the results) are those of OpenVINO's reference.
@@ -6,7 +6,7 @@ of the results) are those of OpenVINO's reference.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
 
@@ -24,7 +26,7 @@ CodeType = Literal["caffe.PriorBoxParameter.CENTER_SIZE", "caffe.PriorBoxParamet
 
 @group
 class Settings:
-    """How detections are decoded and thinned out."""
+    """Parameters of decoding and suppression."""
 
     background_label_id: int = 0
     top_k: int = -1
@@ -44,7 +46,7 @@ class Settings:
 
     @property
     def keep(self) -> int:
-        """How many of all detections of an image are kept; -1 for all."""
+        """Return the number of detections of an image that are kept; -1 for all."""
         return self.keep_top_k[0]
 
     @property
@@ -201,19 +203,20 @@ def detection_output_8(
 
 @operator("DetectionOutput", "opset1", tolerance=rounded(32))
 def detection_output_1(
-    box_logits: T,
-    class_preds: T,
-    proposals: T,
-    aux_class_preds: T | None = None,
-    aux_box_preds: T | None = None,
-    /,
-    *,
-    num_classes: Positive,
-    settings: Settings,
+    *inputs: Annotated[Any, InputsOf(detection_output_8)], num_classes: Positive, settings: Settings
 ) -> T:
     """As DetectionOutput-8, with num_classes given. C1 to C7 as DetectionOutput-8."""
-    inputs = (box_logits, class_preds, proposals, aux_class_preds, aux_box_preds)
-    return np.asarray(detection_output_8(*inputs, settings=settings))
+    return np.asarray(detection_output_8.compute(*inputs, settings=settings))
+
+
+@detection_output_8.older
+def _(form: OlderForm, *inputs: TensorType | None) -> None:
+    """The version before states the number of classes, which follows from the extents of confidence and proposals."""
+    classes, proposals = (given.shape if given is not None else PartialShape.dynamic() for given in inputs[1:3])
+    known = classes.rank == 2 and proposals.rank == 3 and classes[1].is_static and proposals[2].is_static
+    form.need(known, "the number of classes is not known")
+    priors = proposals[2].value // (4 if form.attributes["normalized"] else 5)
+    form.attributes["num_classes"] = classes[1].value // max(priors, 1)
 
 
 @detection_output_8.shapes

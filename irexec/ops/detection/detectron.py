@@ -13,7 +13,7 @@ import numpy as np
 from irexec.ops.compute.boxes import suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.detection.generate_proposals import refine
 from irexec.ops.detection.roi_align import average_or_max
 from irexec.ops.rules.extents import Extents
@@ -49,11 +49,6 @@ def prior_grid_generator_6(
     [1, C, image_height, image_width]. C4: h and w are no more than the feature map's height and width.
     """
     (rows, columns), image = feature_map.shape[2:], im_data.shape[2:]
-    require(
-        "C4",
-        h <= rows and w <= columns,
-        f"the grid is {h} x {w}, expected no more than the feature map's {rows} x {columns}",
-    )
     height, width = h or rows, w or columns
     boxes = widen(priors)
     kind = boxes.dtype.type

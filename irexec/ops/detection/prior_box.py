@@ -7,14 +7,16 @@ the order of the boxes); the arithmetic is that of OpenVINO's reference.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault, Within
 from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.declare.older import OlderForm
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.signature import InputsOf
 from irexec.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, TensorType
 
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
@@ -70,7 +72,7 @@ def _sized(
 
 @group
 class Sizes:
-    """The boxes of each grid point, and what is done with all of them."""
+    """The boxes of each grid point, and the attributes that apply to all boxes."""
 
     min_size: Positives = ()
     max_size: Positives = ()
@@ -118,7 +120,8 @@ def prior_box_8(
     C1: output_size and image_size are 1D of two elements. C2: they are not negative, and the image is not empty.
     C3: variance has 0, 1 or 4 elements. C4: with density, there is one for each fixed size, at least 1.
     """
-    _require_sizes(output_size, image_size)
+    for name, extents in (("output_size", output_size), ("image_size", image_size)):
+        _check_extents(require, name, extents.tolist())
     (height, width), (image_height, image_width) = output_size.tolist(), image_size.tolist()
     step, offset, min_size = sizes.step, sizes.offset, sizes.min_size
     if not sizes.scale_all_sizes:
@@ -147,6 +150,11 @@ def prior_box_8(
     return _with_variances(grid.ravel(), 4 * height * width * _count(sizes), sizes.variance)
 
 
+@prior_box_8.older
+def _(form: OlderForm, *inputs: TensorType | None) -> None:
+    form.need_attribute("min_max_aspect_ratios_order", True)
+
+
 def _centres(count: int, extent: int, step: float, offset: float) -> Array:
     """The centres along one axis; step 0 spreads them over the image."""
     points: Array = np.arange(count, dtype=np.float32)
@@ -165,16 +173,9 @@ def _with_variances(boxes: Array, length: int, variance: Sequence[float]) -> Arr
     return result
 
 
-def _require_sizes(output_size: Array, image_size: Array) -> None:
-    for name, value in (("output_size", output_size), ("image_size", image_size)):
-        require("C1", value.shape == (2,), f"{name} has shape {list(value.shape)}, expected [2]", port=name)
-        least = 0 if name == "output_size" else 1
-        require(
-            "C2",
-            bool((value >= least).all()),
-            f"{name} is {value.tolist()}, expected values of at least {least}",
-            port=name,
-        )
+def _check_extents(check: Check, name: str, values: Sequence[int]) -> None:
+    least = 0 if name == "output_size" else 1
+    check("C2", min(values) >= least, f"{name} is {values}, expected values of at least {least}", port=name)
 
 
 @prior_box_8.shapes
@@ -196,14 +197,8 @@ def _grid_shape(
         if tensor is None:
             continue
         right = tensor.rank is None or (tensor.rank == 1 and tensor.shape[0].compatible(2))
-        check("C1", right, f"{name} has shape {tensor.shape}, expected [2]", port=name)
-        if tensor.ints is not None:
-            try:
-                _require_sizes(np.array(tensor.ints), np.ones(2, int)) if name == "output_size" else _require_sizes(
-                    np.ones(2, int), np.array(tensor.ints)
-                )
-            except ConstraintError as error:
-                check(error.constraint, error.constraint == "C1", error.message, port=name)
+        if check("C1", right, f"{name} has shape {tensor.shape}, expected [2]", port=name) and tensor.ints is not None:
+            _check_extents(check, name, tensor.ints)
     known = output_size.known
     if known is None or len(known) != 2 or any(isinstance(v, int) and v < 0 for v in known):
         return PartialShape([2, ANY_DIMENSION])
@@ -211,9 +206,9 @@ def _grid_shape(
 
 
 @operator("PriorBox", "opset1", tolerance=rounded(16), shapes=_shape)
-def prior_box_1(output_size: T_INT, image_size: T_INT, /, *, sizes: Sizes) -> T_OUT:
+def prior_box_1(*inputs: Annotated[Any, InputsOf(prior_box_8)], sizes: Sizes) -> T_OUT:
     """As PriorBox-8, in the order minimum, maximum, aspect ratios. C1 to C4 as PriorBox-8."""
-    return np.asarray(prior_box_8(output_size, image_size, sizes=sizes))
+    return np.asarray(prior_box_8.compute(*inputs, sizes=sizes))
 
 
 @operator("PriorBoxClustered", "opset1", tolerance=rounded(16))
@@ -240,7 +235,8 @@ def prior_box_clustered_1(
     C3: variance has 0, 1 or 4 elements. C4: there are as many widths as heights.
     """
     image_size = output_size if image_size is None else image_size
-    _require_sizes(output_size, image_size)
+    for name, extents in (("output_size", output_size), ("image_size", image_size)):
+        _check_extents(require, name, extents.tolist())
     (rows, columns), (image_height, image_width) = output_size.tolist(), image_size.tolist()
     reserve([rows, columns, len(width), 4], np.dtype(np.float32))
     step_w, step_h = step_w or step, step_h or step

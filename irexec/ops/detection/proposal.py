@@ -13,6 +13,7 @@ from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, Within
 from irexec.ops.declare.groups import group
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
@@ -23,7 +24,9 @@ Above0 = Annotated[float, Within(gt=0)]
 
 @group
 class Settings:
-    """How regions are made of anchors; `offset` is 1 where corners name pixels, both ends included (Caffe), else 0."""
+    """The parameters with which regions are computed from anchors; `offset` is 1 if corners are pixels, both ends
+    included (Caffe), else 0.
+    """
 
     base_size: Positive
     pre_nms_topn: Positive
@@ -100,9 +103,7 @@ def _propose(class_probs: Array, bbox_deltas: Array, image_shape: Array, s: Sett
     """Regions [batch * post_nms_topn, 5] as (image, corners) and their probabilities."""
     probs, deltas, image = widen(class_probs), widen(bbox_deltas), widen(image_shape).reshape(-1)
     batch, count = len(probs), probs.shape[1] // 2
-    ratios, scales = len(s.ratio), len(s.scale)
-    message = f"class_probs has {count} anchors, expected {ratios * scales}: {ratios} ratios by {scales} scales"
-    require("C4", count == ratios * scales, message, port="class_probs")
+    _check_anchors(require, Dimension(probs.shape[1]), Dimension(deltas.shape[1]), s)
     rois = np.zeros((batch, s.post_nms_topn, 5), probs.dtype)
     values = np.zeros((batch, s.post_nms_topn), probs.dtype)
     extent = _extent(image, s)
@@ -136,6 +137,11 @@ def proposal_4(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: S
     return _propose(class_probs, bbox_deltas, image_shape, settings)
 
 
+@proposal_4.older
+def _(form: OlderForm, *inputs: TensorType | None) -> None:
+    form.drop_output(1, "the output of probabilities")
+
+
 @proposal_4.shapes
 def _(
     check: Check, class_probs: TensorType, bbox_deltas: TensorType, image_shape: TensorType, *, settings: Settings
@@ -152,7 +158,6 @@ def _rois(
     *,
     settings: Settings,
 ) -> PartialShape:
-    ratio, scale = settings.ratio, settings.scale
     extents = Extents(check)
     extents.match("C1", "class_probs", class_probs, "batch_size", "twice", "H", "W")
     extents.match("C2", "bbox_deltas", bbox_deltas, "batch_size", "four_times", "H", "W")
@@ -160,13 +165,19 @@ def _rois(
     numbers, twice, four_times = extents["numbers"], extents["twice"], extents["four_times"]
     fits = numbers.compatible(Dimension(3, 4))
     check("C3", fits, f"image_shape has {numbers} elements, expected 3 or 4", port="image_shape", allowed="3 or 4")
-    anchors = len(ratio) * len(scale)
-    message = f"class_probs has {twice} channels, expected {2 * anchors}: 2 * {len(ratio)} ratios * {len(scale)} scales"
+    _check_anchors(check, twice, four_times, settings)
+    return PartialShape([extents["batch_size"] * settings.post_nms_topn, 5])
+
+
+def _check_anchors(check: Check, twice: Dimension, four_times: Dimension, settings: Settings) -> None:
+    """C4, and C2 of the channels of bbox_deltas."""
+    ratios, scales = len(settings.ratio), len(settings.scale)
+    anchors = ratios * scales
+    message = f"class_probs has {twice} channels, expected {2 * anchors}: 2 * {ratios} ratios * {scales} scales"
     fits = check("C4", twice.compatible(2 * anchors), message, port="class_probs", allowed=str(2 * anchors), late=True)
     wanted = 4 * anchors if fits else twice * 2
     message = f"bbox_deltas has {four_times} channels, expected {wanted}"
     check("C2", four_times.compatible(wanted), message, port="bbox_deltas", allowed=str(wanted), late=True)
-    return PartialShape([extents["batch_size"] * settings.post_nms_topn, 5])
 
 
 @operator("Proposal", "opset1", tolerance=rounded(64), shapes=_rois)

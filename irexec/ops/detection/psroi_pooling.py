@@ -27,7 +27,7 @@ Mode: TypeAlias = Annotated[Literal["average", "bilinear"], ReaderDefault("")]
 
 @group
 class Bins:
-    """The bins of a region and the channels they read."""
+    """The bins of a region and the channels that they read."""
 
     output_dim: Positive
     group_size: PositiveOr0 = 1
@@ -43,7 +43,7 @@ class Bins:
 
     @property
     def pooled(self) -> tuple[int, int, int]:
-        """The shape of what a region gives."""
+        """Return the shape of the result for a region."""
         return self.output_dim, self.group_size, self.group_size
 
 

@@ -15,7 +15,9 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, TakenAs, Within
 from irexec.ops.declare.groups import AttributesOf, group
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.signature import InputsOf
 from irexec.ops.detection.roi_pooling import usable
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
@@ -31,7 +33,7 @@ Samples = Annotated[int, Within(ge=0), TakenAs(0)]
 
 @group
 class Bins:
-    """Into how many bins a region is cut, and how many samples each has along a side (0: as many as it has pixels)."""
+    """The number of bins of a region, and of samples per bin along a side (0: as many as the bin has pixels)."""
 
     pooled_h: Positive
     pooled_w: Positive
@@ -50,7 +52,7 @@ class Between(NamedTuple):
 
     @staticmethod
     def pixels(places: Array, extent: int) -> Between:
-        # So that a place that is no number is outside, too.
+        # The comparison is written so that a position of nan is also outside.
         outside = ~((places >= -1) & (places <= extent))
         inside = np.where(outside, 0, places).clip(0, extent - 1).astype(places.dtype, copy=False)
         low = np.floor(inside).astype(np.intp)
@@ -107,7 +109,7 @@ def _ends(places: Array) -> Array:
     new = cells[:, 1:] != cells[:, :-1]
     ends = np.pad(new, ((0, 0), (1, 0)), constant_values=True) | np.pad(new, ((0, 0), (0, 1)), constant_values=True)
     order = np.argsort(~ends, axis=1, kind="stable")[:, : ends.sum(axis=1).max()]
-    # A bin that has fewer repeats its first.
+    # A bin with fewer samples repeats its first sample.
     order = np.where(np.take_along_axis(ends, order, 1), order, 0)
     return np.take_along_axis(places, order, 1)
 
@@ -127,7 +129,7 @@ def _weights(places: Array, extent: int) -> tuple[Array, Array]:
 def bin_samples(start: Any, size: Any, pooled: int, sampling_ratio: int, low: float, high: float) -> tuple[Array, int]:
     """Places [pooled, samples] of the samples along one side of a region, and how many each bin has.
 
-    Of a region far larger than [low, high], where all is, the places around that alone.
+    For a region far larger than the feature map [low, high], only positions around the map are returned.
     """
     kind = np.asarray(size).dtype.type
     step = kind(size / pooled)
@@ -169,7 +171,7 @@ def roi_align_9(
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 4]. C3: batch_indices is [NUM_ROIS], each in [0, N - 1].
     """
-    _require_batches(batch_indices, len(feature_maps))
+    _check_batches(require, batch_indices.tolist(), len(feature_maps))
     features, boxes = widen(feature_maps), widen(rois)
     kind = boxes.dtype.type
     before, after = {"asymmetric": (0, 0), "half_pixel_for_nn": (0, 0.5), "half_pixel": (0.5, 0.5)}[aligned_mode]
@@ -186,10 +188,15 @@ def roi_align_9(
     return narrow(result, feature_maps.dtype)
 
 
-def _require_batches(batch_indices: Array, batches: int) -> None:
-    wrong = (batch_indices < 0) | (batch_indices >= batches)
-    message = f"batch_indices is {batch_indices.tolist()}, expected values in [0, {batches - 1}]"
-    require("C3", not wrong.any(), message, port="batch_indices")
+@roi_align_9.older
+def _(form: OlderForm, *inputs: TensorType | None) -> None:
+    form.need_attribute("aligned_mode", "asymmetric")
+
+
+def _check_batches(check: Check, batch_indices: Sequence[int], batches: int | None) -> None:
+    fits = all(i >= 0 and (batches is None or i < batches) for i in batch_indices)
+    message = f"batch_indices is {batch_indices}, expected values of at least 0 and less than {batches}"
+    check("C3", fits, message, port="batch_indices")
 
 
 def _shape(
@@ -204,27 +211,17 @@ def _shape(
     extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
     extents.match("C2", "rois", rois, "NUM_ROIS", numbers)
     extents.match("C3", "batch_indices", batch_indices, "NUM_ROIS")
-    last, known = extents["N"].max, batch_indices.ints or []
-    fits = all(i >= 0 and (last is None or i < last) for i in known)
-    check(
-        "C3",
-        fits,
-        f"batch_indices is {known}, expected values of at least 0 and less than {last}",
-        port="batch_indices",
-    )
+    _check_batches(check, batch_indices.ints or [], extents["N"].max)
     return extents.shape("NUM_ROIS", "C", bins.pooled_h, bins.pooled_w)
 
 
 @operator("ROIAlign", "opset3", tolerance=rounded(64))
 def roi_align_3(
-    feature_maps: T,
-    rois: T,
-    batch_indices: IND_T,
-    /,
+    *inputs: Annotated[Any, InputsOf(roi_align_9)],
     **rest: Annotated[Any, AttributesOf(roi_align_9, without="aligned_mode")],
 ) -> T:
     """As ROIAlign-9 in the mode asymmetric. C1 to C3 as there."""
-    return np.asarray(roi_align_9(feature_maps, rois, batch_indices, **rest))
+    return np.asarray(roi_align_9.compute(*inputs, **rest))
 
 
 @roi_align_3.shapes
@@ -251,13 +248,13 @@ def roi_align_rotated_15(
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: batch_indices is [NUM_ROIS], each in [0, N - 1].
     """
-    _require_batches(batch_indices, len(feature_maps))
+    _check_batches(require, batch_indices.tolist(), len(feature_maps))
     features, boxes = widen(feature_maps), widen(rois)
     kind = boxes.dtype.type
     scaled = boxes[:, :4] * kind(bins.spatial_scale)
     angles = -boxes[:, 4] if clockwise_mode else boxes[:, 4]
     result = np.zeros((len(boxes), features.shape[1], bins.pooled_h, bins.pooled_w), features.dtype)
-    # The feature map lies within a circle around its middle.
+    # The feature map is inside a circle around its centre.
     middle, radius = np.array(features.shape[:1:-1]) / 2, float(np.hypot(*features.shape[2:])) + 4
     for index in usable(np.column_stack([scaled, angles]), features):
         (cx, cy, width, height), angle = scaled[index], angles[index]

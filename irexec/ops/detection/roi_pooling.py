@@ -127,7 +127,7 @@ def _(
 
 
 def usable(boxes: Array, features: Array) -> list[int]:
-    """The boxes that can hold something: all their numbers are finite, and the feature maps have pixels."""
+    """Return a mask of the usable boxes: their numbers are finite, and the feature maps are not empty."""
     found: list[int] = np.flatnonzero(np.isfinite(boxes).all(axis=1)).tolist()
     return found if features.size else []
 
@@ -141,13 +141,13 @@ def batches_of(constraint: str, rois: Array, count: int) -> Array:
 
 
 def check_scale(check: Check, constraint: str, spatial_scale: float) -> None:
-    """A breach for a scale that is infinite or no number."""
+    """Report a scale that is infinite or nan."""
     message = f"spatial_scale is {spatial_scale}, expected a finite number"
     check(constraint, math.isfinite(spatial_scale), message, attribute="spatial_scale")
 
 
 def check_batches(check: Check, constraint: str, rois: TensorType, batches: int | None) -> None:
-    """A breach when known boxes name batches that are not there."""
+    """Report known boxes with a batch index that is out of range."""
     if rois.value is not None and rois.value.ndim == 2 and rois.value.shape[1] and batches is not None:
         try:
             batches_of(constraint, rois.value, batches)
@@ -165,7 +165,7 @@ def draw_rois(
     method: str = "",
     mode: str = "",
 ) -> Array:
-    """Boxes within the feature map, in the coordinates that the method reads."""
+    """Draw boxes within the feature map, in the coordinates of the method."""
     kind = types[port]
     batches, _, height, width = types[next(iter(types))].shape.to_shape()
     normalised = "bilinear" in (method, mode)

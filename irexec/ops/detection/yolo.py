@@ -22,7 +22,7 @@ T_ANY: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
 @group
 class Regions:
-    """What the channels hold of each region, and which axes are flattened."""
+    """The contents of the channels of each region, and the axes that are flattened."""
 
     axis: int
     coords: NonNegative
@@ -35,7 +35,7 @@ class Regions:
 
     @property
     def each(self) -> int:
-        """The channels of a region."""
+        """Return the number of channels of a region."""
         return self.coords + 1 + self.classes
 
     @property
@@ -55,9 +55,8 @@ def region_yolo_1(data: T, /, *, regions: Regions) -> T:
     end_axis are in [-4, 3], and end_axis is not before axis.
     """
     batch, channels, height, width = data.shape
+    _check_channels(require, Dimension(channels), regions)
     count, each, coords, do_softmax = regions.count, regions.each, regions.coords, regions.do_softmax
-    fits = channels == each * count if do_softmax else channels >= each * count
-    require("C2", fits, f"data has {channels} channels, expected {count} regions of {each}", port="data")
     result = widen(data)[:, : each * count].copy().reshape(batch, count, each, height, width)
     with np.errstate(over="ignore", invalid="ignore"):
         logistic = [result[:, :, :2], result[:, :, coords : coords + 1 + (0 if do_softmax else regions.classes)]]
@@ -76,19 +75,22 @@ def region_yolo_1(data: T, /, *, regions: Regions) -> T:
     return narrow(result.reshape(shape), data.dtype)
 
 
+def _check_channels(check: Check, channels: Dimension, regions: Regions) -> None:
+    wanted = regions.each * regions.count
+    fits = channels.compatible(wanted) if regions.do_softmax else channels.max is None or channels.max >= wanted
+    least = "" if regions.do_softmax else "at least "
+    message = f"data has {channels} channels, expected {least}{wanted} by the attributes"
+    check("C2", fits, message, port="data", late=True)
+
+
 @region_yolo_1.shapes
 def _(check: Check, data: TensorType, *, regions: Regions) -> PartialShape:
     if not has_rank(check, "C1", data, 4, "data"):
         return PartialShape.dynamic()
     shape = data.shape if data.rank == 4 else PartialShape.dynamic(4)
-    wanted = regions.each * regions.count
-    channels = shape[1]
-    fits = channels.compatible(wanted) if regions.do_softmax else channels.max is None or channels.max >= wanted
-    least = "" if regions.do_softmax else "at least "
-    message = f"data has {channels} channels, expected {least}{wanted} by the attributes"
-    check("C2", fits, message, port="data", late=True)
+    _check_channels(check, shape[1], regions)
     if not regions.do_softmax:
-        return PartialShape([shape[0], wanted, shape[2], shape[3]])
+        return PartialShape([shape[0], regions.each * regions.count, shape[2], shape[3]])
     first = axis_in(check, "C3", regions.axis, 4, attribute="axis")
     last = axis_in(check, "C3", regions.end_axis, 4, attribute="end_axis")
     if first is None or last is None:
@@ -111,12 +113,6 @@ def reorg_yolo_2(data: T_ANY, /, *, stride: Positive) -> T_ANY:
     C1: data is 4D. C2: stride divides H and W. C3: C is at least stride**2.
     """
     batch, channels, height, width = data.shape
-    require(
-        "C2",
-        height % stride == 0 and width % stride == 0,
-        f"the stride {stride} does not divide H = {height} and W = {width}",
-    )
-    require("C3", channels >= stride**2, f"data has {channels} channels, at least {stride**2} are needed", port="data")
     group = channels // stride**2
     c, h, w = np.ogrid[:channels, :height, :width]
     offset, inner = c // group, c % group

@@ -36,12 +36,9 @@ def eye_9(
     """
     rows, columns, diagonal = (integer(port) for port in (num_rows, num_columns, diagonal_index))
     batch = [] if batch_shape is None else integers(batch_shape)
-    require(
-        "C2",
-        min(rows, columns, *batch) >= 0,
-        f"the output shape {[*batch, rows, columns]} has a negative extent, expected at least 0",
-        port="num_rows",
-    )
+    for name, extents in (("num_rows", [rows]), ("num_columns", [columns]), ("batch_shape", batch)):
+        for extent in extents:
+            _extent(require, extent, name)
     diagonal = min(max(diagonal, -rows), columns)
     matrix = np.eye(rows, columns, diagonal, np.int8).astype(output_type.dtype)
     return np.broadcast_to(matrix, (*batch, rows, columns)).copy()
@@ -57,8 +54,12 @@ def _(
     *,
     output_type: ElementType,
 ) -> PartialShape:
-    numeric = output_type.is_real or output_type.is_integral
-    check("C4", numeric, f"output_type is {output_type}, expected a numeric type", attribute="output_type")
+    check(
+        "C4",
+        output_type.kind in "iuf",
+        f"output_type is {output_type}, expected a numeric type",
+        attribute="output_type",
+    )
     one_element(check, "C1", diagonal_index, "diagonal_index")
     matrix = []
     for name, tensor in (("num_rows", num_rows), ("num_columns", num_columns)):

@@ -42,13 +42,7 @@ def multinomial_13(
     """
     count = integer(num_samples)
     batch, classes = probs.shape
-    require("C2", count >= 0, f"num_samples is {count}, expected at least 0", port="num_samples")
-    require(
-        "C3",
-        with_replacement or count <= classes,
-        f"num_samples is {count}, expected at most {classes} without replacement, the number of classes",
-        port="probs",
-    )
+    _check_count(require, count, None if with_replacement else classes)
     weights = probs.astype(np.float64)
     if log_probs:
         weights = np.exp(weights - weights.max(axis=1, keepdims=True, initial=-np.inf))
@@ -120,17 +114,18 @@ def _(check: Check, probs: TensorType, num_samples: TensorType, *, with_replacem
     one_element(check, "C2", num_samples, "num_samples")
     batch, classes = probs.shape if probs.rank == 2 else PartialShape.dynamic(2)
     count = first_known(num_samples)
-    if isinstance(count, int):
-        if not check("C2", count >= 0, f"num_samples is {count}, expected at least 0", port="num_samples"):
-            return PartialShape([batch, dimension_of(None)])
-        enough = with_replacement or classes.max is None or count <= classes.max
-        check(
-            "C3",
-            enough,
-            f"num_samples is {count}, expected at most {classes} without replacement, the number of classes",
-            port="probs",
-        )
+    if isinstance(count, int) and not _check_count(check, count, None if with_replacement else classes.max):
+        return PartialShape([batch, dimension_of(None)])
     return PartialShape([batch, dimension_of(count)])
+
+
+def _check_count(check: Check, count: int, most: int | None) -> bool:
+    """C2, C3; `most` is the number of classes, from which each sample takes one without replacement."""
+    if not check("C2", count >= 0, f"num_samples is {count}, expected at least 0", port="num_samples"):
+        return False
+    message = f"num_samples is {count}, expected at most {most} without replacement, the number of classes"
+    check("C3", most is None or count <= most, message, port="probs")
+    return True
 
 
 @multinomial_13.draw("probs")

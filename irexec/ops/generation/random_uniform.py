@@ -6,6 +6,7 @@ Source: operation page RandomUniform-8; how 64-bit numbers are put together, Ope
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import ml_dtypes
@@ -15,7 +16,21 @@ from irexec.ops.declare.attributes import NonNegative
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
 from irexec.ops.rules.axes import integers, one_element
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import BF16, F16, F32, F64, I32, I64, INDICES, Array, ElementType, PartialShape, TensorType
+from irexec.types import (
+    BF16,
+    DYNAMIC,
+    F16,
+    F32,
+    F64,
+    I32,
+    I64,
+    INDICES,
+    Array,
+    Dimension,
+    ElementType,
+    PartialShape,
+    TensorType,
+)
 
 T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INDICES)]
 T: TypeAlias = Annotated[Array, Elements("T", {I32, I64, F16, BF16, F32, F64})]
@@ -72,9 +87,9 @@ def random_uniform_8(
     C4: minval is below maxval. C5: the shape has no negative extent.
     """
     extents = integers(shape)
-    require("C5", all(d >= 0 for d in extents), f"shape is {extents}, expected no negative extents", port="shape")
+    _check_extents(require, extents)
     low, high = minval.reshape(-1)[0], maxval.reshape(-1)[0]
-    require("C4", bool(low < high), f"minval is {low}, expected less than maxval, which is {high}", port="minval")
+    _check_limits(require, low, high)
     pytorch = alignment.lower() == "pytorch"
     if global_seed == 0 and op_seed == 0:
         global_seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
@@ -116,23 +131,25 @@ def _(check: Check, shape: TensorType, minval: TensorType, maxval: TensorType, *
     wanted = ElementType.by_name[output_type]
     for name, tensor in (("minval", minval), ("maxval", maxval)):
         one_element(check, "C2", tensor, name)
-        right = tensor.element_type.is_dynamic or tensor.element_type is wanted
+        right = tensor.element_type in (DYNAMIC, wanted)
         check("C3", right, f"{name} is {tensor.element_type}, expected {wanted} as output_type says", port=name)
     low, high = minval.scalar, maxval.scalar
     if low is not None and high is not None:
-        check("C4", low < high, f"minval is {low}, expected less than maxval, which is {high}", port="minval")
+        _check_limits(check, low, high)
     known = shape.known
     if known is None:
         extent = shape.shape[0] if shape.rank == 1 else None
         return PartialShape.dynamic(extent.value if extent is not None and extent.is_static else None)
-    if not check(
-        "C5",
-        all(not isinstance(d, int) or d >= 0 for d in known),
-        f"shape is {known}, expected no negative extents",
-        port="shape",
-    ):
-        return PartialShape.dynamic(len(known))
-    return PartialShape(known)
+    return PartialShape(known) if _check_extents(check, known) else PartialShape.dynamic(len(known))
+
+
+def _check_limits(check: Check, low: Any, high: Any) -> None:
+    check("C4", bool(low < high), f"minval is {low}, expected less than maxval, which is {high}", port="minval")
+
+
+def _check_extents(check: Check, shape: Sequence[int | Dimension]) -> bool:
+    fits = all(not isinstance(d, int) or d >= 0 for d in shape)
+    return check("C5", fits, f"shape is {shape}, expected no negative extents", port="shape")
 
 
 @random_uniform_8.draw("minval", "maxval")

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.ops.declare.older import OlderForm, element_types
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
 from irexec.ops.rules.axes import filled, first_known
 from irexec.ops.rules.shapes import has_rank
@@ -49,6 +50,12 @@ def range_4(start: T1, stop: T2, step: T3, /, *, output_type: ElementType) -> An
     Constraints likewise. Shape rule: C3 output_type is numeric.
     """
     return _range(start, stop, step, output_type)
+
+
+@range_4.older
+def _(form: OlderForm, *inputs: TensorType | None) -> None:
+    kinds, made = element_types(inputs), form.outputs[0].element_type
+    form.need(all(kind is made for kind in kinds), f"it makes {made} of {', '.join(map(str, kinds))}")
 
 
 def _range(start: Array, stop: Array, step: Array, kind: ElementType) -> Array:

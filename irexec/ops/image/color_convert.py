@@ -11,7 +11,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import is_float, narrow
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, U8, Array, Dimension, PartialShape, TensorType
 
@@ -44,8 +44,6 @@ def _split(arg: Array) -> tuple[Array, Array, int, int]:
     """y [N, H, W] and the flat rest [N, H * W / 2] of a single plane [N, 1.5 H, W, 1], with H and W."""
     batch, rows, width, _ = arg.shape
     height = rows * 2 // 3
-    message = f"the single plane has shape {rows} x {width}, expected 1.5 H x W with even H and W"
-    require("C3", rows % 3 == 0 and height % 2 == 0 and width % 2 == 0, message, port="arg")
     flat = arg.reshape(batch, rows * width)
     pixels = height * width
     return flat[:, :pixels].reshape(batch, height, width), flat[:, pixels:], height, width
@@ -57,11 +55,6 @@ def _from_nv12(arg: Array, uv: Array | None, *, bgr: bool) -> Array:
         uv = rest.reshape(len(arg), height // 2, width // 2, 2)
     else:
         y = arg[..., 0]
-        require(
-            "C3",
-            y.shape[1] % 2 == 0 and y.shape[2] % 2 == 0,
-            f"the image has shape {y.shape[1:3]}, expected even height and width",
-        )
     return _to_rgb(y, uv[..., 0], uv[..., 1], bgr=bgr)
 
 
@@ -71,11 +64,6 @@ def _from_i420(arg: Array, u: Array | None, v: Array | None, *, bgr: bool) -> Ar
         u, v = rest.reshape(len(arg), 2, height // 2, width // 2).swapaxes(0, 1)
     else:
         y, u, v = arg[..., 0], u[..., 0], v[..., 0]
-        require(
-            "C3",
-            y.shape[1] % 2 == 0 and y.shape[2] % 2 == 0,
-            f"the image has shape {y.shape[1:3]}, expected even height and width",
-        )
     return _to_rgb(y, u, v, bgr=bgr)
 
 
@@ -161,12 +149,6 @@ def i420_to_bgr_8(arg: T, u: T | None = None, v: T | None = None, /) -> T:
 
 def _to_nv12(image: Array, single_plane: bool, *, bgr: bool) -> list[Array]:
     batch, height, width, _ = image.shape
-    require(
-        "C2",
-        height % 2 == 0 and width % 2 == 0,
-        f"the image has shape {height} x {width}, expected even height and width",
-        port="image",
-    )
     channels = _compute(image)
     kind = channels.dtype.type
     red, green, blue = (channels[..., c] for c in ((2, 1, 0) if bgr else (0, 1, 2)))

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import is_float, narrow, widen
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.types import BOOLEAN, FLOATS, NUMERIC, Array, PartialShape, TensorType
 
@@ -41,7 +41,6 @@ def grid_sample_9(
     """
     batch, channels, height, width = data.shape
     _, rows, columns, _ = grid.shape
-    require("C3", height * width > 0 or batch * rows * columns == 0, "data has no pixels to sample", port="data")
     places = widen(grid).reshape(batch, rows * columns, 2)
     x, y = _denormalise(places[..., 0], width, align_corners), _denormalise(places[..., 1], height, align_corners)
     source = data if mode == "nearest" else widen(data) if is_float(data.dtype) else data.astype(np.float64)

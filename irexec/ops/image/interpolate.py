@@ -16,9 +16,10 @@ from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import AttributesOf
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, positioned, require
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resample
-from irexec.ops.image.resized_shape import Padding, full_pads, require_axes, resized_shape, scaled_extent, spatial_pads
+from irexec.ops.image.resized_shape import Padding, check_axes, full_pads, resized_shape, scaled_extent, spatial_pads
 from irexec.ops.rules.axes import integers
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, INTEGERS, MAX_LENGTH, NUMERIC, Array, PartialShape, TensorType
@@ -66,7 +67,7 @@ def interpolate_11(
     C7: an axis without elements can only be resized to 0.
     """
     chosen = list(range(image.ndim)) if axes is None else integers(axes)
-    require_axes(chosen, image.ndim, len(scales_or_sizes))
+    check_axes(require, chosen, image.ndim)
     begin, end = full_pads(padding.pads_begin, image.ndim), full_pads(padding.pads_end, image.ndim)
     extents = [sum(parts) for parts in zip(begin, image.shape, end, strict=True)]
     if shape_calculation_mode == "sizes":
@@ -108,6 +109,22 @@ def interpolate_11(
     result = _apply(image, mode, [(a, resized[a], begin[a]) for a in order])
     # The zeros of an axis that is resized are never made: its pass takes zero where it reads one.
     return _padded(result, [(0, 0) if a in chosen else pads for a, pads in enumerate(zip(begin, end, strict=True))])
+
+
+@interpolate_11.older
+def _(
+    form: OlderForm, image: TensorType, given: TensorType, axes: TensorType | None, *, shape_calculation_mode: str
+) -> None:
+    """Version 4 has sizes and scales as inputs of their own, of which it reads one."""
+    mode = form.attributes["mode"]
+    form.need(not str(mode).endswith("pillow"), f"mode is {mode}")
+    known = given.shape.rank == 1 and given.shape[0].is_static
+    form.need(known, "the number of sizes or scales is not known")
+    rest = () if axes is None else (2,)
+    if shape_calculation_mode == "sizes":
+        form.take(0, 1, np.ones(given.shape[0].value, np.float32), *rest)
+    else:
+        form.take(0, np.ones(given.shape[0].value, np.int64), 1, *rest)
 
 
 def _padded(image: Array, pads: list[tuple[int, int]]) -> Array:
@@ -174,7 +191,7 @@ def _(
     if not has_rank(check, "C1", scales_or_sizes, 1, "scales_or_sizes"):
         return PartialShape.dynamic(image.rank)
     if not scales_or_sizes.element_type.is_dynamic:
-        fits = scales_or_sizes.element_type.is_real == (shape_calculation_mode == "scales")
+        fits = scales_or_sizes.element_type.is_real() == (shape_calculation_mode == "scales")
         wanted = "a floating-point type" if shape_calculation_mode == "scales" else "an integer type"
         message = (
             f"scales_or_sizes is {scales_or_sizes.element_type}, expected {wanted}: "
@@ -209,7 +226,7 @@ def interpolate_4(
     C1 to C4 and C7 as Interpolate-11.
     """
     given = sizes if rest["shape_calculation_mode"] == "sizes" else scales
-    return np.asarray(interpolate_11(data, given, axes, mode=mode, **rest))
+    return np.asarray(interpolate_11.compute(data, given, axes, mode=mode, **rest))
 
 
 @interpolate_4.shapes
@@ -252,14 +269,13 @@ def interpolate_1(
     C1: target_spatial_shape is 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many sizes as axes. C4: they are
     not negative. C5: pads are for the axes only. C7: an axis without elements can only be resized to 0.
     """
-    require_axes(list(axes), data.ndim, len(target_spatial_shape))
     begin, end = spatial_pads(padding.pads_begin, axes, data.ndim), spatial_pads(padding.pads_end, axes, data.ndim)
     chosen: Mode = mode if mode != "linear" else "linear_onnx" if data.ndim < 5 else "linear"
     coordinates: Coordinates = "align_corners" if align_corners else "asymmetric"
     plain = mode == "linear" and not any(begin) and not any(end) and not (data.ndim == 4 and set(axes) == {2, 3})
     if not align_corners and plain:
         coordinates = "half_pixel"
-    result: Array = interpolate_11(
+    result: Array = interpolate_11.compute(
         data,
         target_spatial_shape,
         np.asarray(axes, np.int64),

@@ -50,16 +50,9 @@ def scaled_extent(extent: int, scale: float) -> int:
     return int(scaled) if np.isfinite(scaled) else MAX_LENGTH + 1
 
 
-def require_axes(axes: list[int], rank: int, count: int) -> None:
-    distinct = len(set(axes)) == len(axes)
-    inside = all(0 <= a < rank for a in axes)
-    require("C2", distinct and inside, f"axes is {axes}, expected distinct axes in [0, {rank - 1}]", port="axes")
-    require(
-        "C3",
-        count == len(axes),
-        f"scales_or_sizes has {count} elements, expected one for each of the {len(axes)} axes",
-        port="scales_or_sizes",
-    )
+def check_axes(check: Check, axes: Sequence[int], rank: int) -> bool:
+    fits = len(set(axes)) == len(axes) and all(0 <= a < rank for a in axes)
+    return check("C2", fits, f"axes is {axes}, expected distinct axes in [0, {rank - 1}]", port="axes")
 
 
 def resized_shape(
@@ -81,8 +74,7 @@ def resized_shape(
         return PartialShape.dynamic(rank)
     if pillow:
         check("C6", len(chosen) == 2, f"there are {len(chosen)} axes, expected two in the pillow modes", port="axes")
-    message = f"axes is {chosen}, expected distinct axes in [0, {rank - 1}]"
-    if not check("C2", len(set(chosen)) == len(chosen) and all(0 <= a < rank for a in chosen), message, port="axes"):
+    if not check_axes(check, chosen, rank):
         return PartialShape.dynamic(rank)
     if given.rank == 1:
         counts = given.shape[0].compatible(len(chosen))

@@ -14,13 +14,13 @@ from irexec.types import ANY, BOOLEAN, INDICES, Array
 Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 
 
-@operator("TensorIterator", "opset1")
+@operator("TensorIterator", "opset1", has_bodies=True)
 def tensor_iterator_1(*inputs: Each) -> list[Each]:
     """The body once per slice of the sliced inputs; outputs are the last values, or all of them concatenated."""
     raise TypeError("the engine runs bodies")
 
 
-@operator("Loop", "opset5")
+@operator("Loop", "opset5", has_bodies=True)
 def loop_5(
     trip_count: Annotated[Array, Elements("T_COUNT", INDICES)],
     execution_condition: Annotated[Array, Elements("T_CONDITION", {BOOLEAN})],

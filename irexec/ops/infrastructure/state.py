@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
+from irexec.ops.declare.older import OlderForm, unchanged
 from irexec.ops.declare.operator import ANY_ELEMENTS, Check, operator
 from irexec.ops.rules.shapes import same_as
 from irexec.types import ANY_SHAPE, DYNAMIC, Array, ElementType, PartialShape, TensorType
@@ -14,13 +15,13 @@ from irexec.types import ANY_SHAPE, DYNAMIC, Array, ElementType, PartialShape, T
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
 
-@operator("ReadValue", "opset3", shapes=same_as(), view="init_value")
+@operator("ReadValue", "opset3", shapes=same_as(), view="init_value", has_state=True)
 def read_value_3(init_value: T, /, *, variable_id: str) -> T:
     """The variable's value, or `init_value` (which also decides type and shape) before the first Assign."""
     return init_value
 
 
-@operator("ReadValue", "opset6", view="init_value")
+@operator("ReadValue", "opset6", view="init_value", has_state=True)
 def read_value_6(
     init_value: T | None = None,
     /,
@@ -36,6 +37,16 @@ def read_value_6(
     if init_value is None:
         raise TypeError("the engine supplies the first value of a variable without init_value")
     return init_value
+
+
+@read_value_6.older
+def _(form: OlderForm, init_value: TensorType | None) -> None:
+    """The version before has a variable of the initial value's type."""
+    form.need(init_value is not None, "there is no initial value")
+    if init_value is not None:
+        own = form.outputs[0]
+        same = own.element_type is init_value.element_type and own.shape == init_value.shape
+        form.need(same, f"the variable is {own.element_type} {own.shape}, its initial value is not")
 
 
 @read_value_6.shapes
@@ -54,13 +65,16 @@ def _(
     return TensorType(variable_type, variable_shape)
 
 
-@operator("Assign", "opset3", shapes=same_as(), view="value")
+@operator("Assign", "opset3", shapes=same_as(), view="value", has_state=True)
 def assign_3(value: T, /, *, variable_id: str) -> T:
     """The variable takes `value`; the output is `value`."""
     return value
 
 
-@operator("Assign", "opset6", shapes=same_as(), view="value")
+@operator("Assign", "opset6", shapes=same_as(), view="value", has_state=True)
 def assign_6(value: T, /, *, variable_id: str) -> T:
     """The variable takes `value`; the output is `value`."""
     return value
+
+
+assign_6.older(unchanged)

@@ -1,4 +1,4 @@
-"""Products of matrices that are both computed, by compiled code: where each lies, and who computes which rows."""
+"""Products of two matrices computed at run time, by compiled code: their memory layout and the division into tasks."""
 
 from __future__ import annotations
 
@@ -13,19 +13,22 @@ from irexec.native.llvm import Native
 from irexec.native.matrices import LAYER, PLACE, write_matrices
 from irexec.native.memory import Records
 from irexec.ops.compute.contiguous import contiguous
-from irexec.ops.compute.parallel import num_threads, split
-from irexec.ops.compute.team import run_tasks, threads_for
+from irexec.threads.parallel import parts_along, split
+from irexec.threads.tasks import TASKS, run_tasks, tasks_for
 from irexec.types import Array
 
 # Vectors in a panel of the right matrix.
 VECTORS = 2
-# Arrangements that are kept.
+# Laying out the right matrix costs as much as some rows; with more than two tasks per matrix, each task has at least
+# this many rows.
+LEAST_ROWS = 256
+# The number of arrangements that are kept.
 KEPT = 8
 F32_BYTES = 4
 
 
 class _Arrangement(NamedTuple):
-    """What is known of a call from the shapes and strides of its arrays."""
+    """The properties of a call that follow from the shapes and strides of its arrays."""
 
     function: Native
     layer: Records
@@ -40,10 +43,10 @@ class CompiledMatrices:
         self._arranged: dict[tuple[object, ...], _Arrangement] = {}
 
     def __call__(self, left: Array, right: Array, out: Array) -> None:
-        """Into `out` `[..., M, N]`, which is contiguous."""
+        """Multiply into `out` `[..., M, N]`, which is contiguous."""
         left = left if left.strides[-1] == F32_BYTES else contiguous(left)
-        known = left.shape, left.strides, right.shape, right.strides, num_threads()
-        # Other threads may be here too, and clear what is kept.
+        known = left.shape, left.strides, right.shape, right.strides
+        # Other threads may execute this concurrently and clear the cache.
         if (found := self._arranged.get(known)) is None:
             found = _arrange(left, right, out.shape[:-2])
             if len(self._arranged) >= KEPT:
@@ -62,9 +65,10 @@ def _arrange(left: Array, right: Array, batch: tuple[int, ...]) -> _Arrangement:
     strides = [left.strides[-2] // F32_BYTES, right.strides[-2] // F32_BYTES, right.strides[-1] // F32_BYTES]
     layer = Records.of([[0, 0, 0, places, rows, depth, columns, *strides, height * across]])
     assert layer.numbers.shape == (1, len(LAYER))
-    wanted = 1 if threads_for(len(places) * rows * depth * columns) == 1 else 4 * num_threads()
+    wanted = tasks_for(len(places) * rows * depth * columns)
     parts = split(len(places), wanted)
-    pieces = [piece for piece in split(rows, wanted // len(parts), height) if piece[1] - piece[0] >= height]
+    row_parts = parts_along(rows, max(1, wanted // (TASKS * len(parts))), LEAST_ROWS)
+    pieces = [piece for piece in split(rows, row_parts, height) if piece[1] - piece[0] >= height]
     pieces[-1] = (pieces[-1][0], rows)
     tasks = Records.of([[*part, *piece] for part, piece in product(parts, pieces)])
     name = f"matrices_{height}"
@@ -73,7 +77,7 @@ def _arrange(left: Array, right: Array, batch: tuple[int, ...]) -> _Arrangement:
 
 
 def _starts(array: Array, batch: tuple[int, ...]) -> Array:
-    """Where each matrix begins, of an array that broadcasts to this batch."""
+    """Return the offset of each matrix in an array that broadcasts to this batch."""
     strides = np.broadcast_to(array, (*batch, *array.shape[-2:])).strides
     starts = np.zeros(1, np.int64)
     for extent, stride in zip(batch, strides, strict=False):

@@ -1,4 +1,4 @@
-"""Products with a constant matrix by compiled code: its columns in panels, and the tasks for so many rows."""
+"""Products with a constant matrix by compiled code: its columns in panels, and the tasks for a number of rows."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from irexec.native.llvm import Native
 from irexec.native.memory import Records
 from irexec.native.products import write_multiply
 from irexec.ops.compute.contiguous import contiguous
-from irexec.ops.compute.parallel import num_threads, parallel_for, split
-from irexec.ops.compute.team import run_tasks, threads_for
 from irexec.ops.matrix.product import FEW_ROWS
+from irexec.threads.parallel import parallel_for, parts_for, split
+from irexec.threads.tasks import WORTH_PRODUCTS, run_tasks, tasks_for
 from irexec.types import Array
 
-# Sums of more products are added up from sums of so many: what they read stays in the caches, and the sum is exacter.
+# The number of products in a partial sum: their operands stay in the caches, and the total is more accurate.
 DEPTH_STEP = 512
 # Rows of one task.
 MOST_ROWS = 256
-# To read the panels from memory takes as long as to multiply so many rows by them.
+# Reading the panels from memory takes as long as multiplying this number of rows by them.
 READ_ROWS = 16
 
 
 class CompiledProduct:
-    """`a` `[..., K]` times one `right` `[K, N]`, both f32, neither empty."""
+    """The product of `a` `[..., K]` and one `right` `[K, N]`, both f32 and not empty."""
 
     KEPT = 8
     MANY_ROWS = 64
@@ -37,19 +37,21 @@ class CompiledProduct:
         needed = -(-self.columns // made.lanes)
         fitting = [vectors for vectors in (1, 2, 4, 8) if vectors >= needed or vectors == made.registers // 4]
         self.vectors = 2 if rows >= FEW_ROWS else fitting[0]
-        if self._threads(rows) > 1:
-            while self.vectors > 2 and needed < 2 * self._threads(rows) * self.vectors:
-                self.vectors //= 2
+        parts = parts_for(self._work(rows), WORTH_PRODUCTS)
+        while parts > 1 and self.vectors > 2 and needed < 2 * parts * self.vectors:
+            self.vectors //= 2
         self.across = self.vectors * made.lanes
         self.panels = _packed(right, self.across)
         self._layer = Records.of([[0, 0, 0, self.panels, self.depth, DEPTH_STEP, self.columns]])
         self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Records, int]] = {}
 
     def __call__(self, a: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
-        """Into `out`, which is contiguous, with what comes after: see `native.epilogue`. Both have any leading axes."""
+        """Multiply into `out`, which is contiguous, and apply the layers in `after`: see `native.epilogue`. Leading
+        axes are arbitrary.
+        """
         a = contiguous(a)
         known = a.size, after
-        # Other threads may be here too, and clear what is kept.
+        # Other threads may execute this concurrently and clear the cache.
         if (prepared := self._prepared.get(known)) is None:
             if len(self._prepared) >= self.KEPT:
                 self._prepared.clear()
@@ -59,16 +61,16 @@ class CompiledProduct:
         return out
 
     def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
-        """The function and tasks for so many rows, and the scratch memory of each task."""
+        """Return the function and tasks for this number of rows, and the scratch memory of each task."""
         height = compiler().height(rows, self.vectors)
-        parts = 1 if self._threads(rows) == 1 else 4 * num_threads()
+        parts = tasks_for(self._work(rows))
         pieces = [piece for piece in split(rows, -(-rows // MOST_ROWS), height) if piece[1] - piece[0] >= height]
         pieces[-1] = (pieces[-1][0], rows)
         tasks = [[p0, p1, r0, r1] for (r0, r1), (p0, p1) in product(pieces, split(len(self.panels), parts))]
         return self._function(height, after), Records.of(tasks), height * self.across
 
-    def _threads(self, rows: int) -> int:
-        return threads_for(max(rows, READ_ROWS) * self.depth * self.columns)
+    def _work(self, rows: int) -> int:
+        return max(rows, READ_ROWS) * int(self.depth * self.columns)
 
     def _function(self, height: int, after: tuple[After, ...]) -> Native:
         made, width = compiler(), self.vectors
@@ -77,7 +79,7 @@ class CompiledProduct:
 
 
 def _packed(right: Array, across: int) -> Array:
-    """`[K, N]` as `[panels, K, across]`, zeros behind the last column."""
+    """Return `[K, N]` as `[panels, K, across]`, padded with zeros after the last column."""
     depth, columns = right.shape
     panels = np.zeros((-(-columns // across), depth, across), np.float32)
 

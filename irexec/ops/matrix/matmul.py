@@ -12,15 +12,15 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from irexec.ir.weights.file import let_go
+from irexec.ir.weights.file import release_pages
 from irexec.native import MANY_CALLS, pays
-from irexec.native.notes import all_is_noted
+from irexec.native.capture import captured_all
 from irexec.ops.compute.contiguous import all_contiguous
 from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.half import widen_half
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
 from irexec.ops.matrix.product import COPIED_BYTES, FEW_ROWS, multiply, product_shape
 from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 
@@ -36,12 +36,7 @@ def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = Fa
 
     C1: both have rank 1 or more. C2: both have the same K, after transposition. C3: the leading axes broadcast.
     """
-    require(
-        "C1", a.ndim > 0 and b.ndim > 0, "an input is a scalar, expected rank 1 or more", port="b" if a.ndim else "a"
-    )
     left, right = _matrix(a, transpose_a, 0), _matrix(b, transpose_b, 1)
-    message = f"b has {right.shape[-2]} rows, expected {left.shape[-1]}, as many as a has columns"
-    require("C2", left.shape[-1] == right.shape[-2], message, port="b")
     shape = product_shape(left.shape, right.shape)
     dtype = sum_dtype(a.dtype, left.shape[-1])
     result_shape = (*shape[:-2], *(shape[-2:-1] if a.ndim > 1 else ()), *(shape[-1:] if b.ndim > 1 else ()))
@@ -53,7 +48,7 @@ def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = Fa
 
 
 def _matrix(x: Array, transposed: bool, side: int) -> Array:
-    """A vector as a row (side 0) or column (side 1); a transposed matrix as a view."""
+    """Return a vector as a row (side 0) or column (side 1), and a transposed matrix as a view."""
     if x.ndim == 1:
         return x[:, None] if side else x[None]
     return x.swapaxes(-1, -2) if transposed else x
@@ -61,7 +56,9 @@ def _matrix(x: Array, transposed: bool, side: int) -> Array:
 
 @matmul_1.specialize
 def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[..., Array] | None:
-    """Constants of a type that does not sum in itself are converted once; a constant `b` may be compiled for."""
+    """Constants whose type differs from the dtype of sums are converted once; a constant `b` may be used by compiled
+    code.
+    """
     declared = types.outputs[0].element_type.dtype
     constants = [c if c is not None and c.ndim else None for c in types.constants]
     known = next((c for c in constants if c is not None), None)
@@ -88,9 +85,9 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
 
 
 class ConstantMatrix:
-    """A constant matrix `[K, N]` in f32 or f16, and what is made of it once it is used often.
+    """A constant matrix `[K, N]` in f32 or f16, with the forms prepared once it is used often.
 
-    One for all steps that multiply by a constant: there is a plan for each shape of a dynamic model's inputs.
+    All steps that multiply by a constant share it, because a dynamic model has a plan for each shape of its inputs.
     """
 
     _all: ClassVar[WeakValueDictionary[tuple[int, bool], ConstantMatrix]] = WeakValueDictionary()
@@ -106,14 +103,14 @@ class ConstantMatrix:
 
     @classmethod
     def of(cls, constant: Array, transposed: bool) -> ConstantMatrix:
-        """The one of this constant, transposed or not."""
+        """Return the ConstantMatrix of this constant, transposed or not."""
         known = id(constant), transposed
         if (found := cls._all.get(known)) is None:
             found = cls._all[known] = cls(constant, transposed)
         return found
 
     def compiled(self, a: Array) -> CompiledProduct | None:
-        """What multiplies `a` by compiled code, if it fits and that pays."""
+        """Return the compiled product for `a`, if it is applicable and compiling pays."""
         depth, columns = self.right.shape
         if a.ndim < 2 or a.shape[-1] != depth or not a.size:
             return None
@@ -125,26 +122,26 @@ class ConstantMatrix:
             from irexec.ops.matrix.compiled import CompiledProduct
 
             found = self._compiled[rows < FEW_ROWS] = CompiledProduct(self._wide(self.right), rows)
-            # Compiled code has the matrix in an order of its own.
+            # Compiled code uses the matrix in another layout.
             self.right = self._given
-            let_go(self.right)
+            release_pages(self.right)
         elif self._calls >= MANY_CALLS and not (self.right.flags.aligned and self.right.dtype == np.float32):
-            # BLAS needs it aligned, and in f32: from now on it is not copied in blocks at each call.
+            # BLAS needs the matrix aligned and in f32; a copy avoids copying blocks at each further call.
             self._prepare()
-            let_go(self._given)
+            release_pages(self._given)
         return found
 
     def _prepare(self) -> None:
-        """Have the matrix as BLAS takes it."""
+        """Convert the matrix to the form required by BLAS."""
         self.right = np.require(self._wide(self._given), requirements="A")
 
     def _wide(self, matrix: Array) -> Array:
-        """The matrix in f32."""
+        """Return the matrix in f32."""
         return matrix if matrix.dtype == np.float32 else _matrix(widen_half(self._constant), self._transposed, 1)
 
 
 class _Product:
-    """Rows times one matrix, summed in f32: plainly, and by compiled code from when that pays."""
+    """Rows times one matrix, summed in f32: by NumPy, and by compiled code once compiling pays."""
 
     def __init__(self, matrix: ConstantMatrix, declared: np.dtype[Any]) -> None:
         self._matrix, self._declared = matrix, declared
@@ -155,7 +152,7 @@ class _Product:
             return self._plainly(a, out)
         target = summing_buffer((*a.shape[:-1], compiled.columns), np.dtype(np.float32), out)
         compiled(a.astype(np.float32, copy=False), target)
-        all_is_noted()
+        captured_all()
         return settle(target, self._declared, out)
 
     def _plainly(self, a: Array, out: Array | None) -> Array:
@@ -164,7 +161,7 @@ class _Product:
         return settle(sums, self._declared, out)
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
-        """Layers that compiled code can compute with the product: irexec.ops.compute.follow."""
+        """Lead the layers that compiled code can compute with the product: irexec.ops.compute.follow."""
         after, operands = after_sums(links, result.shape.to_shape(), self._declared, "column")
 
         def call(a: Array, b: Array, *coming: Array, out: Array) -> bool:
@@ -181,12 +178,12 @@ class _Product:
 
 # Larger matrices on the right are left to BLAS: laying them out for each task takes too long.
 _MOST_RIGHT = 1 << 16
-# For fewer rows, laying out the right matrix takes longer than the product, unless that is small.
+# For fewer rows, laying out the right matrix takes longer than the product, unless the matrix is small.
 _FEW_ROWS, _SMALL_RIGHT = 4, 1 << 12
 
 
 class _BothComputed:
-    """Products of f32 matrices that are both computed: plainly, and by compiled code from when that pays."""
+    """Products of two f32 matrices computed at run time: by NumPy, and by compiled code once compiling pays."""
 
     def __init__(self, transpose_a: bool, transpose_b: bool) -> None:
         self._transposed = transpose_a, transpose_b
@@ -202,11 +199,11 @@ class _BothComputed:
         left, right = _matrix(a, transpose_a, 0), _matrix(b, transpose_b, 1)
         target = summing_buffer(product_shape(left.shape, right.shape), left.dtype, out)
         compiled(left, right, target)
-        all_is_noted()
+        captured_all()
         return settle(target, left.dtype, out)
 
     def _when_it_pays(self, a: Array, b: Array) -> Callable[[Array, Array, Array], None] | None:
-        """The compiled product, if there is to be one and these matrices fit it."""
+        """Return the compiled product, if compiling pays and it is applicable to these matrices."""
         if min(a.ndim, b.ndim) < 2 or not (a.size and b.size and a.flags.aligned and b.flags.aligned):
             return None
         rows, depth = a.shape[-2:] if not self._transposed[0] else a.shape[:-3:-1]
@@ -225,7 +222,7 @@ class _BothComputed:
 
 @matmul_1.work
 def _(outputs: Sequence[TensorType], a: TensorType, b: TensorType, *, transpose_a: bool) -> int:
-    """Products: each element of the result has as many as a row of `a` is long."""
+    """The number of products: K (the length of a row of `a`) for each element of the result."""
     rows = a.shape.to_shape()
     inner = rows[-2] if transpose_a and len(rows) > 1 else rows[-1]
     return prod(outputs[0].shape.to_shape()) * inner
@@ -254,7 +251,7 @@ def _(check: Check, a: TensorType, b: TensorType, *, transpose_a: bool, transpos
 
 
 def _split(shape: PartialShape, transposed: bool, side: int) -> tuple[PartialShape, Dimension, Dimension]:
-    """(leading axes, rows, columns) of one operand."""
+    """Return (leading axes, rows, columns) of one operand."""
     if len(shape) == 1:
         return PartialShape(()), *((shape[0], Dimension(1)) if side else (Dimension(1), shape[0]))
     rows, columns = shape[-2], shape[-1]

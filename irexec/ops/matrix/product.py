@@ -8,22 +8,24 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.half import widen_half_into
-from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
-from irexec.ops.declare.operator import ConstraintError
+from irexec.threads.parallel import parallel_for, parts_along, parts_for, scratch, split
 from irexec.types import Array, common_shape
 
 # Below this many multiply-adds BLAS uses one thread anyway.
 SMALL = 1 << 18
-# For fewer rows compiled code has its panels as wide as a tile of one row can be.
+# For fewer rows, the panels of compiled code are as wide as the widest tile of one row.
 FEW_ROWS = 4
-# So much of an unaligned matrix is copied at a time: it stays in the caches until it is multiplied.
+# Stacks are divided into more parts than matrices are.
+MATRIX_PARTS = 4
+# The amount of an unaligned matrix that is copied at a time: it stays in the caches until it is multiplied.
 COPIED_BYTES = 1 << 21
-# Products of at most so many rows, which are so many times as long, are turned: so many columns at a time.
+# Products with at most this many rows, which are at least this many times as long, are transposed, with this many
+# columns at a time.
 TURNED_ROWS, TURNED_DEPTH, TURNED_COLUMNS = 128, 8, 512
 
 
 def multiply(a: Array, b: Array, out: Array) -> Array:
-    """`a` `[..., M, K]` times `b` `[..., K, N]` into `out` `[..., M, N]`; leading axes broadcast.
+    """Multiply `a` `[..., M, K]` by `b` `[..., K, N]` into `out` `[..., M, N]`; leading axes broadcast.
 
     All are of one dtype, except that `b` may be f16 where the others are f32.
     """
@@ -33,7 +35,7 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
         return out
     batch = out.shape[:-2]
     rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]
-    # The same parts are multiplied in the same order however `b` lies, so that a copy of it changes no bit.
+    # The parts and their order do not depend on the memory layout of `b`, so that a copy of `b` gives identical bits.
     if a.ndim == b.ndim == 2 and rows < columns and out.size * inner > SMALL:
         return _by_columns(a, b, out)
     if not _is_ready(b, out.dtype):
@@ -41,11 +43,12 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
     if out.size * inner <= SMALL:
         np.matmul(a, b, out=out)
         return out
-    threads = threads_for(out.size * inner)
+    parts = parts_for(out.size * inner)
     axis = max(range(len(batch)), key=batch.__getitem__, default=-1)
-    if axis >= 0 and batch[axis] >= threads:
+    if axis >= 0 and batch[axis] >= parts:
         from_end = axis - len(batch) - 2
-        pieces = split(batch[axis], threads)
+        # Dividing between matrices has no cost.
+        pieces = split(batch[axis], 1 if parts == 1 else MATRIX_PARTS * parts)
         parallel_for(
             len(pieces),
             lambda i: np.matmul(
@@ -53,29 +56,29 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
             ),
         )
     elif rows >= columns:
-        pieces = split(rows, threads, 8)
+        pieces = split(rows, parts_along(rows, parts), 8)
         parallel_for(len(pieces), lambda i: np.matmul(_part(a, -2, pieces[i]), b, out=_part(out, -2, pieces[i])))
     else:
-        pieces = split(columns, threads, 16)
+        pieces = split(columns, parts_along(columns, parts), 16)
         parallel_for(len(pieces), lambda i: np.matmul(a, _part(b, -1, pieces[i]), out=_part(out, -1, pieces[i])))
     return out
 
 
 def _by_columns(a: Array, b: Array, out: Array) -> Array:
-    """The product of two matrices by ranges of the columns of `b`.
+    """Multiply two matrices by ranges of the columns of `b`.
 
-    Where `b` does not lie aligned or is f16, a range at a time is copied: a copy of all would be in new memory. Where
-    it lies transposed and there are few rows, `bᵀ aᵀ` is computed and turned: BLAS then lays out a part of `b` just
-    before it multiplies by it.
+    If `b` is not aligned or is f16, it is copied range by range, because a copy of the whole would need new memory. If
+    `b` is transposed in memory and there are few rows, `bᵀ aᵀ` is computed and transposed: BLAS then lays out each part
+    of `b` just before multiplying by it.
     """
     (rows, depth), columns = a.shape, b.shape[1]
     turns = _lies_turned(b) and 1 < rows <= min(TURNED_ROWS, depth // TURNED_DEPTH) and out.dtype.kind == "f"
     is_ready = _is_ready(b, out.dtype)
     most = max(1, COPIED_BYTES // (depth * out.itemsize))
     most = min(most, TURNED_COLUMNS) if turns else most
-    threads = threads_for(out.size * depth)
-    pieces = split(columns, threads * -(-columns // (threads * most)), 16)
-    groups = split(len(pieces), 1 if threads == 1 else len(pieces))
+    parts = parts_along(columns, parts_for(out.size * depth))
+    pieces = split(columns, parts * -(-columns // (parts * most)), 16)
+    groups = split(len(pieces), 1 if parts == 1 else len(pieces))
 
     def multiply_group(number: int) -> None:
         for piece in pieces[slice(*groups[number])]:
@@ -103,7 +106,7 @@ def _lies_turned(b: Array) -> bool:
 
 
 def _copied(b: Array, dtype: np.dtype[Any]) -> Array:
-    """An aligned copy of this dtype, in the same order, which the next call of this thread may take over."""
+    """Return an aligned copy of this dtype, in the same memory order, which the next call in this thread may reuse."""
     copy = scratch("aligned", b.T.shape, dtype).T if _lies_turned(b) else scratch("aligned", b.shape, dtype)
     if b.dtype == dtype:
         np.copyto(copy, b)
@@ -113,7 +116,7 @@ def _copied(b: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _part(array: Array, axis: int, span: tuple[int, int]) -> Array:
-    """A range along an axis counted from the end; the whole array where that axis broadcasts."""
+    """Return a range along an axis counted from the end; the whole array if the axis broadcasts."""
     if array.ndim < -axis or (axis < -2 and array.shape[axis] == 1):
         return array
     place: Any = (..., slice(*span), *[slice(None)] * (-axis - 1))
@@ -122,9 +125,7 @@ def _part(array: Array, axis: int, span: tuple[int, int]) -> Array:
 
 
 def product_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of a product of stacks of matrices. Raises ConstraintError C3."""
+    """Return the shape of a product of stacks of matrices."""
     batch = common_shape(a[:-2], b[:-2])
-    if batch is None:
-        message = f"the leading axes {list(a[:-2])} and {list(b[:-2])} do not broadcast"
-        raise ConstraintError("C3", message, port="b")
+    assert batch is not None
     return (*batch, a[-2], b[-1])

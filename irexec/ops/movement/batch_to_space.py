@@ -28,22 +28,17 @@ def batch_to_space_2(
     the grown dimension, C4 for a block below 1, C5 unless there is one value per dimension, C6 when the product of
     block_shape does not divide the batch. Shape rule: C3 data has rank 2 or more.
     """
-    blocks, begin, end = _checked(data.ndim, block_shape, crops_begin, crops_end)
+    blocks, begin, end = map(integers, (block_shape, crops_begin, crops_end))
+    _check_values(require, blocks, crops_begin=begin, crops_end=end)
     batch, *space = data.shape
     inner = blocks[1:]
-    rest, left = divmod(batch, prod(blocks))
-    require("C6", left == 0, f"batch {batch} is no multiple of the blocks' {prod(blocks)}", port="block_shape")
+    rest = _divided(require, Dimension(batch), prod(blocks), "the batch of data").value
     n = len(space)
     parts = data.reshape(*inner, rest, *space)
     grown = [d * b for d, b in zip(space, inner, strict=True)]
     order = [n, *(axis for i in range(n) for axis in (n + 1 + i, i))]
-    fits = all(b + e <= g for b, e, g in zip(begin[1:], end[1:], grown, strict=True))
-    require(
-        "C2",
-        fits,
-        f"crops_begin {begin[1:]} and crops_end {end[1:]} together exceed the extents {grown}",
-        port="crops_begin",
-    )
+    for axis, extent in enumerate(grown, 1):
+        _check_crop(require, axis, begin[axis] + end[axis], extent)
     whole = parts.transpose(order).reshape(rest, *grown)
     kept = tuple(slice(b, g - e) for b, g, e in zip(begin[1:], grown, end[1:], strict=True))
     return into(whole[(slice(None), *kept)], out, data)
@@ -59,10 +54,11 @@ def space_to_batch_2(
     below 1, C5 unless there is one value per dimension, C6 when a block does not divide its padded dimension.
     Shape rule: C3 data has rank 2 or more.
     """
-    blocks, begin, end = _checked(data.ndim, block_shape, pads_begin, pads_end)
+    blocks, begin, end = map(integers, (block_shape, pads_begin, pads_end))
+    _check_values(require, blocks, pads_begin=begin, pads_end=end)
     padded = [b + n + e for b, n, e in zip(begin, data.shape, end, strict=True)]
-    divides = all(n % b == 0 for n, b in zip(padded, blocks, strict=True))
-    require("C6", divides, f"padded dimensions {padded} are no multiples of {blocks}", port="block_shape")
+    for axis, (extent, block) in enumerate(zip(padded, blocks, strict=True)):
+        _divided(require, Dimension(extent), block, f"the padded dimension {axis}")
     if padded != list(data.shape):
         wide = np.zeros(padded, data.dtype)
         wide[tuple(slice(b, b + n) for b, n in zip(begin, data.shape, strict=True))] = data
@@ -75,22 +71,20 @@ def space_to_batch_2(
     return regrouped(parts, order, (batch * prod(blocks), *small), out, data)
 
 
-def _checked(rank: int, *inputs: Array) -> tuple[list[int], list[int], list[int]]:
-    blocks, begin, end = map(integers, inputs)
-    require(
-        "C5",
-        len(blocks) == len(begin) == len(end) == rank,
-        f"block_shape and the counts have {len(blocks)}, {len(begin)} and {len(end)} elements, expected {rank} each",
-        port="block_shape",
-    )
-    require("C4", min(blocks) >= 1, f"block_shape {blocks} has a value below 1", port="block_shape")
-    require("C2", min(begin + end) >= 0, f"the counts are {begin} and {end}, expected no negative value")
-    require(
-        "C1",
-        (blocks[0], begin[0], end[0]) == (1, 0, 0),
-        f"block_shape and the counts start with {blocks[0]}, {begin[0]}, {end[0]}, expected 1, 0, 0: the batch stays",
-    )
-    return blocks, begin, end
+def _check_values(check: Check, blocks: Known, **edges: Known) -> None:
+    """Check C1, C2 and C4, as far as the values are known."""
+    check("C4", min(blocks or [1]) >= 1, f"block_shape is {blocks}, expected 1 or more", port="block_shape")
+    for name, values in {"block_shape": blocks, **edges}.items():
+        first = int(name == "block_shape")
+        message = f"{name} starts with {(values or [first])[0]}, expected {first}: the batch stays as it is"
+        check("C1", not values or values[0] == first, message, port=name)
+        if name in edges:
+            check("C2", min(values or [0]) >= 0, f"{name} is {values}, expected no negative value", port=name)
+
+
+def _check_crop(check: Check, axis: int, crop: int, extent: int | None) -> None:
+    message = f"the crops take {crop} elements of dimension {axis}, which has only {extent} after its growth"
+    check("C2", extent is None or crop <= extent, message, port="crops_begin")
 
 
 Known = list[int] | None
@@ -98,16 +92,10 @@ Known = list[int] | None
 
 def _known(check: Check, data: TensorType, blocks: TensorType, **edges: TensorType) -> tuple[Known, Known, Known]:
     check("C3", data.rank is None or data.rank > 1, f"data has rank {data.rank}, expected 2 or more", port="data")
-    check("C4", min(blocks.ints or [1]) >= 1, f"block_shape is {blocks.ints}, expected 1 or more", port="block_shape")
-    found = [blocks.ints]
     for name, tensor in {"block_shape": blocks, **edges}.items():
         has_length(check, "C5", tensor, data.rank, name)
-        values, first = tensor.ints, int(name == "block_shape")
-        message = f"{name} starts with {(values or [first])[0]}, expected {first}: the batch stays as it is"
-        check("C1", not values or values[0] == first, message, port=name)
-        if name in edges:
-            check("C2", min(values or [0]) >= 0, f"{name} is {values}, expected no negative value", port=name)
-            found.append(values)
+    _check_values(check, blocks.ints, **{name: tensor.ints for name, tensor in edges.items()})
+    found = [blocks.ints, *(tensor.ints for tensor in edges.values())]
     fitting = [v if v is not None and len(v) == data.rank else None for v in found]
     return fitting[0], fitting[1], fitting[2]
 
@@ -126,8 +114,7 @@ def _(
             dims.append(Dimension(0, grown.max))
             continue
         crop = max(begin[axis], 0) + max(end[axis], 0)
-        message = f"the crops take {crop} elements of dimension {axis}, which has only {grown} after its growth"
-        check("C2", grown.max is None or crop <= grown.max, message, port="crops_begin")
+        _check_crop(check, axis, crop, grown.max)
         dims.append(grown - crop)
     return PartialShape(dims)
 
@@ -152,7 +139,7 @@ def _(
 def _divided(check: Check, extent: Dimension, parts: int, what: str) -> Dimension:
     if parts < 1:
         return ANY_DIMENSION
-    message = f"{what} is {extent}, no multiple of {parts}"
+    message = f"{what} is {extent}, not a multiple of {parts}"
     check("C6", extent.is_dynamic or extent.value % parts == 0, message, port="block_shape")
     low, high = extent.ceildiv(parts).min, (extent // parts).max
     return Dimension(low, high) if high is None or low <= high else ANY_DIMENSION

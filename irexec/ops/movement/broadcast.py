@@ -5,11 +5,13 @@ Source: operation pages Broadcast-1, Broadcast-3. OpenVINO writes "none" for the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length, integers, length_of
 from irexec.ops.rules.shapes import has_rank
@@ -39,34 +41,26 @@ def broadcast_3(
     target, C5 for a negative extent. Shape rule: C3 target_shape and axes_mapping are 1D, C6 "explicit" needs
     axes_mapping. C7: the other modes do not take it.
     """
-    target = tuple(integers(target_shape))
-    require(
-        "C5",
-        min(target, default=0) >= 0,
-        f"target_shape is {list(target)}, expected no negative extents",
-        port="target_shape",
-    )
+    given, target = data, tuple(integers(target_shape))
+    _check_extents(require, target)
     if mode == "explicit":
-        require("C6", axes_mapping is not None, "mode 'explicit' needs axes_mapping", port="axes_mapping")
         axes = [] if axes_mapping is None else integers(axes_mapping)
-        inside = all(0 <= axis < len(target) for axis in axes)
-        require("C4", inside, f"axes_mapping {axes} is outside [0, {len(target) - 1}]", port="axes_mapping")
-        require(
-            "C2",
-            len(axes) == data.ndim,
-            f"axes_mapping has {len(axes)} elements, expected one for each of the {data.ndim} axes of data",
-            port="axes_mapping",
-        )
-        require("C4", axes == sorted(set(axes)), f"axes_mapping {axes} is not ascending", port="axes_mapping")
+        _check_axes(require, axes, len(target))
         placed = [1] * len(target)
         for axis, extent in zip(axes, data.shape, strict=True):
             placed[axis] = extent
         data = data.reshape(placed)
     shape = common_shape(data.shape, target)
-    fits = shape is not None and (mode == "bidirectional" or shape == tuple(target))
-    require("C1", fits, f"{list(data.shape)} does not broadcast to {list(target)}", port="data")
+    if shape is None or (mode != "bidirectional" and shape != target):
+        axes_type = None if axes_mapping is None else TensorType.of(axes_mapping)
+        _rule(require, TensorType.of(given), TensorType.of(target_shape), axes_type, mode=mode)
     view: Array = np.broadcast_to(data, shape or ())
     return view
+
+
+@broadcast_3.older
+def _(form: OlderForm, *inputs: TensorType | None) -> None:
+    form.need_attribute("mode", "numpy", "explicit")
 
 
 @operator("Broadcast", "opset1", view="data", values="kernel")
@@ -79,7 +73,7 @@ def broadcast_1(
     mode: Annotated[Literal["numpy", "explicit", "none"], ReaderDefault("none")] = "numpy",
 ) -> T:
     """As Broadcast-3, without the mode "bidirectional". Constraints likewise, but for C7: it takes axes_mapping."""
-    view: Array = broadcast_3(data, target_shape, axes_mapping, mode="explicit" if mode == "none" else mode)
+    view: Array = broadcast_3.compute(data, target_shape, axes_mapping, mode="explicit" if mode == "none" else mode)
     return view
 
 
@@ -87,7 +81,7 @@ def broadcast_1(
 def _(
     check: Check, data: TensorType, target_shape: TensorType, axes_mapping: TensorType | None = None, *, mode: str
 ) -> PartialShape:
-    message = f"mode {mode!r} does not take axes_mapping"
+    message = f"mode {mode!r} does not accept axes_mapping"
     check("C7", axes_mapping is None or mode == "explicit", message, port="axes_mapping")
     shape: PartialShape = _rule(check, data, target_shape, axes_mapping, mode=mode)
     return shape
@@ -99,8 +93,7 @@ def _rule(
 ) -> PartialShape:
     has_rank(check, "C3", target_shape, 1, "target_shape")
     known, length = target_shape.known, length_of(target_shape)
-    negative = [n for n in known or () if isinstance(n, int) and n < 0]
-    check("C5", not negative, f"target_shape contains {negative}, expected no negative extents", port="target_shape")
+    _check_extents(check, known or ())
     target = PartialShape.dynamic(length)
     if known is not None:
         target = PartialShape(ANY_DIMENSION if isinstance(n, int) and n < 0 else n for n in known)
@@ -126,16 +119,28 @@ def _replicates(extent: Dimension, target: Dimension) -> bool:
     return extent.contains(1) or extent.compatible(target)
 
 
+def _check_extents(check: Check, target: Sequence[int | Dimension]) -> None:
+    negative = [n for n in target if isinstance(n, int) and n < 0]
+    check("C5", not negative, f"target_shape contains {negative}, expected no negative extents", port="target_shape")
+
+
+def _check_axes(check: Check, axes: list[int], rank: int) -> bool:
+    """Check C4: the axes ascend within the rank of the target; return False if an axis is outside."""
+    outside = [axis for axis in axes if not 0 <= axis < rank]
+    message = f"axes_mapping {axes} holds {outside[:1]}, outside [0, {rank - 1}]"
+    if not check("C4", not outside, message, port="axes_mapping", allowed=f"[0, {rank - 1}]"):
+        return False
+    check("C4", axes == sorted(set(axes)), f"axes_mapping {axes} is not ascending", port="axes_mapping")
+    return True
+
+
 def _explicit(check: Check, data: TensorType, target: PartialShape, axes_mapping: TensorType) -> None:
     has_length(check, "C2" if axes_mapping.rank in (None, 1) else "C3", axes_mapping, data.rank, "axes_mapping")
     axes, rank = axes_mapping.ints, target.rank
     if axes is None or rank is None:
         return
-    outside = [axis for axis in axes if not 0 <= axis < rank]
-    message = f"axes_mapping {axes} holds {outside[:1]}, outside [0, {rank - 1}]"
-    if not check("C4", not outside, message, port="axes_mapping", allowed=f"[0, {rank - 1}]"):
+    if not _check_axes(check, axes, rank):
         return
-    check("C4", axes == sorted(set(axes)), f"axes_mapping {axes} is not ascending", port="axes_mapping")
     if data.rank == len(axes):
         for number, (axis, extent) in enumerate(zip(axes, data.shape, strict=True)):
             message = f"dimension {number} of data is {extent}, expected 1 or {target[axis]}, target dimension {axis}"

@@ -6,6 +6,7 @@ writes the first two as inputs and the last as `strides`. irexec takes both form
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Annotated, TypeAlias
 
@@ -16,7 +17,7 @@ from irexec.ops.declare.attributes import Alias, NonNegativeInts, PositiveInts, 
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length, integers
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import ANY_DIMENSION, BOOLEAN, INDICES, NUMERIC, Array, PartialShape, TensorType
+from irexec.types import ANY_DIMENSION, BOOLEAN, INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INDICES)]
@@ -46,15 +47,13 @@ def col2im_15(
     """
     extents = list(size) if output_size is None else integers(output_size)
     window: list[int] = list(kernel) if kernel_size is None else integers(kernel_size)
-    require("C2", len(extents) == 2, f"output_size is {extents}, expected two values", port="output_size")
-    require("C3", len(window) == 2, f"kernel_size is {window}, expected two values", port="kernel_size")
     steps = strides or stride
     fits = _fitting(extents, window, dilations, pads_begin, pads_end, steps)
     blocks = widen(data if data.ndim == 3 else data[None])
     area = prod(window)
-    channels, rest = divmod(blocks.shape[1], max(area, 1))
-    require("C6", rest == 0, f"{blocks.shape[1]} values are no multiple of kernel {window}", port="data")
-    require("C1", blocks.shape[2] == prod(fits), f"{blocks.shape[2]} blocks, expected {prod(fits)}", port="data")
+    _check_values(require, data.ndim - 2, Dimension(blocks.shape[1]), window)
+    _check_blocks(require, Dimension(blocks.shape[2]), prod(fits))
+    channels = blocks.shape[1] // max(area, 1)
     parts = blocks.reshape(len(blocks), channels, *window, *fits)
     padded = [b + n + e for b, n, e in zip(pads_begin, extents, pads_end, strict=True)]
     image = np.zeros((len(blocks), channels, *padded), parts.dtype)
@@ -71,9 +70,19 @@ def col2im_15(
 def _fitting(
     size: Size | list[int], kernel: Size | list[int], dilations: Size, begin: Size, end: Size, stride: Size
 ) -> list[int]:
-    """The number of blocks along each spatial dimension."""
+    """Return the number of blocks along each spatial dimension."""
     spans = zip(size, kernel, dilations, begin, end, stride, strict=True)
     return [max((n + b + e - d * (k - 1) - 1) // s + 1, 0) for n, k, d, b, e, s in spans]
+
+
+def _check_values(check: Check, axis: int, values: Dimension, window: Sequence[int]) -> None:
+    message = f"dimension {axis} of data is {values}, not a multiple of kernel_size {window}"
+    check("C6", values.is_dynamic or values.value % max(prod(window), 1) == 0, message, port="data")
+
+
+def _check_blocks(check: Check, count: Dimension, fits: int) -> None:
+    message = f"data has {count} blocks, expected {fits}"
+    check("C1", count.contains(fits), message, port="data", found=str(count), allowed=str(fits))
 
 
 @col2im_15.shapes
@@ -102,20 +111,18 @@ def _(
     channels = ANY_DIMENSION
     area = 0 if window is None else prod(window)
     if area:
-        message = f"dimension {len(batch)} of data is {values}, no multiple of kernel_size {window}"
-        check("C6", values.is_dynamic or values.value % area == 0, message, port="data")
+        _check_values(check, len(batch), values, window or ())
         channels = values // area
     if extents is None:
         return PartialShape([*batch, channels, ANY_DIMENSION, ANY_DIMENSION])
     if window is not None and all(pairs):
         fits = prod(_fitting(extents, window, lists["dilations"], lists["pads_begin"], lists["pads_end"], steps))
-        message = f"data has {count} blocks, expected {fits}"
-        check("C1", count.contains(fits), message, port="data", found=str(count), allowed=str(fits))
+        _check_blocks(check, count, fits)
     return PartialShape([*batch, channels, *extents])
 
 
 def _two(check: Check, constraint: str, name: str, port: TensorType | None, attribute: Size) -> list[int] | None:
-    """The two values of an input, or of the attribute that stands for it."""
+    """Return the two values of an input, or of the attribute that replaces it."""
     if port is None:
         message = f"{name} has {len(attribute)} values, expected 2"
         return list(attribute) if check(constraint, len(attribute) == 2, message, attribute=name) else None

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import Positive, ReaderDefault
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.axes import into, regrouped
 from irexec.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 
@@ -29,8 +29,7 @@ def depth_to_space_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
     """
     n, channels, *space = data.shape
     k = len(space)
-    depth, rest = divmod(channels, block_size**k)
-    require("C1", rest == 0, f"{channels} channels are no multiple of {block_size}^{k}", port="data")
+    depth = channels // block_size**k
     shape = (n, depth, *(d * block_size for d in space))
     if block_size == 1 or not data.size:
         return into(data.reshape(shape), out, data)
@@ -39,7 +38,7 @@ def depth_to_space_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
     parts = data.reshape(n, *((*blocks, depth) if first else (depth, *blocks)), *space)
     result = out if out is not None and out.flags.c_contiguous else np.empty(shape, data.dtype)
     grid = result.reshape(n, depth, *(part for d in space for part in (d, block_size)))
-    # One place of every block at a time: long strides copy faster than many short runs.
+    # One position of every block is copied at a time: long strides copy faster than many short runs.
     every = slice(None)
     for place in np.ndindex(*blocks):
         spots = (every, every, *(axis for offset in place for axis in (every, offset)))
@@ -58,8 +57,6 @@ def space_to_depth_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
     """
     n, channels, *space = data.shape
     k = len(space)
-    divides = all(d % block_size == 0 for d in space)
-    require("C1", divides, f"spatial dimensions {space} are no multiples of {block_size}", port="data")
     small = [d // block_size for d in space]
     if block_size == 1 or not data.size:
         return into(data.reshape(n, channels * block_size**k, *small), out, data)
@@ -70,17 +67,17 @@ def space_to_depth_1(data: T, /, *, block_size: BlockSize = 1, mode: BlockMode, 
 
 
 def _split(check: Check, extent: Dimension, parts: int, what: str) -> Dimension:
-    """The extent divided into equal parts; a breach of C1 when that leaves a rest."""
+    """Return the extent divided into equal parts; report a breach of C1 if there is a remainder."""
     if not extent.is_static:
         low, high = extent.ceildiv(parts).min, (extent // parts).max
         return Dimension(low, high) if high is None or low <= high else ANY_DIMENSION
-    message = f"{what} is {extent}, no multiple of {parts}"
+    message = f"{what} is {extent}, not a multiple of {parts}"
     check("C1", extent.value % parts == 0, message, port="data", attribute="block_size")
     return extent // parts
 
 
 def _spatial(check: Check, data: TensorType) -> int:
-    """The number of spatial dimensions."""
+    """Return the number of spatial dimensions."""
     enough = len(data.shape) > 2
     check("C2", enough, f"data has rank {data.rank}, expected 3 or more", port="data", allowed="rank 3 or more")
     return len(data.shape) - 2 if enough else 0

@@ -1,4 +1,4 @@
-"""ExtractImagePatches: the patches that a window sees, stacked in the depth dimension.
+"""ExtractImagePatches: the patches under a sliding window, stacked in the depth dimension.
 
 Source: operation page ExtractImagePatches-3.
 """
@@ -24,7 +24,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
 @group
 class Patches:
-    """Where patches lie: their sizes, the distances of patches and of a patch's elements, and the padding."""
+    """The placement of patches: their sizes, the strides of patches and of a patch's elements, and the padding."""
 
     sizes: PositiveInts
     strides: PositiveInts
@@ -33,7 +33,7 @@ class Patches:
 
     @property
     def axes(self) -> Iterator[tuple[int, int, int]]:
-        """Size, stride and rate along each axis."""
+        """Return size, stride and rate along each axis."""
         return zip(self.sizes, self.strides, self.rates, strict=True)
 
 
@@ -50,7 +50,7 @@ def extract_image_patches_3(data: T, /, *, patches: Patches, out: Array | None =
     fits = [_fit(extent, *axis, patches.auto_pad) for extent, axis in zip(space, patches.axes, strict=True)]
     counts = [count for count, _, _ in fits]
     result = np.zeros((batch, *patches.sizes, depth, *counts), data.dtype)
-    # The data is not padded: with far rates the padding would be of any size.
+    # The data is not padded, because with large rates the padding could have any size.
     for place in np.ndindex(*patches.sizes) if result.size else ():
         down, across = (
             meeting(at * rate - before, stride, extent, count)
@@ -62,7 +62,7 @@ def extract_image_patches_3(data: T, /, *, patches: Patches, out: Array | None =
 
 
 def _fit(extent: int, size: int, stride: int, rate: int, auto_pad: str) -> tuple[int, int, int]:
-    """How many patches fit, and the zeros before and after."""
+    """Return the number of patches and of the zeros before and after."""
     reach = (size - 1) * rate + 1
     if auto_pad == "valid":
         return max((extent - reach) // stride + 1, 0), 0, 0

@@ -1,4 +1,4 @@
-"""Gather: slices of a tensor along one axis, picked by indices.
+"""Gather: slices of a tensor along one axis, selected by indices.
 
 Source: operation pages Gather-1, Gather-7, Gather-8. The pages of -1 and -7 allow no negative index; OpenVINO counts
 them from the end as Gather-8 does, and so does irexec.
@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.half import widen_half
+from irexec.ops.declare.older import OlderForm, constant_indices_inside
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, Operator, operator, require
 from irexec.ops.rules.axes import axis_of, drawn_below, filled, integer, into, known_axis, one_element, unreported
 from irexec.types import ANY, F32, INTEGERS, Array, PartialShape, TensorType
@@ -30,7 +31,7 @@ def gather_1(data: T, indices: T_IND, axis: T_AXIS, /, *, out: Array | None = No
     Raises ConstraintError C1 for an index outside [-n, n - 1] where n is data.shape[axis], C2 for an axis outside
     [-rank, rank - 1]. Shape rule: C3 `axis` is a scalar or has one element.
     """
-    result: Array = gather_7(data, indices, axis, batch_dims=0, out=out)
+    result: Array = gather_7.compute(data, indices, axis, batch_dims=0, out=out)
     return result
 
 
@@ -42,9 +43,8 @@ def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
     C6 equal batch dimensions.
     """
     at, batch = _where(data.ndim, indices.ndim, axis, batch_dims)
-    count, index = data.shape[at], _as_index(indices)
-    valid = index.size == 0 or (index.min() >= -count and index.max() < count)
-    require("C1", valid, f"an index is outside [{-count}, {count - 1}], data.shape[{at}] being {count}", port="indices")
+    index = _as_index(indices)
+    _check_range(require, index, at, data.shape[at])
     return _take(data, index, at, batch, out)
 
 
@@ -63,45 +63,69 @@ def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
         result: Array = np.zeros(data.shape[:at] + indices.shape[batch:] + data.shape[at + 1 :], data.dtype)
     else:
         result = _take(data, np.where(outside, 0, index), at, batch, None)
-    # The axes before `at` and beyond the indices see the same mask.
+    # The mask is the same for the axes before `at` and after the indices.
     mask = outside.reshape(outside.shape[:batch] + (1,) * (at - batch) + outside.shape[batch:])
     mask = mask.reshape(mask.shape + (1,) * (data.ndim - at - 1))
     return into(np.where(mask, np.zeros((), data.dtype), result), out)
 
 
+@gather_8.older
+def _(form: OlderForm, data: TensorType, indices: TensorType, axis: TensorType) -> None:
+    """Negative and out-of-range indices are defined in Gather-8 only."""
+    inside = constant_indices_inside(form, data, "indices", "axis")
+    form.need(inside, "an index is negative or may be outside of data")
+
+
+@gather_7.older
+def _(form: OlderForm, data: TensorType, indices: TensorType, axis: TensorType) -> None:
+    form.need_attribute("batch_dims", 0)
+
+
 def _where(rank: int, index_rank: int, axis: Array, batch_dims: int) -> tuple[int, int]:
-    """`axis` and `batch_dims` counted from the front."""
+    """Return `axis` and `batch_dims` counted from the front."""
     at = axis_of("C2", integer(axis), rank, "axis")
     batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
-    require(
-        "C4",
-        0 <= batch <= min(rank, index_rank),
-        f"batch_dims is {batch_dims}, outside [{-min(rank, index_rank)}, {min(rank, index_rank)}]",
-    )
-    require("C5", batch <= at, f"batch_dims is {batch}, expected at most the axis, which is {at}")
+    _check_order(require, batch, at)
     return at, batch
 
 
+def _check_order(check: Check, batch: int, at: int) -> bool:
+    message = f"batch_dims is {batch}, expected at most the axis, which is {at}"
+    return check("C5", batch <= at, message, attribute="batch_dims", allowed=f"at most {at}")
+
+
+def _check_range(check: Check, indices: Array, at: int, count: int) -> None:
+    """Check C1: every index is within the extent `count` of the axis `at`."""
+    if not indices.size:
+        return
+    low, high = int(indices.min()), int(indices.max())
+    found, allowed = str(low if low < -count else high), f"[{-count}, {count - 1}]"
+    message = f"the index {found} is outside {allowed}, data.shape[{at}] being {count}"
+    check("C1", -count <= low and high < count, message, port="indices", found=found, allowed=allowed)
+
+
 def _as_index(indices: Array) -> Array:
-    """Indices in NumPy's own index type; what does not fit it is out of range for every tensor."""
+    """Return indices in NumPy's index type; values that do not fit it are out of range for every tensor."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(np.iinfo(np.intp).max))
     return indices.astype(np.intp, copy=False)
 
 
 def _take(data: Array, index: Array, at: int, batch: int, out: Array | None) -> Array:
-    """np.take with batch dimensions; every index is in range."""
+    """Apply np.take with batch dimensions; every index is in range."""
     if batch:
         return _take_batched(data, index, at, batch, out)
     if index.ndim == 0:
-        # Basic indexing keeps an array (of strings, too) where np.take would give a scalar.
+        # Basic indexing returns an array (also of strings) where np.take would return a scalar.
         picked = data[(slice(None),) * at + (int(index), ...)]
         return into(picked, out, data)
     return _taken(data, index, at, out)
 
 
 def _taken(data: Array, index: Array, at: int, out: Array | None) -> Array:
-    """np.take, which would copy all of a table that does not lie aligned: of its bytes, it takes those it needs."""
+    """Apply np.take; an unaligned table, which np.take would copy completely, is read as bytes, so only the taken
+    slices are copied.
+    """
     by_bytes = not data.flags.aligned and data.flags.c_contiguous and at < data.ndim - 1
     if by_bytes and (out is None or out.flags.c_contiguous):
         rows = _taken(data.view(np.uint8), index, at, None if out is None else out.view(np.uint8))
@@ -112,9 +136,8 @@ def _taken(data: Array, index: Array, at: int, out: Array | None) -> Array:
 
 
 def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | None) -> Array:
-    """`data` as rows [lead * middle * count, *tail], of which each batch picks its own."""
+    """Take from `data` as rows [lead * middle * count, *tail], with separate rows for each batch."""
     lead, middle, count, tail = data.shape[:batch], data.shape[batch:at], data.shape[at], data.shape[at + 1 :]
-    require("C6", lead == index.shape[:batch], f"batch dimensions {lead} and {index.shape[:batch]} differ")
     rows = data.reshape(prod(data.shape[: at + 1]), *tail)
     first = np.arange(prod(lead) * prod(middle), dtype=np.intp).reshape(prod(lead), prod(middle), 1) * count
     picks = np.where(index < 0, index + count, index).reshape(prod(lead), 1, prod(index.shape[batch:]))
@@ -123,7 +146,7 @@ def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | N
 
 
 def _specializer(gather: Operator) -> Callable[..., Callable[..., Any] | None]:
-    """Of a table that is f16 where f32 is declared, what was taken is widened."""
+    """If the table is f16 where f32 is declared, the taken slices are widened."""
 
     def specialize(node: NodeTypes, *, batch_dims: int = 0) -> Callable[..., Any] | None:
         special, table = _with_constant_indices(node, batch_dims), node.constants[0]
@@ -177,11 +200,9 @@ def _rule(
             return PartialShape.dynamic()
     at = known_axis(check, "C2", axis, rank, "axis")
     if rank is None and axis.scalar is not None and axis.scalar >= 0:
-        at = int(axis.scalar)  # Counted from the front, it needs no rank.
-    if at is not None and batch is not None:
-        message = f"batch_dims is {batch}, expected at most the axis, which is {at}"
-        if not check("C5", batch <= at, message, attribute="batch_dims", allowed=f"at most {at}"):
-            return PartialShape.dynamic()
+        at = int(axis.scalar)  # An axis counted from the front does not depend on the rank.
+    if at is not None and batch is not None and not _check_order(check, batch, at):
+        return PartialShape.dynamic()
     if rank is None or index_rank is None or batch is None:
         return PartialShape.dynamic()
     if at is None:
@@ -201,13 +222,8 @@ def _in_range(
     check: Check, data: TensorType, indices: TensorType, axis: TensorType, *, batch_dims: int = 0
 ) -> PartialShape:
     at = known_axis(unreported, "C2", axis, data.rank, "axis")
-    if at is not None and indices.value is not None and indices.value.size and data.shape[at].is_static:
-        count = data.shape[at].value
-        low, high = int(indices.value.min()), int(indices.value.max())
-        found = low if low < -count else high
-        message = f"the index {found} is outside [{-count}, {count - 1}], data.shape[{at}] being {count}"
-        allowed = f"[{-count}, {count - 1}]"
-        check("C1", -count <= low and high < count, message, port="indices", found=str(found), allowed=allowed)
+    if at is not None and indices.value is not None and data.shape[at].is_static:
+        _check_range(check, indices.value, at, data.shape[at].value)
     return _rule(check, data, indices, axis, batch_dims=batch_dims)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from irexec.ops.compute.along import take_along
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import axis_of, drawn_below, into
+from irexec.ops.rules.axes import drawn_below, into
 from irexec.ops.rules.shapes import axis_in
 from irexec.types import ANY, INDICES, Array, PartialShape, TensorType
 
@@ -27,19 +27,8 @@ def gather_elements_6(data: T, indices: T_IND, /, *, axis: int, out: Array | Non
     Raises ConstraintError C1 for ranks that differ or are 0, C2 for shapes that differ off the axis, C3 for an axis
     outside [-rank, rank - 1], C4 for an index outside [-n, n - 1] where n is data.shape[axis].
     """
-    require(
-        "C1",
-        data.ndim == indices.ndim > 0,
-        f"indices has rank {indices.ndim}, expected {data.ndim} as in data",
-        port="indices",
-    )
-    at = axis_of("C3", axis, data.ndim)
-    off_axis = [(a, b) for number, (a, b) in enumerate(zip(data.shape, indices.shape, strict=True)) if number != at]
-    same = all(a == b for a, b in off_axis)
-    require("C2", same, f"{data.shape} and {indices.shape} differ off axis {at}", port="indices")
-    count = data.shape[at]
-    valid = indices.size == 0 or (indices.min() >= -count and indices.max() < count)
-    require("C4", valid, f"an index is outside [{-count}, {count - 1}], data.shape[{at}] being {count}", port="indices")
+    at = axis % data.ndim
+    _check_range(require, indices, data.shape[at])
     return into(take_along(data, indices.astype(np.intp, copy=False), at), out)
 
 
@@ -61,11 +50,17 @@ def _(check: Check, data: TensorType, indices: TensorType, *, axis: int) -> Part
             message = f"dimension {number} is {b} in indices, {a} in data: only dimension {at} may differ"
             check("C2", merged is not None, message, port="indices", found=str(b), allowed=str(a))
             dims[number] = b if merged is None else merged
-    if indices.value is not None and indices.value.size and data.shape[at].is_static:
-        count, low, high = data.shape[at].value, int(indices.value.min()), int(indices.value.max())
-        message = f"the index {low if low < -count else high} is outside [{-count}, {count - 1}]"
-        check("C4", -count <= low and high < count, message, port="indices", allowed=f"[{-count}, {count - 1}]")
+    if indices.value is not None and data.shape[at].is_static:
+        _check_range(check, indices.value, data.shape[at].value)
     return PartialShape(dims)
+
+
+def _check_range(check: Check, indices: Array, count: int) -> None:
+    """Check C4: every index is within the extent `count` of the axis."""
+    if indices.size:
+        low, high, allowed = int(indices.min()), int(indices.max()), f"[{-count}, {count - 1}]"
+        message = f"the index {low if low < -count else high} is outside {allowed}"
+        check("C4", -count <= low and high < count, message, port="indices", allowed=allowed)
 
 
 @gather_elements_6.draw("indices")

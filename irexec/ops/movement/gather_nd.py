@@ -1,4 +1,4 @@
-"""GatherND: slices of a tensor, picked by tuples of indices.
+"""GatherND: slices of a tensor, selected by tuples of indices.
 
 Source: operation pages GatherND-5, GatherND-8. The page of -5 allows no negative index; OpenVINO counts them from the
 end as GatherND-8 does, and so does irexec.
@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import NonNegative
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import into
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
@@ -29,27 +30,20 @@ def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out:
     batch_dims outside [0, smaller rank - 1], C3 when the batch dimensions do not broadcast, C4 for a scalar,
     C5 for an index outside [-n, n - 1] where n is the dimension that it applies to.
     """
-    require("C4", data.ndim > 0 and indices.ndim > 0, f"ranks are {data.ndim} and {indices.ndim}, expected 1 or more")
-    within = batch_dims < min(data.ndim, indices.ndim)
-    require("C2", within, f"batch_dims {batch_dims} is not below both ranks, {data.ndim} and {indices.ndim}")
     length = indices.shape[-1]
-    fits = length <= data.ndim - batch_dims
-    most = f"{data.ndim - batch_dims}, the rank of data without batch_dims"
-    require("C1", fits, f"indices.shape[-1] is {length}, expected at most {most}", port="indices")
     batch = _batch(data.shape[:batch_dims], indices.shape[:batch_dims])
     extents = data.shape[batch_dims : batch_dims + length]
     index = indices.astype(np.intp, copy=False)
     if index.size:
         limit = np.array(extents, np.intp)
-        outside = (index < -limit) | (index >= limit)
-        message = f"an index is outside its dimension of {list(extents)}"
-        require("C5", not outside.any(), message, port="indices")
+        if ((index < -limit) | (index >= limit)).any():
+            _check_range(require, PartialShape(extents), index)
         index = np.where(index < 0, index + limit, index)
     middle, tail = indices.shape[batch_dims:-1], data.shape[batch_dims + length :]
     picks = tuple(np.moveaxis(index, -1, 0))
     if batch_dims == 0:
         result = data[picks] if length else np.broadcast_to(data, middle + tail)
-        # A single tuple picks a view.
+        # A single tuple selects a view.
         return into(np.asarray(result, data.dtype), out, data)
     # One more index per batch dimension: the position itself, or 0 where data is broadcast along it.
     own = [
@@ -60,22 +54,23 @@ def gather_nd_8(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out:
     return into(np.asarray(data[places], data.dtype).reshape(batch + middle + tail), out)
 
 
+@gather_nd_8.older
+def _(form: OlderForm, data: TensorType, indices: TensorType, *, batch_dims: int) -> None:
+    form.need(batch_dims <= 1, f"batch_dims is {batch_dims}: the result has other dims")
+
+
 @operator("GatherND", "opset5", values="kernel")
 def gather_nd_5(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out: Array | None = None) -> T:
     """As GatherND-8, with the batch dimensions of the result flattened into one. Constraints C1 to C5 likewise, but for
     C3: the batch dimensions are equal.
     """
-    same = data.shape[:batch_dims] == indices.shape[:batch_dims]
-    require("C3", same, f"the first {batch_dims} of {data.shape} and {indices.shape} differ", port="indices")
-    result: Array = gather_nd_8(data, indices, batch_dims=batch_dims)
+    result: Array = gather_nd_8.compute(data, indices, batch_dims=batch_dims)
     if batch_dims > 1:
         result = result.reshape(prod(result.shape[:batch_dims]), *result.shape[batch_dims:])
     return into(result, out)
 
 
 def _batch(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    fits = all(x == y or 1 in (x, y) for x, y in zip(a, b, strict=True))
-    require("C3", fits, f"batch dimensions {a} and {b} do not broadcast", port="indices")
     return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
 
 
@@ -99,16 +94,16 @@ def _rule(check: Check, data: TensorType, indices: TensorType, *, batch_dims: in
     message = f"indices.shape[-1] is {length}, expected at most {left}, the rank of data without batch_dims"
     if not check("C1", length.min <= left, message, port="indices", allowed=f"at most {left}") or length.is_dynamic:
         return PartialShape.dynamic()
-    _known_in_range(check, data.shape[batch_dims : batch_dims + length.value], indices)
+    if indices.value is not None:
+        _check_range(check, data.shape[batch_dims : batch_dims + length.value], indices.value)
     return PartialShape([*batch, *indices.shape[batch_dims:-1], *data.shape[batch_dims + length.value :]])
 
 
-def _known_in_range(check: Check, extents: PartialShape, indices: TensorType) -> None:
-    if indices.value is None or not indices.value.size:
-        return
+def _check_range(check: Check, extents: PartialShape, indices: Array) -> None:
+    """Check C5: every index is within its dimension."""
     for place, extent in enumerate(extents):
-        if extent.is_static:
-            column, count = indices.value[..., place], extent.value
+        if extent.is_static and indices.size:
+            column, count = indices[..., place], extent.value
             low, high = int(column.min()), int(column.max())
             message = f"the index {low if low < -count else high} is outside [{-count}, {count - 1}]"
             check("C5", -count <= low and high < count, message, port="indices", allowed=f"[{-count}, {count - 1}]")

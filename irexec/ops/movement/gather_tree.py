@@ -1,4 +1,4 @@
-"""GatherTree: whole beams out of the tokens of each step and the beams that they continue.
+"""GatherTree: reconstructs complete beams from the tokens of each step and their parent beams.
 
 Source: operation page GatherTree-1.
 """
@@ -37,7 +37,7 @@ def gather_tree_1(step_ids: T, parent_ids: T, max_seq_len: T, end_token: T, /) -
         beam = np.where(alive & (time > 0), parents[time][batch, beam], beam)
         valid = ((beam >= 0) & (beam < beams)).all()
         require("C5", valid, f"a parent at time {time} is outside [0, {beams - 1}]", port="parent_ids")
-    # Past the first end token a beam is nothing but end tokens.
+    # After its first end token a beam contains only end tokens.
     ended = np.cumsum(result == end, axis=0) > 0
     return np.where(ended, end, result)
 

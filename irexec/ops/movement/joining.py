@@ -9,16 +9,16 @@ from irexec.native import compiler
 from irexec.native.joining import TASK, write_join
 from irexec.native.memory import Records
 from irexec.ops.compute.contiguous import all_contiguous
-from irexec.ops.compute.parallel import split
-from irexec.ops.compute.team import run_tasks
+from irexec.threads.parallel import split
+from irexec.threads.tasks import run_tasks
 from irexec.types import Array
 
-# Elements that one task copies, about.
+# The approximate number of elements that one task copies.
 PIECE = 1 << 13
 
 
 class CompiledConcat:
-    """Arrays of these shapes, which differ along `axis` alone, end to end."""
+    """The concatenation of arrays of these shapes, which differ along `axis` only."""
 
     def __init__(self, shapes: Sequence[tuple[int, ...]], axis: int) -> None:
         made = compiler()
@@ -27,14 +27,14 @@ class CompiledConcat:
         self.tasks = Records.of(list(_tasks(rows, lengths)))
 
     def __call__(self, tensors: Sequence[Array], out: Array) -> Array:
-        """Into `out`, which is contiguous."""
+        """Concatenate into `out`, which is contiguous."""
         sources = Records.of([all_contiguous(tensors)])
         run_tasks(self._function, Records.of([[sources, out]]), self.tasks, 0)
         return out
 
 
 def _tasks(rows: int, lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Some rows of a source each, or of one row a part."""
+    """Return tasks, each of some rows of a source, or of a part of a single row."""
     total, place = sum(lengths), 0
     for source, length in enumerate(lengths):
         pieces = -(-rows * length // PIECE)

@@ -5,11 +5,13 @@ Source: operation pages Pad-1, Pad-12.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.axes import filled, has_length, integers, length_of, sum_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import (
@@ -50,18 +52,11 @@ def pad_12(
     Shape rule: C3 pad_value is a scalar, C4 strings are padded in mode "constant" only.
     """
     begin, end = integers(pads_begin), integers(pads_end)
-    same = len(begin) == len(end) == data.ndim
-    require(
-        "C2",
-        same,
-        f"pads_begin and pads_end have {len(begin)} and {len(end)} elements, expected {data.ndim}: one for each axis",
-        port="pads_begin",
-    )
     if pad_mode == "constant":
         return _constant(data, begin, end, pad_value, out)
     for axis, (before, after) in enumerate(zip(begin, end, strict=True)):
         if min(before, after) < 0:
-            data = np.take(data, _sources(data.shape[axis], before, after, pad_mode), axis)
+            data = np.take(data, _sources(axis, data.shape[axis], before, after, pad_mode), axis)
             begin[axis] = end[axis] = 0
     shape = [b + n + e for b, n, e in zip(begin, data.shape, end, strict=True)]
     result = np.empty(shape, data.dtype) if out is None else out
@@ -70,32 +65,23 @@ def pad_12(
     for axis, (before, count, after) in enumerate(zip(begin, data.shape, end, strict=True)):
         if before or after:
             along = np.moveaxis(result, axis, 0)
-            sources = _sources(count, before, after, pad_mode) + before
+            sources = _sources(axis, count, before, after, pad_mode) + before
             along[:before] = along[sources[:before]]
             along[before + count :] = along[sources[before + count :]]
     return result
 
 
+@pad_12.older
+def _(form: OlderForm, *inputs: TensorType | None) -> None:
+    pads = [*form.ints("pads_begin"), *form.ints("pads_end")]
+    form.need(all(pad >= 0 for pad in pads), "a pad is negative")
+
+
 @operator("Pad", "opset1", values="kernel")
-def pad_1(
-    data: T,
-    pads_begin: T_INT,
-    pads_end: T_INT,
-    pad_value: T | None = None,
-    /,
-    *,
-    pad_mode: PadMode,
-    out: Array | None = None,
-) -> T:
+def pad_1(*inputs: Annotated[Any, InputsOf(pad_12)], pad_mode: PadMode, out: Array | None = None) -> T:
     """As Pad-12. Constraints likewise, and C6: counts are not negative (OpenVINO takes them)."""
-    require(
-        "C6",
-        not min([0, *integers(pads_begin), *integers(pads_end)]),
-        "pads_begin or pads_end is negative, expected at least 0",
-        port="pads_begin",
-    )
-    result: Array = pad_12(data, pads_begin, pads_end, pad_value, pad_mode=pad_mode, out=out)
-    return result
+    _check_counts(require, *map(integers, inputs[1:3]))
+    return np.asarray(pad_12.compute(*inputs, pad_mode=pad_mode, out=out))
 
 
 def _constant(data: Array, begin: list[int], end: list[int], pad_value: Array | None, out: Array | None) -> Array:
@@ -110,32 +96,37 @@ def _constant(data: Array, begin: list[int], end: list[int], pad_value: Array | 
     return result
 
 
-def _sources(count: int, before: int, after: int, mode: str) -> Array:
-    """Where along a dimension of `count` elements each element of the result comes from."""
-    # What lies before the first place may be more than an axis can have.
+def _sources(axis: int, count: int, before: int, after: int, mode: str) -> Array:
+    """Return the source index of each element of the result along a dimension of `count` elements."""
+    # The number of elements before the first position may exceed the maximum extent of an axis.
     first = min(-before, count if mode == "edge" else MAX_LENGTH)
     places = np.arange(max(before + count + after, 0)) + first
     if mode == "edge":
-        require(
-            "C5", count > 0 or not places.size, "a dimension to pad is empty: it has no edge to repeat", port="data"
-        )
+        _check_edge(require, axis, is_empty=places.size > 0 and count == 0)
         return np.clip(places, 0, count - 1)
     limit = count - 1 if mode == "reflect" else count
-    require(
-        "C1",
-        _mirrored(before, after, limit),
-        f"pads of {(before, after)} elements, expected at most {limit}: what {mode!r} can mirror of {count}",
-        port="data",
-    )
-    # Mirrored places repeat with this period; the second half of each runs backward.
+    _check_mirrored(require, axis, before, after, limit, Dimension(count))
+    # Mirrored positions repeat with this period; the second half of each period is reversed.
     period = 2 * limit
     places = places % period if period else places * 0
     return np.minimum(places, period - places - (mode == "symmetric")) if period else places
 
 
 def _mirrored(before: int, after: int, limit: int) -> bool:
-    """True when `limit` elements are enough to mirror for both pads."""
+    """True if `limit` elements are enough to mirror for both pads."""
     return max(before, after, 0) <= max(limit, 0)
+
+
+def _check_edge(check: Check, axis: int, *, is_empty: bool) -> None:
+    check("C5", not is_empty, f"dimension {axis} is empty: it has no edge to repeat", port="data")
+
+
+def _check_mirrored(check: Check, axis: int, before: int, after: int, limit: int, extent: Dimension) -> None:
+    """Check C1: `limit` elements of the dimension can be mirrored."""
+    message = f"{(before, after)} pads of dimension {axis}, expected at most {limit} for {extent} elements"
+    port = "pads_begin" if before > limit else "pads_end"
+    fits = _mirrored(min(before, after), max(before, after), limit)
+    check("C1", fits, message, port=port, allowed=f"at most {limit}")
 
 
 def _rule(
@@ -161,14 +152,10 @@ def _rule(
     for axis, (before, extent, after) in enumerate(zip(begin, data.shape, end, strict=True)):
         fixed = [p for p in (before, after) if isinstance(p, int)]
         if len(fixed) == 2 and pad_mode in ("reflect", "symmetric") and extent.max is not None:
-            limit = extent.max - (pad_mode == "reflect")
-            message = f"{(before, after)} pads of dimension {axis}, expected at most {limit} for {extent} elements"
-            port = "pads_begin" if fixed[0] > limit else "pads_end"
-            check("C1", _mirrored(min(fixed), max(fixed), limit), message, port=port, allowed=f"at most {limit}")
-        empty = pad_mode == "edge" and extent.max == 0 and any(p > 0 for p in fixed)
-        check("C5", not empty, f"dimension {axis} is empty: it has no edge to repeat", port="data")
+            _check_mirrored(check, axis, fixed[0], fixed[1], extent.max - (pad_mode == "reflect"), extent)
+        _check_edge(check, axis, is_empty=pad_mode == "edge" and extent.max == 0 and any(p > 0 for p in fixed))
         if is_unknown(before) or is_unknown(after):
-            dims.append(ANY_DIMENSION)  # It may be negative, and crop.
+            dims.append(ANY_DIMENSION)  # A pad may be negative, which crops.
             continue
         grown = sum_of([extent, *(p for p in (before, after) if isinstance(p, Dimension))])
         dims.append(grown + sum(fixed))
@@ -185,10 +172,14 @@ def _(
     *,
     pad_mode: str,
 ) -> PartialShape:
-    for name, pads in (("pads_begin", pads_begin), ("pads_end", pads_end)):
-        message = f"{name} is {pads.ints}, expected no negative count"
-        check("C6", min(pads.ints or [0]) >= 0, message, port=name, hint="Pad-12 crops")
+    _check_counts(check, pads_begin.ints, pads_end.ints)
     return _rule(check, data, pads_begin, pads_end, pad_value, pad_mode=pad_mode)
+
+
+def _check_counts(check: Check, begin: list[int] | None, end: list[int] | None) -> None:
+    for name, pads in (("pads_begin", begin), ("pads_end", end)):
+        message = f"{name} is {pads}, expected no negative count"
+        check("C6", min(pads or [0]) >= 0, message, port=name, hint="Pad-12 crops")
 
 
 @pad_1.draw("pads_begin", "pads_end")

@@ -11,9 +11,9 @@ import numpy as np
 
 from irexec.ops.compute.along import take_along
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import axes_of, axis_of, drawn_below, filled, has_length, into, known_axes
+from irexec.ops.rules.axes import axes_of, drawn_below, filled, has_length, into, known_axes
 from irexec.ops.rules.shapes import axis_in, has_rank
-from irexec.types import ANY, BOOLEAN, INTEGERS, NUMERIC, Array, PartialShape, TensorType
+from irexec.types import ANY, BOOLEAN, DYNAMIC, INTEGERS, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS | {BOOLEAN})]
@@ -27,17 +27,8 @@ def reverse_1(data: T, axis: T_AXIS, /, *, mode: Literal["index", "mask"]) -> T:
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 unless a mask has one value per axis.
     Shape rule: C3 axis is 1D, C4 an index is no boolean and a mask is one.
     """
-    if mode == "index":
-        axes = axes_of("C1", axis, data.ndim, "axis")
-    else:
-        require(
-            "C2",
-            axis.size == data.ndim,
-            f"the mask has {axis.size} elements, expected {data.ndim}: one for each axis of data",
-            port="axis",
-        )
-        axes = np.flatnonzero(axis).tolist()
-    # A set, for an axis that is listed twice is reversed once.
+    axes = axes_of("C1", axis, data.ndim, "axis") if mode == "index" else np.flatnonzero(axis).tolist()
+    # A set is used because an axis that is listed twice is reversed once.
     return np.flip(data, tuple(set(axes)))
 
 
@@ -46,7 +37,7 @@ def _(check: Check, data: TensorType, axis: TensorType, *, mode: str) -> Partial
     has_rank(check, "C3", axis, 1, "axis")
     boolean = axis.element_type is BOOLEAN
     found = f"axis is {axis.element_type}, which mode {mode!r} does not take"
-    check("C4", axis.element_type.is_dynamic or boolean == (mode == "mask"), found, port="axis")
+    check("C4", axis.element_type is DYNAMIC or boolean == (mode == "mask"), found, port="axis")
     if mode == "index":
         known_axes(check, "C1", axis, data.rank, "axis")
     else:
@@ -68,16 +59,9 @@ def reverse_sequence_1(
     Raises ConstraintError C1, C2 for a batch_axis, seq_axis outside [-rank, rank - 1], C4 unless there is one length
     per batch, C5 for a length outside [1, data.shape[seq_axis]]. Shape rule: C3 data has rank 2 or more.
     """
-    batch = axis_of("C1", batch_axis, data.ndim)
-    along = axis_of("C2", seq_axis, data.ndim)
+    batch, along = batch_axis % data.ndim, seq_axis % data.ndim
     lengths, extent = seq_lengths.astype(np.intp), data.shape[along]
-    require(
-        "C4",
-        lengths.shape == (data.shape[batch],),
-        f"seq_lengths has {lengths.size} elements, expected one for each of the {data.shape[batch]} batches",
-    )
-    valid = not lengths.size or (lengths.min() >= 1 and lengths.max() <= extent)
-    require("C5", valid, f"a length is outside [1, {extent}]", port="seq_lengths")
+    _check_lengths(require, seq_lengths.tolist(), extent)
     places = np.arange(extent)
     index = np.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
     if batch == along:  # Each element is a sequence's own one.
@@ -88,18 +72,20 @@ def reverse_sequence_1(
     return into(take_along(data, index, along), out)
 
 
+def _check_lengths(check: Check, lengths: list[int], extent: int | None) -> None:
+    fits = not lengths or (min(lengths) >= 1 and (extent is None or max(lengths) <= extent))
+    message = f"seq_lengths is {lengths}, expected values in [1, {extent}]"
+    check("C5", fits, message, port="seq_lengths", allowed=f"[1, {extent}]")
+
+
 @reverse_sequence_1.shapes
 def _(check: Check, data: TensorType, seq_lengths: TensorType, *, batch_axis: int, seq_axis: int) -> PartialShape:
     check("C3", data.rank is None or data.rank > 1, f"data has rank {data.rank}, expected 2 or more", port="data")
     batch = axis_in(check, "C1", batch_axis, data.rank, attribute="batch_axis")
     along = axis_in(check, "C2", seq_axis, data.rank, attribute="seq_axis")
     has_length(check, "C4", seq_lengths, None if batch is None else data.shape[batch], "seq_lengths")
-    lengths = seq_lengths.ints
-    if along is not None and lengths:
-        extent = data.shape[along]
-        message = f"seq_lengths is {lengths}, expected values in [1, {extent}]"
-        fits = min(lengths) >= 1 and (extent.max is None or max(lengths) <= extent.max)
-        check("C5", fits, message, port="seq_lengths", allowed=f"[1, {extent}]")
+    if along is not None:
+        _check_lengths(check, seq_lengths.ints or [], data.shape[along].max)
     if batch is None or seq_lengths.rank != 1:
         return data.shape
     return data.shape.with_dim(batch, data.shape[batch].merge(seq_lengths.shape[0]) or data.shape[batch])

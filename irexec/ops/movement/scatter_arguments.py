@@ -1,4 +1,4 @@
-"""The arguments of the scatter family: indices and updates checked, data copied, inputs drawn, what stays open."""
+"""Arguments of the scatter operators: checks, copies of data, random inputs, and results that the page leaves open."""
 
 from __future__ import annotations
 
@@ -8,25 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.declare.checks import holds, note
-from irexec.ops.declare.operator import Check, ConstraintError, Open, require
-from irexec.ops.rules.axes import axis_of, integer
+from irexec.ops.declare.checks import holds
+from irexec.ops.declare.operator import Check, ConstraintError, Open
 from irexec.types import Array, PartialShape, TensorType
 
 
-def enforce(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
-    """A `check` for kernels: a shape rule, run with it on actual arrays, raises ConstraintError at the first breach."""
-    if condition is None:
-        return True
-    note(constraint, condition)
-    if condition:
-        return True
-    details.pop("attribute", None)
-    raise ConstraintError(constraint, message, **details)
-
-
 def copied(data: Array, out: Array | None) -> Array:
-    """A C-contiguous array that holds `data`: `out` itself where it can be. Costs nothing if that is data's buffer."""
+    """Return a C-contiguous array with the contents of `data`: `out` itself if possible, without a copy if it is data's
+    buffer.
+    """
     if out is None or not out.flags.c_contiguous:
         return np.array(data, order="C")
     if out is not data and (_address(out) != _address(data) or out.strides != data.strides):
@@ -35,7 +25,7 @@ def copied(data: Array, out: Array | None) -> Array:
 
 
 def delivered(result: Array, out: Array | None) -> Array:
-    """The result, in `out` when that is given."""
+    """Return the result, in `out` if it is given."""
     if out is None or result is out:
         return result
     np.copyto(out, result)
@@ -46,22 +36,12 @@ def _address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def one_axis(constraint: str, axis: Array, rank: int) -> int:
-    """The axis that a scalar or one-element input holds, counted from the front. Raises ConstraintError."""
-    require(
-        constraint,
-        axis.size == 1 and axis.ndim <= 1,
-        f"axis has shape {list(axis.shape)}, expected one element",
-        port="axis",
-    )
-    return axis_of(constraint, integer(axis), rank, "axis")
-
-
 def flat_rows(constraint: str, indices: Array, dims: Sequence[int], *, negative: bool) -> Array:
-    """Row-major positions (intp) in a tensor of shape `dims`, one for each entry of len(dims) consecutive indices.
+    """Return row-major positions (intp) in a tensor of shape `dims`, one for each entry of len(dims) consecutive
+    indices.
 
     With one dimension every index is an entry; otherwise those along the last axis are. `negative`: -1 names the last
-    place of a dimension. Raises ConstraintError for an index that names no place.
+    element of a dimension. Raises ConstraintError for an index that is out of range.
     """
     width = len(dims)
     count = indices.size if width == 1 else math.prod(indices.shape[:-1])
@@ -114,7 +94,7 @@ def _check_indices(constraint: str, indices: Array, dims: Sequence[int], negativ
 
 
 def check_indices(check: Check, constraint: str, indices: TensorType, dims: PartialShape, *, negative: bool) -> None:
-    """In a rule: report known indices that name no place in known dimensions."""
+    """In a rule: report known indices that are out of range of known dimensions."""
     if indices.value is None or not dims.is_static:
         return
     try:
@@ -128,11 +108,12 @@ def tuple_length(
     constraints: tuple[str, str, str],
     data: TensorType,
     indices: TensorType,
-    mended: tuple[int, ...] | None = None,
+    fixed: tuple[int, ...] | None = None,
 ) -> int | None:
-    """In a rule: how many indices an entry has, the last extent of `indices`; None when it is not known or too large.
+    """In a rule: return the number of indices per entry, the last extent of `indices`; None if it is not known or too
+    large.
 
-    `constraints`: data is no scalar, indices is none, and the length is at most data's rank. `mended` is the shape of
+    `constraints`: data is no scalar, indices is none, and the length is at most data's rank. `fixed` is the shape of
     indices that a finding proposes instead.
     """
     of_data, of_indices, of_length = constraints
@@ -147,16 +128,16 @@ def tuple_length(
         length <= data.rank,
         f"indices.shape[-1] is {length} but data has rank {data.rank}",
         port="indices",
-        hint=f"did you mean {PartialShape(mended)}?" if mended else None,
+        hint=f"did you mean {PartialShape(fixed)}?" if fixed else None,
         found=str(indices.shape),
         allowed=f"a last dimension of at most {data.rank}",
-        repair={"indices": mended} if mended else None,
+        repair={"indices": fixed} if fixed else None,
     )
     return length if within else None
 
 
 def check_updates(check: Check, constraint: str, updates: PartialShape, expected: PartialShape, why: str) -> bool:
-    """In a rule: report updates of another shape than expected; a repair where only the shape is another."""
+    """In a rule: report updates of an unexpected shape, with a repair if the number of elements fits."""
     repair = hint = None
     if expected.is_static and updates.is_static and expected.size == updates.size:
         repair = {"updates": expected.to_shape()}
@@ -174,7 +155,7 @@ def check_updates(check: Check, constraint: str, updates: PartialShape, expected
 
 
 def open_rows(rows: Array, updates: Array, note: str) -> Open | None:
-    """Which updates each row could hold under reduction none, where more than one and unequal ones name it."""
+    """Return the updates that each row may hold under reduction none, for rows with several unequal updates."""
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))

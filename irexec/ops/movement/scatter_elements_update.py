@@ -10,19 +10,18 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.declare.older import OlderForm, constant_indices_inside
 from irexec.ops.declare.operator import Check, Elements, Open, operator, require, rounded
 from irexec.ops.movement.scatter_arguments import (
     check_indices,
     check_updates,
     copied,
     delivered,
-    enforce,
     flat_rows,
-    one_axis,
     open_rows,
 )
 from irexec.ops.movement.scatter_engine import scatter
-from irexec.ops.rules.axes import filled, known_axis, one_element
+from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
 from irexec.types import ANY, BOOLEAN, INTEGERS, STRING, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -59,13 +58,14 @@ def scatter_elements_update_12(
     page leaves it open: updates that meet in one place are taken in row-major order; under min and max NaN in data
     stays and NaN in updates does nothing. Integers wrap; f16 and bf16 are combined in f32 and rounded once.
     """
-    require(
-        "C6",
-        data.dtype != np.bool_ or reduction != "mean",
-        "reduction is 'mean', which booleans do not have",
-        port="data",
-    )
     return _update(data, indices, updates, axis, reduction, use_init_val, out, negative=True)
+
+
+@scatter_elements_update_12.older
+def _(form: OlderForm, data: TensorType, *others: TensorType | None) -> None:
+    form.need_attribute("reduction", "none")
+    inside = constant_indices_inside(form, data, "indices", "axis")
+    form.need(inside, "an index is negative or may be outside of data")
 
 
 @operator("ScatterElementsUpdate", "opset3", inplace="data", values="kernel")
@@ -89,15 +89,9 @@ def _update(
     *,
     negative: bool,
 ) -> Array:
-    along = one_axis("C5", axis, data.ndim)
-    if indices.shape != updates.shape or not _inside(indices.shape, data.shape, along):
-        _check_shapes(enforce, *map(TensorType.of, (data, indices, updates, axis)))
-    require(
-        "C6",
-        reduction == "none" or data.dtype.kind != "T",
-        f"reduction is {reduction!r}, expected 'none' for strings",
-        port="data",
-    )
+    along = axis_of("C5", integer(axis), data.ndim, "axis")
+    if not _inside(indices.shape, data.shape, along):
+        _check_shapes(require, *map(TensorType.of, (data, indices, updates, axis)))
     rows = _places(data.shape, indices, along, negative)
     result = copied(data, out)
     scatter(result.reshape(-1, 1), rows, updates.reshape(-1, 1), reduction, use_init_val)
@@ -111,7 +105,7 @@ def _inside(shape: tuple[int, ...], data: tuple[int, ...], axis: int) -> bool:
 
 
 def _places(shape: tuple[int, ...], indices: Array, axis: int, negative: bool) -> Array:
-    """The flat position in a tensor of this shape that each index names."""
+    """Return the flat position of each index in a tensor of this shape."""
     along = flat_rows("C3", indices, shape[axis : axis + 1], negative=negative)
     strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
     places = along.reshape(indices.shape) * strides[axis]
@@ -132,7 +126,7 @@ def _(
 ) -> PartialShape:
     no_numbers = data.element_type is STRING or data.element_type.is_carried
     if (no_numbers and reduction != "none") or (data.element_type is BOOLEAN and reduction == "mean"):
-        message = f"reduction is {reduction!r}, which {data.element_type} elements do not have"
+        message = f"reduction is {reduction!r}, which is not supported for {data.element_type}"
         check("C6", False, message, attribute="reduction", found=reduction)
     return _infer(check, data, indices, updates, axis, negative=True)
 
@@ -197,7 +191,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 def _fitting_axis(types: dict[str, TensorType]) -> int:
-    """The axis if it is known, else the first along which `indices` may have the extent that it has."""
+    """Return the axis if it is known, else the first axis along which the extent of `indices` is possible."""
     data, shape = types["data"].shape.to_shape(), types["indices"].shape.to_shape()
     known = types["axis"].scalar
     if known is not None and -len(data) <= known < len(data):
@@ -212,8 +206,8 @@ def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: st
     """Elements that several different updates name under none: the page leaves open which of them is the last."""
     if reduction != "none":
         return None
-    rows = _places(data.shape, indices, one_axis("C5", axis, data.ndim), negative=True)
-    note = "indices name {count} more than once, and the page leaves the order open: the last update wins here"
+    rows = _places(data.shape, indices, integer(axis) % data.ndim, negative=True)
+    note = "indices name {count} more than once; their order is undefined, and irexec uses the last update"
     return open_rows(rows, updates.reshape(-1, 1), note)
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.compute.half import narrow_half, widen_half
-from irexec.ops.compute.parallel import scratch
 from irexec.ops.compute.precision import is_float, is_narrow
+from irexec.threads.parallel import scratch
 from irexec.types import Array
 
-# Elements combined at a time, which bounds the memory that their positions take.
+# Elements combined at a time, which bounds the memory for their positions.
 _PART = 1 << 22
 
 _UFUNCS: dict[str, np.ufunc] = {
@@ -27,7 +27,7 @@ _UFUNCS: dict[str, np.ufunc] = {
     "max": np.maximum,
     "xor": np.bitwise_xor,
 }
-# Without an initial value min and max pass over NaN, as long as any update is a number.
+# Without an initial value, min and max ignore NaN if any update is a number.
 _WITHOUT_INIT: dict[str, np.ufunc] = {**_UFUNCS, "min": np.fmin, "max": np.fmax}
 _NEUTRAL = {"sum": 0, "sub": 0, "prod": 1, "xor": 0}
 # Booleans are combined as the integers 0 and 1.
@@ -59,7 +59,7 @@ def scatter(target: Array, rows: Array, updates: Array, reduction: str = "none",
 
 
 def bits(array: Array) -> Array:
-    """The array in a dtype that NumPy moves fast: ml_dtypes' elements, which it moves one by one, as integers."""
+    """Return the array in a dtype that NumPy copies fast: elements of ml_dtypes are viewed as integers."""
     return array.view(f"u{array.dtype.itemsize}") if array.dtype.isbuiltin == 2 else array
 
 
@@ -72,7 +72,7 @@ def _assign(target: Array, rows: Array, updates: Array) -> None:
 
 
 def _combine(target: Array, rows: Array, updates: Array, reduction: str, use_init_val: bool) -> None:
-    """In target's own dtype, straight into it."""
+    """Combine in target's dtype, directly into target."""
     if not use_init_val:
         target[rows] = _NEUTRAL.get(reduction, updates)
     for columns in _parts(rows.size, target.shape[1]):
@@ -89,7 +89,9 @@ def _at(flat: Array, places: Array, values: Array, reduction: str, use_init_val:
 
 
 def _combine_wide(target: Array, rows: Array, updates: Array, reduction: str, use_init_val: bool) -> None:
-    """In a wider dtype: one accumulator per update, of which that of the last update of each row holds the result."""
+    """Combine in a wider dtype with one accumulator per update; the accumulator of a row's last update holds the
+    result.
+    """
     last = _last_in_row(rows, len(target))
     earlier = np.flatnonzero(last != np.arange(rows.size, dtype=last.dtype))
     combine = _mean if reduction == "mean" else _in_order
@@ -102,7 +104,7 @@ def _combine_wide(target: Array, rows: Array, updates: Array, reduction: str, us
             result = result.view(target.dtype)
         else:
             result = combine(None if own is None else _wider(own), _wider(values), last, earlier, reduction)
-        # Of the values for one row the last is written last.
+        # Of several values for one row, the last is written last.
         _assign_part(target, rows, columns, _narrower(result, target.dtype))
 
 
@@ -121,7 +123,9 @@ def _assign_part(target: Array, rows: Array, columns: slice, values: Array) -> N
 
 
 def _in_order(own: Array | None, values: Array, last: Array, earlier: Array, reduction: str) -> Array:
-    """own[i] combined with values[i] and all earlier ones of the same row, in order, where i is the last of its row."""
+    """Combine own[i] with values[i] and all earlier values of the same row, in order, for each i that is the last of
+    its row.
+    """
     if own is not None:
         result = own
     elif reduction in _NEUTRAL:
@@ -158,14 +162,16 @@ def _mean(own: Array | None, values: Array, last: Array, earlier: Array, reducti
 
 
 def _halves(values: Array) -> tuple[Array, Array]:
-    """High and low 32 bits of integers, each as i64: values = high * 2**32 + low."""
+    """Return high and low 32 bits of integers, each as i64: values = high * 2**32 + low."""
     if values.dtype != np.uint64:
         values = values.astype(np.int64)
     return (values >> 32).astype(np.int64), (values & 0xFFFF_FFFF).astype(np.int64)
 
 
 def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype to combine in: f32 for narrower floats, i32 for integers of less than 8 bits, else the dtype itself."""
+    """Return the dtype to combine in: f32 for narrower floats, i32 for integers of less than 8 bits, else the dtype
+    itself.
+    """
     if is_narrow(dtype):
         return np.dtype(np.float32)
     return np.dtype(np.int32) if dtype.isbuiltin == 2 else dtype
@@ -183,7 +189,7 @@ def _narrower(values: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def _infinity(dtype: np.dtype[Any]) -> int | None:
-    """The bits of infinity in the 16-bit floats; None for other types."""
+    """Return the bits of infinity in the 16-bit floats; None for other types."""
     if not is_narrow(dtype) or dtype.itemsize != 2:
         return None
     return 0x7C00 if dtype == np.float16 else 0x7F80
@@ -204,7 +210,7 @@ def _has_keys(*arrays: Array | None) -> bool:
 
 
 def _keys(array: Array) -> Array:
-    """16-bit floats as integers of the same order, and back: the bits, those of negative numbers turned over."""
+    """Convert 16-bit floats to integers of the same order, or back: the bits, inverted for negative numbers."""
     raw = array.view(np.int16)
     turned = raw >> 15
     turned &= 0x7FFF
@@ -213,7 +219,7 @@ def _keys(array: Array) -> Array:
 
 
 def _last_in_row(rows: Array, slots: int) -> Array:
-    """For each entry of `rows` the position of the last one that is equal to it."""
+    """Return, for each entry of `rows`, the position of the last equal entry."""
     if slots > 16 * rows.size:
         _, rows = np.unique(rows, return_inverse=True)
         slots = int(rows.max()) + 1
@@ -224,13 +230,13 @@ def _last_in_row(rows: Array, slots: int) -> Array:
 
 
 def _parts(count: int, block: int) -> Iterator[slice]:
-    """The columns of [count, block] updates, in parts of bounded size."""
+    """Return the columns of [count, block] updates in parts of bounded size."""
     width = max(1, min(block, _PART // count))
     return (slice(start, min(start + width, block)) for start in range(0, block, width))
 
 
 def _places(rows: Array, block: int, columns: slice) -> Array:
-    """The flat positions of these columns of these rows."""
+    """Return the flat positions of these columns of these rows."""
     if block == 1:
         return rows
     places: Array = np.add.outer(rows * block, np.arange(columns.start, columns.stop))

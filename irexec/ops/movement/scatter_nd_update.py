@@ -11,14 +11,14 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, Elements, Open, operator, require, rounded
+from irexec.ops.declare.older import OlderForm
+from irexec.ops.declare.operator import Check, Elements, Open, operator, rounded
 from irexec.ops.movement.scatter_arguments import (
     check_indices,
     check_updates,
     copied,
     delivered,
     draw_tuples,
-    enforce,
     flat_rows,
     open_rows,
     tuple_length,
@@ -54,6 +54,16 @@ def scatter_nd_update_15(
     return _update(data, indices, updates, reduction, out, negative=True)
 
 
+@scatter_nd_update_15.older
+def _(form: OlderForm, data: TensorType, indices: TensorType, updates: TensorType) -> None:
+    form.need_attribute("reduction", "none")
+    values = form.ints("indices")
+    length = indices.shape[-1].value if indices.shape.rank else 1
+    rows = [tuple(values[start : start + length]) for start in range(0, len(values), length or 1)]
+    form.need(all(index >= 0 for index in values), "an index is negative")
+    form.need(len(set(rows)) == len(rows), "two updates go to one place")
+
+
 @operator("ScatterNDUpdate", "opset4", inplace="data", values="kernel")
 def scatter_nd_update_4(data: T, indices: T_IND, updates: T, /, *, out: Array | None = None) -> T:
     """As version 15 without a reduction, and (C3) an index must lie in [0, s_j - 1].
@@ -64,15 +74,7 @@ def scatter_nd_update_4(data: T, indices: T_IND, updates: T, /, *, out: Array | 
 
 
 def _update(data: Array, indices: Array, updates: Array, reduction: str, out: Array | None, *, negative: bool) -> Array:
-    k = indices.shape[-1] if indices.ndim else 0
-    if not (data.ndim and indices.ndim and k <= data.ndim and _fits(updates.shape, indices, data, k)):
-        _check_shapes(enforce, *map(TensorType.of, (data, indices, updates)))
-    require(
-        "C6",
-        reduction == "none" or data.dtype.kind != "T",
-        f"reduction is {reduction!r}, expected 'none' for strings",
-        port="data",
-    )
+    k = indices.shape[-1]
     rows = flat_rows("C3", indices, data.shape[:k], negative=negative)
     block = math.prod(data.shape[k:])
     result = copied(data, out)
@@ -89,7 +91,7 @@ def _fits(shape: tuple[int, ...], indices: Array, data: Array, k: int) -> bool:
 @scatter_nd_update_15.shapes
 def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType, *, reduction: str) -> PartialShape:
     reducible = reduction == "none" or not (data.element_type is STRING or data.element_type.is_carried)
-    message = f"reduction is {reduction!r}, which {data.element_type} elements do not have"
+    message = f"reduction is {reduction!r}, which is not supported for {data.element_type}"
     check("C6", reducible, message, attribute="reduction", found=reduction, allowed="none")
     if (k := _check_shapes(check, data, indices, updates)) is not None:
         check_indices(check, "C3", indices, data.shape[:k], negative=True)
@@ -105,11 +107,11 @@ def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType) 
 
 def _check_shapes(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> int | None:
     """C1, C2, C4, C5: k if it is known and none is broken."""
-    mended = _with_last_axis(data, indices, updates)
-    k = tuple_length(check, ("C1", "C2", "C4"), data, indices, mended)
+    fixed = _with_last_axis(data, indices, updates)
+    k = tuple_length(check, ("C1", "C2", "C4"), data, indices, fixed)
     if k is None:
         return None
-    repair = {"indices": mended} if mended else None
+    repair = {"indices": fixed} if fixed else None
     expected = indices.shape[:-1] + data.shape[k:]
     if updates.rank is None:
         return k
@@ -117,11 +119,11 @@ def _check_shapes(check: Check, data: TensorType, indices: TensorType, updates: 
         holds("C5")
         return k
     why = f"indices.shape[:-1] + data.shape[{k}:]"
-    if mended is None or (expected.is_static and updates.shape.is_static and expected.size == updates.shape.size):
+    if fixed is None or (expected.is_static and updates.shape.is_static and expected.size == updates.shape.size):
         check_updates(check, "C5", updates.shape, expected, why)
         return None
     message = f"updates has shape {updates.shape}, expected {expected} ({why})"
-    hint = f"did you mean indices of shape {PartialShape(mended)}?"
+    hint = f"did you mean indices of shape {PartialShape(fixed)}?"
     found, allowed = str(updates.shape), str(expected)
     check("C5", False, message, port="updates", hint=hint, found=found, allowed=allowed, repair=repair)
     return None
@@ -148,13 +150,13 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 @scatter_nd_update_15.open
 def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
     """Places that several different updates name under none: the page leaves open which of them is the last."""
-    note = "indices name {count} more than once, and the page leaves the order open: the last update wins here"
+    note = "indices name {count} more than once; their order is undefined, and irexec uses the last update"
     return _open(data, indices, updates, note) if reduction == "none" else None
 
 
 @scatter_nd_update_4.open
 def _(data: Array, indices: Array, updates: Array) -> Open | None:
-    note = "indices name {count} more than once, which the page calls undefined: the last update wins here"
+    note = "indices name {count} more than once, which is undefined; irexec uses the last update"
     return _open(data, indices, updates, note)
 
 

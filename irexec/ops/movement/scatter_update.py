@@ -10,19 +10,17 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, Open, operator
+from irexec.ops.declare.operator import Check, Elements, Open, operator, require
 from irexec.ops.movement.scatter_arguments import (
     check_indices,
     check_updates,
     copied,
     delivered,
-    enforce,
     flat_rows,
-    one_axis,
     open_rows,
 )
 from irexec.ops.movement.scatter_engine import bits
-from irexec.ops.rules.axes import filled, known_axis, one_element
+from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
 from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -43,9 +41,9 @@ def scatter_update_3(data: T, indices: T_IND, updates: T, axis: T_AXIS, /, *, ou
 
     The page leaves open which of several updates of one slice is the last: here it is the last in row-major order.
     """
-    along = one_axis("C3", axis, data.ndim)
+    along = axis_of("C3", integer(axis), data.ndim, "axis")
     if updates.shape != data.shape[:along] + indices.shape + data.shape[along + 1 :]:
-        _check_shapes(enforce, *map(TensorType.of, (data, indices, updates, axis)))
+        _check_shapes(require, *map(TensorType.of, (data, indices, updates, axis)))
     rows = flat_rows("C1", indices, data.shape[along : along + 1], negative=False)
     outer, inner = math.prod(data.shape[:along]), math.prod(data.shape[along + 1 :])
     result = copied(data, out)
@@ -110,9 +108,9 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
 @scatter_update_3.open
 def _(data: Array, indices: Array, updates: Array, axis: Array) -> Open | None:
     """Slices that several different updates name: the page leaves open which of them is the last."""
-    along = one_axis("C3", axis, data.ndim)
+    along = integer(axis) % data.ndim
     outer, extent, inner = math.prod(data.shape[:along]), data.shape[along], math.prod(data.shape[along + 1 :])
     rows = flat_rows("C1", indices, (extent,), negative=False)
     places = np.add.outer(np.arange(outer) * extent, rows).reshape(-1)
-    note = "indices name {count} more than once, and the page leaves the order open: the last update wins here"
+    note = "indices name {count} more than once; their order is undefined, and irexec uses the last update"
     return open_rows(places, updates.reshape(places.size, inner), note)

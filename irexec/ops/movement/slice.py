@@ -36,19 +36,13 @@ def slice_8(data: T, start: T_IND, stop: T_IND, step: T_IND, axes: T_AXIS | None
 def _region(
     shape: tuple[int, ...], start: Array, stop: Array, step: Array, axes: Array | None = None
 ) -> tuple[slice, ...]:
-    """NumPy's form of the slices."""
+    """Return the slices in NumPy's form."""
     rank = len(shape)
-    require("C1", rank > 0, "data is a scalar, expected rank 1 or more", port="data")
-    require("C2", start.ndim == stop.ndim == step.ndim == 1, "start, stop and step must be 1D", port="start")
-    count = range(start.size) if axes is None else axes_of("C4", axes, rank, "axes")
-    require("C5", len(set(count)) == len(count), f"axes {list(count)} name an axis twice", port="axes")
-    same = start.size == stop.size == step.size == len(count) <= rank
-    lengths = f"{start.size}, {stop.size}, {step.size} and {len(count)}"
-    message = f"start, stop, step and axes have {lengths} elements, expected equal numbers, at most {rank}"
-    require("C6", same, message, port="start")
+    places, steps = list(range(start.size)) if axes is None else axes_of("C4", axes, rank, "axes"), integers(step)
+    _check_places(require, places)
+    _check_steps(require, steps)
     region = [slice(None)] * rank
-    for axis, first, last, by in zip(count, integers(start), integers(stop), integers(step), strict=True):
-        require("C3", by != 0, f"the step of axis {axis} is 0, expected another number", port="step")
+    for axis, first, last, by in zip(places, integers(start), integers(stop), steps, strict=True):
         region[axis] = slice_of(shape[axis], first, last, by)
     return tuple(region)
 
@@ -67,6 +61,14 @@ def _(node: NodeTypes) -> Callable[..., Any] | None:
     return slice_
 
 
+def _check_steps(check: Check, steps: list[int]) -> None:
+    check("C3", 0 not in steps, f"step is {steps}, expected no 0", port="step")
+
+
+def _check_places(check: Check, places: list[int]) -> None:
+    check("C5", len(set(places)) == len(places), f"axes {places} name an axis twice", port="axes")
+
+
 @slice_8.shapes
 def _(
     check: Check,
@@ -79,7 +81,7 @@ def _(
     check("C1", data.rank != 0, "data is a scalar, expected rank 1 or more", port="data")
     ports = {"start": start, "stop": stop, "step": step} | ({"axes": axes} if axes is not None else {})
     flat = [has_rank(check, "C4" if name == "axes" else "C2", p, 1, name) for name, p in ports.items()]
-    check("C3", 0 not in (step.ints or ()), f"step is {step.ints}, expected no 0", port="step")
+    _check_steps(check, step.ints or [])
     if not all(flat):
         return PartialShape.dynamic(data.rank)
     lengths = {name: n for name, p in ports.items() if (n := length_of(p)) is not None}
@@ -93,9 +95,9 @@ def _(
         return PartialShape.dynamic(data.rank)
     places = list(range(count)) if axes is None else known_axes(check, "C4", axes, data.rank, "axes")
     if places is None:
-        # Any axis may be sliced, none can grow.
+        # Any axis may be sliced; no axis can grow.
         return PartialShape(Dimension(0, d.max) for d in data.shape)
-    check("C5", len(set(places)) == len(places), f"axes {places} name an axis twice", port="axes")
+    _check_places(check, places)
     dims = list(data.shape)
     unknown = [ANY_DIMENSION] * count
     bounds = [t.known or unknown for t in (start, stop, step)]

@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator
-from irexec.ops.movement.scatter_arguments import check_updates, copied, delivered, enforce
+from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.ops.movement.scatter_arguments import check_updates, copied, delivered
 from irexec.ops.movement.scatter_engine import bits
 from irexec.ops.rules.axes import filled, integers, known_axes, length_of
 from irexec.ops.rules.shapes import has_rank
@@ -55,14 +55,14 @@ def slice_scatter_15(
     region = _region(data, start, stop, step, axes)
     if region is None or updates.shape != data[region].shape:
         given: list[Any] = [None if a is None else TensorType.of(a) for a in (data, updates, start, stop, step, axes)]
-        _infer(enforce, *given)
+        _infer(require, *given)
     result = copied(data, out)
     bits(result)[region] = bits(updates)
     return delivered(result, out)
 
 
 def _region(data: Array, start: Array, stop: Array, step: Array, axes: Array | None) -> tuple[slice, ...] | None:
-    """What the slices cover of data; None when they break a constraint."""
+    """Return the region of data that the slices cover; None if they break a constraint."""
     rank = data.ndim
     places = list(range(start.size)) if axes is None else integers(axes)
     flat = all(a is None or a.ndim == 1 for a in (start, stop, step, axes))
@@ -116,7 +116,7 @@ def _infer(
 
 def _sliced_shape(shape: PartialShape, places: list[int] | None, bounds: list[Any]) -> PartialShape:
     if places is None:
-        # Any axis may be sliced, none can grow.
+        # Any axis may be sliced; no axis can grow.
         return PartialShape(Dimension(0, d.max) for d in shape)
     dims = list(shape)
     starts, stops, steps = ([None] * len(places) if b is None else b for b in bounds)

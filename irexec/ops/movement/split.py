@@ -31,7 +31,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_AXIS: TypeAlias = Annotated[Array, Elements("T_AXIS", INTEGERS)]
 T_LENGTHS: TypeAlias = Annotated[Array, Elements("T_LENGTHS", INTEGERS)]
 
-# No model has so many output ports: a larger number is a fault, and must not cost memory.
+# More output ports than this are a fault of the file and must not cost memory.
 _MOST_PIECES = 1 << 16
 Pieces: TypeAlias = Annotated[int, Within(ge=1, le=_MOST_PIECES)]
 
@@ -44,9 +44,8 @@ def split_1(data: T, axis: T_AXIS, /, *, num_splits: Pieces) -> list[T]:
     Shape rule: C2 `axis` is a scalar.
     """
     at = axis_of("C3", integer(axis), data.ndim, "axis")
-    length, rest = divmod(data.shape[at], num_splits)
-    require("C1", rest == 0, f"dimension {at} is {data.shape[at]}, no multiple of num_splits {num_splits}", port="data")
-    return _pieces(data, at, [length] * num_splits)
+    _check_division(require, data.shape[at], at, num_splits)
+    return _pieces(data, at, [data.shape[at] // num_splits] * num_splits)
 
 
 @operator("VariadicSplit", "opset1", view="data", values="kernel")
@@ -58,16 +57,11 @@ def variadic_split_1(data: T, axis: T_AXIS, split_lengths: T_LENGTHS, /) -> list
     """
     at = axis_of("C2", integer(axis), data.ndim, "axis")
     lengths, extent = integers(split_lengths), data.shape[at]
-    require(
-        "C4",
-        _sound(lengths),
-        f"split_lengths is {lengths}, expected values of at least 0, and at most one -1",
-        port="split_lengths",
-    )
+    _check_sound(require, lengths)
     if -1 in lengths:
         lengths[lengths.index(-1)] = extent - sum(lengths) - 1
-    message = f"lengths {integers(split_lengths)} do not sum to {extent}"
-    require("C1", sum(lengths) == extent and min(lengths, default=0) >= 0, message, port="split_lengths")
+    if sum(lengths) != extent or min(lengths, default=0) < 0:
+        _variadic(require, *map(TensorType.of, (data, axis, split_lengths)))
     return _pieces(data, at, lengths)
 
 
@@ -76,7 +70,7 @@ def _sound(lengths: list[int]) -> bool:
 
 
 def _pieces(data: Array, at: int, lengths: list[int]) -> list[Array]:
-    """Views of `data`."""
+    """Return the pieces as views of `data`."""
     bounds = np.cumsum([0, *lengths]).tolist()
     whole = (slice(None),) * at
     return [data[(*whole, slice(a, b))] for a, b in pairwise(bounds)]
@@ -95,6 +89,16 @@ def _(node: NodeTypes) -> Callable[..., Any] | None:
     return lambda data, *_, **__: [data[region] for region in regions]
 
 
+def _check_division(check: Check, extent: int, at: int, num_splits: int) -> bool:
+    message = f"dimension {at} of data is {extent}, not a multiple of num_splits {num_splits}"
+    return check("C1", extent % num_splits == 0, message, port="data", attribute="num_splits")
+
+
+def _check_sound(check: Check, lengths: list[int]) -> bool:
+    message = f"split_lengths has {lengths}, expected values of at least 0, and at most one -1"
+    return check("C4", _sound(lengths), message, port="split_lengths")
+
+
 @split_1.shapes
 def _(check: Check, data: TensorType, axis: TensorType, *, num_splits: int) -> list[PartialShape]:
     has_rank(check, "C2", axis, 0, "axis")
@@ -102,17 +106,15 @@ def _(check: Check, data: TensorType, axis: TensorType, *, num_splits: int) -> l
     if at is None:
         return [PartialShape.dynamic(data.rank)] * num_splits
     extent = data.shape[at]
-    if extent.is_static:
-        message = f"dimension {at} of data is {extent}, no multiple of num_splits {num_splits}"
-        if not check("C1", extent.value % num_splits == 0, message, port="data", attribute="num_splits"):
-            return [data.shape.with_dim(at, ANY_DIMENSION)] * num_splits
+    if extent.is_static and not _check_division(check, extent.value, at, num_splits):
+        return [data.shape.with_dim(at, ANY_DIMENSION)] * num_splits
     low, high = extent.ceildiv(num_splits).min, (extent // num_splits).max
     piece = Dimension(low, high) if high is None or low <= high else ANY_DIMENSION
     return [data.shape.with_dim(at, piece)] * num_splits
 
 
 @variadic_split_1.shapes
-def _(check: Check, data: TensorType, axis: TensorType, split_lengths: TensorType) -> list[PartialShape] | None:
+def _variadic(check: Check, data: TensorType, axis: TensorType, split_lengths: TensorType) -> list[PartialShape] | None:
     one_element(check, "C5", axis, "axis")
     has_rank(check, "C3", split_lengths, 1, "split_lengths")
     at = known_axis(check, "C2", axis, data.rank, "axis")
@@ -128,12 +130,7 @@ def _(check: Check, data: TensorType, axis: TensorType, split_lengths: TensorTyp
     if lengths is None:
         return [data.shape.with_dim(at, Dimension(0, extent.max))] * count
     fixed = [n for n in lengths if isinstance(n, int)]
-    if not check(
-        "C4",
-        _sound(fixed),
-        f"split_lengths has {fixed}, expected values of at least 0, and at most one -1",
-        port="split_lengths",
-    ):
+    if not _check_sound(check, fixed):
         return [data.shape.with_dim(at, ANY_DIMENSION)] * count
     taken = sum_of([Dimension.of(n) for n in lengths if n != -1 or isinstance(n, Dimension)])
     fits = (extent.max is None or taken.min <= extent.max) and (-1 in fixed or taken.compatible(extent))

@@ -14,8 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import OneLength
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import filled, integers, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import slice_of, sliced
@@ -29,7 +28,9 @@ STRIDED_SLICE_MASKS = ("begin_mask", "end_mask", "new_axis_mask", "shrink_axis_m
 
 
 class Step(NamedTuple):
-    """What happens at one axis: "slice" and "shrink" use one of data's axes, "new" none. None is an open bound."""
+    """The operation at one axis: "slice" and "shrink" consume an axis of data, "new" does not. A bound of None is
+    open.
+    """
 
     kind: Literal["slice", "shrink", "new"]
     begin: Bound = None
@@ -67,44 +68,32 @@ def strided_slice_1(
 def _region(
     shape: tuple[int, ...], begin: Array, end: Array, stride: Array | None, *masks: Mask
 ) -> tuple[slice | int | EllipsisType | None, ...]:
-    """NumPy's form of the slices."""
+    """Return the slices in NumPy's form."""
     starts, stops = integers(begin), integers(end)
     strides = [1] * len(starts) if stride is None else integers(stride)
-    same = len(starts) == len(stops) == len(strides)
-    require(
-        "C1",
-        same,
-        f"begin, end and stride have {len(starts)}, {len(stops)} and {len(strides)} elements, expected equal numbers",
-        port="end",
-    )
-    try:
-        steps = steps_of(len(shape), starts, stops, strides, *masks)
-    except ValueError as error:
-        raise ConstraintError("C5", str(error), port="begin") from None
-    holds("C5")
+    _check_strides(require, strides)
     region: list[slice | int | EllipsisType | None] = []
     extents = iter(shape)
-    for kind, first, last, by in steps:
+    for kind, first, last, by in steps_of(len(shape), starts, stops, strides, *masks):
         if kind == "new":
             region.append(None)
             continue
         extent = next(extents)
         if kind == "shrink":
             at = int(first or 0)
-            require("C6", -extent <= at < extent, f"index {at} is outside [{-extent}, {extent - 1}]", port="begin")
+            _check_dropped(require, at, extent)
             region.append(at)
         else:
-            require("C2", by != 0, "a stride is 0, expected another number", port="stride")
             start, stop = None if first is None else int(first), None if last is None else int(last)
             region.append(slice_of(extent, start, stop, int(by or 1), clamp=True))
-    # The ellipsis makes an array of the result where every axis is dropped.
+    # The ellipsis keeps the result an array even if every axis is dropped.
     return (*region, ...)
 
 
 def steps_of(
     rank: int, begin: Sequence[Bound], end: Sequence[Bound], stride: Sequence[Bound], *masks: Mask
 ) -> list[Step]:
-    """One Step per axis of data and per new axis. Raises ValueError when there are too many for the rank."""
+    """Return one Step per axis of data and per new axis. Raises ValueError if there are too many for the rank."""
     count = len(begin)
     opens, closes, news, shrinks, ellipses = (_padded(mask, count) for mask in masks)
     ellipsis_at = next((i for i in range(count) if ellipses[i]), None)
@@ -130,6 +119,16 @@ def _padded(mask: Mask, count: int) -> Mask:
     return (*mask, *[0] * count)[:count]
 
 
+def _check_strides(check: Check, strides: Sequence[Bound]) -> None:
+    check("C2", 0 not in strides, f"stride is {strides}, expected no 0", port="stride")
+
+
+def _check_dropped(check: Check, index: int, extent: int) -> None:
+    allowed = f"[{-extent}, {extent - 1}]"
+    message = f"index {index} of a dropped axis is outside {allowed}"
+    check("C6", -extent <= index < extent, message, port="begin", allowed=allowed)
+
+
 @strided_slice_1.shapes
 def _(
     check: Check,
@@ -150,7 +149,7 @@ def _(
     for name, n in lengths.items():
         check("C1", n == count, f"{name} has {n} elements, expected {count} as in {next(iter(lengths))}", port=name)
     strides: Sequence[Bound] | None = None if stride is None else stride.known
-    check("C2", 0 not in (strides or ()), f"stride is {strides}, expected no 0", port="stride")
+    _check_strides(check, strides or ())
     if count is None or set(lengths.values()) != {count} or data.rank is None or marks > 1:
         fixed = not any(any(masks[m]) for m in ("new_axis_mask", "shrink_axis_mask"))
         return PartialShape.dynamic(data.rank if fixed else None)
@@ -175,9 +174,7 @@ def _inferred(check: Check, shape: PartialShape, steps: list[Step]) -> PartialSh
         extent = next(extents)
         if kind == "shrink":
             if isinstance(first, int) and extent.max is not None:
-                low, high = -extent.max, extent.max - 1
-                message = f"index {first} of a dropped axis is outside [{low}, {high}]"
-                check("C6", low <= first <= high, message, port="begin", allowed=f"[{low}, {high}]")
+                _check_dropped(check, first, extent.max)
         elif isinstance(first, Dimension) or isinstance(last, Dimension) or not isinstance(by, int):
             whole = first is None and last is None and extent.max is None
             dims.append(extent if whole else Dimension(0, extent.max))

@@ -28,8 +28,7 @@ def transpose_1(arg: T, input_order: T_AXIS, /) -> T:
     if input_order.size == 0:
         return arg.transpose()
     order = integers(input_order)
-    fits = sorted(order) == list(range(arg.ndim))
-    require("C1", fits, f"{order} is no permutation of {arg.ndim} axes", port="input_order")
+    _check_order(require, order, arg.ndim)
     return arg.transpose(order)
 
 
@@ -55,10 +54,14 @@ def _(check: Check, arg: TensorType, input_order: TensorType) -> PartialShape:
         return PartialShape(reversed(arg.shape.dims))
     if order is None or rank is None:
         return PartialShape.dynamic(rank)
-    message = f"{order} is no permutation of the {rank} axes of arg"
-    if not check("C1", sorted(order) == list(range(rank)), message, port="input_order"):
+    if not _check_order(check, order, rank):
         return PartialShape.dynamic(rank)
     return PartialShape(arg.shape[i] for i in order)
+
+
+def _check_order(check: Check, order: list[int], rank: int) -> bool:
+    message = f"{order} is not a permutation of the {rank} axes of arg"
+    return check("C1", sorted(order) == list(range(rank)), message, port="input_order")
 
 
 @transpose_1.draw("input_order")

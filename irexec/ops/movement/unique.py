@@ -65,7 +65,7 @@ def unique_10(
 
 
 def _keys(rows: Array) -> Array:
-    """A value for each row; they compare as the rows do, from their first element on."""
+    """Return a key for each row; keys compare as the rows do, lexicographically."""
     count, width = rows.shape
     if width == 0:
         return np.zeros(count, np.intp)

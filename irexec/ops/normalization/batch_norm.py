@@ -14,7 +14,8 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.attributes import Within
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.declare.older import OlderForm
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
 from irexec.ops.normalization.statistics import in_blocks
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
@@ -32,12 +33,14 @@ def batch_norm_inference_5(
     C1: data has rank 2 or more. C2: it has a channel or more. C3: gamma, beta, mean and variance are 1D. C4: they have
     one value per channel.
     """
-    require("C1", data.ndim >= 2, f"data has rank {data.ndim}, expected 2 or more", port="data")
-    for name, values in (("gamma", gamma), ("beta", beta), ("mean", mean), ("variance", variance)):
-        message = f"{name} has shape {values.shape}, expected [{data.shape[1]}]: one element for each channel"
-        require("C4", values.shape == (data.shape[1],), message, port=name)
     factor, term = _line(gamma, beta, mean, variance, epsilon)
     return _along_channels(data, factor, term, out)
+
+
+@batch_norm_inference_5.older
+def _(form: OlderForm, *inputs: TensorType | None) -> None:
+    """The version before has data as its third input."""
+    form.take(1, 2, 0, 3, 4)
 
 
 def _line(gamma: Array, beta: Array, mean: Array, variance: Array, epsilon: float) -> tuple[Array, Array]:
@@ -72,7 +75,7 @@ def batch_norm_inference_1(
     """BatchNormInference-5 with the inputs in another order, or in the same. Constraints as there."""
     if gamma.ndim > 1:
         data, gamma, beta = gamma, beta, data
-    return np.asarray(batch_norm_inference_5(data, gamma, beta, mean, variance, epsilon=epsilon, out=out))
+    return np.asarray(batch_norm_inference_5.compute(data, gamma, beta, mean, variance, epsilon=epsilon, out=out))
 
 
 @batch_norm_inference_5.specialize

@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -24,7 +24,6 @@ def grn_1(data: T, /, *, bias: float, out: Array | None = None) -> T:
 
     C1: data has rank 2, 3 or 4.
     """
-    require("C1", 2 <= data.ndim <= 4, f"data has rank {data.ndim}, expected 2, 3 or 4", port="data")
     dtype = compute_dtype(data.dtype)
     with np.errstate(all="ignore"):
         for kind in (dtype, wider(dtype)):

@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.normalization.statistics import centre_rows, in_blocks, variances
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
@@ -29,16 +29,7 @@ def group_normalization_12(
     C1: num_groups is at most the number of channels, and divides it. C2: data has rank 2 or more. C3: scale is 1D, with
     one value per channel. C4: so is bias.
     """
-    require("C2", data.ndim >= 2, f"data has rank {data.ndim}, expected 2 or more", port="data")
     batch, channels = data.shape[:2]
-    require(
-        "C1",
-        channels % num_groups == 0,
-        f"num_groups is {num_groups}, which does not divide the {channels} channels",
-        port="data",
-    )
-    require("C3", scale.shape == (channels,), f"scale has shape {scale.shape}, expected [{channels}]", port="scale")
-    require("C4", bias.shape == (channels,), f"bias has shape {bias.shape}, expected [{channels}]", port="bias")
     dtype = compute_dtype(data.dtype)
     target = summing_buffer(data.shape, dtype, out)
     if not data.size:

@@ -13,9 +13,10 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype, wider
 from irexec.ops.compute.products import settle
 from irexec.ops.declare.attributes import Positive
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
+from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
@@ -29,15 +30,13 @@ def lrn_1(data: T, axes: T_IND, /, *, alpha: float, beta: float, bias: float, si
 
     C1: axes is 1D. C2: its values are in [-rank, rank - 1]. C3: none comes twice.
     """
-    places = axes.reshape(-1).tolist()
-    for axis in places:
-        require("C2", -data.ndim <= axis < data.ndim, f"axis {axis} is outside [{-data.ndim}, {data.ndim - 1}]")
+    places = axes_of("C2", axes, data.ndim, "axes")
     dtype = compute_dtype(data.dtype)
     with np.errstate(all="ignore"):
         for kind in (dtype, wider(dtype)):
             x = data.astype(kind, copy=False)
             total = np.asarray(x * x)
-            for axis in {a % data.ndim for a in places}:
+            for axis in set(places):
                 total = _region(total, axis, size // 2)
             total *= dtype.type(alpha / float(size) ** len(places))
             total += dtype.type(bias)

@@ -14,8 +14,10 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.compute.rowwise import RowWise
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.declare.older import OlderForm
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
 from irexec.ops.normalization.statistics import check_axes, normalize
+from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import F32, FLOATS, INTEGERS, Array, PartialShape, TensorType
 
@@ -62,12 +64,22 @@ def mvn_6(
 
     C1: axes is 1D. C2: its values are in [-rank, rank - 1].
     """
-    return _normalized(data, axes.reshape(-1).tolist(), normalize_variance, eps, eps_mode.lower() == "inside_sqrt", out)
+    places = axes_of("C2", axes, data.ndim, "axes")
+    return _normalized(data, places, normalize_variance, eps, eps_mode.lower() == "inside_sqrt", out)
+
+
+@mvn_6.older
+def _(form: OlderForm, data: TensorType, axes: TensorType, *, eps_mode: str, normalize_variance: bool) -> None:
+    """The version before has the axes as an attribute, and adds eps to the variance."""
+    reduced = form.ints("axes")
+    inside = str(eps_mode).lower() == "inside_sqrt"
+    form.need(inside or not normalize_variance, f"eps_mode is {eps_mode}")
+    form.need(bool(reduced), "there are no axes")
+    form.attributes |= {"reduction_axes": tuple(reduced), "across_channels": 1 in reduced}
+    form.take(0)
 
 
 def _normalized(data: Array, axes: Sequence[int], variance: bool, eps: float, inside: bool, out: Array | None) -> Array:
-    for axis in axes:
-        require("C2", -data.ndim <= axis < data.ndim, f"axis {axis} is outside [{-data.ndim}, {data.ndim - 1}]")
     dtype = compute_dtype(data.dtype)
     target = summing_buffer(data.shape, dtype, out)
 

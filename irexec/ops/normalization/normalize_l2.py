@@ -11,9 +11,10 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.normalization.mvn import draw_axes
 from irexec.ops.normalization.statistics import check_axes
+from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
@@ -31,14 +32,12 @@ def normalize_l2_1(
     """
     if axes.size == 0:
         return settle((data != 0).astype(data.dtype), data.dtype, out)
-    places = axes.reshape(-1).tolist()
-    for axis in places:
-        require("C3", -data.ndim <= axis < data.ndim, f"axis {axis} is outside [{-data.ndim}, {data.ndim - 1}]")
+    places = tuple(set(axes_of("C3", axes, data.ndim, "axes")))
     dtype = compute_dtype(data.dtype)
     with np.errstate(all="ignore"):
         for kind in (dtype, wider(dtype)):
             x = data.astype(kind, copy=False)
-            total = np.square(x).sum(axis=tuple({a % data.ndim for a in places}), keepdims=True, dtype=kind)
+            total = np.square(x).sum(axis=places, keepdims=True, dtype=kind)
             total = total + dtype.type(eps) if eps_mode == "add" else np.maximum(total, dtype.type(eps))
             if holds(total):
                 break

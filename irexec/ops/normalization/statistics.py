@@ -1,4 +1,4 @@
-"""Means and variances over some axes of a tensor, and the blocks in which the threads share such work."""
+"""Means and variances over some axes of a tensor, computed in blocks on all threads."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.compute.parallel import WORTH_BYTES, num_threads, parallel_for, split
 from irexec.ops.compute.precision import wider
 from irexec.ops.declare.operator import Check
 from irexec.ops.rules.shapes import axis_in
+from irexec.threads.parallel import WORTH_BYTES, parallel_for, split
 from irexec.types import Array
 
-# A block of rows that several passes go over: it stays in a core's second-level cache.
+# The size of a block of rows for several passes: it stays in a core's second-level cache.
 BLOCK_BYTES = 1 << 19
 
 
 def in_blocks(rows: int, nbytes: int, function: Callable[[slice], object]) -> None:
     """Call function(rows) for ranges of rows that together take `nbytes`, on all threads."""
-    parts = 1 if nbytes < WORTH_BYTES else max(num_threads(), -(-nbytes // BLOCK_BYTES))
-    blocks = split(rows, parts)
+    blocks = split(rows, 1 if nbytes < WORTH_BYTES else -(-nbytes // BLOCK_BYTES))
     parallel_for(len(blocks), lambda i: function(slice(*blocks[i])))
 
 
@@ -51,7 +50,7 @@ def normalize(x: Array, axes: Iterable[int], out: Array, deviation: Callable[[Ar
     if not x.size:
         return out
     if not reduced:
-        # The mean of one element is itself.
+        # The mean of a single element is that element.
         np.subtract(x, x, out=out)
         if deviation is not None:
             np.divide(out, deviation(np.zeros((), x.dtype)), out=out)
@@ -84,7 +83,7 @@ def check_axes(
     distinct: str | None = None,
     **where: Any,
 ) -> None:
-    """Every axis is in range; with `distinct`, that constraint says that none comes twice."""
+    """Check that every axis is in range; `distinct` is the constraint that forbids repeated axes."""
     if axes is None or rank is None:
         return
     places = [axis_in(check, constraint, axis, rank, **where) for axis in axes]

@@ -10,7 +10,8 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, narrow
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.rules.axes import axis_of, integer, one_element
 from irexec.ops.rules.shapes import axis_in
 from irexec.types import FLOATS, I32, I64, INDICES, U32, U64, Array, PartialShape, TensorType
 
@@ -26,9 +27,7 @@ def cum_prod_26(
 
     From the end when `reverse`. Integers wrap. C1: `axis` is a scalar in [-rank, rank - 1].
     """
-    fits = axis.size == 1 and -x.ndim <= int(axis.reshape(-1)[0]) < x.ndim
-    require("C1", fits, f"axis is {axis.tolist()}, expected one in [{-x.ndim}, {x.ndim - 1}]", port="axis")
-    along = int(axis.reshape(-1)[0]) % x.ndim
+    along = axis_of("C1", integer(axis), x.ndim, "axis")
     factors = np.moveaxis(x, along, 0)
     factors = factors[::-1] if reverse else factors
     if exclusive:
@@ -40,6 +39,6 @@ def cum_prod_26(
 
 @cum_prod_26.shapes
 def _(check: Check, x: TensorType, axis: TensorType) -> PartialShape:
-    if axis.scalar is not None:
+    if one_element(check, "C1", axis, "axis") and axis.scalar is not None:
         axis_in(check, "C1", int(axis.scalar), x.rank, port="axis")
     return x.shape

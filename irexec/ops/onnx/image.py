@@ -39,14 +39,6 @@ def grid_sample_20(
     takes images of two axes.
     """
     extents = x.shape[2:]
-    require("C1", len(grid) == len(x), f"grid has {len(grid)} images, x {len(x)}", port="grid")
-    require(
-        "C1",
-        grid.shape[-1] == len(extents),
-        f"grid has {grid.shape[-1]} coordinates, expected one for each of the {len(extents)} spatial axes",
-    )
-    require("C2", x.size > 0 or not grid.size, "x has no elements to sample", port="x")
-    require("C3", mode != "cubic", f"x has {len(extents)} spatial axes, expected two for mode 'cubic'", port="x")
     points = widen(grid).reshape(len(x), prod(grid.shape[1:-1]), len(extents))[..., ::-1]
     places = [_place(points[..., axis], extent, align_corners) for axis, extent in enumerate(extents)]
     source = widen(x) if is_float(x.dtype) or mode == "nearest" else x.astype(np.float64)
@@ -86,7 +78,7 @@ def _bounded(place: Array, extent: int, padding: str, align_corners: bool) -> Ar
 
 
 @grid_sample_20.shapes
-def _(check: Check, x: TensorType, grid: TensorType, **attributes: object) -> PartialShape:
+def _(check: Check, x: TensorType, grid: TensorType, *, mode: str) -> PartialShape:
     check(
         "C1",
         x.rank is None or grid.rank in (None, x.rank),
@@ -96,6 +88,11 @@ def _(check: Check, x: TensorType, grid: TensorType, **attributes: object) -> Pa
     if x.rank and grid.rank:
         message = f"grid has {grid.shape[0]} images, expected {x.shape[0]} as x has"
         check("C1", grid.shape[0].compatible(x.shape[0]), message, port="grid")
+        message = f"grid has {grid.shape[-1]} coordinates, expected one for each of the {x.rank - 2} spatial axes"
+        check("C1", grid.shape[-1].compatible(x.rank - 2), message, port="grid")
+        has_pixels = x.shape.size.max != 0 or grid.shape.size.min == 0
+        check("C2", has_pixels, "x has no elements to sample", port="x")
+        check("C3", mode != "cubic", f"x has {x.rank - 2} spatial axes, expected two for mode 'cubic'", port="x")
     return PartialShape([*x.shape[:2], *grid.shape[1:-1]])
 
 
@@ -117,8 +114,7 @@ def col2im_18(
     C2: the lists have one value for each axis of the image, which is not negative, and positive in block_shape.
     """
     extents, block = integers(image_shape), integers(block_shape)
-    message = f"image_shape is {extents}, expected no negative value"
-    require("C2", min(extents, default=0) >= 0, message, port="image_shape")
+    _check_extents(require, extents)
     require("C2", min(block, default=1) >= 1, f"block_shape is {block}, expected positive values", port="block_shape")
     lists = (block, strides, dilations, pads_begin, pads_end)
     require(
@@ -144,6 +140,11 @@ def col2im_18(
     return narrow(image[(every, every, *inner)], x.dtype)
 
 
+def _check_extents(check: Check, extents: list[int]) -> bool:
+    message = f"image_shape is {extents}, expected no negative value"
+    return check("C2", min(extents, default=0) >= 0, message, port="image_shape")
+
+
 @col2im_18.shapes
 def _(check: Check, x: TensorType, image: TensorType, block: TensorType, **attributes: object) -> PartialShape:
     check("C1", x.rank in (None, 3), f"x has rank {x.rank}, expected 3", port="x")
@@ -151,8 +152,7 @@ def _(check: Check, x: TensorType, image: TensorType, block: TensorType, **attri
     has_rank(check, "C2", block, 1, "block_shape")
     if image.ints is None or block.ints is None or x.rank is None:
         return PartialShape.dynamic()
-    message = f"image_shape is {image.ints}, expected no negative value"
-    if not check("C2", min(image.ints, default=0) >= 0, message, port="image_shape"):
+    if not _check_extents(check, image.ints):
         return PartialShape.dynamic()
     area, channels = prod(block.ints), x.shape[1]
     known = channels.is_static and area > 0

@@ -31,7 +31,7 @@ def image_decoder_20(
     try:
         from PIL import Image, UnidentifiedImageError
     except ImportError:
-        require("C2", False, "decoding pictures takes Pillow, which is not installed: pip install 'irexec[images]'")
+        require("C2", False, "decoding images requires Pillow, which is not installed: pip install 'irexec[images]'")
         raise
     try:
         with Image.open(BytesIO(encoded.tobytes())) as picture:

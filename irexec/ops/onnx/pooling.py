@@ -21,6 +21,7 @@ from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import slide
 from irexec.ops.rules.axes import has_length, integers
 from irexec.ops.rules.extents import Extents
+from irexec.ops.rules.shapes import same_shape
 from irexec.types import ANY_DIMENSION, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -35,7 +36,6 @@ def lp_pool_18(data: T, /, *, windows: PoolWindowing, p: float = 2.0) -> T:
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
     kernel fits into the padded data. C4: p is positive.
     """
-    require("C4", p > 0, f"p is {p}, expected a positive number")
     over = windows.over(data.shape[2:])
     powers = np.abs(widen(data)) ** p
     total = np.empty((*data.shape[:2], *over.counts), powers.dtype)
@@ -100,14 +100,7 @@ def max_unpool_9(x: T_ANY, indices: T_IND, output_shape: T_IND | None = None, /,
     value for each axis of x, and is no smaller than the result.
     """
     shape = [*x.shape[:2], *windows.extents(x.shape[2:])]
-    require("C2", min(shape) >= 0, f"no pool of such windows has the shape {list(x.shape)}", port="x")
     size = math.prod(shape)
-    require(
-        "C3",
-        indices.shape == x.shape,
-        f"indices has shape {indices.shape}, expected {x.shape} as x has",
-        port="indices",
-    )
     inside = not indices.size or (indices.min() >= 0 and indices.max() < size)
     require("C3", bool(inside), f"indices has values outside [0, {size - 1}]", port="indices")
     flat = np.zeros(size, x.dtype)
@@ -137,15 +130,16 @@ def _(
         message = f"{name} has {len(values)} values, expected one for each of the {rank - 2} spatial axes"
         if not check("C2", len(values) == rank - 2, message, attribute=name):
             return PartialShape.dynamic(rank)
+    same_shape(check, "C3", x.shape, indices.shape, "indices")
+    space = x.shape[2:]
+    least = windows.extents([extent.value if extent.is_static else 1 for extent in space])
+    if not check("C2", min(least) >= 0, f"no pool of such windows has the shape {x.shape}", port="x"):
+        return PartialShape.dynamic(rank)
     if output_shape is not None:
         wanted = output_shape.ints if has_length(check, "C4", output_shape, rank, "output_shape") else None
         message = f"output_shape is {wanted}, which is negative"
         fits = wanted is not None and check("C4", min(wanted) >= 0, message, port="output_shape")
         return PartialShape(wanted) if wanted and fits else PartialShape.dynamic(rank)
-    space = x.shape[2:]
-    least = windows.extents([extent.value if extent.is_static else 1 for extent in space])
-    if not check("C2", min(least) >= 0, f"no pool of such windows has the shape {x.shape}", port="x"):
-        return PartialShape.dynamic(rank)
     made = zip(space, windows.extents(space), strict=True)
     return PartialShape([*x.shape[:2], *(extent if given.is_static else ANY_DIMENSION for given, extent in made)])
 

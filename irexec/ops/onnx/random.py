@@ -25,10 +25,13 @@ def _generator(seed: float | None) -> np.random.RandomState:
 
 def _extents(shape: Array) -> list[int]:
     extents: list[int] = shape.reshape(-1).tolist()
-    require(
-        "C1", all(extent >= 0 for extent in extents), f"shape is {extents}, expected no negative extents", port="shape"
-    )
+    _check_extents(require, extents)
     return extents
+
+
+def _check_extents(check: Check, shape: list[int]) -> bool:
+    message = f"shape is {shape}, expected no negative extents"
+    return check("C1", min(shape, default=0) >= 0, message, port="shape")
 
 
 @operator("RandomNormal", "onnx1", tolerance=random)
@@ -60,12 +63,6 @@ def multinomial_7(
 
     C1: x has rank 2, and there are classes.
     """
-    require(
-        "C1",
-        x.ndim == 2 and x.shape[1] > 0,
-        f"x has shape {list(x.shape)}, expected rank 2 and at least one class",
-        port="x",
-    )
     weights = np.exp(x.astype(np.float64) - x.astype(np.float64).max(axis=1, keepdims=True))
     edges = np.cumsum(weights / weights.sum(axis=1, keepdims=True), axis=1)
     drawn = _generator(seed).random_sample((len(x), sample_size, 1))
@@ -101,16 +98,14 @@ def _(check: Check, x: TensorType, *rest: TensorType | None, seed: int | None) -
 @random_normal_1.shapes
 @random_uniform_1.shapes
 def _(check: Check, shape: TensorType, **attributes: Any) -> PartialShape:
-    if shape.ints is not None:
-        extents = shape.ints
-        message = f"shape is {extents}, expected no negative extents"
-        if not check("C1", min(extents, default=0) >= 0, message, port="shape"):
-            return PartialShape.dynamic(len(extents))
+    if shape.ints is not None and not _check_extents(check, shape.ints):
+        return PartialShape.dynamic(len(shape.ints))
     return shape_like(shape.known) if shape.known is not None else PartialShape.dynamic()
 
 
 @multinomial_7.shapes
 def _(check: Check, x: TensorType, *, sample_size: int, to: ElementType, **attributes: Any) -> PartialShape:
-    check("C1", x.rank in (None, 2), f"x has rank {x.rank}, expected 2", port="x")
+    fits = x.rank is None or (x.rank == 2 and x.shape[1].max != 0)
+    check("C1", fits, f"x has shape {x.shape}, expected rank 2 and at least one class", port="x")
     check("C2", to in INTEGERS, f"to is {to}, expected an integer type", attribute="to")
     return PartialShape([x.shape[0] if x.rank else -1, sample_size])

@@ -266,7 +266,7 @@ def shapes_of(
         check(
             "C2",
             name in ACTIVATIONS,
-            f"activations names {name!r}, which is no known function",
+            f"activations names {name!r}, which is not a known function",
             allowed=", ".join(ACTIVATIONS),
         )
     count = {1: 1, 3: 2, 4: 3}[gates] * directions

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, operator, positioned, require
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import BOOLEAN, F32, FLOATS, I64, MAX_LENGTH, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
@@ -98,25 +99,10 @@ def _sides(
     policy: str,
 ) -> dict[int, Side]:
     rank = len(shape)
-    for port, array in (("roi", roi), ("scales", scales), ("sizes", sizes)):
-        found = None if array is None else list(array.shape)
-        require("C1", array is None or array.ndim == 1, f"{port} has shape {found}, expected one axis", port=port)
-    within = all(-rank <= a < rank for a in axes)
-    chosen = [a % rank for a in axes] if axes and within else list(range(rank))
-    distinct = within and len(set(chosen)) == len(chosen)
-    require("C2", distinct, f"axes is {list(axes)}, expected distinct axes of {rank}", port="x")
+    chosen = [a % rank for a in axes] or list(range(rank))
     given = sizes if sizes is not None and sizes.size else scales
-    require(
-        "C1",
-        given is not None and given.size == len(chosen),
-        f"there are {0 if given is None else given.size} scales or sizes, expected one for each of {len(chosen)} axes",
-    )
     assert given is not None
     crop = coordinates == "tf_crop_and_resize"
-    fits = not crop or (roi is not None and roi.size == 2 * len(chosen))
-    count = 0 if roi is None else roi.size
-    message = f"roi has {count} elements, expected {2 * len(chosen)}: a start and an end for each axis"
-    require("C1", fits, message, port="roi")
     ends = roi.astype(np.float64).tolist() if crop and roi is not None else [0.0] * len(chosen) + [1.0] * len(chosen)
     starts, stops = ends[: len(chosen)], ends[len(chosen) :]
     require("C3", all(map(math.isfinite, ends)), f"roi is {ends}, expected finite numbers", port="roi")
@@ -216,6 +202,26 @@ def _resampled(x: Array, axis: int, places: Array, weigh: Weigh, exclude_outside
     return result
 
 
+def _check_counts(
+    check: Check, count: int, roi: TensorType | None, scales: TensorType | None, sizes: TensorType | None, *, crop: bool
+) -> None:
+    """C1: a scale or a size for each of the `count` axes, and a start and an end where the roi is read (`crop`)."""
+    ports = {"roi": roi, "scales": scales, "sizes": sizes}
+    flat = [tensor is None or has_rank(check, "C1", tensor, 1, name) for name, tensor in ports.items()]
+    if not all(flat):
+        return
+    of_roi, of_scales, of_sizes = (
+        Dimension(0) if tensor is None else tensor.shape[0] if tensor.rank else Dimension(-1)
+        for tensor in ports.values()
+    )
+    given = of_scales if of_sizes.max == 0 else of_sizes if of_sizes.min else Dimension(-1)
+    message = f"there are {given} scales or sizes, expected one for each of {count} axes"
+    check("C1", given.compatible(count), message)
+    if crop:
+        message = f"roi has {of_roi} elements, expected {2 * count}: a start and an end for each axis"
+        check("C1", of_roi.compatible(2 * count), message, port="roi")
+
+
 @resize_19.shapes
 def _(
     check: Check,
@@ -226,12 +232,14 @@ def _(
     *,
     axes: tuple[int, ...],
     policy: str,
-    **attributes: Any,
+    coordinates: str,
 ) -> PartialShape:
     rank = len(x.shape)
     chosen = axes or tuple(range(rank))
-    fits = all(-rank <= a < rank for a in chosen)
-    check("C2", fits, f"axes is {list(axes)}, expected axes in [{-rank}, {rank - 1}]", attribute="axes")
+    fits = all(-rank <= a < rank for a in chosen) and len({a % rank for a in chosen}) == len(chosen)
+    message = f"axes is {list(axes)}, expected distinct axes in [{-rank}, {rank - 1}]"
+    check("C2", fits, message, attribute="axes")
+    _check_counts(check, len(chosen), roi, scales, sizes, crop=coordinates == "tf_crop_and_resize")
     dims = list(x.shape)
     for place, axis in enumerate(chosen if fits else ()):
         dims[axis] = Dimension(-1)

@@ -11,6 +11,8 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require, rounded
+from irexec.ops.rules.axes import integer, one_element
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, INDICES, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -22,15 +24,7 @@ F: TypeAlias = Annotated[Array, Elements(None, FLOATS)]
 _LONGEST = 1 << 26
 
 
-def _only(value: Array, name: str) -> int:
-    require("C1", value.size == 1, f"{name} has {value.size} elements, expected one", port=name)
-    return int(value.reshape(-1)[0])
-
-
 def _as_complex(x: Array) -> Array:
-    require(
-        "C1", x.ndim >= 2 and x.shape[-1] in (1, 2), f"x has shape {x.shape}, expected a last axis of 1 or 2 elements"
-    )
     wide = widen(x)
     return wide[..., 0] if x.shape[-1] == 1 else wide[..., 0] + 1j * wide[..., 1]
 
@@ -49,27 +43,36 @@ def dft_20(
     result is then real. C1: x is [..., 1] or [..., 2], and the axis is another than the last. C2: dft_length is
     positive. C3: only a real signal has a one-sided transform.
     """
-    along = -2 if axis is None else _only(axis, "axis")
+    along = -2 if axis is None else integer(axis)
     rank = x.ndim
-    require(
-        "C1",
-        -rank <= along < rank and along % rank != rank - 1,
-        f"axis is {along}, expected one in [{-rank}, {rank - 2}] other than the last",
-    )
+    _check_axis(require, along, rank)
     along %= rank
     signal = _as_complex(x)
     extent = signal.shape[along]
     whole = 2 * (extent - 1) if inverse and onesided else extent
-    length = whole if dft_length is None else _only(dft_length, "dft_length")
+    length = whole if dft_length is None else integer(dft_length)
     require("C2", 0 < length <= _LONGEST, f"dft_length is {length}, expected 1 to {_LONGEST}", port="dft_length")
     if inverse and onesided:
         return narrow(np.fft.irfft(signal, length, along)[..., None], x.dtype)
     if inverse:
         return _as_pairs(np.fft.ifft(signal, length, along), x.dtype)
     if onesided:
-        require("C3", x.shape[-1] == 1, "x is complex; only a real signal has a one-sided transform", port="x")
         return _as_pairs(np.fft.rfft(signal, length, along), x.dtype)
     return _as_pairs(np.fft.fft(signal, length, along), x.dtype)
+
+
+def _check_axis(check: Check, axis: int, rank: int) -> bool:
+    fits = -rank <= axis < rank and axis % rank != rank - 1
+    return check("C1", fits, f"axis is {axis}, expected one in [{-rank}, {rank - 2}] other than the last", port="axis")
+
+
+def _check_pairs(check: Check, signal: TensorType, port: str, *, real: bool) -> None:
+    """C1: the last axis holds numbers or pairs. C3: numbers for a one-sided transform of a `real` signal."""
+    last = signal.shape[-1] if signal.rank else None
+    fits = signal.rank is None or (signal.rank >= 2 and last is not None and (last.contains(1) or last.contains(2)))
+    check("C1", fits, f"{port} has shape {signal.shape}, expected a last axis of 1 or 2 elements", port=port)
+    message = f"{port} is complex; only a real signal has a one-sided transform"
+    check("C3", not real or last is None or last.contains(1), message, port=port)
 
 
 @dft_20.shapes
@@ -77,13 +80,10 @@ def _(
     check: Check, x: TensorType, length: TensorType | None, axis: TensorType | None, *, inverse: bool, onesided: bool
 ) -> PartialShape:
     rank = len(x.shape)
+    _check_pairs(check, x, "x", real=onesided and not inverse)
+    single = [t is None or one_element(check, c, t, n) for c, t, n in (("C1", axis, "axis"), ("C2", length, "length"))]
     along = -2 if axis is None else axis.scalar
-    if along is None:
-        return PartialShape.dynamic(rank)
-    fits = -rank <= along < rank and along % rank != rank - 1
-    if not check(
-        "C1", fits, f"axis is {along}, expected one in [{-rank}, {rank - 2}] other than the last", port="axis"
-    ):
+    if along is None or not all(single) or not _check_axis(check, along, rank):
         return PartialShape.dynamic(rank)
     extent = x.shape[along]
     if length is not None:
@@ -104,10 +104,9 @@ def stft_17(
     C1: signal is of that shape, frame_step a positive number. C2: the window is as long as a frame, and a frame no
     longer than the signal. C3: only a real signal has a one-sided transform.
     """
-    require("C1", signal.ndim == 3, f"signal has rank {signal.ndim}, expected 3", port="signal")
-    step, length = _only(frame_step, "frame_step"), signal.shape[1] if window is None else window.size
+    step, length = integer(frame_step), signal.shape[1] if window is None else window.size
     if frame_length is not None:
-        length = _only(frame_length, "frame_length")
+        length = integer(frame_length)
     require("C1", step > 0, f"frame_step is {step}, expected a positive number", port="frame_step")
     require(
         "C2",
@@ -120,12 +119,6 @@ def stft_17(
         window is None or window.shape == (length,),
         f"the window has shape {list(window.shape) if window is not None else []}, expected [{length}]",
         port="window",
-    )
-    require(
-        "C3",
-        not onesided or signal.shape[2] == 1,
-        "signal is complex; only a real signal has a one-sided transform",
-        port="signal",
     )
     frames = np.lib.stride_tricks.sliding_window_view(_as_complex(signal), length, 1)[:, ::step]
     weighted = frames if window is None else frames * widen(window)
@@ -143,7 +136,11 @@ def _(
     *,
     onesided: bool,
 ) -> PartialShape:
-    check("C1", signal.rank in (None, 3), f"signal has rank {signal.rank}, expected 3", port="signal")
+    if has_rank(check, "C1", signal, 3, "signal"):
+        _check_pairs(check, signal, "signal", real=onesided)
+    for name, tensor in (("frame_step", step), ("frame_length", length)):
+        if tensor is not None:
+            one_element(check, "C1", tensor, name)
     if window is not None:
         check("C2", window.rank in (None, 1), f"window has rank {window.rank}, expected 1", port="window")
     size = Dimension(-1)
@@ -173,7 +170,7 @@ def mel_weight_matrix_17(
     C1: each input is one number, none negative. C2: the upper edge is within the spectrum.
     """
     given = (num_mel_bins, dft_length, sample_rate)
-    bins, length, rate = (_only(value, name) for value, name in zip(given, ("bins", "dft", "rate"), strict=True))
+    bins, length, rate = map(integer, given)
     require(
         "C1",
         bins >= 0 and rate > 0 and length >= 0,
@@ -203,6 +200,9 @@ def mel_weight_matrix_17(
 
 @mel_weight_matrix_17.shapes
 def _(check: Check, bins: TensorType, length: TensorType, *rest: TensorType, output_type: ElementType) -> PartialShape:
+    names = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
+    for name, tensor in zip(names, (bins, length, *rest), strict=True):
+        one_element(check, "C1", tensor, name)
     rows = None if length.scalar is None else max(int(length.scalar), 0) // 2 + 1
     columns = None if bins.scalar is None else max(int(bins.scalar), 0)
     return PartialShape([-1 if rows is None else rows, -1 if columns is None else columns])

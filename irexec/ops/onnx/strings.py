@@ -63,12 +63,6 @@ def string_normalizer_10(
 
     C1: x is [C] or [1, C].
     """
-    require(
-        "C1",
-        x.ndim == 1 or (x.ndim == 2 and len(x) == 1),
-        f"x has shape {list(x.shape)}, expected [C] or [1, C]",
-        port="x",
-    )
     stops = set(stopwords) if is_case_sensitive else {word.lower() for word in stopwords}
     texts = [str(text) for text in x.ravel()]
     kept = [text for text in texts if (text if is_case_sensitive else text.lower()) not in stops]
@@ -79,7 +73,8 @@ def string_normalizer_10(
 
 @string_normalizer_10.shapes
 def _(check: Check, x: TensorType, **attributes: object) -> PartialShape:
-    check("C1", x.rank in (None, 1, 2), f"x has rank {x.rank}, expected 1 or 2", port="x", allowed="rank 1 or 2")
+    fits = x.rank in (None, 1) or (x.rank == 2 and x.shape[0].contains(1))
+    check("C1", fits, f"x has shape {x.shape}, expected [C] or [1, C]", port="x", allowed="[C] or [1, C]")
     return PartialShape.dynamic() if x.rank is None else PartialShape([1] * (x.rank - 1) + [Dimension(1, None)])
 
 
@@ -102,7 +97,6 @@ def tf_idf_vectorizer_9(
 
     C1: x is [C] or [N, C]. C2: the pool, its counts and its indexes fit each other.
     """
-    require("C1", x.ndim in (1, 2), f"x has rank {x.ndim}, expected 1 or 2", port="x")
     pool = list(pool_strings if x.dtype.kind == "T" else pool_int64s)
     grams = _pool(pool, ngram_counts, max_gram_length)
     fits = len(grams) == len(ngram_indexes) and len(weights) in (0, len(grams))

@@ -75,20 +75,23 @@ def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type
 
 
 def _windows(data: Array, output_shape: Array) -> list[list[Span]] | None:
-    """Where each window starts and stops, per spatial axis; None where there is nothing to compute."""
+    """Return the start and stop of each window, per spatial axis; None if the result is empty."""
     wanted = [int(v) for v in output_shape]
-    message = f"output_shape has {len(wanted)} values, expected one for each of the {data.ndim - 2} spatial axes"
-    require("C2", len(wanted) == data.ndim - 2, message, port="output_shape")
     for extent, count in zip(data.shape[2:], wanted, strict=True):
-        message = f"output_shape contains {count}, expected {'0 or more' if extent else '0: data is empty there'}"
-        require("C3", count >= 0 and (extent > 0 or count == 0), message, port="output_shape")
-    # A shape that memory cannot hold must fail here, before its windows are counted one by one.
+        _check_count(require, count, extent)
+    # A shape that does not fit into memory must fail here, before its windows are enumerated.
     if not np.empty((*data.shape[:2], *wanted), data.dtype).size:
         return None
     return [
         [(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
         for extent, count in zip(data.shape[2:], wanted, strict=True)
     ]
+
+
+def _check_count(check: Check, count: int, extent: int | None) -> None:
+    expected = "0: data is empty there" if extent == 0 else "0 or more"
+    fits = count >= 0 and (extent != 0 or count == 0)
+    check("C3", fits, f"output_shape contains {count}, expected {expected}", port="output_shape")
 
 
 def _shape(check: Check, data: TensorType, output_shape: TensorType) -> PartialShape:
@@ -108,13 +111,10 @@ def _shape(check: Check, data: TensorType, output_shape: TensorType) -> PartialS
     first = list(data.shape.dims[:2]) if data.rank is not None else [Dimension(-1)] * 2
     if known is None:
         return PartialShape([*first, *[Dimension(-1)] * spatial])
-    for value in known:
-        check(
-            "C3",
-            not isinstance(value, int) or value >= 0,
-            f"output_shape contains {value}, expected at least 0",
-            port="output_shape",
-        )
+    extents = list(data.shape.dims[2:]) if data.rank is not None else [Dimension(-1)] * spatial
+    for value, extent in zip(known, extents, strict=True):
+        if isinstance(value, int):
+            _check_count(check, value, extent.max)
     return PartialShape([*first, *(dimension_of(max(v, 0) if isinstance(v, int) else v) for v in known)])
 
 

@@ -15,11 +15,12 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.native.notes import all_is_noted
+from irexec.native.capture import captured_all
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, wider
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.attributes import Alias
 from irexec.ops.declare.groups import AttributesOf
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
 from irexec.ops.pooling.pooling import Pooling
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
@@ -56,7 +57,7 @@ def _means(data: Array, placed: Windows, out: Array | None, exclude_pad: bool) -
 
 
 def _counts(windows: Windows, exclude_pad: bool) -> Array:
-    """What each window's sum is divided by; 1 for a window without any pixel, whose sum is 0."""
+    """Return the divisor of each window's sum; 1 for a window without any pixel, whose sum is 0."""
     padded = any(windows.begins) or any(windows.ends)
     if padded and not exclude_pad:
         return np.asarray(min(math.prod(windows.kernel), MAX_LENGTH))
@@ -67,7 +68,7 @@ def _counts(windows: Windows, exclude_pad: bool) -> Array:
 
 
 def _divided(sums: Array, counts: Array) -> Array:
-    """Whole numbers divided, rounded to the nearest, ties to even."""
+    """Divide integers, rounding to the nearest, ties to even."""
     quotients, rests = np.divmod(sums, counts)
     twice = rests + rests
     up = (twice > counts) | ((twice == counts) & (quotients % 2 == 1))
@@ -79,7 +80,17 @@ def avg_pool_14(
     data: T, /, *, out: Array | None = None, **rest: Annotated[Any, AttributesOf(avg_pool_16, without="dilations")]
 ) -> T:
     """AvgPool-16 without dilations. Constraints as there."""
-    return np.asarray(avg_pool_16(data, out=out, **rest))
+    return np.asarray(avg_pool_16.compute(data, out=out, **rest))
+
+
+@avg_pool_16.older
+def _(form: OlderForm, data: TensorType) -> None:
+    form.need(all(step == 1 for step in form.attributes["dilations"]), "it has dilations")
+
+
+@avg_pool_14.older
+def _(form: OlderForm, data: TensorType) -> None:
+    form.need_attribute("rounding_type", "floor", "ceil")
 
 
 @operator("AvgPool", "opset1", tolerance=rounded(16))
@@ -92,7 +103,7 @@ def avg_pool_1(
     **rest: Annotated[Any, AttributesOf(avg_pool_14)],
 ) -> T:
     """AvgPool-14 without rounding ceil_torch. Constraints as there."""
-    return np.asarray(avg_pool_14(data, rounding_type=rounding_type, out=out, **rest))
+    return np.asarray(avg_pool_14.compute(data, rounding_type=rounding_type, out=out, **rest))
 
 
 @avg_pool_1.specialize
@@ -108,7 +119,7 @@ def _(types: NodeTypes, *, windows: PoolWindowing, exclude_pad: bool) -> Callabl
 
         def run(data: Array, out: Array) -> Array:
             means(data, out)
-            all_is_noted()
+            captured_all()
             return out
 
         return run

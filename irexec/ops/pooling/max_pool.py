@@ -1,4 +1,4 @@
-"""MaxPool: the largest element of each window, and where it stands.
+"""MaxPool: the largest element of each window and its index.
 
 Source: operation pages MaxPool-1, MaxPool-8, MaxPool-14, and the shape calculation rules of the pooling operators.
 Padding is -inf (the lowest integer), so a window over padding alone gives that, where OpenVINO gives the lowest finite
@@ -15,10 +15,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.native.notes import all_is_noted
+from irexec.native.capture import captured_all
 from irexec.ops.compute.precision import is_float, is_narrow, narrow, widen
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.groups import AttributesOf
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
 from irexec.ops.pooling.pooling import Pooling
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
@@ -53,7 +54,7 @@ def max_pool_8(
     **rest: Annotated[Any, AttributesOf(max_pool_14)],
 ) -> tuple[T, T_IND]:
     """MaxPool-14 without rounding ceil_torch. Constraints as there."""
-    values, indices = max_pool_14(data, rounding_type=rounding_type, **rest)
+    values, indices = max_pool_14.compute(data, rounding_type=rounding_type, **rest)
     return values, indices
 
 
@@ -73,6 +74,17 @@ def max_pool_1(
     return _largest(data, PoolWindowing(**windows).over(data.shape[2:]), out)
 
 
+@max_pool_14.older
+def _(form: OlderForm, data: TensorType) -> None:
+    form.need_attribute("rounding_type", "floor", "ceil")
+
+
+@max_pool_8.older
+def _(form: OlderForm, data: TensorType) -> None:
+    form.need(all(step == 1 for step in form.attributes["dilations"]), "it has dilations")
+    form.drop_output(1, "the output of indices")
+
+
 def _lowest(dtype: np.dtype[Any]) -> float | int:
     return -np.inf if is_float(dtype) else int(np.iinfo(dtype).min)
 
@@ -86,7 +98,9 @@ def _largest(data: Array, windows: Windows, out: Array | None) -> Array:
 
 
 def _indices(data: Array, windows: Windows, axis: int) -> Array:
-    """Where each window's largest element stands, in row-major order from `axis` on; the first of equal ones."""
+    """Return the index of each window's largest element, in row-major order from `axis` on; the first of equal
+    elements.
+    """
     taps = [windows.taps(axis) for axis in range(len(windows.kernel))]
     few = math.prod(map(len, taps)) <= MANY_TAPS
     found = _places_by_taps(data, windows, taps) if few else _places_by_rank(data, windows)
@@ -100,7 +114,7 @@ def _indices(data: Array, windows: Windows, axis: int) -> Array:
 
 
 def _places_by_taps(data: Array, windows: Windows, taps: Sequence[range]) -> Array:
-    """Where in its channel each window's largest element stands (0: nowhere), tap by tap of the kernel."""
+    """Return the position in its channel of each window's largest element (0: none), computed tap by tap."""
     shape = (*data.shape[:2], *windows.counts)
     best = np.full(shape, _lowest(data.dtype), data.dtype)
     found = np.full(shape, -1, np.int64)
@@ -152,7 +166,7 @@ def _places_by_rank(data: Array, windows: Windows) -> Array:
 def _(
     types: NodeTypes, *, windows: PoolWindowing, index_element_type: ElementType
 ) -> Callable[..., tuple[Array, Array]] | None:
-    """When nobody reads the indices they are not computed."""
+    """The indices are not computed if they are not read."""
     if types.used is None or types.used[1]:
         return None
     unused = np.zeros((), index_element_type.dtype)
@@ -180,7 +194,7 @@ def _pooling(windows: PoolWindowing) -> Pooling:
 
         def run(data: Array, out: Array) -> Array:
             slide(data, out)
-            all_is_noted()
+            captured_all()
             return out
 
         return run
@@ -200,7 +214,7 @@ def _(
 
 
 def check_index_type(check: Check, constraint: str, element_type: ElementType) -> None:
-    """Indices are i32 or i64."""
+    """Check that the index type is i32 or i64."""
     message = f"index_element_type is {element_type}, expected i32 or i64"
     ok = element_type in (I32, I64)
     check(constraint, ok, message, attribute="index_element_type", found=str(element_type), allowed="i32, i64")

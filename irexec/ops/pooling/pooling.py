@@ -1,4 +1,4 @@
-"""Pooling of f32: plainly, and by compiled code from when that pays."""
+"""Pooling of f32: by NumPy, and by compiled code once compiling pays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Compile: TypeAlias = Callable[[tuple[int, ...], Windows], Callable[[Array, Array
 
 
 class Pooling:
-    """`plain`, and for f32 what `compile` makes for a shape."""
+    """The kernel `plain`, replaced for f32 by the result of `compile` for a shape once compiling pays."""
 
     KEPT = 8
 
@@ -39,8 +39,8 @@ class Pooling:
         return compiled(data, target)
 
     def _when_it_pays(self, data: Array, windows: Windows) -> Callable[[Array, Array], Array] | None:
-        """The compiled kernel for data of this shape, if there is to be one."""
-        # Other threads may be here too, and clear what is kept.
+        """Return the compiled kernel for data of this shape, if compiling pays."""
+        # Other threads may execute this concurrently and clear the cache.
         if (found := self._compiled.get(data.shape)) is not None:
             return found
         taps, results = math.prod(windows.trimmed().kernel), math.prod((*data.shape[:2], *windows.counts))

@@ -1,4 +1,4 @@
-"""What the pooling operators share: their windows, and what their shape rules say of them."""
+"""Windows and shape rules that the pooling operators share."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from irexec.types import PartialShape, TensorType
 
 @group
 class PoolWindowing(Windowing):
-    """Windows of the extents that `kernel` says; `rounding_type` decides for a last one that sticks out."""
+    """Windows of the extents in `kernel`; `rounding_type` determines whether the last window may exceed the end."""
 
     dilations: PositiveInts = ()
     kernel: PositiveInts
     rounding_type: Rounding = "floor"
 
     def over(self, extents: Sequence[int]) -> Windows:
-        """The windows at run time. Raises ConstraintError C3 when the kernel does not fit."""
-        windows = Windows.over(extents, self.kernel, self, self.rounding_type)
-        windows.require_fit("C3", "data")
-        return windows
+        """Return the windows at run time."""
+        return Windows.over(extents, self.kernel, self, self.rounding_type)
 
 
 def pooled_shape(check: Check, data: TensorType, *, windows: PoolWindowing) -> PartialShape:
-    """C1: data has rank 3, 4 or 5. C2: each list has one value per spatial axis. C3: the kernel fits."""
+    """Return the output shape; C1: data has rank 3, 4 or 5. C2: each list has one value per spatial axis. C3: the
+    kernel fits.
+    """
     kernel, strides = windows.kernel, windows.strides
     if not has_rank(check, "C1", data, (3, 4, 5), "data"):
         return PartialShape.dynamic()

@@ -1,4 +1,4 @@
-"""Folding windows with a ufunc (maximum, add), one axis after the other, in blocks of channels on all threads.
+"""Reduction of windows with a ufunc (maximum, add), axis by axis, in blocks of channels on all threads.
 
 Neither time nor memory grows with the size of a kernel or of the padding, only with the data and the result.
 """
@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from irexec.ops.compute.parallel import WORTH_BYTES, num_threads, parallel_for, scratch, split
 from irexec.ops.rules.windows import Windows, dilated
+from irexec.threads.parallel import WORTH_BYTES, parallel_for, parts_for, scratch, split
 from irexec.types import Array
 
 # Input and half-folded planes of one block of channels stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20
-# With more taps than this, folds of 2, 4, 8... neighbours are put together: so many passes, not one per tap.
+# With more taps than this, folds of 2, 4, 8... neighbours are combined, which takes fewer passes than one per tap.
 MANY_TAPS = 32
 
 
@@ -32,10 +32,10 @@ def slide(ufunc: np.ufunc, data: Array, windows: Windows, neutral: Any, out: Arr
         return out
     x = data.reshape(planes, *data.shape[2:])
     y = out.reshape(planes, *out.shape[2:])
-    one = int(np.prod(data.shape[2:])) * out.dtype.itemsize
-    parts = max(-(-planes * one // BLOCK_BYTES), num_threads() if planes * one >= WORTH_BYTES else 1)
-    blocks = split(planes, parts)
-    # The axis that leaves least comes first, so that nothing in between is larger than the data or the result.
+    nbytes = planes * int(np.prod(data.shape[2:])) * out.dtype.itemsize
+    blocks = split(planes, max(-(-nbytes // BLOCK_BYTES), parts_for(nbytes, WORTH_BYTES)))
+    # The axis with the smallest result comes first, so that no intermediate array is larger than the data or the
+    # result.
     order = sorted(range(len(windows.extents)), key=lambda a: windows.counts[a] / max(windows.extents[a], 1))
 
     def task(index: int) -> None:
@@ -104,7 +104,7 @@ def _every(x: Array, tap: tuple[int, int, int], stride: int) -> Array:
 
 
 def covered(windows: Windows, axis: int) -> tuple[Array, Array]:
-    """Which run of the data each window covers along one axis: its first pixel, and how many."""
+    """Return the run of data that each window covers along one axis: its first pixel and the number of pixels."""
     stride, dilation, begin = windows.strides[axis], windows.dilations[axis], windows.begins[axis]
     extent, kernel = windows.extents[axis], windows.kernel[axis]
     far = (windows.counts[axis] * stride + begin + extent + dilated(kernel, dilation)) >= 1 << 62

@@ -14,10 +14,9 @@ import numpy as np
 from irexec.ops.compute.elementwise import BLOCK, aligned, for_blocks
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.declare.attributes import ReaderDefault, Within
-from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
-from irexec.types import FLOATS, Array, PartialShape, TensorType, common_shape
+from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
 
@@ -71,18 +70,10 @@ def fake_quantize_1(
 
 
 def _limit(x: Array, limit: Array, port: str, how: Broadcasting) -> Array:
-    """A limit with as many axes as x. Raises ConstraintError C1."""
-    try:
-        if limit.size > 1 and limit.shape != x.shape:
-            limit = aligned(x, limit, how, port)
-        limit = limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
-        if common_shape(x.shape, limit.shape) == x.shape:
-            holds("C1")
-            return limit
-    except ValueError:
-        pass
-    message = f"{port} of shape {list(limit.shape)} does not broadcast into {list(x.shape)}"
-    raise ConstraintError("C1", message, port=port)
+    """A limit with as many axes as x."""
+    if limit.size > 1 and limit.shape != x.shape:
+        limit = aligned(x, limit, how, port)
+    return limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
 
 
 def _blocks(rows: int, length: int) -> Iterator[tuple[slice, slice]]:

@@ -1,6 +1,8 @@
-"""The `axes` input of reductions: what it must be, what it means, and the shape that it leaves."""
+"""The `axes` input of reductions: its constraints, its meaning, and the resulting shape."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,14 +13,18 @@ from irexec.types import Array, Dimension, PartialShape, TensorType
 
 
 def reduced_axes(axes: Array, rank: int) -> tuple[int, ...]:
-    """The axes counted from the front. Raises ConstraintError C1, C2 or C3 (see reduction.py)."""
-    require("C1", axes.ndim <= 1, f"axes has rank {axes.ndim}, expected 0 or 1", port="axes")
+    """The axes counted from the front. Raises ConstraintError C2 or C3 (see reduction.py)."""
     given = integers(axes)
     if rank == 0 and all(a in (0, -1) for a in given):
         return ()
     found = tuple(axes_of("C3", axes, rank, "axes"))
-    require("C2", len(set(found)) == len(found), f"axes {given} name an axis twice", port="axes")
+    _check_distinct(require, given, found)
     return found
+
+
+def _check_distinct(check: Check, given: list[int], found: Sequence[int]) -> None:
+    twice = f"axes {given} name an axis twice"
+    check("C2", len(set(found)) == len(found), twice, port="axes", hint="drop the repetition")
 
 
 def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims: bool) -> PartialShape:
@@ -35,15 +41,14 @@ def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims
     if found is None:
         return PartialShape.dynamic(rank if keep_dims else None)
     along = set(found)
-    twice = f"axes {given} name an axis twice"
-    check("C2", len(along) == len(given), twice, port="axes", hint="drop the repetition")
+    _check_distinct(check, given, found)
     if keep_dims:
         return PartialShape(1 if i in along else d for i, d in enumerate(data.shape))
     return PartialShape(d for i, d in enumerate(data.shape) if i not in along)
 
 
 def _unknown_axes(data: PartialShape, axes: PartialShape, keep_dims: bool) -> PartialShape:
-    """What is left when only the number of axes may be known."""
+    """Return the shape if at most the number of axes is known."""
     if keep_dims:
         return PartialShape(d.union(Dimension(1)) for d in data)
     if axes.rank == 0:

@@ -41,7 +41,7 @@ def _reduce(
 
 
 def _count(data: Array, axes: Array) -> int:
-    """How many elements each result is made of."""
+    """Return the number of elements that are reduced to each result."""
     return int(np.prod([data.shape[a] for a in reduced_axes(axes, data.ndim)]))
 
 
@@ -52,7 +52,7 @@ def _made(type: str, opset: str, kernel: Callable[..., Array], **declared: Any) 
 
 
 def _reduction(type: str, opset: str = "opset1", **declared: Any) -> Callable[[Callable[..., Array]], Operator]:
-    """The decorator of a function of data, axes, keep_dims and out, which makes an operator on numbers of it."""
+    """A decorator that turns a function of data, axes, keep_dims and out into an operator on numbers."""
 
     def declare(function: Callable[..., Array]) -> Operator:
         def kernel(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
@@ -64,7 +64,7 @@ def _reduction(type: str, opset: str = "opset1", **declared: Any) -> Callable[[C
 
 
 def _accumulated(type: str, ufunc: str, doc: str) -> Operator:
-    """An operator that applies NumPy's function of two elements again and again, in the precision of sums."""
+    """Make an operator that reduces with a binary NumPy function, in the precision of sums."""
 
     def kernel(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
         return narrow(

@@ -1,1 +1,1 @@
-"""What shape rules share: broadcasting, axes, windows, slices, named extents."""
+"""Functions that shape rules share: broadcasting, axes, windows, slices, named extents."""

@@ -15,17 +15,17 @@ from irexec.types import Array, Dimension, PartialShape, TensorType
 
 
 def integers(array: Array) -> list[int]:
-    """The elements as Python integers; those of an object array may be static Dimensions."""
+    """Return the elements as Python integers; the elements of an object array may be static Dimensions."""
     return [int(v) for v in np.asarray(array).ravel().tolist()]
 
 
 def integer(array: Array) -> int:
-    """The one element as a Python integer."""
+    """Return the single element as a Python integer."""
     return integers(array)[0]
 
 
 def into(result: Array, out: Array | None, source: Array | None = None) -> Array:
-    """The result, copied into `out` when it is given. Where it may be a view of `source`, it is copied in any case."""
+    """Return the result, copied into `out` if it is given; a result that may be a view of `source` is always copied."""
     if out is not None:
         np.copyto(out, result, casting="unsafe")
         return out
@@ -33,7 +33,7 @@ def into(result: Array, out: Array | None, source: Array | None = None) -> Array
 
 
 def regrouped(parts: Array, order: Sequence[int], shape: Sequence[int], out: Array | None, source: Array) -> Array:
-    """`parts` transposed and reshaped in one copy, into `out` when it is given; never a view of `source`."""
+    """Return `parts` transposed and reshaped in one copy, in `out` if it is given; never a view of `source`."""
     moved = parts.transpose(order)
     if out is not None and out.flags.c_contiguous:
         np.copyto(out.reshape(moved.shape), moved)
@@ -42,18 +42,21 @@ def regrouped(parts: Array, order: Sequence[int], shape: Sequence[int], out: Arr
 
 
 def axis_of(constraint: str, axis: int, rank: int, port: str | None = None) -> int:
-    """In a kernel: the axis counted from the front. Raises ConstraintError outside [-rank, rank - 1]."""
-    require(constraint, -rank <= axis < rank, f"axis {axis} is outside [{-rank}, {rank - 1}]", port=port)
-    return axis % rank
+    """In a kernel: return an input's axis, counted from the front. Raises ConstraintError if it is outside the rank."""
+    found = axis_in(require, constraint, axis, rank, port=port)
+    assert found is not None
+    return found
 
 
 def axes_of(constraint: str, axes: Array, rank: int, port: str | None = None) -> list[int]:
-    """In a kernel: the axes counted from the front. Raises ConstraintError for one outside [-rank, rank - 1]."""
+    """In a kernel: return the axes counted from the front. Raises ConstraintError for an axis outside [-rank, rank -
+    1].
+    """
     return [axis_of(constraint, axis, rank, port) for axis in integers(axes)]
 
 
 def known_axes(check: Check, constraint: str, axes: TensorType, rank: int | None, port: str) -> list[int] | None:
-    """In a rule: the axes counted from the front; None when they or the rank are unknown or out of range."""
+    """In a rule: return the axes counted from the front; None if they or the rank are unknown or out of range."""
     values = axes.ints
     if values is None or rank is None:
         return None
@@ -62,7 +65,7 @@ def known_axes(check: Check, constraint: str, axes: TensorType, rank: int | None
 
 
 def known_axis(check: Check, constraint: str, axis: TensorType, rank: int | None, port: str) -> int | None:
-    """In a rule: the one axis of a scalar or one-element input; None when it is unknown or out of range."""
+    """In a rule: return the axis of a scalar or one-element input; None if it is unknown or out of range."""
     found = known_axes(check, constraint, axis, rank, port)
     return found[0] if found else None
 
@@ -94,27 +97,27 @@ def has_length(check: Check, constraint: str, tensor: TensorType, length: int | 
 
 
 def length_of(tensor: TensorType) -> int | None:
-    """In a rule: the number of elements of a 1D input, when it is known."""
+    """In a rule: return the number of elements of a 1D input, if it is known."""
     if tensor.rank == 1 and tensor.shape[0].is_static:
         return tensor.shape[0].value
     return None if tensor.known is None else len(tensor.known)
 
 
 def first_known(tensor: TensorType) -> int | Dimension | None:
-    """In a rule: the value of a scalar or one-element input, as far as it is known."""
+    """In a rule: return the value of a scalar or one-element input, as far as it is known."""
     known = tensor.known
     return known[0] if known else None
 
 
 def sum_of(values: Sequence[Dimension]) -> Dimension:
-    """The extent of parts laid end to end."""
+    """Return the extent of concatenated parts."""
     most = [value.max for value in values]
     known = [extent for extent in most if extent is not None]
     return Dimension(sum(value.min for value in values), sum(known) if len(known) == len(most) else None)
 
 
 def is_settled(node: NodeTypes) -> bool:
-    """In `specialize`: the first input has a static shape, every other one is a constant or absent."""
+    """In `specialize`: whether the first input has a static shape and every other input is a constant or absent."""
     data, *others = node.inputs
     settled = all(c is not None for t, c in zip(others, node.constants[1:], strict=True) if t is not None)
     return settled and data is not None and data.shape.is_static
@@ -128,7 +131,7 @@ def filled(types: dict[str, TensorType], port: str, values: Any) -> Array:
 
 
 def drawn_axes(rng: np.random.Generator, types: dict[str, TensorType], port: str, rank: int) -> Array:
-    """For `draw`: different axes of `rank` dimensions for the port, where there are so many."""
+    """For `draw`: distinct axes of `rank` dimensions for the port, if there are enough."""
     shape = types[port].shape.to_shape()
     count = math.prod(shape)
     return filled(types, port, rng.permutation(max(rank, count))[:count].reshape(shape))

@@ -8,14 +8,14 @@ from irexec.types import ANY_DIMENSION, Dimension, PartialShape, TensorType
 
 
 class Extents:
-    """The known extents by name. Each shape that is matched against a pattern narrows them."""
+    """The known extents by name, narrowed by each shape that is matched against a pattern."""
 
     def __init__(self, check: Check, **known: int) -> None:
         self.check = check
         self.found: dict[str, Dimension] = {name: Dimension.of(extent) for name, extent in known.items()}
 
     def match(self, constraint: str, port: str, tensor: TensorType | None, *pattern: str | int) -> bool:
-        """Match a port's shape with names and numbers; a breach of `constraint` when it does not fit.
+        """Match a port's shape with names and numbers; report a breach of `constraint` if it does not fit.
 
         An absent port and a dynamic rank fit everything.
         """
@@ -37,5 +37,5 @@ class Extents:
         return self.found.get(name, ANY_DIMENSION)
 
     def shape(self, *pattern: str | int) -> PartialShape:
-        """The shape that a pattern stands for now."""
+        """Return the shape of a pattern with the extents known so far."""
         return PartialShape([self[p] if isinstance(p, str) else p for p in pattern])

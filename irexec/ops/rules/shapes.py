@@ -1,4 +1,4 @@
-"""Shape rules that many operators share, each named in one word at the declaration."""
+"""Shape rules that many operators share, referenced by name in declarations."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def same_as(port: int = 0) -> Callable[..., PartialShape]:
 
 @group
 class Broadcasting:
-    """How two operands come to one shape.
+    """The broadcasting of two operands to one shape.
 
-    auto_broadcast: `explicit` is OpenVINO's second word for `none`: the pages do not name it, its reader takes it.
+    auto_broadcast: `explicit` is a synonym of `none` that is not in the pages but is accepted by OpenVINO's reader.
 
-    auto_broadcast_axis: under `pdpd`, the axis of `a` that the first axis of `b` goes along; -1: as far back as `b`
-    reaches the end. No page of an operator has it, but OpenVINO writes it; left out it reads 0.
+    auto_broadcast_axis: under `pdpd`, the axis of `a` that is aligned with the first axis of `b`; -1 aligns the last
+    axes. No operator page has this attribute, but OpenVINO writes it; its default is 0.
     """
 
     auto_broadcast: Literal["numpy", "none", "pdpd", "explicit"] = "numpy"
@@ -36,14 +36,16 @@ class Broadcasting:
 
 
 def broadcast(check: Check, a: TensorType, b: TensorType, *, how: Broadcasting) -> PartialShape:
-    """Two operands under `auto_broadcast`: numpy, pdpd (b along a's axes from one on), none or explicit (equal)."""
+    """The output has the shape of two operands under `auto_broadcast`: numpy, pdpd (b along a's axes from a given axis
+    on), none or explicit (equal).
+    """
     return broadcast_shapes(check, a.shape, b.shape, how)
 
 
 def broadcast_shapes(
     check: Check, a: PartialShape, b: PartialShape, how: Broadcasting, port: str = "b"
 ) -> PartialShape:
-    """The common shape of two operands; a breach of "broadcast" when there is none."""
+    """Return the common shape of two operands; report a breach of "broadcast" if there is none."""
     if how.auto_broadcast == "numpy":
         shape = a.broadcast(b)
         if shape is None:
@@ -60,7 +62,9 @@ def broadcast_shapes(
 
 
 def _pdpd(check: Check, a: PartialShape, b: PartialShape, port: str, axis: int) -> PartialShape:
-    """PaddlePaddle's form: b's dimensions go along a's from `axis` on (-1: to a's end); a decides the result."""
+    """Return a's shape after PaddlePaddle's broadcasting: b's axes are aligned with a's from `axis` on (-1: with a's
+    last axes).
+    """
     if a.rank is None or b.rank is None:
         return a
     trimmed = list(b)
@@ -74,7 +78,7 @@ def _pdpd(check: Check, a: PartialShape, b: PartialShape, port: str, axis: int) 
 
 
 def axis_in(check: Check, constraint: str, axis: int, rank: int | None, **where: Any) -> int | None:
-    """The axis counted from the front; None for a dynamic rank or (a breach) outside [-rank, rank - 1]."""
+    """Return the axis counted from the front; None for a dynamic rank, or (with a breach) outside [-rank, rank - 1]."""
     if rank is None:
         return None
     if -rank <= axis < rank:
@@ -86,7 +90,7 @@ def axis_in(check: Check, constraint: str, axis: int, rank: int | None, **where:
 
 
 def same_shape(check: Check, constraint: str, a: PartialShape, b: PartialShape, port: str) -> PartialShape:
-    """Both shapes merged; a breach when no shape satisfies both."""
+    """Return both shapes merged; report a breach if no shape satisfies both."""
     merged = a.merge(b)
     if merged is None:
         check(constraint, False, f"{port} has shape {b}, expected {a}", port=port, found=str(b), allowed=str(a))
@@ -96,7 +100,7 @@ def same_shape(check: Check, constraint: str, a: PartialShape, b: PartialShape, 
 
 
 def has_rank(check: Check, constraint: str, tensor: TensorType, ranks: int | Sequence[int], port: str) -> bool:
-    """Report a rank outside `ranks`; True when it fits or is dynamic."""
+    """Report a rank outside `ranks`; return True if the rank fits or is dynamic."""
     allowed, rank = (ranks,) if isinstance(ranks, int) else ranks, tensor.rank
     if rank is None or rank in allowed:
         holds(constraint)
@@ -106,5 +110,5 @@ def has_rank(check: Check, constraint: str, tensor: TensorType, ranks: int | Seq
 
 
 def dimension_of(value: int | Dimension | None) -> Dimension:
-    """An extent from a known value, an interval, or nothing (any extent)."""
+    """Return an extent from a known value, an interval, or None (any extent)."""
     return Dimension(-1) if value is None else Dimension.of(value)

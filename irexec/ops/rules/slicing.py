@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from irexec.types import Dimension, is_unknown
 
-# The pages let INT_MAX stand for the end of a dimension of unknown size; files have it in both widths.
+# INT_MAX stands for the end of a dimension of unknown size; files contain it in both widths.
 _FAR = 2**31 - 1
 
 
 def slice_of(extent: int, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> slice:
-    """`[start:stop:step]` of `extent` elements. `clamp`: a backward slice from before the first element takes that."""
+    """Return `[start:stop:step]` for `extent` elements. `clamp`: a backward slice from before the first element
+    contains it.
+    """
     if clamp and step < 0 and start is not None:
         start = max(start, -extent)
     first, last, step = slice(start, stop, step).indices(extent)
-    # A backward slice from before the first element is empty; -1 as a start would mean the last one.
+    # A backward slice from before the first element is empty; a start of -1 would mean the last element.
     return slice(0, 0, step) if first < 0 else slice(first, None if last < 0 else last, step)
 
 
 def sliced_length(extent: int, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> int:
-    """The number of elements that `slice_of` takes of `extent` elements."""
+    """Return the number of elements that `slice_of` selects from `extent` elements."""
     if clamp and step < 0 and start is not None:
         start = max(start, -extent)
     first, last, step = slice(start, stop, step).indices(extent)
@@ -29,13 +31,13 @@ def sliced_length(extent: int, start: int | None, stop: int | None, step: int, *
 
 
 def sliced_within(extent: Dimension, start: int | Dimension, stop: int | Dimension, step: int) -> Dimension:
-    """The extents that `[start:stop:step]` takes of an interval of extents, where the bounds may be intervals too."""
+    """Return the extents of `[start:stop:step]` for an interval of extents; the bounds may also be intervals."""
     if is_unknown(start) or is_unknown(stop):
         first, last = (0, _FAR) if step > 0 else (_FAR, -_FAR)
         most = sliced_within(extent, first if is_unknown(start) else start, last if is_unknown(stop) else stop, step)
         return Dimension(0, most.max)
     (low, late), (early, high) = _ends(start), _ends(stop)
-    # The closer the bounds, the fewer elements lie between them.
+    # The number of elements decreases as the bounds approach each other.
     near, far = ((late, early), (low, high)) if step > 0 else ((low, high), (late, early))
     return sliced(extent, *near, step).union(sliced(extent, *far, step))
 
@@ -47,7 +49,7 @@ def _ends(bound: int | Dimension) -> tuple[int, int]:
 
 
 def sliced(extent: Dimension, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> Dimension:
-    """The extents that `[start:stop:step]` takes of an interval of extents."""
+    """Return the extents of `[start:stop:step]` for an interval of extents."""
     if extent.is_static:
         return Dimension(sliced_length(extent.value, start, stop, step, clamp=clamp))
     forward = step > 0
@@ -55,7 +57,7 @@ def sliced(extent: Dimension, start: int | None, stop: int | None, step: int, *,
         start = None
     if stop is not None and (stop >= _FAR if forward else stop <= -_FAR):
         stop = None
-    # The length is monotonic between its bends, which lie where a bound meets 0, the extent or the other bound.
+    # The length is piecewise monotonic; the pieces meet where a bound equals 0, the extent or the other bound.
     turns = [abs(v) for v in (start, stop) if v is not None]
     bends = [turn + d for turn in (*turns, sum(turns)) for d in (-1, 0, 1)]
     far = max([*bends, extent.min, 1]) + 2 * abs(step)

@@ -1,8 +1,8 @@
-"""Windows that slide over spatial axes: padding, dilation, rounding, and how many windows fit.
+"""Windows that slide over spatial axes: padding, dilation, rounding, and the number of windows.
 
 Shared by convolution and pooling. Sources: operation pages Convolution-1, MaxPool-14 and the shape calculation rules
 of the pooling operators. Their `H_out = H` for same_upper and same_lower holds for a stride of 1; models written by
-OpenVINO have ceil(H / stride), and one more where rounding up finds room for it; so does this module.
+OpenVINO have ceil(H / stride), and one more window where rounding up leaves room for it; this module does the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, require
+from irexec.ops.declare.operator import Check
 from irexec.records import record, replace
 from irexec.types import Dimension
 
@@ -23,7 +23,9 @@ Rounding = Literal["floor", "ceil", "ceil_torch"]
 
 @group
 class Windowing:
-    """How windows lie over the spatial axes; an empty list stands for ones (strides, dilations) or zeros (pads)."""
+    """The placement of windows over the spatial axes; an empty list stands for ones (strides, dilations) or zeros
+    (pads).
+    """
 
     strides: PositiveInts
     pads_begin: NonNegativeInts
@@ -32,26 +34,30 @@ class Windowing:
     auto_pad: AutoPad = "explicit"
 
     def for_rank(self, n: int) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-        """Strides, dilations and the explicit pads at begin and end, `n` items each."""
+        """Return strides, dilations and the explicit pads at begin and end, `n` items each."""
         begins, ends = (self.pads_begin, self.pads_end) if self.auto_pad == "explicit" else ((), ())
         ones, zeros = (1,) * n, (0,) * n
         return self.strides or ones, self.dilations or ones, begins or zeros, ends or zeros
 
 
 def dilated(kernel: int, dilation: int) -> int:
-    """The extent that a kernel covers."""
+    """Return the extent that a dilated kernel covers."""
     return (kernel - 1) * dilation + 1
 
 
 def same_padding(extent: int, kernel: int, stride: int, dilation: int, auto_pad: str) -> tuple[int, int]:
-    """(begin, end) so that ceil(extent / stride) windows fit; an odd pixel goes to the end for same_upper."""
+    """Return pads (begin, end) with which ceil(extent / stride) windows fit; same_upper adds an odd pixel at the
+    end.
+    """
     total = max((-(-extent // stride) - 1) * stride + dilated(kernel, dilation) - extent, 0)
     less, more = total // 2, total - total // 2
     return (less, more) if auto_pad == "same_upper" else (more, less)
 
 
 def window_count(padded: int, covered: int, stride: int, rounding: str = "floor") -> int:
-    """How many windows of `covered` pixels fit into `padded` ones; ceil lets the last one stick out."""
+    """Return the number of windows of `covered` pixels in `padded` pixels; with ceil the last window may exceed the
+    end.
+    """
     room = padded - covered
     return max(0, (-(-room // stride) if rounding != "floor" else room // stride) + 1)
 
@@ -67,12 +73,12 @@ class Windows:
     begins: tuple[int, ...]
     ends: tuple[int, ...]
     counts: tuple[int, ...]
-    # Padding that was chosen (same_upper, same_lower), so that every pixel has its window.
+    # Automatic padding (same_upper, same_lower), chosen so that every pixel is in a window.
     chosen: bool = False
 
     @staticmethod
     def over(extents: Sequence[int], kernel: Sequence[int], how: Windowing, rounding: str = "floor") -> Windows:
-        """The windows over these extents."""
+        """Return the windows over these extents."""
         strides, dilations, begins, ends = how.for_rank(len(extents))
         if how.auto_pad in ("same_upper", "same_lower"):
             pairs = [
@@ -94,20 +100,22 @@ class Windows:
 
     @property
     def is_whole(self) -> bool:
-        """True when there is one window, and it covers all pixels and nothing else."""
+        """True if there is one window that covers exactly all pixels."""
         return self.kernel == self.extents and not any(self.begins) and set(self.counts) == set(self.dilations) == {1}
 
     def taps(self, axis: int) -> range:
-        """The taps of the kernel that meet data in any window; the others lie over padding in all of them."""
+        """Return the taps of the kernel that overlap data in any window; the other taps are over padding in all
+        windows.
+        """
         begin, dilation = self.begins[axis], self.dilations[axis]
         reach = begin - (self.counts[axis] - 1) * self.strides[axis]
         first = max(0, -(-reach // dilation))
         return range(first, max(first, min(self.kernel[axis], -(-(self.extents[axis] + begin) // dilation))))
 
     def trimmed(self) -> Windows:
-        """The same windows with the taps alone that meet data, so that nothing is as large as padding may be.
+        """Return the windows with only the taps that overlap data, so that no array grows with the padding.
 
-        A padding is negative where the first tap left starts behind the first pixel.
+        A padding is negative if the first remaining tap starts after the first pixel.
         """
         taps = [self.taps(axis) for axis in range(len(self.extents))]
         if tuple(map(len, taps)) == self.kernel:
@@ -121,20 +129,8 @@ class Windows:
             ends=tuple(e - n for e, n in zip(self.ends, after, strict=True)),
         )
 
-    def require_fit(self, constraint: str, port: str) -> None:
-        """At run time: raise ConstraintError unless the kernel has pixels and fits into the padded data."""
-        for axis, (e, k, d, b, f) in enumerate(
-            zip(self.extents, self.kernel, self.dilations, self.begins, self.ends, strict=True)
-        ):
-            require(constraint, k > 0, f"the kernel has no pixels along spatial axis {axis}", port=port)
-            message = (
-                f"the kernel covers {dilated(k, d)} pixels along spatial axis {axis}, which has only {e} and padding"
-            )
-            fits = dilated(k, d) <= e + b + f or (self.chosen and e == 0)
-            require(constraint, fits, f"{message} {b} + {f}", port=port)
-
     def lifted(self, rank: int) -> Windows:
-        """The same windows with leading spatial axes of extent 1, `rank` in all."""
+        """Return the windows with leading spatial axes of extent 1 added, for `rank` axes in total."""
         ones, zeros = (1,) * (rank - len(self.extents)), (0,) * (rank - len(self.extents))
         return Windows(
             ones + self.extents,
@@ -154,7 +150,9 @@ def _count(extent: int, kernel: int, stride: int, dilation: int, begin: int, end
 
 
 def _same_dim(extent: Dimension, kernel: Dimension | int, how: Windowing, axis: int, rounding: str) -> Dimension:
-    """ceil(extent / stride); one more where rounding up finds room for it, with a stride beyond the kernel."""
+    """Return ceil(extent / stride), plus one where rounding up leaves room for it (with a stride larger than the
+    kernel).
+    """
     span = Dimension.of(kernel)
     stride, dilation = how.strides[axis : axis + 1], how.dilations[axis : axis + 1]
     if extent.is_static and span.is_static and span.min:
@@ -165,7 +163,7 @@ def _same_dim(extent: Dimension, kernel: Dimension | int, how: Windowing, axis: 
 
 
 def check_windows(check: Check, constraint: str, rank: int | None, how: Windowing, **others: Sequence[int]) -> bool:
-    """Each list attribute has one item per spatial axis, or is left empty; True when all do."""
+    """Report list attributes without one item per spatial axis (empty lists are allowed); return True if all fit."""
     if rank is None:
         return True
     ok = True
@@ -187,7 +185,7 @@ def output_dims(
     how: Windowing,
     rounding: str = "floor",
 ) -> list[Dimension]:
-    """How many windows there are along each axis, as far as it is known; a breach when a kernel does not fit."""
+    """Return the number of windows along each axis, as far as it is known; report a breach if a kernel does not fit."""
     strides, dilations, begins, ends = how.for_rank(len(extents))
     result = []
     for axis, (extent, k, s, d, b, e) in enumerate(zip(extents, kernel, strides, dilations, begins, ends, strict=True)):
@@ -209,7 +207,8 @@ def output_dims(
             result.append(Dimension(0, None))
             continue
         holds(constraint)
-        # What does not fit is refused at run time; without a pixel and without padding before it, ceil_torch has none.
+        # Kernels that do not fit are rejected at run time; without pixels and padding before them, ceil_torch has no
+        # windows.
         least = 0 if rounding == "ceil_torch" and extent.min + b == 0 else 1
         smallest = least if high is None else max(least, _count(extent.min, 1, s, 1, b, e - high + 1, rounding))
         if extent.min == extent.max and low == high:
@@ -221,9 +220,9 @@ def output_dims(
 
 
 def meeting(shift: int, stride: int, extent: int, count: int) -> tuple[slice, slice] | None:
-    """(windows, pixels) along one axis that meet: window j of `count` reads pixel j * stride + shift of `extent`.
+    """Return slices (windows, pixels) along one axis: window j of `count` reads pixel j * stride + shift of `extent`.
 
-    None where no window reads a pixel: with far padding or dilations all of them may lie outside.
+    Returns None if no window reads a pixel: with large padding or dilations all positions may be outside the data.
     """
     first, last = max(0, -(shift // stride)), min(count, -((shift - extent) // stride))
     if last <= first:

@@ -1,4 +1,4 @@
-"""ScaledDotProductAttention by compiled code: where each head lies in memory, and who computes which queries."""
+"""ScaledDotProductAttention by compiled code: the memory layout of the heads and the division of queries into tasks."""
 
 from __future__ import annotations
 
@@ -11,24 +11,27 @@ import numpy as np
 
 from irexec.native import compiler
 from irexec.native.attention import LAYER, Mask, write_attention
+from irexec.native.capture import did_uncaptured_work
 from irexec.native.llvm import Native
 from irexec.native.memory import Field, Records
-from irexec.native.notes import more_is_done
-from irexec.ops.compute.parallel import num_threads, split
-from irexec.ops.compute.team import run_tasks, threads_for
+from irexec.threads.parallel import parts_along, split
+from irexec.threads.tasks import TASKS, run_tasks, tasks_for
 from irexec.types import Array
 
 # Vectors in a panel of keys, and in one of values.
 VECTORS = 2
-# What is done to each score besides its products costs about as much as so many multiply-adds.
+# The cost of a score besides its products, in multiply-adds.
 SCORE_WORK = 32
-# Arrangements that are kept.
+# Laying out keys and values takes as long as about 9 queries; with more than two tasks per head, each has at least this
+# many.
+LEAST_QUERIES = 256
+# The number of arrangements that are kept.
 KEPT = 8
 F32_BYTES = 4
 
 
 class Arrangement(NamedTuple):
-    """What is known of a call from the shapes and strides of its arrays."""
+    """The properties of a call that follow from the shapes and strides of its arrays."""
 
     shape: tuple[int, ...]
     function: Native
@@ -44,9 +47,11 @@ class CompiledAttention:
         self._arranged: dict[tuple[object, ...], Arrangement] = {}
 
     def arranged(self, arrays: Sequence[Array], kind: Mask, checked: Callable[[], tuple[int, ...]]) -> Arrangement:
-        """How to go over query, key, value and mask, if any. `checked` returns the batch of all, when it is needed."""
+        """Return the arrangement of query, key, value and optional mask. `checked` returns the common batch, if it is
+        needed.
+        """
         known = kind, *[(array.shape, array.strides) for array in arrays]
-        # Other threads may be here too, and clear what is kept.
+        # Other threads may execute this concurrently and clear the cache.
         if (found := self._arranged.get(known)) is None:
             found = _arrange(checked(), kind, *arrays)
             if len(self._arranged) >= KEPT:
@@ -55,17 +60,17 @@ class CompiledAttention:
         return found
 
     def __call__(self, arrangement: Arrangement, arrays: Sequence[Array], scale: Array, out: Array) -> None:
-        """Into `out`, which is contiguous."""
+        """Compute attention into `out`, which is contiguous."""
         no_mask = [0] * (4 - len(arrays))
         layer = arrangement.layer.filled(*arrays, *no_mask, out, scale)
         run_tasks(arrangement.function, layer, arrangement.tasks, arrangement.scratch)
 
 
 def by_rows(array: Array) -> Array:
-    """The array itself, or one whose rows are runs of memory."""
+    """Return the array itself, or a copy whose rows are contiguous."""
     if array.strides[-1] == array.itemsize and array.flags.aligned:
         return array
-    more_is_done()
+    did_uncaptured_work()
     return np.ascontiguousarray(array)
 
 
@@ -101,22 +106,23 @@ def _arrange(
     name = f"attention_{height}_{kind}"
     function = made.made(name, 4, lambda module, name: write_attention(module, name, made.lanes, height, VECTORS, kind))
     work = len(heads) * length * keys * (depth + columns + SCORE_WORK)
-    tasks = _tasks(len(heads), length, height, 1 if threads_for(work) == 1 else 4 * num_threads())
+    tasks = _tasks(len(heads), length, height, tasks_for(work))
     size = value_panels + -(-columns // across) * across * keys
     layer = Records.named(LAYER, [dict.fromkeys(LAYER, 0) | sizes])
     return Arrangement((*batch, length, columns), function, layer, tasks, size)
 
 
 def _tasks(heads: int, length: int, height: int, wanted: int) -> Records:
-    """About so many: heads are divided first, since who computes any queries lays out all keys."""
+    """Return at most this number of tasks; heads are divided first, since each task lays out all keys of its heads."""
     head_parts = split(heads, wanted)
-    rows = [part for part in split(length, wanted // len(head_parts), height) if part[1] - part[0] >= height]
+    parts = parts_along(length, max(1, wanted // (TASKS * len(head_parts))), LEAST_QUERIES)
+    rows = [part for part in split(length, parts, height) if part[1] - part[0] >= height]
     rows[-1] = (rows[-1][0], length)
     return Records.of([[*head, *part] for head, part in product(head_parts, rows)])
 
 
 def _starts(array: Array, batch: tuple[int, ...]) -> Array:
-    """Where the part of each head begins, of an array that broadcasts to this batch."""
+    """Return the offset of each head in an array that broadcasts to this batch."""
     strides = np.broadcast_to(array, (*batch, *array.shape[-2:])).strides
     starts = np.zeros(batch, np.int64)
     for axis, extent in enumerate(batch):

@@ -12,13 +12,13 @@ from irexec.native.after import After
 from irexec.native.llvm import Native
 from irexec.native.memory import Records
 from irexec.native.recurrence import GATES, LAYER, TASK, VECTORS, Kind, write_recurrence
-from irexec.ops.compute.parallel import num_threads, split
-from irexec.ops.compute.team import run_tasks
 from irexec.ops.matrix.compiled import CompiledProduct
+from irexec.threads.parallel import parts_for, split
+from irexec.threads.tasks import run_tasks
 from irexec.types import Array
 
 F32 = np.dtype(np.float32)
-# So many multiply-adds of one step are worth a second thread, which waits between two steps for a µs at most.
+# The multiply-adds of a step that justify a second thread, which waits at most a µs between two steps.
 WORTH_PRODUCTS = 1 << 17
 
 
@@ -48,14 +48,16 @@ class _CompiledSequence:
         self._tasks: dict[int, Records] = {}
 
     def _run(self, x: Array, states: Sequence[Array], lengths: Array) -> tuple[Array, ...]:
-        """Y and the last states from X `[batch, steps, input]`, states `[batch, directions, units]`, all not empty."""
+        """Return Y and the last states for X `[batch, steps, input]` and states `[batch, directions, units]`, none
+        empty.
+        """
         batch, steps, _ = x.shape
         gates = self.directions * self.gates * self.units
-        # Code that goes over whole vectors reads some beyond the last.
+        # Code that processes complete vectors reads beyond the last element.
         projected = np.empty(batch * steps * gates + VECTORS * self.lanes, F32)
         target = projected[: batch * steps * gates].reshape(-1, gates)
         self.project(x.reshape(batch * steps, -1), target, (After("add", "column"),), self.bias_place)
-        # What lies beyond a batch element's length is 0.
+        # Steps beyond the length of a batch element are 0.
         y = np.zeros((batch, self.directions, steps, self.units), F32)
         hiddens = np.zeros((2, self.directions, batch, self.padded), F32)
         cells = np.zeros((len(states) - 1, self.directions, batch, self.padded), F32)
@@ -69,15 +71,15 @@ class _CompiledSequence:
         return y, *(np.where(lengths[:, None, None] > 0, end, F32.type(0)) for end in ends)
 
     def _parts(self, batch: int) -> Records:
-        """The tasks of one step: units of each direction."""
+        """Return the tasks of one step: units of each direction."""
         products = self.gates * self.units * self.units * batch * self.directions
-        threads = num_threads() if products >= WORTH_PRODUCTS else 1
-        if (found := self._tasks.get(threads)) is None:
-            pieces = split(self.blocks, -(-threads // self.directions))
+        parts = parts_for(products, WORTH_PRODUCTS)
+        if (found := self._tasks.get(parts)) is None:
+            pieces = split(self.blocks, -(-parts // self.directions))
             backwards = [int(self.direction == "reverse"), 1]
             records = [[d, backwards[d], *piece] for d in range(self.directions) for piece in pieces]
             assert len(records[0]) == len(TASK)
-            found = self._tasks[threads] = Records.of(records)
+            found = self._tasks[parts] = Records.of(records)
         return found
 
     def _function(self, height: int) -> Native:
@@ -98,7 +100,7 @@ class CompiledLstm(_CompiledSequence):
 
 
 class CompiledGru(_CompiledSequence):
-    """With linear_before_reset: the state is multiplied before it is reset."""
+    """A GRU with linear_before_reset: the state is multiplied before the reset gate is applied."""
 
     kind = "gru"
 
@@ -107,7 +109,7 @@ class CompiledGru(_CompiledSequence):
 
 
 def _packed(r: Array, gates: int, blocks: int, block: int) -> Array:
-    """`[D, gates * units, states]` as `[D, blocks, states, gates, block]`, zeros behind the last unit."""
+    """Return `[D, gates * units, states]` as `[D, blocks, states, gates, block]`, with zeros after the last unit."""
     directions, _, states = r.shape
     units = r.reshape(directions, gates, -1, states)
     panels = np.zeros((directions, blocks, states, gates, block), F32)

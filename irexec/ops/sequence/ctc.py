@@ -1,4 +1,4 @@
-"""What the CTC operators share: rows of classes of which some elements are kept, and the blank class."""
+"""Functions that the CTC operators share: packing of kept classes, and the blank class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from irexec.types import Array, Dimension, TensorType
 
 
 def packed(rows: Array, keep: Array, filler: int) -> tuple[Array, Array]:
-    """The kept elements of each row moved to its front, `filler` behind them; and how many each row has."""
+    """Move the kept elements of each row to its front, followed by `filler`; also return the number of kept elements
+    per row.
+    """
     result = np.full_like(rows, filler)
     row, column = np.nonzero(keep)
     result[row, np.cumsum(keep, axis=1)[row, column] - 1] = rows[row, column]
@@ -18,7 +20,9 @@ def packed(rows: Array, keep: Array, filler: int) -> tuple[Array, Array]:
 
 
 def blank_of(constraint: str, blank_index: Array | None, classes: int) -> int:
-    """In a kernel: the blank class, by default the last one. Raises ConstraintError for no class at all."""
+    """In a kernel: return the blank class, by default the last class. Raises ConstraintError if there are no
+    classes.
+    """
     if blank_index is None:
         return classes - 1
     blank = integer(blank_index)
@@ -28,7 +32,7 @@ def blank_of(constraint: str, blank_index: Array | None, classes: int) -> int:
 
 
 def check_blank(check: Check, constraint: str, blank_index: TensorType | None, classes: Dimension) -> int | None:
-    """In a rule: the blank class, as far as it is known; a breach for one that is no class."""
+    """In a rule: return the blank class, as far as it is known; report a breach if it is not a class."""
     if blank_index is None:
         return classes.value - 1 if classes.is_static else None
     blank = blank_index.scalar

@@ -41,13 +41,16 @@ def ctc_greedy_decoder_seq_len_6(
     C3: blank_index is a scalar or one element. C4: it is in [0, C - 1].
     """
     steps = data.shape[1]
-    fits = bool(((sequence_length >= 0) & (sequence_length <= steps)).all())
-    message = f"sequence_length {sequence_length.tolist()} is not within [0, {steps}]"
-    require("C2", fits, message, port="sequence_length")
+    _check_lengths(require, sequence_length.tolist(), steps)
     live = np.arange(steps) < sequence_length[:, None]
     classes, counts = _decoded(data, live, blank_of("C4", blank_index, data.shape[2]), merge_repeated)
     kinds = [ElementType.by_name[name].dtype for name in (classes_index_type, sequence_length_type)]
     return classes.astype(kinds[0]), counts.astype(kinds[1])
+
+
+def _check_lengths(check: Check, lengths: list[int], steps: int | None) -> None:
+    fits = all(n >= 0 and (steps is None or n <= steps) for n in lengths)
+    check("C2", fits, f"sequence_length {lengths} is not within [0, {steps}]", port="sequence_length")
 
 
 @ctc_greedy_decoder_seq_len_6.shapes
@@ -57,10 +60,7 @@ def _(
     extents = Extents(check)
     _check_data(check, extents, data, "N", "T", "C")
     extents.match("C2", "sequence_length", sequence_length, "N")
-    lengths, steps = sequence_length.ints, extents["T"].max
-    if lengths is not None:
-        fits = all(n >= 0 and (steps is None or n <= steps) for n in lengths)
-        check("C2", fits, f"sequence_length {lengths} is not within [0, {extents['T']}]", port="sequence_length")
+    _check_lengths(check, sequence_length.ints or [], extents["T"].max)
     if blank_index is not None:
         one_element(check, "C3", blank_index, "blank_index")
     check_blank(check, "C4", blank_index, extents["C"])
@@ -93,8 +93,7 @@ def _(check: Check, data: TensorType, sequence_mask: TensorType) -> PartialShape
 
 
 def _decoded(data: Array, live: Array, blank: int, merge: bool) -> tuple[Array, Array]:
-    """Classes [N, T] of `data` [N, T, C] where `live` [N, T], packed; and their number [N]."""
-    require("C1", data.shape[2] > 0 or live.size == 0, "data has no class", port="data")
+    """Return the packed classes [N, T] of `data` [N, T, C] at steps that are `live` [N, T], and their number [N]."""
     best = np.zeros(live.shape, np.int64) if live.size == 0 else np.argmax(widen(data), axis=2)
     keep = live & (best != blank)
     if merge:
@@ -109,7 +108,7 @@ def _check_data(check: Check, extents: Extents, data: TensorType, *pattern: str)
 
 
 def _wrong_mask(mask: Array) -> str | None:
-    """What is wrong with the mask [N, T], if anything is."""
+    """Return the fault of the mask [N, T], or None."""
     wrong = np.argwhere((mask != 0) & (mask != 1))
     if len(wrong):
         sequence, step = (int(i) for i in wrong[0])

@@ -1,4 +1,4 @@
-"""CTCLoss: how improbable a sequence of labels is, over all the ways in which classes per step may decode to it.
+"""CTCLoss: the negative log probability of a sequence of labels, summed over all alignments that decode to it.
 
 Source: operation page CTCLoss-4. The paths are not listed: one pass over the steps sums them, as in the paper that the
 page names (Graves et al., 2006).
@@ -49,13 +49,14 @@ def ctc_loss_4(
     is in [0, logit_length]. C5: blank_index is a scalar in [0, C - 1].
     """
     count, steps, classes = logits.shape
-    require("C1", classes > 0 or count * steps == 0, "logits has no class", port="logits")
     blank = blank_of("C5", blank_index, classes)
     _require_lengths("C2", "logit_length", logit_length, np.full(count, steps), f"[0, {steps}]")
     _require_lengths("C4", "label_length", label_length, logit_length, "[0, logit_length]")
     live = np.arange(steps) < label_length[:, None]
     wrong = labels[live & ((labels < 0) | (labels >= classes) | (labels == blank))]
-    message = f"label {wrong[0] if len(wrong) else ''} is no class of [0, {classes - 1}] other than the blank, {blank}"
+    message = (
+        f"label {wrong[0] if len(wrong) else ''} is not a class in [0, {classes - 1}] other than the blank, {blank}"
+    )
     require("C3", len(wrong) == 0, message, port="labels")
     if preprocess_collapse_repeated:
         live[:, 1:] &= labels[:, 1:] != labels[:, :-1]
@@ -98,13 +99,15 @@ def _(
                 label for row, n in zip(labels.value.tolist(), found, strict=False) for label in row[: max(n, 0)]
             ]
             wrong = [c for c in counting if c < 0 or (most is not None and c >= most) or c == blank]
-            message = f"label {wrong[0] if wrong else ''} is no class of [0, {extents['C']} - 1] other than the blank"
+            message = (
+                f"label {wrong[0] if wrong else ''} is not a class in [0, {extents['C']} - 1] other than the blank"
+            )
             check("C3", not wrong, message, port="labels")
     return extents.shape("N")
 
 
 def _loss(logits: Array, steps: Array, targets: Array, lengths: Array, blank: int, merge: bool) -> Array:
-    """The loss [N] of targets [N, T], of which `lengths` [N] count, in the first `steps` [N] of logits [N, T, C].
+    """Return the loss [N] of the first `lengths` [N] targets [N, T], for the first `steps` [N] of logits [N, T, C].
 
     `paths[n, s]` is the logarithm of the probability of all paths so far that end in state s: the even states are
     blanks, before, between and behind the labels, which are the odd states.
@@ -112,7 +115,7 @@ def _loss(logits: Array, steps: Array, targets: Array, lengths: Array, blank: in
     count, longest = len(logits), int(lengths.max(initial=0))
     states = np.full((count, 2 * longest + 1), blank, np.intp)
     states[:, 1::2] = targets[:, :longest]
-    # A label that follows an equal one needs a blank between, where equal neighbours are merged.
+    # If equal neighbours are merged, two equal consecutive labels need a blank between them.
     skips = np.full(states.shape, False)
     skips[:, 3::2] = (states[:, 3::2] != states[:, 1:-2:2]) | (not merge)
     stays = np.full(states.shape[1], True)

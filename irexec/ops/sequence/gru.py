@@ -52,7 +52,7 @@ class SequenceGates(Gates):
 
 
 def gru_step(r: Array, b: Array, batch: int, functions: list[InPlace], clip: float, linear_before_reset: bool) -> Step:
-    """The step of one direction; it works in buffers of its own and on the state [h] in place."""
+    """Return the step of one direction; it works in its own buffers and updates the state [h] in place."""
     f, g = functions
     size = r.shape[1]
     update_reset = np.empty((2 * size, batch), r.dtype)
@@ -180,7 +180,7 @@ def gru_sequence_5(
 
 @gru_sequence_5.specialize
 def _(types: NodeTypes, *, direction: Direction, gates: SequenceGates, linear_before_reset: bool) -> Run | None:
-    """Weights that stay the same may be compiled for, where the state is multiplied before it is reset."""
+    """Constant weights may be used by compiled code, if the state is multiplied before the reset gate is applied."""
 
     def compiled(*arguments: Any) -> Run:
         from irexec.ops.sequence.compiled import CompiledGru

@@ -12,6 +12,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
+from irexec.ops.declare.older import unchanged
 from irexec.ops.declare.operator import Check, NodeTypes, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
@@ -54,7 +55,7 @@ WeightsFormat = Literal["fico", "icof", "ifco", "ifoc", "iofc"]
 
 
 def lstm_step(r: Array, batch: int, functions: list[InPlace], clip: float) -> Step:
-    """The step of one direction; it works in a buffer of its own and on the states [h, c] in place."""
+    """Return the step of one direction; it works in its own buffer and updates the states [h, c] in place."""
     f, g, h = functions
     size = r.shape[1]
     gates = np.empty((4 * size, batch), r.dtype)
@@ -111,6 +112,9 @@ def lstm_cell_4(
     return narrow(transposed(hidden), x.dtype), narrow(transposed(cell), x.dtype)
 
 
+lstm_cell_4.older(unchanged)
+
+
 @lstm_cell_4.shapes
 def _cell_shapes(
     check: Check,
@@ -162,7 +166,7 @@ def lstm_cell_1(
     """
     plain = (x, initial_hidden_state, initial_cell_state, w, r, b)
     if (p is None or not p.any()) and not input_forget:
-        result: tuple[Array, Array] = lstm_cell_4(*plain, hidden_size=hidden_size, gates=gates)
+        result: tuple[Array, Array] = lstm_cell_4.compute(*plain, hidden_size=hidden_size, gates=gates)
         return result
     f, g, h = activations_of(gates.activations, DEFAULTS)
     sums = np.matmul(widen(x), widen(w).T) + np.matmul(widen(initial_hidden_state), widen(r).T)
@@ -240,7 +244,7 @@ def lstm_sequence_5(
 
 @lstm_sequence_5.specialize
 def _(types: NodeTypes, *, direction: Direction, gates: SequenceGates) -> Run | None:
-    """Weights that stay the same may be compiled for."""
+    """Constant weights may be used by compiled code."""
 
     def compiled(*arguments: Any) -> Run:
         from irexec.ops.sequence.compiled import CompiledLstm

@@ -1,16 +1,18 @@
-"""OneHot: indices as rows that are "off" but for one place.
+"""OneHot: each index becomes a row with `on_value` at the index and `off_value` elsewhere.
 
 Source: operation pages OneHot-1, OneHot-16. OneHot-1 leaves negative indices undefined; irexec ignores them.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import axis_of, drawn_below, filled, first_known, integer
+from irexec.ops.declare.signature import InputsOf
+from irexec.ops.rules.axes import drawn_below, filled, first_known, integer
 from irexec.ops.rules.shapes import axis_in, dimension_of, has_rank
 from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
 
@@ -39,21 +41,29 @@ def one_hot_16(
     Shape rule: C3 depth, C4 on_value and off_value are scalars.
     """
     count = integer(depth)
-    require("C2", count >= 1, f"depth is {count}, expected 1 or more", port="depth")
-    at = axis_of("C1", axis, indices.ndim + 1)
+    _check_depth(require, count)
+    at = axis % (indices.ndim + 1)
     result = np.full((*indices.shape[:at], count, *indices.shape[at:]), off_value.reshape(()), on_value.dtype)
     hot = np.asarray((indices < count) & (indices >= (-count if negative_indices_mode == "normalize" else 0)))
-    # A leading axis more, so that a scalar index is an array of one.
+    # An additional leading axis makes a scalar index an array of one element.
     rows = np.moveaxis(result, at, -1)[None]
     rows[(*np.nonzero(hot[None]), indices[hot].astype(np.intp))] = on_value.reshape(())
     return result
 
 
+@one_hot_16.older
+def _(form: OlderForm, *inputs: TensorType | None, negative_indices_mode: str) -> None:
+    form.need(str(negative_indices_mode).startswith("ignore"), "negative indices are normalised")
+
+
 @operator("OneHot", "opset1")
-def one_hot_1(indices: T1, depth: T_DEPTH, on_value: T2, off_value: T2, /, *, axis: int) -> T2:
+def one_hot_1(*inputs: Annotated[Any, InputsOf(one_hot_16)], axis: int) -> T2:
     """As OneHot-16 with negative indices ignored. Constraints likewise."""
-    result: Array = one_hot_16(indices, depth, on_value, off_value, axis=axis)
-    return result
+    return np.asarray(one_hot_16.compute(*inputs, axis=axis))
+
+
+def _check_depth(check: Check, depth: int) -> bool:
+    return check("C2", depth >= 1, f"depth is {depth}, expected 1 or more", port="depth")
 
 
 @one_hot_1.shapes
@@ -65,7 +75,7 @@ def _(
     has_rank(check, "C4", on_value, 0, "on_value")
     has_rank(check, "C4", off_value, 0, "off_value")
     count = first_known(depth)
-    if isinstance(count, int) and not check("C2", count >= 1, f"depth is {count}, expected 1 or more", port="depth"):
+    if isinstance(count, int) and not _check_depth(check, count):
         count = None
     rank = None if indices.rank is None else indices.rank + 1
     at = axis_in(check, "C1", axis, rank, attribute="axis")

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ir.weights.file import let_go
+from irexec.ir.weights.file import release_pages
 from irexec.native import pays
 from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.declare.attributes import ReaderDefault
@@ -31,7 +31,9 @@ Direction = Literal["forward", "reverse", "bidirectional"]
 
 @group
 class Gates:
-    """The functions of a cell's gates, and the bound of what they get; a cell declares its own default functions."""
+    """The activation functions of a cell's gates, and the clipping bound of their inputs; each cell declares its
+    defaults.
+    """
 
     activations: tuple[Activation, ...]
     activations_alpha: tuple[float, ...] = ()
@@ -40,16 +42,16 @@ class Gates:
 
 
 InPlace = Callable[[Array], object]
-# Updates the states in place, given one time step of the projected input. Inside the walk batches are columns, states
-# [hidden, batch] and the projected input [gates * hidden, batch]: the recurrence is R @ h with R as it is stored, and
-# each gate is one block of memory.
+# A function that updates the states in place, given one time step of the projected input. Inside the walk batches are
+# columns: states [hidden, batch] and the projected input [gates * hidden, batch]: the recurrence is R @ h with R as it
+# is stored, and each gate is one block of memory.
 Step = Callable[[Array, list[Array]], None]
-# Makes the step of one direction: recurrence weights, biases (as the page lays them out), batch.
+# A function that makes the step of one direction from recurrence weights, biases (in the page's layout) and batch.
 MakeStep = Callable[[Array, Array, int], Step]
 
 
 def _sigmoid(x: Array) -> None:
-    """In place. exp may overflow to inf, whose reciprocal is the right 0."""
+    """Compute the sigmoid in place. exp may overflow to inf, whose reciprocal is the correct result 0."""
     np.multiply(x, -1, out=x)  # np.negative in place is wrong for strided views in NumPy 2.4
     np.exp(x, out=x)
     x += 1
@@ -68,23 +70,28 @@ _ACTIVATIONS: dict[str, InPlace] = {"relu": _relu, "sigmoid": _sigmoid, "tanh": 
 
 
 def activations_of(names: Sequence[str], defaults: Sequence[str]) -> list[InPlace]:
-    """The functions, each working in place; `defaults` stands for an empty list. Raises ConstraintError C1."""
-    names = names or defaults
-    require("C1", len(names) == len(defaults), f"activations has {len(names)} names, expected {len(defaults)}")
-    return [_ACTIVATIONS[name] for name in names]
+    """Return the activation functions, which work in place; `defaults` replaces an empty list. Raises ConstraintError
+    C1.
+    """
+    _check_activations(require, names or defaults, len(defaults))
+    return [_ACTIVATIONS[name] for name in names or defaults]
+
+
+def _check_activations(check: Check, names: Sequence[str], count: int) -> None:
+    message = f"activations has {len(names)} names, expected {count}"
+    check("C1", len(names) == count, message, attribute="activations", allowed=str(count), late=True)
 
 
 def clipped(gates: Array, clip: float) -> None:
-    """Bound the gates to [-clip, clip] in place; 0 and infinity stand for no bound."""
+    """Clip the gates to [-clip, clip] in place; 0 and infinity mean no bound."""
     if 0 < clip < np.inf:
         np.clip(gates, -clip, clip, out=gates)
 
 
 def check_gates(check: Check, gates: Gates, count: int) -> None:
-    """C1: as many activations as the cell has; C2: a clip that is no negative number."""
-    activations, clip = gates.activations, gates.clip
-    what = f"activations has {len(activations)} names, expected {count}"
-    check("C1", len(activations) == count, what, attribute="activations", allowed=str(count), late=True)
+    """Check C1: as many activations as the cell has; C2: clip is not negative."""
+    _check_activations(check, gates.activations, count)
+    clip = gates.clip
     check("C2", clip >= 0, f"clip is {clip}, expected a positive number", attribute="clip", allowed="> 0")
 
 
@@ -95,11 +102,7 @@ def sequence_extents(
     extents = Extents(check, hidden_size=hidden_size)
     extents.match("C3", "x", x, "batch_size", "seq_length", "input_size")
     extents.match("C4", "sequence_lengths", sequence_lengths, "batch_size")
-    lengths, longest = sequence_lengths.ints, extents["seq_length"].max
-    if lengths:
-        message = f"sequence_lengths holds {min(lengths)}..{max(lengths)}, expected 0 to {longest}"
-        fits = min(lengths) >= 0 and (longest is None or max(lengths) <= longest)
-        check("C4", fits, message, port="sequence_lengths")
+    _check_lengths(check, sequence_lengths.ints or [], extents["seq_length"].max)
     return extents, 2 if direction == "bidirectional" else 1
 
 
@@ -150,18 +153,23 @@ def run_sequence(
 def checked_lengths(sequence_lengths: Array, steps: int) -> Array:
     """The lengths as i64. C4: they lie in [0, steps]."""
     lengths = sequence_lengths.astype(np.int64)
-    message = f"sequence_lengths is {lengths.tolist()}, expected values from 0 to {steps}"
-    require("C4", not np.any((lengths < 0) | (lengths > steps)), message, port="sequence_lengths")
+    _check_lengths(require, lengths.tolist(), steps)
     return lengths
 
 
+def _check_lengths(check: Check, lengths: list[int], longest: int | None) -> None:
+    low, high = min(lengths, default=0), max(lengths, default=0)
+    message = f"sequence_lengths holds {low}..{high}, expected 0 to {longest}"
+    check("C4", low >= 0 and (longest is None or high <= longest), message, port="sequence_lengths")
+
+
 def transposed(rows: Array) -> Array:
-    """A copy of [batch, n] as [n, batch]; and back."""
+    """Return a copy of [batch, n] as [n, batch], or the reverse."""
     return np.array(rows.T, order="C")
 
 
 def _walk(step: Step, projected: Array, states: list[Array], lengths: Array, y: Array) -> None:
-    """All time steps of one direction: updates the states, fills y [batch, time, hidden]."""
+    """Run all time steps of one direction: updates the states and fills y [batch, time, hidden]."""
     shortest = int(lengths.min(initial=len(projected)))
     for t, now in enumerate(projected):
         if t < shortest:
@@ -177,7 +185,7 @@ def _walk(step: Step, projected: Array, states: list[Array], lengths: Array, y: 
 
 
 def _reversed(x: Array, lengths: Array) -> Array:
-    """[batch, time, ...] with the first `length` steps of each batch element in reverse order."""
+    """Return [batch, time, ...] with the first `length` steps of each batch element in reverse order."""
     steps = x.shape[1]
     if np.all(lengths == steps):
         return x[:, ::-1]
@@ -187,7 +195,7 @@ def _reversed(x: Array, lengths: Array) -> Array:
 
 
 def state_shapes(extents: Extents, directions: int, states: int) -> tuple[PartialShape, ...]:
-    """The shapes of Y and of the last states."""
+    """Return the shapes of Y and of the last states."""
     state = extents.shape("batch_size", directions, "hidden_size")
     return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states
 
@@ -204,9 +212,10 @@ def constant_weights(
     gates: Gates,
     defaults: Sequence[str],
 ) -> Run | None:
-    """A sequence whose W, R and B are constants: by its plain kernel, and by compiled code from when that pays.
+    """Return the kernel of a sequence with constant W, R and B: in NumPy, and in compiled code once compiling pays.
 
-    None where compiled code has nothing to offer. `compiled(w, r, b, direction, activations, clip)` makes it.
+    Returns None if there is no compiled code for it. `compiled(w, r, b, direction, activations, clip)` creates the
+    code.
     """
     w, r, b = weights
     if w is None or r is None or b is None or compute_dtype(r.dtype) != np.float32 or not w.size or not r.size:
@@ -220,7 +229,7 @@ def constant_weights(
 
 
 class _ConstantWeights:
-    # What the gates of one step cost in NumPy, in multiply-adds of the time.
+    # The cost of the gates of one step in NumPy, as the number of multiply-adds of equal duration.
     STEP = 1 << 20
 
     def __init__(self, weights: tuple[Array, Array, Array], plain: Run, compile: Callable[[], Run]) -> None:
@@ -242,7 +251,7 @@ class _ConstantWeights:
             w, r, _ = self._weights
             if pays(self._calls, x.shape[1] * (x.shape[0] * (w.size + r.size) + self.STEP)):
                 self._compiled = self._compile()
-                # Compiled code has the weights in an order of its own.
-                let_go(w)
-                let_go(r)
+                # Compiled code uses the weights in another layout.
+                release_pages(w)
+                release_pages(r)
         return self._compiled

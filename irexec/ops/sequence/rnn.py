@@ -47,7 +47,7 @@ class SequenceGates(Gates):
 
 
 def rnn_step(r: Array, batch: int, function: InPlace, clip: float) -> Step:
-    """The step of one direction; it works in a buffer of its own and on the state [h] in place."""
+    """Return the step of one direction; it works in its own buffer and updates the state [h] in place."""
     gate = np.empty((r.shape[1], batch), r.dtype)
 
     def step(projected: Array, states: list[Array]) -> None:

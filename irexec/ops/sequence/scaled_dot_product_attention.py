@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.native import pays
-from irexec.native.notes import all_is_noted
-from irexec.ops.compute.parallel import parallel_for, scratch, split, threads_for
+from irexec.native.capture import captured_all
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, NodeTypes, operator, require, rounded
-from irexec.types import BOOLEAN, F32, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
+from irexec.threads.parallel import parallel_for, parts_for, scratch, split
+from irexec.types import BOOLEAN, DYNAMIC, F32, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
 
 if TYPE_CHECKING:
     from irexec.native.attention import Mask
@@ -30,7 +30,7 @@ MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
 
 # The scores of one block of queries: they stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20
-# For fewer queries than this compiled code has more to prepare than it gains, unless the keys have few elements.
+# For fewer queries than this, preparing compiled code costs more than it saves, unless the keys have few elements.
 FEW_QUERIES, FEW_ELEMENTS = 8, 1 << 15
 
 
@@ -56,7 +56,8 @@ def scaled_dot_product_attention_13(
     C4: attention_mask is a scalar 0 or has rank 2 or more, fitting L and S, and is of type T or boolean. C5: scale has
     one element. C6: the batch dimensions broadcast. C7: sink broadcasts to a column of the scores, [N, ..., L, 1].
     """
-    _require_fitting(query, key, value, attention_mask, scale, causal)
+    if attention_mask is not None and attention_mask.ndim == 0 and not causal:
+        _check_scalar(require, attention_mask.item())
     dtype = compute_dtype(query.dtype)
     batch = _common(query, key, value)
     length, embedding, sources = query.shape[-2], query.shape[-1], key.shape[-2]
@@ -70,7 +71,7 @@ def scaled_dot_product_attention_13(
     s = None if sink is None else np.broadcast_to(_column(sink, (*batch, length, 1)).astype(dtype), (*batch, length, 1))
     # Scaling, masking and exponentiating a score cost about as much as 32 multiply-adds.
     work = prod(batch) * length * sources * (embedding + value.shape[-1] + 32)
-    tasks = _blocks(batch, length, sources * dtype.itemsize, threads_for(work))
+    tasks = _blocks(batch, length, sources * dtype.itemsize, parts_for(work))
 
     def task(index: int) -> None:
         place, rows = tasks[index]
@@ -99,7 +100,7 @@ def scaled_dot_product_attention_13(
 
 
 def _softmax(scores: Array, extra: Array | None) -> Array:
-    """The powers of e of the scores in place; what their products are to be divided by."""
+    """Replace the scores by their powers of e in place; return the divisors of their products."""
     highest = scores.max(axis=2, keepdims=True, initial=-np.inf)
     if extra is not None:
         np.maximum(highest, extra, out=highest)
@@ -121,7 +122,7 @@ def _(types: NodeTypes, *, causal: bool) -> Callable[..., Array] | None:
 
 
 class _Attention:
-    """Attention in f32: plainly, and by compiled code from when that pays."""
+    """Attention in f32: by NumPy, and by compiled code once compiling pays."""
 
     def __init__(self, causal: bool, has_known_mask: bool) -> None:
         self._causal, self._has_known_mask = causal, has_known_mask
@@ -145,23 +146,19 @@ class _Attention:
             return kernel(query, key, value, attention_mask, scale, causal=self._causal, out=out)
         arrays, kind = self._prepared(query, key, value, attention_mask)
 
-        def checked() -> tuple[int, ...]:
-            _require_fitting(query, key, value, attention_mask, scale, self._causal)
-            return _common(*arrays)
-
-        if attention_mask is not None and attention_mask.ndim == 0 and attention_mask != 0:
-            checked()
-        arrangement = compiled.arranged(arrays, kind, checked)
+        if attention_mask is not None and attention_mask.ndim == 0 and not self._causal:
+            _check_scalar(require, attention_mask.item())
+        arrangement = compiled.arranged(arrays, kind, lambda: _common(*arrays))
         target = summing_buffer(arrangement.shape, query.dtype, out)
         factor = np.full(1, 1 / sqrt(query.shape[-1]), np.float32) if scale is None else scale.reshape(1)
         compiled(arrangement, arrays, factor, target)
-        # Of a scalar mask the number was looked at, which may be another one next time.
+        # A scalar mask cannot be captured: its value was read, and it may change between runs.
         if attention_mask is None or attention_mask.ndim or self._causal or self._has_known_mask:
-            all_is_noted()
+            captured_all()
         return settle(target, query.dtype, out)
 
     def _prepared(self, query: Array, key: Array, value: Array, mask: Array | None) -> tuple[tuple[Array, ...], Mask]:
-        """The arrays as compiled code takes them, and what their mask does, if any."""
+        """Return the arrays in the form of compiled code, and the kind of their mask, if any."""
         from irexec.ops.sequence.attention import by_rows
 
         arrays = by_rows(query), key if key.flags.aligned else np.ascontiguousarray(key), by_rows(value)
@@ -174,7 +171,7 @@ class _Attention:
         return (*arrays, by_rows(numbers)), kind
 
     def _when_it_pays(self, query: Array, key: Array, value: Array) -> CompiledAttention | None:
-        """The compiled kernel, if there is to be one and it gains something for such extents."""
+        """Return the compiled kernel, if compiling pays and it is faster for such extents."""
         is_worth_it = query.shape[-2] >= FEW_QUERIES or key.size <= FEW_ELEMENTS
         if not (is_worth_it and query.size and value.size):
             return None
@@ -187,10 +184,12 @@ class _Attention:
         return self._compiled
 
 
-def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, threads: int) -> list[tuple[tuple[Any, ...], slice]]:
-    """(where in the batch, which queries) of each block: some heads of the last batch axis, or some rows of one."""
+def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, parts: int) -> list[tuple[tuple[Any, ...], slice]]:
+    """Return (position in the batch, range of queries) of each block: some heads of the last batch axis, or some rows
+    of one head.
+    """
     images, heads = batch[:-1], batch[-1]
-    wanted = -(-threads // max(prod(images), 1))
+    wanted = -(-parts // max(prod(images), 1))
     fitting = max(1, BLOCK_BYTES // max(1, row_bytes * length))
     head_parts = split(heads, max(-(-heads // fitting), min(wanted, heads)))
     rows_fitting = max(1, BLOCK_BYTES // max(1, row_bytes))
@@ -204,52 +203,20 @@ def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, threads: int) -
 
 
 def _column(sink: Array, shape: tuple[int, ...]) -> Array:
-    """The sink, which broadcasts to this shape. Raises ConstraintError C7."""
-    fits = common_shape(sink.shape, shape) == shape
-    message = f"sink has shape {list(sink.shape)}, which does not broadcast to {list(shape)}"
-    require("C7", fits, message, port="sink")
+    """Return the sink, which broadcasts to this shape."""
     return sink
 
 
 def _common(*tensors: Array) -> tuple[int, ...]:
-    """The batch dimensions of all. Raises ConstraintError C6."""
+    """Return the batch dimensions of all inputs."""
     batch = common_shape(*(t.shape[:-2] for t in tensors))
-    if batch is None:
-        shapes = ", ".join(str(list(t.shape)) for t in tensors)
-        raise ConstraintError("C6", f"the batch dimensions of {shapes} do not broadcast")
+    assert batch is not None
     return batch
 
 
-def _require_fitting(
-    query: Array, key: Array, value: Array, mask: Array | None, scale: Array | None, causal: bool
-) -> None:
-    """The shapes and the scalar mask at run time."""
-    require(
-        "C2",
-        key.shape[-1] == query.shape[-1],
-        f"key has E = {key.shape[-1]}, expected {query.shape[-1]} as in query",
-        port="key",
-    )
-    same = value.shape[-2] == key.shape[-2]
-    require("C3", same, f"value has S = {value.shape[-2]}, expected {key.shape[-2]} as in key", port="value")
-    require("C5", scale is None or scale.size == 1, "scale has more than one element", port="scale")
-    if mask is None or causal:
-        return
-    if mask.ndim == 0:
-        require(
-            "C4",
-            mask.dtype != np.bool_ and bool(mask == 0),
-            f"the scalar attention_mask is {mask}, expected the number 0",
-            port="attention_mask",
-        )
-        return
-    fits = mask.ndim >= 2 and mask.shape[-1] in (1, key.shape[-2]) and mask.shape[-2] in (1, query.shape[-2])
-    require(
-        "C4",
-        fits,
-        f"attention_mask has shape {mask.shape}, which does not broadcast to the scores",
-        port="attention_mask",
-    )
+def _check_scalar(check: Check, mask: Any) -> None:
+    message = f"the scalar attention_mask is {mask}, expected the number 0"
+    check("C4", mask == 0, message, port="attention_mask", allowed="0")
 
 
 @scaled_dot_product_attention_13.shapes
@@ -313,21 +280,15 @@ def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimen
     """Report a mask of another type, or one that does not fit L and S (C4)."""
     kinds = {BOOLEAN, query.element_type}
     message = f"attention_mask is {mask.element_type}, expected boolean or {query.element_type}"
-    ok = mask.element_type in kinds or mask.element_type.is_dynamic or query.element_type.is_dynamic
+    ok = mask.element_type in kinds or DYNAMIC in (mask.element_type, query.element_type)
     check(
         "C4", ok, message, port="attention_mask", found=str(mask.element_type), allowed=f"boolean, {query.element_type}"
     )
     if mask.rank is None:
         return
     if mask.rank == 0:
-        zero = mask.element_type is not BOOLEAN and mask.scalar in (None, 0)
-        check(
-            "C4",
-            zero,
-            f"the scalar attention_mask is {mask.scalar}, expected the number 0",
-            port="attention_mask",
-            allowed="0",
-        )
+        if mask.element_type is BOOLEAN or mask.scalar is not None:
+            _check_scalar(check, mask.scalar if mask.element_type is not BOOLEAN else "boolean")
         return
     message = f"attention_mask has shape {mask.shape}, expected [..., {length} or 1, {sources}]"
     fits = mask.rank >= 2 and all(

@@ -5,7 +5,7 @@ Source: operation page Reshape-1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Annotated, Any, TypeAlias
 
@@ -33,30 +33,22 @@ def reshape_1(data: T, shape: T_SHAPE, /, *, special_zero: Annotated[bool, Reade
 
 
 def _target(extents: tuple[int, ...], pattern: list[int], special_zero: bool) -> list[int]:
-    """The pattern with everything special resolved."""
-    require(
-        "C5", min(pattern, default=0) >= -1, f"shape is {pattern}, expected no negative extent but -1", port="shape"
-    )
-    require("C2", pattern.count(-1) < 2, f"shape is {pattern}, expected at most one -1", port="shape")
+    """Return the pattern with -1 and special zeros resolved."""
+    _check_pattern(require, pattern)
     copied = [i for i, n in enumerate(pattern) if n == 0 and special_zero]
-    beyond = [i for i in copied if i >= len(extents)]
-    require(
-        "C3",
-        not beyond,
-        f"shape {pattern} copies dimensions {beyond}, which data of rank {len(extents)} does not have",
-        port="shape",
-    )
+    _check_copied(require, copied, len(extents))
     target = [extents[i] if i in copied else n for i, n in enumerate(pattern)]
     # Copied dimensions stand on both sides: what is left is computed without them, since they may be 0.
     source = prod(n for i, n in enumerate(extents) if i not in copied)
     others = prod(n for i, n in enumerate(target) if i not in copied and n != -1)
     if -1 in target:
-        # Beside another extent of 0 any number would do for -1: it is 0.
+        # If another extent is 0, any number fits -1: it is set to 0.
         left = source // others if others else 0
         target[target.index(-1)] = left
         others *= left
-    message = f"shape {pattern} does not fit the {prod(extents)} elements of {list(extents)}"
-    require("C1", others == source, message, port="shape")
+    if others != source:
+        given = TensorType(shape=PartialShape(extents)), TensorType.of(np.array(pattern))
+        _rule(require, *given, special_zero=special_zero)
     return target
 
 
@@ -74,29 +66,35 @@ def _(node: NodeTypes, *, special_zero: bool) -> Callable[..., Any] | None:
     return reshape
 
 
+def _check_pattern(check: Check, pattern: Sequence[int | Dimension]) -> bool:
+    """C5: no extent is negative but -1; C2: which is there once at most."""
+    negative = [n for n in pattern if isinstance(n, int) and n < 0]
+    wrong, lefts = [n for n in negative if n < -1], negative.count(-1)
+    fits = check("C5", not wrong, f"shape has the negative extents {wrong}; only -1 is allowed", port="shape")
+    message = f"shape [{', '.join(map(str, pattern))}] has {lefts} times -1, expected at most one"
+    return check("C2", lefts < 2, message, port="shape") and fits
+
+
+def _check_copied(check: Check, copied: list[int], rank: int) -> bool:
+    message = f"shape copies dimension {max(copied, default=0)}, which data of rank {rank} does not have"
+    allowed = "zeros at dimensions of data"
+    return check("C3", max(copied, default=-1) < rank, message, port="shape", allowed=allowed)
+
+
 @reshape_1.shapes
-def _(check: Check, data: TensorType, shape: TensorType, *, special_zero: bool) -> PartialShape:
+def _rule(check: Check, data: TensorType, shape: TensorType, *, special_zero: bool) -> PartialShape:
     has_rank(check, "C4", shape, 1, "shape")
     known, length = shape.known, length_of(shape)
     if known is None:
         return PartialShape.dynamic(length)
-    wrong = [n for n in known if isinstance(n, int) and n < -1]
-    check("C5", not wrong, f"shape has the negative extents {wrong}: only -1 may be", port="shape")
-    lefts = [i for i, n in enumerate(known) if isinstance(n, int) and n == -1]
-    if len(lefts) < 2:
-        holds("C2")
-    else:
-        message = f"shape [{', '.join(map(str, known))}] has {len(lefts)} times -1, expected at most one"
-        check("C2", False, message, port="shape")
-    if wrong or len(lefts) > 1:
+    if not _check_pattern(check, known):
         return PartialShape.dynamic(len(known))
+    lefts = [i for i, n in enumerate(known) if isinstance(n, int) and n == -1]
     dims = [ANY_DIMENSION if i in lefts else Dimension.of(n) for i, n in enumerate(known)]
     copied = [i for i, n in enumerate(known) if special_zero and isinstance(n, int) and n == 0]
     if data.rank is None:
         return PartialShape(ANY_DIMENSION if i in copied else d for i, d in enumerate(dims))
-    message = f"shape copies dimension {max(copied, default=0)}, which data of rank {data.rank} does not have"
-    allowed = "zeros at dimensions of data"
-    if not check("C3", all(i < data.rank for i in copied), message, port="shape", allowed=allowed):
+    if not _check_copied(check, copied, data.rank):
         return PartialShape.dynamic(len(known))
     for i in copied:
         dims[i] = data.shape[i]

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import ReaderDefault
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import ANY_ELEMENTS, Check, Elements, TypeFrom, operator
 from irexec.types import I64, Array, ElementType, PartialShape, TensorType
 
@@ -28,6 +29,12 @@ def shape_of_3(
 ) -> Annotated[Array, TypeFrom("output_type")]:
     """As ShapeOf-1, in either integer type."""
     return np.array(input.shape, ElementType.by_name[output_type].dtype)
+
+
+@shape_of_3.older
+def _(form: OlderForm, given: TensorType) -> None:
+    made = form.outputs[0].element_type
+    form.need(made is I64, f"output_type is {made}")
 
 
 @shape_of_1.shapes

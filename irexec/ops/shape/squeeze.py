@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
 from irexec.ops.rules.axes import axes_of, filled, is_settled, known_axes, length_of
 from irexec.ops.rules.shapes import has_rank
@@ -38,8 +39,13 @@ def squeeze_15(data: T, axes: T_INT | None = None, /, *, allow_axis_skip: bool =
 
     Constraints likewise.
     """
-    view: Array = squeeze_1(data, axes)
+    view: Array = squeeze_1.compute(data, axes)
     return view
+
+
+@squeeze_15.older
+def _(form: OlderForm, data: TensorType, axes: TensorType | None) -> None:
+    form.need_attribute("allow_axis_skip", False)
 
 
 def _squeezed(
@@ -92,7 +98,7 @@ def _squeezing(node: NodeTypes) -> Callable[..., Any] | None:
         for axis in taken:
             extent = data.shape[axis]
             require("C3", extent == 1, f"data has {extent} elements along axis {axis}, expected 1", port="data")
-        view: Array = squeeze_1(data, axes)
+        view: Array = squeeze_1.compute(data, axes)
         return view
 
     return squeeze if taken else None
@@ -119,14 +125,18 @@ def unsqueeze_1(data: T, axes: T_INT, /) -> T:
     Raises ConstraintError C1 for an axis outside [-R, R - 1], R being rank + number of axes; C3 for empty axes.
     Shape rule: C2 axes is a scalar or 1D.
     """
-    require("C3", axes.size > 0, "axes is empty, expected at least one axis", port="axes")
     places = set(axes_of("C1", axes, data.ndim + axes.size, "axes"))
-    rank = data.ndim + len(places)
-    require("C1", max(places) < rank, f"axis {max(places)} is outside rank {rank}", port="axes")
+    _check_places(require, places, data.ndim)
     return np.expand_dims(data, tuple(places))
 
 
 unsqueeze_1.specialize(_as_reshape)
+
+
+def _check_places(check: Check, places: set[int], rank: int) -> bool:
+    """C1: the places are within the result, in which an axis that is named twice counts once."""
+    last, rank = max(places, default=-1), rank + len(places)
+    return check("C1", last < rank, f"axis {last} is outside the result's rank {rank}", port="axes")
 
 
 @unsqueeze_1.shapes
@@ -142,8 +152,7 @@ def _(check: Check, data: TensorType, axes: TensorType) -> PartialShape:
     if places is None:
         return PartialShape.dynamic()
     rank = data.rank + len(set(places))
-    message = f"axis {max(places, default=0)} is outside the result's rank {rank}"
-    if not check("C1", max(places, default=-1) < rank, message, port="axes"):
+    if not _check_places(check, set(places), data.rank):
         return PartialShape.dynamic(rank)
     extents = iter(data.shape)
     return PartialShape(Dimension(1) if i in places else next(extents) for i in range(rank))

@@ -1,4 +1,4 @@
-"""What the Fourier operators share: axes counted without the complex one, signal sizes, complex arrays as pairs.
+"""Functions that the Fourier operators share: axes without the complex axis, signal sizes, complex arrays as pairs.
 
 Source: operation pages DFT-7, IDFT-7, RDFT-9, IRDFT-9.
 """
@@ -11,11 +11,11 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.parallel import parallel_for, split
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, require
 from irexec.ops.rules.axes import axes_of, drawn_axes, integers, known_axes
 from irexec.ops.rules.shapes import has_rank
+from irexec.threads.parallel import parallel_for, split
 from irexec.types import FLOATS, INDICES, Array, Dimension, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -24,43 +24,45 @@ T_SIZE: TypeAlias = Annotated[Array, Elements("T_SIZE", INDICES)]
 
 
 def to_complex(data: Array) -> Array:
-    """Pairs [..., 2] of real and imaginary parts as complex numbers [...]."""
+    """Convert pairs [..., 2] of real and imaginary parts to complex numbers [...]."""
     wide = np.ascontiguousarray(widen(data))
     return wide.view(np.complex128 if wide.dtype == np.float64 else np.complex64)[..., 0]
 
 
 def to_pairs(data: Array, dtype: np.dtype[Any]) -> Array:
-    """Complex numbers [...] as pairs [..., 2] of the given dtype."""
+    """Convert complex numbers [...] to pairs [..., 2] of the given dtype."""
     shape = (*data.shape, 2)
     data = np.ascontiguousarray(data)
     return narrow(data.view(data.real.dtype).reshape(shape), dtype)
 
 
 def transformed_axes(axes: Array, rank: int) -> list[int]:
-    """Axes counted from the front of `rank` dimensions, the complex one not among them.
+    """Return the axes counted from the front of `rank` dimensions, which do not include the complex axis.
 
     Raises ConstraintError C1 for an axis outside the rank or named twice.
     """
     found = axes_of("C1", axes, rank, "axes")
-    require("C1", len(set(found)) == len(found), f"axes {integers(axes)} name an axis twice", port="axes")
+    _check_distinct(require, integers(axes), found)
     return found
+
+
+def _check_distinct(check: Check, axes: list[int] | None, found: list[int]) -> bool:
+    return check("C1", len(set(found)) == len(found), f"axes {axes} name an axis twice", port="axes")
+
+
+def _check_sizes(check: Check, sizes: list[int]) -> None:
+    check("C4", _are_sizes(sizes), f"signal_size is {sizes}, expected -1 or positive", port="signal_size")
 
 
 def sizes_of(signal_size: Array | None, own: Sequence[int]) -> list[int]:
     """The extent along each axis: the signal size, or the axis' own for -1 or nothing.
 
-    Raises ConstraintError C3 unless there is a size for each axis, C4 for one that is neither -1 nor positive.
+    Raises ConstraintError C4 for a size that is neither -1 nor positive.
     """
     if signal_size is None:
         return list(own)
     sizes = integers(signal_size)
-    require(
-        "C3",
-        len(sizes) == len(own),
-        f"signal_size has {len(sizes)} elements, expected one for each of the {len(own)} axes",
-        port="signal_size",
-    )
-    require("C4", _are_sizes(sizes), f"signal_size is {sizes}, expected -1 or positive", port="signal_size")
+    _check_sizes(require, sizes)
     return [extent if size == -1 else size for size, extent in zip(sizes, own, strict=True)]
 
 
@@ -69,7 +71,7 @@ def _are_sizes(sizes: Sequence[int]) -> bool:
 
 
 def resized(data: Array, axes: Sequence[int], sizes: Sequence[int]) -> Array:
-    """The data cut, or padded with zeros at the end, to these sizes along these axes."""
+    """Return the data cut, or padded with zeros at the end, to these sizes along these axes."""
     index, pads = [slice(None)] * data.ndim, [(0, 0)] * data.ndim
     for axis, size in zip(axes, sizes, strict=True):
         index[axis] = slice(0, size)
@@ -83,7 +85,7 @@ _AT_ONCE = 1 << 18
 
 
 def transform(function: Callable[..., Array], data: Array, axes: Sequence[int], out: Array) -> None:
-    """A function of np.fft of one axis (fft, ifft, rfft, irfft) over each of the axes, the last one first, into `out`.
+    """Apply a one-axis function of np.fft (fft, ifft, rfft, irfft) along each axis, the last axis first, into `out`.
 
     The first pass goes from `data`, which may be `out`, the others go from `out`.
     """
@@ -93,7 +95,7 @@ def transform(function: Callable[..., Array], data: Array, axes: Sequence[int], 
 
 
 def _pass(function: Callable[..., Array], data: Array, axis: int, out: Array) -> None:
-    """One axis, in blocks along the longest of the others."""
+    """Transform one axis, in blocks along the longest of the other axes."""
     extents = [0 if other == axis else extent for other, extent in enumerate(out.shape)]
     along = extents.index(max(extents))
     blocks = split(extents[along], math.ceil(max(data.size, out.size) / _AT_ONCE))
@@ -110,26 +112,24 @@ def _pass(function: Callable[..., Array], data: Array, axis: int, out: Array) ->
 
 
 def check_axes(check: Check, axes: TensorType, signal_size: TensorType | None, rank: int | None) -> list[int] | None:
-    """Report axes and sizes that do not fit `rank` dimensions; the axes when all is known and right."""
+    """Report axes and sizes that do not fit `rank` dimensions; return the axes if all are known and valid."""
     has_rank(check, "C2", axes, 1, "axes")
     if signal_size is not None:
         message = f"signal_size has shape {signal_size.shape}, expected {axes.shape} as axes has"
         same = signal_size.rank in (None, 1) and axes.shape.compatible(signal_size.shape)
         check("C3", same, message, port="signal_size", found=str(signal_size.shape), allowed=str(axes.shape))
-        sizes = signal_size.ints
-        if sizes is not None:
-            check("C4", _are_sizes(sizes), f"signal_size is {sizes}, expected -1 or positive", port="signal_size")
+        if signal_size.ints is not None:
+            _check_sizes(check, signal_size.ints)
         if not same:
             return None
     found = known_axes(check, "C1", axes, rank, "axes")
     if found is None:
         return None
-    different = len(set(found)) == len(found)
-    return found if check("C1", different, f"axes {axes.ints} name an axis twice", port="axes") else None
+    return found if _check_distinct(check, axes.ints, found) else None
 
 
 def check_pairs(check: Check, data: TensorType) -> int | None:
-    """Report data whose last dimension is not 2; the rank without it."""
+    """Report data whose last dimension is not 2; return the rank without this dimension."""
     if data.rank is None:
         return None
     if not check("C5", data.rank >= 2, f"data has rank {data.rank}, expected at least 2", port="data"):
@@ -150,5 +150,5 @@ def sizes_along(signal_size: TensorType | None, own: Sequence[Dimension]) -> lis
 
 
 def draw_transformed(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """For `draw`: different axes of pairs [..., 2], the last one not among them."""
+    """For `draw`: distinct axes of pairs [..., 2], except the last axis."""
     return drawn_axes(rng, types, port, len(types["data"].shape) - 1)

@@ -31,20 +31,14 @@ def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, tr
     [1, the signal's length]. C4: frame_step is a positive scalar.
     """
     size, step = _sizes(frame_size, frame_step)
-    length = signal.shape[-1]
-    require(
-        "C3",
-        0 < size <= length,
-        f"frame_size is {size}, expected 1 to {length}, the length of the signal",
-        port="frame_size",
-    )
+    _check_within(require, size, signal.shape[-1])
     frames = sliding_window_view(widen(signal), size, axis=-1)[..., ::step, :]
     weights = _centred(widen(window), size)
     extents = [frames.shape[-2], size // 2 + 1]
     shape = (*signal.shape[:-1], *(extents[::-1] if transpose_frames else extents))
     result = np.empty(shape, np.result_type(frames.dtype, np.complex64))
     spectra = result.swapaxes(-1, -2) if transpose_frames else result
-    # Frames overlap: all of them written out would be many times as large as the signal.
+    # Frames overlap: a copy of all frames would be many times as large as the signal.
     count = max(1, _BLOCK // max(1, math.prod(signal.shape[:-1]) * size))
     for begin in range(0, frames.shape[-2], count):
         part = (..., slice(begin, begin + count), slice(None))
@@ -73,14 +67,7 @@ def _(
     length = signal.shape[-1]
     frames = bins = Dimension(-1)
     if size is not None:
-        fits = length.max is None or size <= length.max
-        check(
-            "C3",
-            fits,
-            f"frame_size is {size}, expected 1 to {length}, the length of the signal",
-            port="frame_size",
-            allowed=f"1 to {length}",
-        )
+        fits = _check_within(check, size, length.max)
         bins = Dimension(size // 2 + 1)
         if step is not None and fits:
             frames = (length - size) // step + 1
@@ -109,12 +96,7 @@ def istft_16(
     """
     size, step = _sizes(frame_size, frame_step)
     bins, count = data.shape[-3], data.shape[-2]
-    require(
-        "C3",
-        size // 2 + 1 == bins,
-        f"data has {bins} frequency bins, expected {size // 2 + 1} for frame_size {size}",
-        port="data",
-    )
+    _check_bins(require, size, Dimension(bins))
     weights = _centred(widen(window), size)
     frames = np.fft.irfft(to_complex(data).swapaxes(-1, -2), n=size).astype(weights.dtype, copy=False)
     if normalized:
@@ -123,8 +105,8 @@ def istft_16(
     full = max(count - 1, 0) * step + size
     if signal_length is not None:
         wanted = integer(signal_length)
-        require("C5", wanted >= 0, f"signal_length is {wanted}, expected 0 or more", port="signal_length")
-        # What lies behind the end is not computed.
+        _check_length(require, wanted)
+        # Samples after the end are not computed.
         full = min(full, cut + wanted)
     signal = np.zeros((*frames.shape[:-2], full), weights.dtype)
     norm = np.zeros(full, weights.dtype)
@@ -163,14 +145,12 @@ def _(
     message = f"the last dimension of data is {data.shape[-1]}, expected 2"
     check("C1", data.shape[-1].contains(2), message, port="data", found=str(data.shape))
     if size is not None:
-        message = f"data has {data.shape[-3]} frequency bins, expected {size // 2 + 1} for frame_size {size}"
-        check("C3", data.shape[-3].contains(size // 2 + 1), message, port="frame_size")
+        _check_bins(check, size, data.shape[-3])
     length = Dimension(-1)
     if signal_length is not None:
         known = signal_length.ints
         if known:
-            message = f"signal_length is {known[0]}, expected 0 or more"
-            check("C5", known[0] >= 0, message, port="signal_length")
+            _check_length(check, known[0])
         length = Dimension(known[0]) if known and known[0] >= 0 else length
     elif step is not None and (size is not None or center):
         length = (data.shape[-2] - 1) * step + (0 if center else size or 0)
@@ -192,20 +172,39 @@ istft_16.draw("frame_size", "frame_step")(_draw_frames)
 
 def _sizes(frame_size: Array, frame_step: Array) -> tuple[int, int]:
     size, step = integer(frame_size), integer(frame_step)
-    require("C3", size > 0, f"frame_size is {size}, expected a positive number", port="frame_size")
-    require("C4", step > 0, f"frame_step is {step}, expected a positive number", port="frame_step")
+    _check_positive(require, "C3", "frame_size", size)
+    _check_positive(require, "C4", "frame_step", step)
     return size, step
 
 
+def _check_positive(check: Check, constraint: str, port: str, value: int) -> bool:
+    return check(constraint, value > 0, f"{port} is {value}, expected a positive number", port=port)
+
+
+def _check_within(check: Check, size: int, length: int | None) -> bool:
+    message = f"frame_size is {size}, expected 1 to {length}, the length of the signal"
+    fits = length is None or size <= length
+    return check("C3", fits, message, port="frame_size", allowed=f"1 to {length}")
+
+
+def _check_bins(check: Check, size: int, bins: Dimension) -> None:
+    message = f"data has {bins} frequency bins, expected {size // 2 + 1} for frame_size {size}"
+    check("C3", bins.contains(size // 2 + 1), message, port="frame_size")
+
+
+def _check_length(check: Check, length: int) -> None:
+    check("C5", length >= 0, f"signal_length is {length}, expected 0 or more", port="signal_length")
+
+
+def _check_window(check: Check, length: int, size: int) -> None:
+    message = f"the window has {length} elements, expected at most {size}, the frame_size"
+    check("C2", length <= size, message, port="window")
+
+
 def _centred(window: Array, size: int) -> Array:
-    """The window in the middle of a frame, zeros around it."""
+    """Return the window centred in a frame, with zeros around it."""
     length = window.shape[0]
-    require(
-        "C2",
-        0 < length <= size,
-        f"the window has {length} elements, expected 1 to {size}, the frame_size",
-        port="window",
-    )
+    _check_window(require, length, size)
     left = (size - length) // 2
     return np.pad(window, (left, size - length - left))
 
@@ -213,27 +212,17 @@ def _centred(window: Array, size: int) -> Array:
 def _check_frames(
     check: Check, window: TensorType, frame_size: TensorType, frame_step: TensorType
 ) -> tuple[int | None, int | None]:
-    """Report a window, size or step that makes no frames; size and step where they are known and right."""
+    """Report an invalid window, size or step; return size and step if they are known and valid."""
     has_rank(check, "C2", window, 1, "window")
     has_rank(check, "C3", frame_size, 0, "frame_size")
     has_rank(check, "C4", frame_step, 0, "frame_step")
     size, step = frame_size.scalar, frame_step.scalar
-    if size is not None and not check(
-        "C3", size > 0, f"frame_size is {size}, expected a positive number", port="frame_size"
-    ):
+    if size is not None and not _check_positive(check, "C3", "frame_size", size):
         size = None
-    if step is not None and not check(
-        "C4", step > 0, f"frame_step is {step}, expected a positive number", port="frame_step"
-    ):
+    if step is not None and not _check_positive(check, "C4", "frame_step", step):
         step = None
     if size is not None and window.rank == 1:
-        shortest = window.shape[0].min
-        check(
-            "C2",
-            shortest <= size,
-            f"the window has {shortest} elements, expected at most {size}, the frame_size",
-            port="window",
-        )
+        _check_window(check, window.shape[0].min, size)
     if window.rank == 1:
         check("C2", window.shape[0].max != 0, "the window is empty, expected at least one element", port="window")
     return size, step

@@ -1,4 +1,4 @@
-"""Detections found class by class: their order, their number, and the outputs that MatrixNms and MulticlassNms share.
+"""Detections per class: their order, their number, and the outputs that MatrixNms and MulticlassNms share.
 
 Source: operation pages MatrixNonMaxSuppression-8, MulticlassNonMaxSuppression-8 and -9. The pages call the attribute
 for the order `sort_result` with a value `class`; files have `sort_result_type` and `classid`. Both are taken.
@@ -23,7 +23,7 @@ IndexType: TypeAlias = Literal["i64", "i32"]
 
 @group
 class Listing:
-    """In what order and type the selected boxes are listed."""
+    """The order and the index type in which the selected boxes are listed."""
 
     sort_result: SortType = "none"
     sort_result_type: SortType = "none"
@@ -32,15 +32,15 @@ class Listing:
 
     @property
     def order(self) -> str:
-        """The order that either attribute asks for."""
+        """Return the order requested by either attribute."""
         return self.sort_result if self.sort_result_type == "none" else self.sort_result_type
 
 
-Most: TypeAlias = Annotated[int, Within(ge=-1)]  # how many boxes to keep, -1 for all
+Most: TypeAlias = Annotated[int, Within(ge=-1)]  # the number of boxes to keep, -1 for all
 
 
 class Found(NamedTuple):
-    """What one image has: class, index of the box, score and corners of each detection."""
+    """The detections of one image: class, index of the box, score and corners of each."""
 
     labels: Array
     indices: Array
@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
     @staticmethod
     def join(parts: list[Found], dtype: np.dtype[np.generic]) -> Found:
-        """All of them, one after the other."""
+        """Concatenate detections."""
         empty = Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype), np.empty((0, 4), dtype))
         return Found(*(np.concatenate(column) for column in zip(empty, *parts, strict=True)))
 
@@ -92,7 +92,7 @@ def outputs(
 def shapes(
     images: Dimension, classes: Dimension, boxes: Dimension, nms_top_k: int, keep_top_k: int
 ) -> tuple[PartialShape, PartialShape, PartialShape]:
-    """The outputs' shapes, with the most that can be selected as upper bound."""
+    """Return the outputs' shapes, with the maximum number of selected boxes as upper bound."""
     each = boxes.max if nms_top_k < 0 else nms_top_k if boxes.max is None else min(boxes.max, nms_top_k)
     most = None if each is None or classes.max is None else each * classes.max
     if keep_top_k > -1:

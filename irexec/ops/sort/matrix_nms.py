@@ -1,4 +1,4 @@
-"""MatrixNms: non-maximum suppression that lowers the scores of boxes that better ones overlap, all at once.
+"""MatrixNms: non-maximum suppression that lowers the scores of boxes overlapped by better boxes, for all boxes at once.
 
 Source: operation page MatrixNonMaxSuppression-8 (the type in a file is MatrixNms).
 """
@@ -64,7 +64,9 @@ def matrix_nms_8(
 
 
 def _decay(boxes: Array, normalized: bool, gaussian: bool, sigma: float) -> Array:
-    """The factor of each box, by its overlaps with the boxes before it and theirs with those before them."""
+    """Return the factor of each box, from its overlaps with the boxes before it and from the overlaps among those
+    boxes.
+    """
     kind = boxes.dtype.type
     overlap = np.triu(_overlaps(boxes, kind(0 if normalized else 1)), 1)
     most = overlap.max(axis=0, initial=0)[:, None]
@@ -78,7 +80,9 @@ def _decay(boxes: Array, normalized: bool, gaussian: bool, sigma: float) -> Arra
 
 
 def _overlaps(boxes: Array, extra: np.floating) -> Array:
-    """Intersection over union of all pairs; boxes that do not touch have none, whatever `extra` adds to the sides."""
+    """Return the intersection over union of all pairs; it is 0 for boxes that do not touch, whatever `extra` adds to
+    the sides.
+    """
     low, high = boxes[:, :2], boxes[:, 2:]
     sides = np.minimum(high[:, None], high) - np.maximum(low[:, None], low)
     common = np.where((sides >= 0).all(axis=2), (sides + extra).prod(axis=2), 0)

@@ -13,7 +13,9 @@ from irexec.ops.compute.boxes import descending, suppress
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.attributes import Within
 from irexec.ops.declare.groups import AttributesOf
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import (
     Found,
@@ -24,7 +26,7 @@ from irexec.ops.sort.class_detections import (
     shapes,
     shared_shapes,
 )
-from irexec.types import FLOATS, INDICES, Array, PartialShape, TensorType
+from irexec.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ROISNUM: TypeAlias = Annotated[Array, Elements("T_ROISNUM", INDICES)]
@@ -84,8 +86,7 @@ def multiclass_nms_9(
         ]
     else:
         counts = roisnum.astype(np.int64)
-        message = f"roisnum is {counts.tolist()}, expected counts that add up to the {boxes.shape[1]} boxes"
-        require("C4", not (counts < 0).any() and counts.sum() == boxes.shape[1], message, port="roisnum")
+        _check_counts(require, counts.tolist(), Dimension(boxes.shape[1]))
         images, nothing = [], Found.join([], values.dtype)
         for end, count in zip(np.cumsum(counts), counts, strict=True):
             if not count:
@@ -95,6 +96,16 @@ def multiclass_nms_9(
             found = _image(corners[:, part], values[:, part], *settings)
             images.append(found._replace(indices=(found.indices + (end - count)) * len(boxes) + found.labels))
     return outputs(images, keep_top_k, listing, boxes.dtype)
+
+
+@multiclass_nms_9.older
+def _(form: OlderForm, boxes: TensorType, scores: TensorType, roisnum: TensorType | None) -> None:
+    form.need(roisnum is None, "it has roisnum")
+
+
+def _check_counts(check: Check, counts: list[int], boxes: Dimension) -> None:
+    fits = all(n >= 0 for n in counts) and boxes.contains(sum(counts))
+    check("C4", fits, f"roisnum is {counts}, expected counts that add up to the {boxes} boxes", port="roisnum")
 
 
 @multiclass_nms_9.shapes
@@ -117,13 +128,7 @@ def _(
     extents.match("C4", "roisnum", roisnum, "num_batches")
     check_background(check, background_class)
     if roisnum.ints is not None:
-        fits = all(n >= 0 for n in roisnum.ints) and extents["num_boxes"].contains(sum(roisnum.ints))
-        check(
-            "C4",
-            fits,
-            f"roisnum is {roisnum.ints}, expected counts that add up to the {extents['num_boxes']} boxes",
-            port="roisnum",
-        )
+        _check_counts(check, roisnum.ints, extents["num_boxes"])
     return shapes(extents["num_batches"], extents["num_classes"], extents["num_boxes"], nms_top_k, keep_top_k)
 
 
@@ -138,8 +143,9 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @operator("MulticlassNms", "opset8", shapes=shared_shapes)
 def multiclass_nms_8(
-    boxes: T, scores: T, /, **rest: Annotated[Any, AttributesOf(multiclass_nms_9)]
+    *inputs: Annotated[Any, InputsOf(multiclass_nms_9, without=1)],
+    **rest: Annotated[Any, AttributesOf(multiclass_nms_9)],
 ) -> tuple[T, T_IND, T_IND]:
     """As MulticlassNms-9 with boxes that all classes share. C1 to C3 as there."""
-    result: tuple[Array, Array, Array] = multiclass_nms_9(boxes, scores, **rest)
+    result: tuple[Array, Array, Array] = multiclass_nms_9.compute(*inputs, **rest)
     return result

@@ -1,4 +1,4 @@
-"""NMSRotated: non-maximum suppression of rectangles that are turned.
+"""NMSRotated: non-maximum suppression of rotated rectangles.
 
 Source: operation page NMSRotated-13. The result has the rows that are selected; a score equal to the threshold is taken
 (OpenVINO leaves it out); equal scores go to the lower box index.
@@ -24,7 +24,9 @@ T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
 
 
 def corners_of(boxes: Array, clockwise: bool) -> Array:
-    """Corners [n, 4, 2] as (x, y), y pointing down, of boxes [n, 5] as (centre x, centre y, width, height, angle)."""
+    """Return the corners [n, 4, 2] as (x, y), y pointing down, of boxes [n, 5] as (centre x, centre y, width, height,
+    angle).
+    """
     angle = boxes[:, 4] if clockwise else -boxes[:, 4]
     cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
     x = boxes[:, 2:3] * [-0.5, -0.5, 0.5, 0.5]
@@ -63,7 +65,7 @@ def _cross(a: Array, b: Array) -> Array:
 
 
 def _inside(points: Array, rectangles: Array) -> Array:
-    """Which points [n, k, 2] lie in the rectangles [n, 4, 2]."""
+    """Return a mask of the points [n, k, 2] that are inside the rectangles [n, 4, 2]."""
     along, across = rectangles[:, 1] - rectangles[:, 0], rectangles[:, 3] - rectangles[:, 0]
     offset = points - rectangles[:, :1]
     result = np.ones(points.shape[:2], bool)
@@ -74,13 +76,13 @@ def _inside(points: Array, rectangles: Array) -> Array:
 
 
 def _convex_areas(points: Array, valid: Array) -> Array:
-    """Areas [n] of the convex polygons whose corners are the valid points [n, k, 2]."""
+    """Return the areas [n] of the convex polygons whose corners are the valid points [n, k, 2]."""
     count = np.maximum(valid.sum(axis=1), 1)[:, None]
     centred = points - np.where(valid[..., None], points, 0).sum(axis=1, keepdims=True) / count[..., None]
     angle = np.where(valid, np.arctan2(centred[..., 1], centred[..., 0]), np.inf)
     order = np.argsort(angle, axis=1)
     ordered = np.take_along_axis(centred, order[..., None], axis=1)
-    # Invalid points are replaced by the first one, where they add no area.
+    # Invalid points are replaced by the first point, where they add no area.
     ordered = np.where(np.take_along_axis(valid, order, axis=1)[..., None], ordered, ordered[:, :1])
     areas: Array = np.abs(_cross(ordered, np.roll(ordered, -1, axis=1)).sum(axis=1)) / 2
     return np.where(valid.sum(axis=1) > 2, areas, 0)

@@ -1,4 +1,4 @@
-"""NonMaxSuppression: of boxes that overlap, the ones with the best scores.
+"""NonMaxSuppression: selects the boxes with the best scores and drops boxes that overlap them.
 
 Source: operation pages NonMaxSuppression-1, -3, -4, -5 and -9. What the pages leave open or OpenVINO does otherwise:
 equal scores go to the lower box index; a score equal to the threshold is taken (OpenVINO leaves it out); a box whose
@@ -14,7 +14,9 @@ import numpy as np
 from irexec.ops.compute.boxes import overlaps, suppress
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.groups import AttributesOf, group
+from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
+from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.axes import one_element
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank
@@ -44,7 +46,7 @@ def _corners(boxes: Array, encoding: str) -> Array:
 
 @group
 class Selection:
-    """How boxes are written, whether all that are selected are sorted by score, and the type of their indices."""
+    """The encoding of boxes, whether all selected boxes are sorted by score, and the type of their indices."""
 
     box_encoding: Encoding = "corner"
     sort_result_descending: bool = True
@@ -128,7 +130,9 @@ def _check_inputs(check: Check, *inputs: TensorType | None, vectors: bool) -> Ex
 
 
 def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
-    """How many boxes a class may have: the number of boxes, bounded by max_output_boxes_per_class where it is known."""
+    """Return the maximum number of boxes per class: the number of boxes, bounded by max_output_boxes_per_class if it is
+    known.
+    """
     if given is None:
         return Dimension(0)
     limit = given.scalar
@@ -162,6 +166,12 @@ def non_max_suppression_9(
         how,
         soft_cut=False,
     )
+
+
+@non_max_suppression_9.older
+def _(form: OlderForm, *inputs: TensorType | None) -> None:
+    sigma = inputs[5]
+    form.need((0 if sigma is None else sigma.scalar) == 0, "soft_nms_sigma is not known to be 0")
 
 
 def _select_5(inputs: tuple[Array | None, ...], how: Selection, *, soft_cut: bool) -> tuple[Array, Array, Array]:
@@ -228,7 +238,7 @@ def non_max_suppression_5(
 
 
 def _fill(indices: Array, rows: int, kind: ElementType) -> Array:
-    """The first `rows` indices, filled up with -1."""
+    """Return the first `rows` indices, padded with -1."""
     result = np.full((rows, 3), -1, kind.dtype)
     taken = indices[:rows]
     result[: len(taken)] = taken
@@ -286,6 +296,11 @@ def non_max_suppression_3(
     return _fill(indices, min(scores.shape[2], limit * scores.shape[1]), how.index_type)
 
 
+@non_max_suppression_3.older
+def _(form: OlderForm, *inputs: TensorType | None) -> None:
+    form.need_attribute("output_type", "i64")
+
+
 @non_max_suppression_3.shapes
 def _shapes_3(check: Check, *inputs: TensorType | None) -> PartialShape:
     extents = _check_inputs(check, *inputs, vectors=False)
@@ -300,17 +315,11 @@ def _shapes_3(check: Check, *inputs: TensorType | None) -> PartialShape:
 
 @operator("NonMaxSuppression", "opset1", shapes=_shapes_3)
 def non_max_suppression_1(
-    boxes: T,
-    scores: T,
-    max_output_boxes_per_class: T_MAX_BOXES | None = None,
-    iou_threshold: T_THRESHOLDS | None = None,
-    score_threshold: T_THRESHOLDS | None = None,
-    /,
+    *inputs: Annotated[Any, InputsOf(non_max_suppression_3)],
     **how: Annotated[Any, AttributesOf(non_max_suppression_3, without="output_type")],
 ) -> Annotated[Array, Elements("I64", {ElementType.by_name["i64"]})]:
     """As NonMaxSuppression-3 with i64 indices.
 
     C1 to C3 as NonMaxSuppression-4.
     """
-    inputs = (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold)
-    return np.asarray(non_max_suppression_3(*inputs, **how))
+    return np.asarray(non_max_suppression_3.compute(*inputs, **how))

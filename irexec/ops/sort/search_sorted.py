@@ -1,4 +1,4 @@
-"""SearchSorted: where values belong in sorted sequences.
+"""SearchSorted: the insertion positions of values in sorted sequences.
 
 Source: operation page SearchSorted-15. The page names the attribute `right` and the result i64; OpenVINO reads
 `right_mode` and `output_type`. irexec takes both forms.
@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.types import ANY_DIMENSION, NUMERIC, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -38,12 +38,6 @@ def search_sorted_15(
     kind = ElementType.by_name[output_type].dtype
     if rows.ndim == 1:
         return np.asarray(np.searchsorted(rows, wanted, side)).astype(kind)
-    require(
-        "C1",
-        rows.ndim > 0 and rows.shape[:-1] == wanted.shape[:-1],
-        f"values has shape {wanted.shape}, expected that of sorted {rows.shape} but for the last dimension",
-        port="values",
-    )
     result = np.zeros(wanted.shape, kind)
     if not (rows.size and wanted.size):
         return result
@@ -62,7 +56,7 @@ _BLOCK = 1 << 16
 
 
 def _search(rows: Array, wanted: Array, right: bool) -> Array:
-    """Binary search of all rows at once."""
+    """Search all rows at once by bisection."""
     low = np.zeros(wanted.shape, np.intp)
     high = np.full(wanted.shape, rows.shape[-1], np.intp)
     for _ in range(rows.shape[-1].bit_length()):

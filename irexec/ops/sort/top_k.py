@@ -13,8 +13,9 @@ import numpy as np
 
 from irexec.ops.compute.precision import is_float, widen
 from irexec.ops.declare.groups import AttributesOf
+from irexec.ops.declare.older import OlderForm, unchanged
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
-from irexec.ops.rules.axes import axis_of, filled, first_known, integer
+from irexec.ops.rules.axes import filled, first_known, integer
 from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.types import INTEGERS, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
 
@@ -45,11 +46,11 @@ def top_k_11(
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C3 for k outside [1, data.shape[axis]]; where that
     is 0, k may be 0. Shape rule: C2 k is a scalar, and C3 of a constant k.
     """
-    at, count = axis_of("C1", axis, data.ndim), integer(k)
+    at, count = axis % data.ndim, integer(k)
     extent = data.shape[at]
-    require("C3", min(1, extent) <= count <= extent, f"k is {count}, outside [1, {extent}]", port="k")
+    _check_count(require, count, extent)
     slices = np.moveaxis(data, at, -1)
-    # As rows, for NumPy does not do all of this in more than 32 dimensions.
+    # The data is reshaped to rows because NumPy supports some of these functions only up to 32 dimensions.
     rows = slices.reshape(math.prod(slices.shape[:-1]), extent)
     values = np.empty((len(rows), count), data.dtype)
     indices = np.empty(values.shape, ElementType.by_name[index_element_type].dtype)
@@ -69,19 +70,29 @@ _BLOCK = 1 << 20
 @operator("TopK", "opset3")
 def top_k_3(data: T, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_11, without="stable")]) -> tuple[T, Indices]:
     """As TopK-11. Constraints likewise."""
-    values, indices = top_k_11(data, k, **rest)
+    values, indices = top_k_11.compute(data, k, **rest)
     return values, indices
 
 
 @operator("TopK", "opset1")
 def top_k_1(data: T, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_3)]) -> tuple[T, Indices]:
     """As TopK-11. Constraints likewise."""
-    values, indices = top_k_11(data, k, **rest)
+    values, indices = top_k_11.compute(data, k, **rest)
     return values, indices
 
 
+top_k_3.older(unchanged)
+
+
+@top_k_11.older
+def _(form: OlderForm, data: TensorType, k: TensorType) -> None:
+    form.need_attribute("stable", False)
+
+
 def _best(rows: Array, k: int, largest: bool, *, by_index: bool) -> Array:
-    """Indices of the best k of the last axis, the lower index first among equals; by value unless `by_index`."""
+    """Return indices of the best k along the last axis, the lower index first among equals; by value unless
+    `by_index`.
+    """
     extent = rows.shape[-1]
     if k == 0 or rows.size == 0:
         return np.zeros((*rows.shape[:-1], k), np.intp)
@@ -92,7 +103,7 @@ def _best(rows: Array, k: int, largest: bool, *, by_index: bool) -> Array:
     if 4 * k >= extent or nans:
         picks = _order(rows, largest)[..., :k]
         return np.sort(picks, -1) if by_index else picks
-    # The k-th best value, everything better, and as many of its equals as there is room for, in ascending index.
+    # Select all values better than the k-th best value, then equal values in ascending index until there are k.
     place = extent - k if largest else k - 1
     limit = np.partition(rows, place, -1)[..., place : place + 1]
     better = rows > limit if largest else rows < limit
@@ -107,7 +118,7 @@ def _best(rows: Array, k: int, largest: bool, *, by_index: bool) -> Array:
 
 
 def _order(rows: Array, descending: bool) -> Array:
-    """A stable argsort of the last axis; NaN is the greatest."""
+    """Return a stable argsort along the last axis; NaN is the greatest."""
     # Descending: the reversed row is sorted and the result reversed, so that equal elements keep their order.
     order: Array = np.argsort(rows[..., ::-1] if descending else rows, -1, "stable")
     return rows.shape[-1] - 1 - order[..., ::-1] if descending else order
@@ -127,14 +138,16 @@ def _(check: Check, data: TensorType, k: TensorType, *, axis: int) -> tuple[Part
     count = Dimension(0, extent.max)
     if isinstance(known, Dimension):
         count = known.merge(count) or count
-    elif known is not None:
-        # Detectors that find nothing choose none of nothing.
-        fits = known >= (0 if extent.max == 0 else 1) and (extent.max is None or known <= extent.max)
-        message = f"k is {known}, outside [1, {extent}]"
-        if check("C3", fits, message, port="k", found=str(known), allowed=f"[1, {extent}]"):
-            count = Dimension(known)
+    elif known is not None and _check_count(check, known, extent.max):
+        count = Dimension(known)
     shape = data.shape.with_dim(at, count)
     return shape, shape
+
+
+def _check_count(check: Check, k: int, extent: int | None) -> bool:
+    # k is 0 for an empty axis, as in detectors without detections.
+    fits = k >= (0 if extent == 0 else 1) and (extent is None or k <= extent)
+    return check("C3", fits, f"k is {k}, outside [1, {extent}]", port="k", found=str(k), allowed=f"[1, {extent}]")
 
 
 @top_k_1.draw("k")

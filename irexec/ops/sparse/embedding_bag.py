@@ -6,13 +6,14 @@ EmbeddingBagPacked-15, EmbeddingSegmentsSum-3.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.axes import drawn_below, integer
 from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
@@ -40,19 +41,18 @@ def embedding_bag_offsets_15(
     is in [0, rows - 1]. C4: default_index is a scalar in [-1, rows - 1]. C5: per_sample_weights has the shape of
     indices. C6: weights go with reduction sum only. C8: emb_table is no scalar.
     """
-    _require_weights(indices, per_sample_weights, reduction)
     borders = np.append(offsets, len(indices)).astype(np.int64)
-    ascending = len(offsets) == 0 or (borders[0] >= 0 and bool((np.diff(borders) >= 0).all()))
-    require(
-        "C2",
-        ascending,
-        f"offsets is {offsets.tolist()}, expected ascending values from 0 to {len(indices)}",
-        port="offsets",
-    )
+    _check_offsets(require, offsets.tolist(), len(indices))
     bags = np.repeat(np.arange(len(offsets)), np.diff(borders)) if len(offsets) else np.zeros(0, np.int64)
     first = int(borders[0]) if len(offsets) else len(indices)
     weights = None if per_sample_weights is None else per_sample_weights[first:]
     return _bags(emb_table, indices[first:], bags, len(offsets), default_index, weights, reduction == "mean")
+
+
+def _check_offsets(check: Check, offsets: list[int], most: int | None) -> None:
+    fits = offsets == sorted(offsets) and min(offsets, default=0) >= 0
+    fits = fits and (most is None or not offsets or offsets[-1] <= most)
+    check("C2", fits, f"offsets is {offsets}, expected ascending values from 0 to {most}", port="offsets")
 
 
 @embedding_bag_offsets_15.shapes
@@ -69,29 +69,17 @@ def _(
     has_rank(check, "C1", indices, 1, "indices")
     ranked = has_rank(check, "C2", offsets, 1, "offsets")
     _check_indices(check, emb_table, indices)
-    known = offsets.ints
-    if known is not None and indices.rank == 1:
-        most = indices.shape[0].max
-        fits = all(b >= a >= 0 for a, b in zip(known, [*known[1:], *known[-1:]], strict=True))
-        fits = fits and (most is None or not known or known[-1] <= most)
-        check("C2", fits, f"offsets is {known}, expected ascending values from 0 to {indices.shape[0]}", port="offsets")
+    if offsets.ints is not None and indices.rank == 1:
+        _check_offsets(check, offsets.ints, indices.shape[0].max)
     _check_default(check, emb_table, default_index)
     _check_weights(check, indices, per_sample_weights, reduction)
     return _output(offsets.shape[0] if offsets.rank == 1 and ranked else Dimension(-1), emb_table)
 
 
 @operator("EmbeddingBagOffsetsSum", "opset3", tolerance=rounded(16), shapes=embedding_bag_offsets_15.rule)
-def embedding_bag_offsets_sum_3(
-    emb_table: T,
-    indices: T_IND,
-    offsets: T_IND,
-    default_index: T_IND | None = None,
-    per_sample_weights: T | None = None,
-    /,
-) -> T:
+def embedding_bag_offsets_sum_3(*inputs: Annotated[Any, InputsOf(embedding_bag_offsets_15)]) -> T:
     """EmbeddingBagOffsets-15 with reduction sum."""
-    result: Array = embedding_bag_offsets_15(emb_table, indices, offsets, default_index, per_sample_weights)
-    return result
+    return np.asarray(embedding_bag_offsets_15.compute(*inputs))
 
 
 @operator("EmbeddingBagPacked", "opset15", tolerance=rounded(16))
@@ -103,7 +91,6 @@ def embedding_bag_packed_15(
     C1: indices has rank 2. C3: an index is in [0, rows - 1]. C5: per_sample_weights has the shape of indices.
     C6: weights go with reduction sum only. C8: emb_table is no scalar.
     """
-    _require_weights(indices, per_sample_weights, reduction)
     batch, size = indices.shape
     weights = None if per_sample_weights is None else per_sample_weights.ravel()
     bags = np.repeat(np.arange(batch), size)
@@ -126,10 +113,9 @@ def _(
 
 
 @operator("EmbeddingBagPackedSum", "opset3", tolerance=rounded(16), shapes=embedding_bag_packed_15.rule)
-def embedding_bag_packed_sum_3(emb_table: T, indices: T_IND, per_sample_weights: T | None = None, /) -> T:
+def embedding_bag_packed_sum_3(*inputs: Annotated[Any, InputsOf(embedding_bag_packed_15)]) -> T:
     """EmbeddingBagPacked-15 with reduction sum."""
-    result: Array = embedding_bag_packed_15(emb_table, indices, per_sample_weights)
-    return result
+    return np.asarray(embedding_bag_packed_15.compute(*inputs))
 
 
 @operator("EmbeddingSegmentsSum", "opset3", tolerance=rounded(16))
@@ -149,13 +135,8 @@ def embedding_segments_sum_3(
     C5: per_sample_weights has the shape of indices. C7: num_segments is a scalar, not negative.
     C8: emb_table is no scalar.
     """
-    _require_weights(indices, per_sample_weights, "sum")
     count = integer(num_segments)
-    require("C7", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
-    inside = segment_ids.size == 0 or (segment_ids[0] >= 0 and segment_ids[-1] < count)
-    ascending = bool((np.diff(segment_ids) >= 0).all())
-    message = f"segment_ids is {segment_ids.tolist()}, expected ascending values from 0 to {count - 1}"
-    require("C2", inside and ascending, message, port="segment_ids")
+    _check_segments(require, count, segment_ids.tolist())
     return _bags(emb_table, indices, segment_ids, count, default_index, per_sample_weights, False)
 
 
@@ -175,16 +156,18 @@ def _(
     _check_indices(check, emb_table, indices)
     _check_default(check, emb_table, default_index)
     _check_weights(check, indices, per_sample_weights, "sum")
-    count, known = num_segments.scalar, segment_ids.ints
-    if count is not None:
-        check("C7", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
-    if known:
-        fits = known == sorted(known) and known[0] >= 0 and (count is None or known[-1] < count)
-        segments = "the" if count is None else count
-        check(
-            "C2", fits, f"segment_ids is {known}, expected ascending numbers of {segments} segments", port="segment_ids"
-        )
+    count = num_segments.scalar
+    _check_segments(check, count, segment_ids.ints or [])
     return _output(Dimension(count) if count is not None and count >= 0 else Dimension(-1), emb_table)
+
+
+def _check_segments(check: Check, count: int | None, ids: list[int]) -> None:
+    """C7: the number of segments is not negative; C2: the ids ascend, and are less than it."""
+    check("C7", count is None or count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
+    fits = ids == sorted(ids) and (not ids or (ids[0] >= 0 and (count is None or ids[-1] < count)))
+    segments = "the" if count is None else count
+    message = f"segment_ids is {ids}, expected ascending numbers of {segments} segments"
+    check("C2", fits, message, port="segment_ids")
 
 
 def _bags(
@@ -196,10 +179,11 @@ def _bags(
     weights: Array | None,
     mean: bool,
 ) -> Array:
-    """Row b of the result sums (or averages) the table's rows at the indices whose bag is b; `bags` ascends."""
-    require("C8", table.ndim > 0, "emb_table is a scalar, expected rank 1 or more", port="emb_table")
+    """Return the sum (or mean) of the table's rows for each bag; `bags` is the bag of each index, in ascending
+    order.
+    """
     rows = len(table)
-    _require_inside(indices, rows)
+    _check_inside(require, indices, rows)
     wide = widen(table)
     gathered = wide[indices]
     if weights is not None:
@@ -213,50 +197,42 @@ def _bags(
     if mean:
         divisor = sizes[filled].reshape(-1, *[1] * (table.ndim - 1))
         if wide.dtype.kind in "iu":
-            # The page divides in floating point; an integer table takes the whole part.
+            # The page divides in floating point; for an integer table the result is truncated.
             sums, divisor = result[filled], divisor.astype(wide.dtype)
             result[filled] = np.sign(sums) * (np.abs(sums) // divisor) if wide.dtype.kind == "i" else sums // divisor
         else:
             result[filled] /= divisor.astype(wide.dtype)
     if default_index is not None:
         index = integer(default_index)
-        message = f"default_index is {index}, expected -1 to {rows - 1}"
-        require("C4", -1 <= index < rows, message, port="default_index")
+        _check_place(require, index, rows)
         if index >= 0:
             result[~filled] = wide[index]
     return narrow(result, table.dtype)
 
 
-def _require_inside(indices: Array, rows: int) -> None:
-    wrong = np.flatnonzero((indices < 0) | (indices >= rows))
-    if len(wrong):
-        place = int(wrong[0])
-        message = f"index {int(indices.ravel()[place])} at {place} is outside [0, {rows - 1}]"
-        raise ConstraintError("C3", message, port="indices")
+def _check_inside(check: Check, indices: Array, rows: int) -> None:
+    allowed = f"[0, {rows - 1}]"
+    for place in np.flatnonzero((indices < 0) | (indices >= rows))[:1].tolist():
+        check(
+            "C3",
+            False,
+            f"index {indices.ravel()[place]} at {place} is outside {allowed}",
+            port="indices",
+            allowed=allowed,
+        )
     holds("C3")
 
 
-def _require_weights(indices: Array, weights: Array | None, reduction: str) -> None:
-    if weights is None:
-        return
-    require(
-        "C6",
-        reduction == "sum",
-        f"reduction is {reduction!r}, expected 'sum' where per_sample_weights are given",
-        port="per_sample_weights",
-    )
-    same = weights.shape == indices.shape
-    message = f"per_sample_weights has shape {list(weights.shape)}, expected {list(indices.shape)} as indices has"
-    require("C5", same, message, port="per_sample_weights")
+def _check_place(check: Check, default_index: int, rows: int) -> None:
+    message = f"default_index is {default_index}, expected -1 to {rows - 1}"
+    check("C4", -1 <= default_index < rows, message, port="default_index")
 
 
 def _check_indices(check: Check, table: TensorType, indices: TensorType) -> None:
     check("C8", table.rank != 0, "emb_table is a scalar, expected rank 1 or more", port="emb_table")
-    known, rows = indices.ints, table.shape[0].max if table.rank else None
-    if known and rows is not None:
-        wrong = [i for i in known if not 0 <= i < rows]
-        message = f"index {wrong[0] if wrong else ''} is outside [0, {rows - 1}]"
-        check("C3", not wrong, message, port="indices", allowed=f"[0, {rows - 1}]")
+    rows = table.shape[0].max if table.rank else None
+    if indices.value is not None and rows is not None:
+        _check_inside(check, indices.value, rows)
 
 
 def _check_default(check: Check, table: TensorType, default_index: TensorType | None) -> None:
@@ -265,8 +241,7 @@ def _check_default(check: Check, table: TensorType, default_index: TensorType | 
     has_rank(check, "C4", default_index, 0, "default_index")
     known, rows = default_index.scalar, table.shape[0].max if table.rank else None
     if known is not None and rows is not None:
-        message = f"default_index is {known}, expected -1 to {rows - 1}"
-        check("C4", -1 <= known < rows, message, port="default_index")
+        _check_place(check, known, rows)
 
 
 def _check_weights(check: Check, indices: TensorType, weights: TensorType | None, reduction: str) -> None:

@@ -1,4 +1,4 @@
-"""SegmentMax: the greatest of the rows of each segment.
+"""SegmentMax: the elementwise maximum of the rows of each segment.
 
 Source: operation page SegmentMax-16. The page spells the modes in capitals, OpenVINO in small letters: irexec takes
 both.
@@ -45,13 +45,17 @@ def segment_max_16(
         count = int(segment_ids[-1]) + 1 if len(segment_ids) else 0
     else:
         count = integer(num_segments)
-        require("C3", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
+        _check_count(require, count)
     result = np.full((count, *data.shape[1:]), 0 if fill_mode.lower() == "zero" else _lowest(data.dtype), data.dtype)
     kept = int(np.searchsorted(segment_ids, count))
     segments, starts = np.unique(segment_ids[:kept], return_index=True)
     if kept:
         result[segments] = np.maximum.reduceat(data[:kept], starts, axis=0)
     return result
+
+
+def _check_count(check: Check, count: int) -> bool:
+    return check("C3", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
 
 
 @segment_max_16.shapes
@@ -67,9 +71,7 @@ def _(check: Check, data: TensorType, segment_ids: TensorType, num_segments: Ten
     if num_segments is not None:
         has_rank(check, "C3", num_segments, 0, "num_segments")
         count = first_known(num_segments)
-        if isinstance(count, int) and not check(
-            "C3", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments"
-        ):
+        if isinstance(count, int) and not _check_count(check, count):
             count = None
     else:
         count = None if ids is None or wrong is not None else int(ids.max(initial=-1)) + 1
@@ -77,7 +79,7 @@ def _(check: Check, data: TensorType, segment_ids: TensorType, num_segments: Ten
 
 
 def _wrong_ids(ids: Array) -> str | None:
-    """What is wrong with the segment ids, if anything is."""
+    """Return the fault of the segment ids, or None."""
     before = np.concatenate([[0], ids])[:-1]
     wrong = np.flatnonzero(ids < before)
     if not len(wrong):
@@ -89,7 +91,7 @@ def _wrong_ids(ids: Array) -> str | None:
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:
-    """The lowest finite number of an element type."""
+    """Return the lowest finite number of an element type."""
     return ml_dtypes.finfo(dtype).min if is_float(dtype) else np.iinfo(dtype).min  # type: ignore[no-untyped-call]
 
 

@@ -1,10 +1,11 @@
-"""SparseFillEmptyRows: an entry for every row of a sparse matrix that has none.
+"""SparseFillEmptyRows: adds an entry to every empty row of a sparse matrix.
 
 Source: operation page SparseFillEmptyRows-16.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import ANY, BOOLEAN, INDICES, Array, Dimension, PartialShape, TensorType
 
-# The page says numeric; OpenVINO takes every type, strings above all.
+# The page allows numeric types; OpenVINO accepts every type, in particular strings.
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]
 Flags: TypeAlias = Annotated[Array, Elements(None, {BOOLEAN})]
@@ -33,12 +34,7 @@ def sparse_fill_empty_rows_16(
     dense_shape. C4: default_value is a scalar.
     """
     rows, columns = (int(n) for n in dense_shape)
-    require(
-        "C2",
-        rows >= 0 and columns >= 0,
-        f"dense_shape is {[rows, columns]}, expected no negative extents",
-        port="dense_shape",
-    )
+    _check_extents(require, [rows, columns])
     wrong = _outside(indices, rows, columns)
     require("C3", wrong is None, wrong or "", port="indices")
     empty = np.full(rows, True)
@@ -49,6 +45,11 @@ def sparse_fill_empty_rows_16(
     entries = np.concatenate([values, np.full(len(added), default_value.reshape(()), values.dtype)])
     order = np.lexsort((every[:, 1], every[:, 0]))
     return every[order], entries[order], empty
+
+
+def _check_extents(check: Check, extents: Sequence[int | Dimension | None]) -> bool:
+    negative = any(isinstance(n, int) and n < 0 for n in extents)
+    return check("C2", not negative, f"dense_shape is {extents}, expected no negative extents", port="dense_shape")
 
 
 @sparse_fill_empty_rows_16.shapes
@@ -62,8 +63,7 @@ def _(
     has_rank(check, "C4", default_value, 0, "default_value")
     known = dense_shape.known
     rows, columns = known if known is not None and len(known) == 2 else (None, None)
-    if any(isinstance(n, int) and n < 0 for n in (rows, columns)):
-        check("C2", False, f"dense_shape is {[rows, columns]}, expected no negative extents", port="dense_shape")
+    if not _check_extents(check, [rows, columns]):
         rows = columns = None
     most = dimension_of(rows)
     total = Dimension(max(extents["M"].min, most.min), (extents["M"] + most).max if known is not None else None)
@@ -75,7 +75,7 @@ def _(
 
 
 def _outside(indices: Array, rows: int, columns: int) -> str | None:
-    """What is wrong with the first place outside the dense shape, if there is one."""
+    """Return the fault of the first index outside the dense shape, or None."""
     wrong = np.flatnonzero(((indices < 0) | (indices >= (rows, columns))).any(axis=1))
     if not len(wrong):
         return None

@@ -11,7 +11,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require
+from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator
 from irexec.ops.rules.axes import filled
 from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import I32, INDICES, STRING, U8, Array, Dimension, PartialShape, TensorType
@@ -46,12 +46,6 @@ def string_tensor_pack_15(begins: T_IDX, ends: T_IDX, symbols: Symbols, /) -> Te
     C1: begins and ends have one shape. C2: symbols has rank 1. C3: 0 <= begin <= end <= number of symbols.
     C4: what lies there is UTF-8.
     """
-    require(
-        "C1",
-        begins.shape == ends.shape,
-        f"ends has shape {ends.shape}, expected {begins.shape} as begins has",
-        port="ends",
-    )
     return np.array(_texts(begins, ends, symbols), STRING.dtype).reshape(begins.shape)
 
 

@@ -1,17 +1,17 @@
-"""What a repair would change in the printed text itself, so that nobody has to repair it again."""
+"""Edits that make a repair permanent in the printed text."""
 
 from __future__ import annotations
 
 import re
 
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.snippets.repairs.parts import Attribute, Change
 
 _BLANKS = re.compile(r"\s*")
 
 
 def without(text: str, span: Span) -> Change:
-    """A stretch left out: with its line where it stands alone on it, else with the blanks that are too many."""
+    """Remove a range of text: with its line if it is alone on it, else with the superfluous blanks."""
     start, stop = span.start, span.stop
     line, end = text.rfind("\n", 0, start) + 1, text.find("\n", stop)
     if line and end >= 0 and not text[line:start].strip() and not text[stop:end].strip():

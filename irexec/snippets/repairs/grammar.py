@@ -1,4 +1,4 @@
-"""Which element of an IR may stand in which: what a tolerant reader needs to know to guess where a tag is missing."""
+"""The nesting of IR elements: used by the tolerant reader to infer the positions of missing tags."""
 
 from __future__ import annotations
 

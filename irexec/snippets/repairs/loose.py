@@ -1,4 +1,4 @@
-"""Completes loose layers: adds or moves what a `<layer>` of an operation page omits or writes in another place."""
+"""Completing snippets: parts that a `<layer>` of an operation page omits or writes in another place."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import count
 
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.snippets.repairs.changes import joined, moved
 from irexec.snippets.repairs.grammar import LAYER_ATTRIBUTES
 from irexec.snippets.repairs.names import known_type
@@ -22,7 +22,7 @@ _PORT_MAPS = ("port_map", "then_port_map", "else_port_map")
 
 @dataclass(slots=True)
 class LooseLayers:
-    """Makes the layers of one text whole; `repairs` grows with every change."""
+    """Completes the layers of one text; `repairs` grows with every change."""
 
     text: str
     known_types: Collection[str]
@@ -61,17 +61,21 @@ class LooseLayers:
     # Structure
 
     def _merge_sections(self, layer: PrintedElement) -> None:
+        joined_to_first: set[int] = set()
         for name in ("input", "output", "data"):
             sections = layer.elements(name)
             for section in sections[1:]:
                 first = sections[0]
-                message = f"a second <{name}> in one layer; it is joined to the first"
+                message = f"a second <{name}> in one layer; its content is added to the first"
                 changes = joined(self.text, first.end, section.span, name)
-                self._repair("Q016", message, section.span, None, "join them", *changes)
+                self._repair("Q016", message, section.span, None, "write one element", *changes)
                 first.children += section.children
-                first.attributes = section.attributes | first.attributes
+                for attribute in section.attributes.values():
+                    first.put(attribute)
                 first.elided, first.end = first.elided or section.elided, section.end
-                layer.children.remove(section)
+                joined_to_first.add(id(section))
+        if joined_to_first:
+            layer.children = [child for child in layer.children if id(child) not in joined_to_first]
 
     def _move_attributes(self, layer: PrintedElement) -> None:
         """Attributes of the operator belong into `<data>`; the `precision` of old files belongs to the output ports."""
@@ -101,7 +105,7 @@ class LooseLayers:
             return
         meant = known_type(kind.value, self.known_types)
         if meant is not None and meant != kind.value:
-            message = f"type {kind.value!r} is spelt {meant!r} in an IR"
+            message = f"type {kind.value!r} is spelled {meant!r} in IR"
             self._spell("Q022", message, kind, meant, f'type="{meant}"')
 
     def _choose_version(self, layer: PrintedElement) -> None:
@@ -129,13 +133,13 @@ class LooseLayers:
                 self._add(layer, "name", names.name(kind.value if kind is not None else "layer"), "Q019")
 
     def _add(self, node: PrintedElement, name: str, value: str, code: str) -> None:
-        self._repair(code, f"<{node.name}> has no {name}; taken as {value!r}", node.span, f'{name}="{value}"')
+        self._repair(code, f"<{node.name}> has no {name}; {value!r} is assumed", node.span, f'{name}="{value}"')
         node.put(Attribute(name, value, node.span))
 
     # Ports
 
     def _number_ports(self, layer: PrintedElement, *, keep: bool) -> None:
-        """Ports are bound by their order: ids that say otherwise are replaced, unless others refer to them (`keep`)."""
+        """Bind ports by their order: contradicting ids are replaced, unless other layers refer to them (`keep`)."""
         reported: set[str] = set()
         seen: set[str] = set()
         ports = [(side, port) for side in ("input", "output") for port in _ports(layer, side)]
@@ -150,7 +154,7 @@ class LooseLayers:
             else:
                 code = "Q023" if written.value in seen else "Q024"
                 what = "is already used by another port" if code == "Q023" else "is not the next one"
-                message, span = f"port id {written.value!r} {what}; ports are taken in order", written.span
+                message, span = f"port id {written.value!r} {what}; ports are used in file order", written.span
                 seen.add(written.value)
                 written.value = str(expected)
             if code not in reported:
@@ -168,7 +172,7 @@ class LooseLayers:
                 continue
             for attribute in counted:
                 meant = known[int(attribute.value)]
-                message = f"output {attribute.value} is named by its position; its port has id {meant!r}"
+                message = f"the entry refers to output {attribute.value} by position; the id of its port is {meant!r}"
                 self._spell("Q032", message, attribute, meant, f'external_port_id="{meant}"')
 
     def _spell_precisions(self, layer: PrintedElement, sides: tuple[str, ...]) -> None:
@@ -181,11 +185,11 @@ class LooseLayers:
                 elif ElementType.from_port(precision.value) is None:
                     meant = ElementType.meant_by(precision.value)
                     if meant is not None:
-                        message = f"precision {precision.value!r} is written {meant.port_name!r} on a port"
+                        message = f"precision {precision.value!r} is spelled {meant.port_name!r} on a port"
                         self._spell("Q031", message, precision, meant.port_name, f'precision="{meant.port_name}"')
         if missing:
             which = ", ".join(port for port, _ in missing[:6]) + (", ..." if len(missing) > 6 else "")
-            self._repair("Q021", f"no precision is written on {which}", missing[0][1].span)
+            self._repair("Q021", f"no precision is given for {which}", missing[0][1].span)
 
 
 def _ports(layer: PrintedElement, side: str) -> list[PrintedElement]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 
 
 class Change(NamedTuple):
@@ -17,10 +17,10 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """One repair and its place in the original text; `found` was replaced by `allowed`.
+    """One repair and its location in the original text; `found` was replaced by `allowed`.
 
-    `changes` are what would make the repair in the text itself, and `change_title` says in a few words what they do;
-    there are none where a page may be printed as it is, or a person has to choose.
+    `changes` are edits that make the repair in the text, described by `change_title`. They are empty if a page may be
+    printed as it is, or if a person has to choose.
     """
 
     code: str
@@ -35,9 +35,9 @@ class Repair:
 
 @dataclass(slots=True)
 class Attribute:
-    """An attribute as it is meant; `span` is its value in the original text, or the tag when it was not written.
+    """An attribute after repair; `span` is its value in the original text, or the tag if it was not written.
 
-    `named` is its name there, None when that was not written.
+    `named` is its name there, None if it was not written.
     """
 
     name: str
@@ -68,9 +68,9 @@ class Text:
 
 @dataclass(slots=True, eq=False)
 class PrintedElement:
-    """An element. `span` is its start tag; `end` the offset behind its end tag; `at` its number when it is written out.
+    """An element. `span` is its start tag; `end` the offset after its end tag; `at` its number in the written text.
 
-    `elided` says that an ellipsis stands for some of its content.
+    `elided`: an ellipsis stands for part of its content.
     """
 
     name: str

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from irexec.ir.xml.elements import dereferenced
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.snippets.repairs.changes import without
 from irexec.snippets.repairs.grammar import NAMES
 from irexec.snippets.repairs.parts import Attribute, Change, PrintedComment, Repair, Text
@@ -52,9 +52,9 @@ class Tag:
 
 
 class Scanner:
-    """Cuts a text into tags, comments and text, and notes what had to be put right on the way.
+    """Divides a text into tags, comments and text, and records the repairs.
 
-    `unsafe` becomes the place of a document type declaration or the like, which is not read on.
+    `unsafe` is the location of a document type declaration or the like, where reading stops.
     """
 
     def __init__(self, text: str, repairs: list[Repair]) -> None:
@@ -110,7 +110,7 @@ class Scanner:
         if match[0] != "<!--":
             ending = [Change(Span(end.start(), len(end[0])), "-->")] if end is not None and end[0] != "-->" else []
             changes = [Change(Span(start, len(match[0])), "<!--"), *ending]
-            self._repair("Q011", "a comment starts with '<!--'", start, len(match[0]), "write '<!--'", *changes)
+            self._repair("Q011", "a comment must start with '<!--'", start, len(match[0]), "write '<!--'", *changes)
         if end is None:
             line_end = self.text.find("\n", start)
             stop = len(self.text) if line_end < 0 else line_end
@@ -119,7 +119,7 @@ class Scanner:
         return PrintedComment(self.text[match.end() : end.start()], Span(start, end.end() - start)), end.end()
 
     def _find(self, mark: str, position: int) -> re.Match[str] | None:
-        """The end of a comment. Remembers that there is none, so that the search is not repeated."""
+        """The end of a comment. A failed search is remembered, so that it is not repeated."""
         if mark in self._endless:
             return None
         found = _COMMENT_END[mark].search(self.text, position)
@@ -133,13 +133,13 @@ class Scanner:
         if end >= 0 and end < bracket:
             return end + 2
         stop = bracket + 1 if bracket >= 0 else len(self.text)
-        self._repair("Q012", "the XML declaration ends with '?>'", start, stop - start)
+        self._repair("Q012", "the XML declaration must end with '?>'", start, stop - start)
         return stop
 
     # Attributes
 
     def _attributes(self, tag: Tag, position: int) -> int:
-        """Read up to the `>` of a tag; return the offset behind it. No tag goes on behind an empty line."""
+        """Read up to the `>` of a tag and return the offset after it. A tag does not continue after an empty line."""
         text, end = self.text, len(self.text)
         while position < end:
             blanks = _BLANKS.match(text, position)
@@ -156,13 +156,13 @@ class Scanner:
                 tag.empty = not tag.closing
                 return close.end()
             if (dots := ELLIPSIS.match(text, position)) is not None:
-                self._repair("Q001", "an ellipsis stands for attributes", position, len(dots[0]))
+                self._repair("Q001", "an ellipsis stands for omitted attributes", position, len(dots[0]))
                 position = dots.end()
             elif (name := _ATTRIBUTE_NAME.match(text, position)) is not None:
                 position = self._attribute(tag, name)
             elif character:
                 what = "','" if character == "," else repr(character)
-                message, change = f"{what} does not belong between attributes", without(text, Span(position, 1))
+                message, change = f"{what} is not allowed between attributes", without(text, Span(position, 1))
                 self._repair("Q009", message, position, 1, f"remove {what}", change)
                 position += 1
         self.cut_off = True
@@ -179,7 +179,7 @@ class Scanner:
             self._repair("Q010", f"'=' is missing after {key!r}", name.start(), len(key), "add the '='", change)
         value, span, end = self._value(key, assigned.end())
         if key in tag.attributes:
-            self._repair("Q027", f"attribute {key!r} is written twice; the first one counts", span.start, span.length)
+            self._repair("Q027", f"attribute {key!r} is repeated; the first is used", span.start, span.length)
         else:
             tag.attributes[key] = Attribute(key, dereferenced(value), span, Span(name.start(), len(key)))
         return end
@@ -191,7 +191,7 @@ class Scanner:
             bare = _BARE_VALUE.match(text, start)
             value = bare[0] if bare else ""
             change = Change(Span(start, len(value)), f'"{value}"')
-            self._repair("Q010", f"the value of {key!r} is not in quotes", start, len(value), "add the quotes", change)
+            self._repair("Q010", f"the value of {key!r} is not quoted", start, len(value), "add the quotes", change)
             return value, Span(start, len(value)), start + len(value)
         stop = re.compile(f"[{_QUOTES[opening]}<]" if opening in "\"'" else '["”“’<]').search(text, start + 1)
         end = stop.start() if stop else len(text)
@@ -212,10 +212,10 @@ class Scanner:
     # Text
 
     def _characters(self, start: int, end: int) -> Iterator[Tag | Text]:
-        """Text between tags, in which a tag may stand whose `<` is missing."""
+        """Text between tags, which may contain a tag whose `<` is missing."""
         if (doubled := re.compile(r"\s*(>+)").match(self.text, start, end)) is not None and start > 0:
             span = Span(doubled.start(1), len(doubled[1]))
-            self._repair("Q013", "'>' is written twice", *span, "remove the second '>'", Change(span, ""))
+            self._repair("Q013", "'>' is repeated", *span, "remove the second '>'", Change(span, ""))
             start = doubled.end()
         while (lost := _WITHOUT_BRACKET.search(self.text, start, end)) is not None:
             message, change = (

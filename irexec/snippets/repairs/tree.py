@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from irexec.diagnostics.nearest import alike
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.snippets.repairs.changes import end_tag, opened_again, without
 from irexec.snippets.repairs.grammar import CHILDREN, NAMES, is_free, spelt_like
 from irexec.snippets.repairs.parts import Change, PrintedComment, PrintedElement, Repair, Text
@@ -22,7 +22,7 @@ _SHOWN = re.compile(r"\S.*\S|\S", re.DOTALL)
 
 @dataclass(slots=True)
 class Tree:
-    """The roots under a node without name, and what had to be repaired. `refused` says why there is no tree."""
+    """The roots under a nameless node, and the repairs. `refused` gives the reason if there is no tree."""
 
     root: PrintedElement
     repairs: list[Repair] = field(default_factory=list)
@@ -90,7 +90,9 @@ class _Builder:
             return
         if self._is_written_twice(name, tag):
             change = without(self.text, tag.span)
-            self._repair("Q034", f"the start tag of <{name}> is written twice", tag.span, "remove the second", change)
+            self._repair(
+                "Q034", f"the start tag of <{name}> is written twice", tag.span, "remove the second tag", change
+            )
             return
         if name in NAMES:
             self._make_room(name, tag.span)
@@ -101,7 +103,7 @@ class _Builder:
             self.stack.append(node)
 
     def _is_written_twice(self, name: str, tag: Tag) -> bool:
-        """True for the same start tag as the one just before, of an element that cannot be in another of its kind."""
+        """True for a repeated start tag of an element that cannot be nested in itself."""
         top = self.top
         if name != top.name or tag.empty or name in CHILDREN.get(name, {name}) or len(top.children) > 1:
             return False
@@ -115,16 +117,16 @@ class _Builder:
         possible = self._possible()
         if ELLIPSIS.fullmatch(tag.name):
             name = _element_with(tag, possible)
-            self._repair("Q002", f"an ellipsis stands for the element's name, taken as <{name}>", tag.span)
+            self._repair("Q002", f"an ellipsis stands for the name of an element, which is read as <{name}>", tag.span)
             return name
         if (meant := spelt_like(tag.name, possible)) is not None:
             change = Change(Span(self.text.index(tag.name, tag.span.start), len(tag.name)), meant)
-            self._repair("Q026", f"<{tag.name}> is taken as <{meant}>", tag.span, f"write <{meant}>", change)
+            self._repair("Q026", f"<{tag.name}> is read as <{meant}>", tag.span, f"write <{meant}>", change)
             return meant
         return tag.name
 
     def _possible(self) -> frozenset[str]:
-        """What may be opened here: children of the element that is open, and of those around it."""
+        """The elements that may be opened here: children of the open element, and of the elements around it."""
         return frozenset().union(*(CHILDREN.get(node.name, frozenset()) for node in self.stack))
 
     def _make_room(self, name: str, span: Span) -> None:
@@ -143,10 +145,10 @@ class _Builder:
         last = next((child for child in reversed(self.top.children) if isinstance(child, PrintedElement)), None)
         if last is not None and last.name == "port" and not last.elements("dim"):
             what, changes = (
-                "the port is closed already, but goes on with its <dim>s",
+                "<dim> elements follow a port that is already closed",
                 opened_again(self.text, last.span),
             )
-            self._repair("Q008", what, last.span, "do not close it", *changes)
+            self._repair("Q008", what, last.span, "remove the slash from the start tag", *changes)
             behind = self.top.children.index(last) + 1
             last.children += self.top.children[behind:]
             del self.top.children[behind:]
@@ -178,7 +180,7 @@ class _Builder:
     # End tags
 
     def _closes_itself(self, tag: Tag, following: list[Tag | PrintedComment | Text]) -> bool:
-        """True for a start tag that stands where the end tag of the same element belongs: `<dim>5<dim>`."""
+        """True for a start tag written instead of the end tag of the same element: `<dim>5<dim>`."""
         top = self.top
         if tag.name != top.name or tag.name not in NAMES or tag.attributes or tag.empty or is_free(tag.name):
             return False
@@ -190,7 +192,7 @@ class _Builder:
         else:
             closes = True
         if closes and (top.text.strip() or top.elements()):
-            end, what = f"</{tag.name}>", f"<{tag.name}> stands where </{tag.name}> belongs"
+            end, what = f"</{tag.name}>", f"<{tag.name}> is written instead of </{tag.name}>"
             self._repair("Q006", what, tag.span, f"write {end}", Change(tag.span, end))
             return True
         return False
@@ -205,17 +207,19 @@ class _Builder:
         elif depth == 0 and name not in NAMES:
             return
         elif depth == 0 or not self._may_close(name):
-            self._repair("Q006", f"</{name}> closes nothing", tag.span, "remove it", without(self.text, tag.span))
+            self._repair(
+                "Q006", f"</{name}> does not match an open element", tag.span, "remove it", without(self.text, tag.span)
+            )
             return
         else:
             end = f"</{self.top.name}>"
-            self._repair("Q006", f"</{name}> is taken as {end}", tag.span, f"write {end}", Change(tag.span, end))
+            self._repair("Q006", f"</{name}> is read as {end}", tag.span, f"write {end}", Change(tag.span, end))
         while len(self.stack) - 1 > depth:
             self._close_silently(tag.span.start)
         self.stack.pop().end = tag.span.start + tag.span.length
 
     def _may_close(self, name: str) -> bool:
-        """Whether an end tag with another name can be meant for the element that is open."""
+        """Whether an end tag with another name can be intended for the open element."""
         top, above = self.top, self.stack[-2]
         if name not in NAMES:
             return True
@@ -259,7 +263,7 @@ class _Builder:
 
         self.repairs = [repair for repair in self.repairs if not is_inside(repair)]
         for span in self._prose:
-            self._repair("Q025", f"{self.text[span.start : span.start + 20]!r} is no element of an IR", span)
+            self._repair("Q025", f"{self.text[span.start : span.start + 20]!r} is not an element of IR", span)
 
     # Text
 
@@ -273,7 +277,7 @@ class _Builder:
         if meant != token.text and not (stray and top is self.root):
             dots = ELLIPSIS.search(self.text, token.start)
             span = Span(dots.start(), len(dots[0])) if dots else Span(token.start, 1)
-            self._repair("Q003", f"an ellipsis stands for content of {_described(top)}", span)
+            self._repair("Q003", f"an ellipsis stands for omitted content of {_described(top)}", span)
             top.elided = True
         if stray is not None:
             start = token.start + max(token.text.find(stray[0][:1]), 0)
@@ -292,14 +296,14 @@ class _Builder:
                 if (written := _SHOWN.search(part.text)) is not None:
                     span = Span(part.start + written.start(), len(written[0]))
                     found = scanner.attributes_of_text(span)
-                    what = "the attributes are written as text of" if found else "text does not belong into"
+                    what = "the attributes are written as the text of" if found else "text is not allowed in"
                     self._repair("Q014" if found else "Q025", f"{what} <data>", span)
                     node.attributes = found | node.attributes
                     node.children.remove(part)
 
 
 def _element_with(tag: Tag, possible: frozenset[str]) -> str:
-    """The element whose name an ellipsis hides: the one that has such attributes, innermost first."""
+    """The element whose name was replaced by an ellipsis: the innermost one with these attributes."""
     for name, mark in (("layer", "type"), ("edge", "from-layer"), ("port", "id")):
         if mark in tag.attributes and name in possible:
             return name

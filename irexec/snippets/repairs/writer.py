@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from irexec.ir.xml.positions import Span
+from irexec.ir.xml.events import Span
 from irexec.snippets.repairs.parts import PrintedComment, PrintedElement, Text
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -23,7 +23,7 @@ class _Piece(NamedTuple):
 
 
 class Written:
-    """The text of a repaired tree; every element's node knows its number (`PrintedElement.at`) in it."""
+    """The text of a repaired tree; each element's node stores its number in it (`PrintedElement.at`)."""
 
     def __init__(self, roots: list[PrintedElement], *, wrapper: str | None = None) -> None:
         self._parts: list[str] = []
@@ -41,7 +41,7 @@ class Written:
         self.text = "".join(self._parts)
 
     def original(self, span: Span) -> Span:
-        """The stretch of the original text that a stretch of the written text stands for."""
+        """The range of the original text that corresponds to a range of the written text."""
         first, last = self._origin(span.start), self._origin(span.start + max(span.length, 1) - 1)
         return Span(first.start, max(last.start + last.length - first.start, first.length, 1))
 

@@ -80,9 +80,9 @@ def test_strings_as_openvino_writes_them() -> None:
     ("fields", "text", "message"),
     [
         ([], b"ab", "too few"),
-        ([-1, 0], b"", "count of -1"),
-        ([2**31 - 1, 0], b"", "does not fit"),
-        ([1, 1, 2], b"ab", "begins at 1"),
+        ([-1, 0], b"", "-1 strings"),
+        ([2**31 - 1, 0], b"", "do not fit"),
+        ([1, 1, 2], b"ab", "starts at 1"),
         ([2, 0, 2, 1], b"ab", "ends before"),
         ([1, 0, 3], b"ab", "beyond the 2 bytes"),
         ([1, 0, 1], b"\xff", "can't decode"),

@@ -270,7 +270,7 @@ def test_weights_that_are_missing_or_too_short_are_one_finding(tmp_path) -> None
     (missing,) = irexec.validate(tmp_path / "m.xml")
     assert missing.code == "C010"
     assert "does not exist; 80 bytes are needed, 10 of 10 constants affected" in missing.message
-    assert missing.hint == "--weights names another file"
+    assert missing.hint == "use --weights to give another file"
     (given,) = irexec.validate(tmp_path / "m.xml", weights=tmp_path / "other.bin")
     assert given.code == "C010"
     assert given.message == f"the weights cannot be read: {tmp_path / 'other.bin'}: No such file or directory"

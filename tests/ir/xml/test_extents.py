@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from irexec.ir.xml.positions import Positions, Span
+from irexec.ir.xml.events import Span
+from irexec.ir.xml.positions import Positions
 
 TEXT = """<?xml version="1.0"?>
 <net name="a > b"><!-- <layer> -->

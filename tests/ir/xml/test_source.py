@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from irexec.diagnostics.findings import At
-from irexec.ir.xml.positions import Positions, Span
+from irexec.ir.xml.events import Span
+from irexec.ir.xml.positions import Positions
 from irexec.ir.xml.source import Limits, Source
 
 NET = '<net name="m" version="11"/>'
@@ -185,7 +186,7 @@ def test_places_in_a_text_that_was_repaired() -> None:
 
 def test_comments_and_their_neighbours() -> None:
     text = "<!--0--><a><!--1--><b><c/><!--2--></b><!--3--><d>5<!--4--></d></a><!--5-->"
-    found = [(c.text, c.parent, c.previous, c.latest) for c in Source(text).comments()]
+    found = [(c.text, c.parent, c.previous, c.latest) for c in Source(text).positions.comments()]
     assert found == [
         ("0", -1, -1, -1),
         ("1", 0, -1, 0),
@@ -244,12 +245,12 @@ def test_lines_and_offsets() -> None:
     [
         (
             "<net>\n <layers>\n  <layer>\n </layers>\n</net>",
-            "<layer> is never closed: </layers> comes first",
+            "<layer> is not closed before </layers>",
             (4, 2),
             3,
         ),
-        ("<net>\n <layers>\n", "<layers> is never closed: the text ends", (2, 9), 2),
-        ("<net>\n <a/>\n </b>\n</net>", "</b> closes nothing", (3, 2), 1),
+        ("<net>\n <layers>\n", "<layers> is not closed before the end of the text", (2, 9), 2),
+        ("<net>\n <a/>\n </b>\n</net>", "</b> does not match an open element", (3, 2), 1),
     ],
 )
 def test_an_element_that_is_not_closed_is_named_once(text, message, place, opened) -> None:
@@ -266,7 +267,7 @@ def test_an_element_that_is_not_closed_is_named_once(text, message, place, opene
         (b"\x89PNG\r\n\x1a\n", "a PNG image"),
         (b"PK\x03\x04\x14", "a ZIP archive"),
         (b"\x7fELF\x02\x01", "an ELF file"),
-        (b"\x08\x08\x12\x07pytorch\x1a\x032.1", "a protobuf, as ONNX models are"),
+        (b"\x08\x08\x12\x07pytorch\x1a\x032.1", "a protobuf file, possibly an ONNX model"),
         (b"\x1f\x8b\x08", "a gzip archive"),
         (b"\x93NUMPY\x01\x00", "a NumPy array"),
         (b"\x1c\x00\x00\x00TFL3", "a TensorFlow Lite model"),

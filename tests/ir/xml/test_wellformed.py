@@ -8,10 +8,9 @@ import sys
 import pytest
 
 from irexec.diagnostics.findings import Findings
-from irexec.ir.reader import read, read_layers
+from irexec.ir.reader import read_document, read_layers
 from irexec.ir.xml import wellformed
 from irexec.ir.xml.elements import DEEPEST
-from irexec.ir.xml.positions import Positions
 from irexec.ir.xml.source import Source
 
 TEXTS = [
@@ -49,29 +48,29 @@ def test_what_expat_accepts_libxml2_accepts(count: int = 4000) -> None:
     accepted = [text for text in mutants(7, count) if wellformed.is_plain(text)]
     assert count // 20 < len(accepted) < count // 2
     for text in accepted:
-        assert list(wellformed.faults(Positions(text))) == [], text
+        assert list(wellformed.faults(text)) == [], text
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('<r a="1>', "the text ends within the value of an attribute"),
-        ("<r a=1/>", "the value of an attribute is not in quotes"),
-        ('<r a="1"b="2"/>', "a blank is missing between attributes"),
+        ('<r a="1>', "the text ends inside an attribute value"),
+        ("<r a=1/>", "an attribute value is not quoted"),
+        ('<r a="1"b="2"/>', "white space is missing between attributes"),
         ("<r", "a start tag does not end with '>'"),
         ("<r a/>", "an attribute has no value"),
-        ('<r =""/>', "what stands between attributes is no name of one"),
-        ("<r>< </r>", "a '<' begins no element; the character itself is written &lt;"),
-        ("<r>a & b</r>", "a '&' begins no entity; the character itself is written &amp;"),
-        ("<r>&lt</r>", "an entity does not end with ';'; the character '&' itself is written &amp;"),
+        ('<r =""/>', "the text between attributes is not a valid attribute name"),
+        ("<r>< </r>", "'<' does not start an element; write &lt; for the character itself"),
+        ("<r>a & b</r>", "'&' does not start an entity; write &amp; for the character itself"),
+        ("<r>&lt</r>", "an entity does not end with ';'; write &amp; for the character '&' itself"),
         ("<r><!-- ", "a comment does not end with '-->'"),
-        ("<r><!-- -- --></r>", "'--' stands within a comment"),
-        ("<?pi <r/>", "an instruction does not end with '?>'"),
-        ("<r>" * 1000, "more than 256 elements are in one another"),
+        ("<r><!-- -- --></r>", "'--' is not allowed inside a comment"),
+        ("<?pi <r/>", "a processing instruction does not end with '?>'"),
+        ("<r>" * 1000, "more than 256 elements are nested"),
     ],
 )
 def test_what_libxml2_finds_is_said_plainly(text: str, message: str) -> None:
-    assert next(wellformed.faults(Positions(text))).message == message
+    assert next(wellformed.faults(text)).message == message
 
 
 @pytest.mark.parametrize("text", [TEXTS[0], TEXTS[1], TEXTS[3]])
@@ -97,7 +96,7 @@ def test_elements_in_one_another(plain: bool) -> None:
     for depth in (DEEPEST, DEEPEST + 1, 10_000):
         text = deep(depth) if plain else deep(depth).replace("<rt_info>", "<rt_info><!-- c -->")
         findings = Findings((source := Source(text)).locate)
-        document = read(source, findings)
+        document = read_document(source, findings)
         assert (document is None) == (depth > DEEPEST)
         found = [finding for finding in findings.report if finding.code == "X005"]
         assert len(found) == (depth > DEEPEST)

@@ -162,7 +162,7 @@ def test_hard_sigmoid_c1_c2_alpha_and_beta_are_scalars(shape: str) -> None:
     _, breaches = infer(get("HardSigmoid", 1), [tensor(F32, "2"), wrong, wrong])
     assert [b.constraint for b in breaches] == ["C1", "C2"]
     with pytest.raises(ConstraintError):
-        get("HardSigmoid", 1)(np.ones(2, np.float32), np.ones(2, np.float32), np.ones(()))
+        get("HardSigmoid", 1)(np.ones(2, np.float32), np.ones(2, np.float32), np.ones((), np.float32))
 
 
 @pytest.mark.parametrize(

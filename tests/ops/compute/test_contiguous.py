@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import irexec
-from irexec import native
-from irexec.graph.model import Model
+from irexec import Model, native
 from irexec.ops.compute import contiguous as module
-from irexec.ops.compute import parallel
 from irexec.ops.compute.contiguous import all_contiguous, contiguous
+from irexec.threads import parallel
 
 ops = irexec.opset15
 rng = np.random.default_rng(0)
@@ -43,7 +42,7 @@ def test_views_of_all_kinds(seed: int) -> None:
 def test_what_lies_transposed_is_turned_by_compiled_code() -> None:
     for array in (rng.random((1, 56, 56, 64)).transpose(0, 3, 1, 2), rng.random((3, 40, 20)).swapaxes(1, 2)):
         as_f32 = array.astype(np.float32)
-        assert module._copying(as_f32.shape, as_f32.strides, 1) is not None
+        assert module._copying(as_f32.shape, as_f32.strides) is not None
         np.testing.assert_array_equal(contiguous(as_f32), as_f32)
     odd = np.zeros((50, 60), "f4,u1")["f0"].T
     assert np.array_equal(contiguous(odd), odd)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import irexec
-from irexec import native
-from irexec.graph.model import Model
-from irexec.ops.compute import parallel, rowwise
+from irexec import Model, native
+from irexec.ops.compute import rowwise
+from irexec.threads import parallel
 
 ops: Any = irexec.opset15
 rng = np.random.default_rng(0)
@@ -100,8 +100,8 @@ def test_a_normalization_leads_what_scales_and_shifts_its_columns() -> None:
     scale, shift = (ops.constant(rng.standard_normal(100).astype(np.float32)) for _ in range(2))
     last = ops.exp(ops.add(ops.multiply(norm(ops.floor(x), -1), scale), shift))
     compiled = irexec.compile_model(Model([last], [x]))
-    (chain,) = compiled._plans.general.chains.found()
-    assert len(chain.following) == 2
+    (group,) = compiled._plans.general.fusion.found()
+    assert len(group.following) == 2
     plain = compiled([values])[0]
     for _ in range(5):
         found = compiled([values])[0]

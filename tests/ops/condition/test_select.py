@@ -89,5 +89,5 @@ def test_types() -> None:
 
 def test_intervals_pass_through_the_kernel() -> None:
     then, other = np.array([Dimension(2, 4), 3], object), np.array([1, Dimension(-1)], object)
-    found = select_1(np.array([1, 0], object), then, other)
+    found = select_1.compute(np.array([1, 0], object), then, other)
     assert list(found) == [Dimension(2, 4), Dimension(-1)]

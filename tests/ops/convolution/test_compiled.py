@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
+
+
 import irexec
-from irexec import native
-from irexec.graph.model import Model
-from irexec.ops.compute import parallel, team
+from irexec import Model, native
 from irexec.ops.convolution import compiled as compiled_convolution
 from irexec.ops.convolution import convolution
 from irexec.ops.convolution.blocks import convolver
 from irexec.ops.convolution.compiled import CompiledConvolver
 from irexec.ops.rules.windows import Windowing, Windows
+from irexec.threads import parallel, tasks
 
 ops: Any = irexec.opset15
 
@@ -93,7 +95,7 @@ def compare(data: np.ndarray, weights: np.ndarray, windows: Windows) -> None:
 def test_results_are_the_same_for_any_number_of_threads(
     groups: int, outputs: int, inputs: int, extent: int, kernel: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(team, "WORTH_PRODUCTS", 1)
+    monkeypatch.setattr(tasks, "WORTH_PRODUCTS", 1)
     rng = np.random.default_rng(0)
     how = Windowing(strides=(), pads_begin=(kernel // 2,) * 2, pads_end=(kernel // 2,) * 2, dilations=())
     windows = Windows.over((extent, extent), (kernel, kernel), how)
@@ -129,7 +131,7 @@ def test_a_model_that_runs_often_is_compiled(element_type: Any, monkeypatch: pyt
 
 
 def test_a_layout_that_is_only_held_by_its_memory_is_not_found_again() -> None:
-    """A recording holds the memory of a layout; the constant may be gone, and another one lie where it was."""
+    """A program holds the memory of a layout; the constant may be gone, and another one lie where it was."""
     constant = np.random.default_rng(0).standard_normal((1, 16, 8, 3, 3), dtype=np.float32)
     kept = compiled_convolution._Layout.of(constant, 4).weights
     before = kept.copy()

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.compute import parallel
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import ConstraintError, NodeTypes, Operator
+from irexec.threads import parallel
 from irexec.types import F32, PartialShape, TensorType
 
 PLAIN = {"strides": (1, 1), "pads_begin": (1, 1), "pads_end": (1, 1), "dilations": (1, 1)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from inspect import Parameter
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -56,8 +57,11 @@ def test_the_fields_are_the_attributes(walk: Operator) -> None:
     assert (values, faults) == ({"first": 0, "stride": 2, "exclude_pad": True, "mode": "a"}, [])
     _, faults = walk.parse_attributes({"stride": "0"})
     assert [(f.code, f.attribute) for f in faults] == [("D005", "stride")], "a field's bounds hold"
-    whole = "(x: 'T', /, *, first: int = 0, stride: typing.Annotated[int, Within(ge=1, gt=None, le=None)], "
-    assert str(inspect.signature(walk)).startswith(whole)
+    x, *whole = inspect.signature(walk).parameters.values()
+    assert x.kind is Parameter.POSITIONAL_ONLY
+    assert {(p.name, p.kind) for p in whole} == {(a.name, Parameter.KEYWORD_ONLY) for a in walk.attributes}
+    assert (whole[0].default, whole[1].default) == (0, Parameter.empty)
+    assert whole[1].annotation == Positive
 
 
 def test_a_kernel_gets_the_group(walk: Operator) -> None:

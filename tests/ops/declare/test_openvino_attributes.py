@@ -73,7 +73,7 @@ def plain(value: Any) -> Any:
     [
         ("SoftMax", "", "D011", "axis", "takes 0"),
         ("Reshape", "", "D002", "special_zero", "takes False"),
-        ("Elu", "", "D002", "alpha", "silently takes its own initial value"),
+        ("Elu", "", "D002", "alpha", "silently uses the initial value of its own variable"),
     ],
 )
 def test_what_openvino_takes_instead_is_told(type: str, data: str, code: str, attribute: str, openvino: str) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 import pytest
 
+from irexec.ops.declare.contents import load
 from irexec.ops.declare.operator import (
     ANY_ELEMENTS,
     REGISTRY,
@@ -60,7 +61,7 @@ def test_the_signature() -> None:
     assert len(op.outputs) == 2
     assert (op.tolerance.kind, op.tolerance.ulp) == ("rounded", 2)
     assert op.__doc__ == "Weigh things."
-    assert op(1, 2)[0] == 1, "a call runs the kernel"
+    assert op(np.float32(1), np.int64(2))[0] == 1, "a call runs the kernel"
 
 
 def test_a_variadic_operator() -> None:
@@ -223,3 +224,18 @@ def test_a_rule_that_goes_on_with_what_it_has_refused_adds_no_finding_of_its_own
     (made,) = refusing.infer([TensorType(F32, PartialShape([]))], {}, breaches)
     assert [(b.code, b.constraint) for b in breaches] == [("O001", "C1")]
     assert made.rank is None
+
+
+def test_what_the_engine_runs_is_declared() -> None:
+    for type, opset, flags in (
+        ("If", 8, (True, False)),
+        ("Loop", 5, (True, False)),
+        ("TensorIterator", 1, (True, False)),
+        ("ReadValue", 6, (False, True)),
+        ("Assign", 6, (False, True)),
+        ("Add", 1, (False, False)),
+    ):
+        op = load(type, opset)
+        assert op is not None
+        assert (op.has_bodies, op.has_state) == flags
+        assert op.is_run_by_engine == any(flags)

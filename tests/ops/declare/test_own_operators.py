@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from support.waiting import PATIENCE
 
 DECLARED = """
 from typing import Annotated
@@ -27,7 +28,9 @@ def result():
 
 
 def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", DECLARED + code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", DECLARED + code], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
     return done.stdout.strip()
 
 

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
+
+
 import irexec
-from irexec import native
-from irexec.graph.model import Model
-from irexec.ops.compute import parallel
+from irexec import Model, native
 from irexec.ops.matrix import both_computed, matmul
 from irexec.ops.matrix.both_computed import CompiledMatrices
+from irexec.threads import parallel
 
 ops: Any = irexec.opset15
 

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
+
+
 import irexec
-from irexec import native
-from irexec.graph.model import Model
-from irexec.ops.compute import parallel
+from irexec import Model, native
 from irexec.ops.matrix.compiled import CompiledProduct
 from irexec.ops.matrix.matmul import ConstantMatrix
+from irexec.threads import parallel
 
 ops: Any = irexec.opset15
 

@@ -10,13 +10,12 @@ import pytest
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec import native
+from irexec import Model, native
 from irexec import opset13 as ops
-from irexec.graph.model import Model
-from irexec.ops.compute import parallel
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import NodeTypes, Operator
 from irexec.ops.matrix.matmul import matmul_1
+from irexec.threads import parallel
 from irexec.types import F32, TensorType
 
 

@@ -78,7 +78,7 @@ def test_out() -> None:
 
 def test_shape_values_pass_through() -> None:
     data = np.array([Dimension(1, 9), 2, 3], object)
-    result = scatter_update_3(data, np.array([1]), np.array([7]), np.array(0))
+    result = scatter_update_3.kernel(data, np.array([1]), np.array([7]), np.array(0))
     assert result.tolist() == [Dimension(1, 9), 7, 3]
 
 

@@ -10,7 +10,7 @@ from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
-from irexec.mend.mend import mend
+from irexec.fixes.applying import apply_fixes
 from irexec.types import F32, I64
 
 HOME = Path(__file__).parents[3]
@@ -190,13 +190,13 @@ def test_masks_of_several_lengths_are_found_where_openvino_refuses_them(masks: d
     if found:
         with pytest.raises(RuntimeError, match="are_attr_sizes_eq"):
             ov.Core().read_model(path)
-        with pytest.warns(UserWarning, match="irexec.validate shows"):
+        with pytest.warns(UserWarning, match="irexec.validate reports"):
             model = irexec.read_model(path)
         compiled = irexec.compile_model(model)
         before = compiled([np.arange(6, dtype=np.float32).reshape(2, 3), np.int64([0, 1])])[0]
-        mended = mend(path.read_bytes(), path)
-        assert mended.report.ok
-        path.write_bytes(mended.data)
+        fixed = apply_fixes(path.read_bytes(), path)
+        assert fixed.report.ok
+        path.write_bytes(fixed.data)
         after = ov.Core().compile_model(path, "CPU")
         np.testing.assert_array_equal(
             after([np.arange(6, dtype=np.float32).reshape(2, 3), np.int64([0, 1])])[0], before

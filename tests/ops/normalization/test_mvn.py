@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
-from irexec.ops.compute import parallel
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import ConstraintError, Operator
+from irexec.threads import parallel
 from irexec.types import F32, I64
 
 PLAIN = {"normalize_variance": True, "eps": 1e-3}

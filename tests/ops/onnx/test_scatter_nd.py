@@ -215,7 +215,7 @@ def test_c5_an_index_out_of_range(index: int) -> None:
 @pytest.mark.parametrize("reduction", ["mul", "max", "min"])
 def test_c6_strings_have_one_reduction(reduction: str) -> None:
     strings = np.array(["a"], np.dtypes.StringDType())
-    with pytest.raises(irexec.IRError, match="strings have no reduction"):
+    with pytest.raises(irexec.IRError, match="is not supported for strings"):
         irexec.onnx18.scatter_nd(strings, np.array([[0]]), strings, reduction=reduction)
     types = [tensor(STRING, "1"), tensor(I64, "1,1"), tensor(STRING, "1")]
     assert [b.constraint for b in infer(scatter_nd_18, types, reduction=reduction)[1]] == ["C6"]
@@ -285,4 +285,4 @@ def test_in_a_graph() -> None:
 
 
 def test_the_docstring_lists_the_constraints() -> None:
-    assert re.findall(r"^ +(C\d) ", scatter_nd_18.__doc__ or "", re.MULTILINE) == [f"C{n}" for n in range(1, 7)]
+    assert re.findall(r"^ *(C\d) ", scatter_nd_18.__doc__ or "", re.MULTILINE) == [f"C{n}" for n in range(1, 7)]

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
+
+
 import irexec
-from irexec import native
-from irexec.graph.model import Model
-from irexec.ops.compute import parallel, team
+from irexec import Model, native
 from irexec.ops.convolution.sliding import Sliding, SlidingMean
 from irexec.ops.pooling import avg_pool, max_pool
 from irexec.ops.pooling.rule import PoolWindowing
 from irexec.ops.rules.windows import Windows
+from irexec.threads import parallel, tasks
 
 ops: Any = irexec.opset15
 
@@ -49,7 +51,7 @@ def test_the_largest_are_those_of_the_plain_kernel(seed: int, monkeypatch: pytes
     if 0 in windows.counts or 0 in windows.trimmed().kernel:
         return
     expected = max_pool._largest(data, windows, None)
-    monkeypatch.setattr(team, "WORTH_PRODUCTS", 1)
+    monkeypatch.setattr(tasks, "WORTH_PRODUCTS", 1)
     try:
         for threads in (1, 2, 8):
             parallel.set_num_threads(threads)
@@ -67,7 +69,7 @@ def test_the_means_are_those_of_the_plain_kernel(seed: int, exclude_pad: bool, m
     if 0 in windows.counts or 0 in windows.trimmed().kernel:
         return
     expected = avg_pool._means(data, windows, None, exclude_pad)
-    monkeypatch.setattr(team, "WORTH_PRODUCTS", 1)
+    monkeypatch.setattr(tasks, "WORTH_PRODUCTS", 1)
     counts = avg_pool._counts(windows, exclude_pad)
     try:
         for threads in (1, 2, 8):

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
+
+
 import irexec
 from irexec import native
-from irexec.ops.compute import parallel
 from irexec.ops.sequence import gru, lstm
 from irexec.ops.sequence.compiled import CompiledGru, CompiledLstm
+from irexec.threads import parallel
 
 ops: Any = irexec.opset15
 

@@ -105,7 +105,7 @@ def test_c3_masks_are_ones_then_zeros() -> None:
         types = [tensor(F32, "3,1,3"), tensor(F32, "3,1", mask)]
         assert [b.constraint for b in infer(ctc_greedy_decoder_1, types)[1]] == ["C3"]
         with pytest.raises(ConstraintError, match=said):
-            ctc_greedy_decoder_1(np.zeros((3, 1, 3)), np.array(mask))
+            ctc_greedy_decoder_1(np.zeros((3, 1, 3)), np.array(mask, np.float64))
 
 
 def test_c3_c4_blank_index() -> None:

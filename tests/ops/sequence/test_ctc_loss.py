@@ -141,7 +141,7 @@ def test_c3_labels(label: int) -> None:
     known = [(2, tensor(I32, "2,4", labels)), (4, tensor(I32, "", 2))]
     assert _breaches(*known, (3, tensor(I32, "2", [2, 1]))) == ["C3"]
     assert _breaches(*known, (3, tensor(I32, "2", [1, 1]))) == []
-    with pytest.raises(ConstraintError, match=f"label {label} is no class"):
+    with pytest.raises(ConstraintError, match=f"label {label} is not a class"):
         ctc_loss_4(np.zeros((2, 4, 3)), np.array([4, 4]), np.array(labels), np.array([2, 1]))
 
 

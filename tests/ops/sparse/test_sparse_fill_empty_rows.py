@@ -109,7 +109,7 @@ def test_c3_indices_lie_within() -> None:
         places = tensor(I32, "2,2", [[0, 0], wrong])
         assert _infer(shape=tensor(I32, "2", [5, 6]), indices=places)[1] == ["C3"]
         with pytest.raises(ConstraintError, match="at 1, outside the dense shape"):
-            sparse_fill_empty_rows_16(np.zeros(2), SHAPE, np.array([[0, 0], wrong]), np.array(1.0))
+            sparse_fill_empty_rows_16(np.zeros(2), SHAPE, np.array([[0, 0], wrong], SHAPE.dtype), np.array(1.0))
 
 
 def test_c4_default_value() -> None:

@@ -1,1 +1,1 @@
-"""The translators, a file for each family of operators."""
+"""The translators, one module for each family of operators."""

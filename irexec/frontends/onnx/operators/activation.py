@@ -1,4 +1,4 @@
-"""ONNX's activations, in terms of IR operators."""
+"""Translators of ONNX's activations."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _celu(op: Op) -> Value:
 
 @translates("Selu", since=(1, 6, 22))
 def _selu(op: Op) -> Value:
-    # Version 1 has its own constants, of fewer digits.
+    # Version 1 has its own constants, with fewer digits.
     alpha, gamma = (1.6732, 1.0507) if op.version == 1 else (1.67326319217681884765625, 1.05070102214813232421875)
     return op.make("Selu", op[0], op.like(op.number("alpha", alpha)), op.like(op.number("gamma", gamma)), opset=1)
 
@@ -81,7 +81,7 @@ def _leaky_relu(op: Op) -> Value:
 
 @translates("PRelu", since=(7, 9, 16))
 def _prelu(op: Op) -> Value:
-    # IR's PReLU lays a slope of rank 1 along the channels, ONNX's along the last axis.
+    # IR's PReLU applies a slope of rank 1 to the channels, ONNX's to the last axis.
     x, slope = op[0], op[1]
     product = op.make("Multiply", x, slope, opset=1)
     negative = op.make("Less", x, op.like(0), opset=1)
@@ -101,7 +101,7 @@ def _thresholded_relu(op: Op) -> Value:
 
 @translates("Shrink", since=(9,))
 def _shrink(op: Op) -> Value:
-    # Whole numbers are moved by a real one, and rounded towards zero only then.
+    # Integers are shifted by a real number and only then rounded towards zero.
     x = op.reals(op[0])
     bias, bound = op.number_of(op.number("bias", 0.0), x), op.number("lambd", 0.5)
     below = op.make("Less", x, op.number_of(-bound, x), opset=1)
@@ -143,7 +143,7 @@ def _flat_hardmax(op: Op) -> Value:
 
 
 def _one_where_greatest(op: Op, x: Value, axis: int) -> Value:
-    """1 at the first greatest element along an axis, 0 elsewhere."""
+    """Return 1 at the first greatest element along an axis, 0 elsewhere."""
     options = {"mode": "max", "sort": "value", "stable": True, "index_element_type": "i64"}
     top = op.make_node("TopK", x, 1, opset=11, axis=axis, **options)
     shape = op.shape_of(x)
@@ -153,7 +153,7 @@ def _one_where_greatest(op: Op, x: Value, axis: int) -> Value:
 
 
 def flattened(op: Op, axis: int, rank: int) -> Value:
-    """The input as a matrix: the axes before `axis`, and those from it on."""
+    """Return the input as a matrix: the axes before `axis` by the axes from it on."""
     if not -rank <= axis <= rank:
         op.refuse(f"axis is {axis}, expected {-rank} to {rank}", attribute="axis", allowed=f"{-rank} to {rank}")
     axis += rank if axis < 0 else 0

@@ -30,14 +30,14 @@ def _cast(op: Op) -> Value:
 def _cast_1(op: Op) -> Value:
     kind = named(op.text("to"))
     if kind is None:
-        raise Refused("F004", f"to is {op.text('to')!r}, which names no type", attribute="to")
+        raise Refused("F004", f"to is {op.text('to')!r}, which is not a data type", attribute="to")
     return _cast_to(op, kind)
 
 
 def _target(op: Op) -> ElementType:
     kind = element_type(op.integer("to"))
     if kind is None:
-        raise Refused("F004", f"to is {op.integer('to')}, which names no type", attribute="to")
+        raise Refused("F004", f"to is {op.integer('to')}, which is not a data type", attribute="to")
     return kind
 
 

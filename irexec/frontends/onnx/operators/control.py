@@ -1,6 +1,6 @@
-"""ONNX's control flow: If, Loop, and Scan, which IR has as a TensorIterator.
+"""Translators of ONNX's control flow: If, Loop, and Scan, which becomes IR's TensorIterator.
 
-Source: ONNX operator pages. A body takes what it captures from the graphs around it as further inputs.
+Source: ONNX operator pages. The values that a body captures from enclosing graphs become further inputs.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.registry import translates
 from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
-from irexec.graph.model import Body, Model, Value
+from irexec.graph.model import Body, Value
 from irexec.types import BOOLEAN, CONTAINERS, DYNAMIC, I64, OPTIONALS, PartialShape, TensorType, member_of
 
 _VERSIONS = (11, 13, 16, 19, 21, 23, 24, 25)
-# Batches of the Scan of version 8, each of which has nodes of its own.
+# The maximum number of batches in Scan of version 8, each of which has its own nodes.
 _MAX_BATCHES = 64
 
 
 @dataclass(slots=True)
 class _Outer:
-    """The inputs of a node with bodies: what is given, and what the bodies capture, each once."""
+    """The inputs of a node with bodies: the given ones, and the values that the bodies capture, each once."""
 
     values: list[Value | None]
 
     def place(self, value: Value) -> int:
-        """The position of a captured value, which becomes an input."""
+        """Return the position of a captured value, which becomes an input."""
         for index, known in enumerate(self.values):
             if known is value:
                 return index
@@ -38,13 +38,13 @@ class _Outer:
 
 
 def _body(op: Op, inner: Inner, outer: _Outer, results: Sequence[Value] | None = None) -> Body:
-    """A body whose captured values come in through the node's inputs."""
+    """Return a body that receives its captured values through the node's inputs."""
     places = [outer.place(value) for value, _ in inner.captures]
     parameters = [*inner.parameters, *(node for _, node in inner.captures)]
     made = [op.builder.result(value, f"{inner.name}/{i}") for i, value in enumerate(results or inner.results)]
     first = len(inner.parameters)
     entries = [BodyInput(first + i, external=place) for i, place in enumerate(places)]
-    return Body(Model(made, parameters, inner.name), entries)
+    return Body(op.builder.model_class.of(made, parameters, inner.name), entries)
 
 
 @translates("If", since=(1, *_VERSIONS))
@@ -52,7 +52,7 @@ def _if(op: Op) -> list[Value]:
     condition, graphs = op[0], [op.graph("then_branch"), op.graph("else_branch")]
     known = op.known(0)
     if known is not None and known.size == 1:
-        # Only one branch can run: its nodes stand in the graph itself.
+        # Only one branch can run: its nodes are added to the graph itself.
         return op.enter(graphs[0 if known.reshape(-1)[0] else 1], [], inline=True).results
     outer = _Outer([condition])
     branches = [op.enter(graph, []) for graph in graphs]
@@ -65,10 +65,10 @@ def _if(op: Op) -> list[Value]:
 
 
 def _alike(op: Op, branches: list[Inner]) -> list[list[Value]]:
-    """The results of both branches; they are as many, and of the same types."""
+    """Return the results of both branches, with equal numbers and types."""
     first, second = (inner.results for inner in branches)
     if len(first) != len(second):
-        op.refuse(f"then_branch makes {len(first)} outputs, else_branch {len(second)}, expected as many")
+        op.refuse(f"then_branch has {len(first)} outputs and else_branch {len(second)}, expected equal numbers")
     for index, (a, b) in enumerate(zip(first, second, strict=True)):
         if a.element_type is not b.element_type and DYNAMIC not in (a.element_type, b.element_type):
             op.refuse(
@@ -77,7 +77,7 @@ def _alike(op: Op, branches: list[Inner]) -> list[list[Value]]:
     return [first, second]
 
 
-# What is carried from one iteration to the next may be of another shape each time.
+# The shape of a loop-carried value may change with each iteration.
 
 
 def _settled(
@@ -86,9 +86,10 @@ def _settled(
     back: dict[int, int],
     sliced: dict[int, int] | None = None,
 ) -> Inner:
-    """The body, its inputs typed as loosely as needed for every iteration's results to fit the next one's inputs.
+    """Return the body with inputs typed loosely enough for the results of every iteration to fit the inputs of the
+    next.
 
-    `back`: position of an input → position of the result that it becomes. `sliced` as in Enter.
+    `back`: position of an input → position of the result that becomes it. `sliced` as in Enter.
     """
     graph, names = op.graph("body"), op.builder.names()
     for attempt in range(4):
@@ -97,7 +98,7 @@ def _settled(
         widened = list(types)
         for place, result in back.items():
             if result >= len(trial.results):
-                op.refuse(f"the body makes {len(trial.results)} outputs, expected {max(back.values()) + 1} or more")
+                op.refuse(f"the body has {len(trial.results)} outputs, expected {max(back.values()) + 1} or more")
             widened[place] = _widened(op, types[place] or TensorType(), trial.results[result].type, attempt)
         if all(map(_same, types, widened)):
             return trial
@@ -110,12 +111,15 @@ def _same(a: TensorType | None, b: TensorType | None) -> bool:
 
 
 def _widened(op: Op, before: TensorType, after: TensorType, attempt: int) -> TensorType:
-    """A type for both: the more often they differed, the less of the shape is known."""
+    """Return a type that includes both: the more often the types differed, the fewer dimensions are kept."""
     kind = after.element_type if before.element_type is DYNAMIC else before.element_type
     if kind in OPTIONALS and after.element_type is member_of(kind):
         return before
     if after.element_type not in (kind, DYNAMIC):
-        op.refuse(f"the body takes {kind} and hands on {after.element_type}", found=str(after.element_type))
+        op.refuse(
+            f"the body expects {kind} but passes {after.element_type} to the next iteration",
+            found=str(after.element_type),
+        )
     shape = before.shape.union(after.shape)
     if shape != before.shape and attempt:
         shape = PartialShape.dynamic(shape.rank if attempt == 1 else None)
@@ -127,7 +131,7 @@ def _loop(op: Op) -> list[Value]:
     carried = [op[i] for i in range(2, len(op))]
     count = len(carried)
     first = op.get(1)
-    # Exporters write conditions of one element, too, where the definition has scalars.
+    # Exporters also write conditions of one element where the definition requires scalars.
     condition = TensorType(BOOLEAN, PartialShape([]) if first is None else first.type.shape)
     types: list[TensorType | None] = [TensorType(I64, PartialShape([])), condition]
     types += [value.type.without_value() for value in carried]
@@ -136,7 +140,7 @@ def _loop(op: Op) -> list[Value]:
     go = op.get(1) if op.get(1) is not None else op.constant(np.array(True))
     outer = _Outer([trips, go, *carried])
     scanned = [_stacked(op, value) for value in inner.results[1 + count :]]
-    # A value that came in as an optional and comes out as a tensor becomes an optional again for the next iteration.
+    # A value that came in as an optional and is returned as a tensor becomes an optional again for the next iteration.
     opened = [a.element_type is not b.element_type for a, b in zip(carried, inner.results[1:], strict=False)]
     handed = [_optional(op, value) if o else value for value, o in zip(inner.results[1:], opened, strict=False)]
     body = _body(op, inner, outer, [inner.results[0], *handed, *scanned])
@@ -158,7 +162,7 @@ def _opened(op: Op, value: Value) -> Value:
 
 
 def _stacked(op: Op, value: Value, axis: int = 0) -> Value:
-    """One iteration's part of an output that all iterations make along a new axis."""
+    """Return one iteration's slice of an output that is stacked along a new axis."""
     if value.element_type in CONTAINERS:
         op.refuse(f"a {value.element_type} cannot be an output of each iteration")
     return op.make("Unsqueeze", value, [axis], opset=1)
@@ -177,9 +181,9 @@ def _scan(op: Op) -> list[Value]:
 
 @translates("Scan", since=(8,))
 def _scan_8(op: Op) -> list[Value]:
-    """Version 8 has batches: each is scanned by itself."""
+    """Translate version 8, whose batches are scanned separately."""
     if op.get(0) is not None:
-        op.refuse("sequence_lens is given; lengths of sequences are not translated")
+        op.refuse("sequence_lens is given; sequence lengths are not supported")
     values = [op[i] for i in range(1, len(op))]
     batches = values[-1].type.shape[0] if values and values[-1].type.shape.rank else None
     if batches is None or not batches.is_static or not 0 < batches.value <= _MAX_BATCHES:
@@ -193,7 +197,7 @@ def _scan_8(op: Op) -> list[Value]:
 
 
 def _scanned(op: Op, values: list[Value], states: int) -> list[Value]:
-    """The outputs of a TensorIterator whose first inputs are states, the others slices."""
+    """Return the outputs of a TensorIterator whose first inputs are states and whose others are sliced."""
     axes = _per(op, "scan_input_axes", len(values) - states)
     turned = _per(op, "scan_input_directions" if op.version > 8 else "directions", len(values) - states)
     types: list[TensorType | None] = [value.type.without_value() for value in values[:states]]

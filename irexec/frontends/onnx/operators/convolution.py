@@ -1,4 +1,4 @@
-"""ONNX's convolutions, in terms of IR operators.
+"""Translators of ONNX's convolutions.
 
 Source: ONNX operator pages Conv, ConvTranspose, DeformConv, CausalConvWithState.
 """
@@ -18,12 +18,12 @@ _AUTO_PADS = {"NOTSET": "explicit", "SAME_UPPER": "same_upper", "SAME_LOWER": "s
 
 
 def auto_pad(op: Op) -> str:
-    """IR's word for the node's auto_pad."""
+    """Return IR's value of auto_pad for the node's auto_pad."""
     return _AUTO_PADS[op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))]
 
 
 def spatial(op: Op, x: Value, least: int = 1) -> int:
-    """The number of spatial axes of an image. Raises Refused where there are none, or more than three."""
+    """Return the number of spatial axes of an image. Raises Refused if there are none, or more than three."""
     rank = x.type.shape.rank
     if rank is None:
         op.refuse("the rank of the image must be known")
@@ -33,7 +33,7 @@ def spatial(op: Op, x: Value, least: int = 1) -> int:
 
 
 def window_lists(op: Op, count: int) -> dict[str, Any]:
-    """Strides, dilations and pads as IR's convolutions and pools take them."""
+    """Return strides, dilations and pads in the form of IR's convolutions and pools."""
     pads = op.integers("pads") or [0] * 2 * count
     lists = {
         "strides": op.integers("strides") or [1] * count,
@@ -53,7 +53,7 @@ def window_lists(op: Op, count: int) -> dict[str, Any]:
 
 
 def grouped(op: Op, kernel: Value, groups: int) -> Value:
-    """A kernel with an axis of groups before its others, cut out of the first one."""
+    """Return a kernel with a leading axis of groups, split off its first axis."""
     if groups < 1:
         op.refuse(f"group is {groups}, expected 1 or more", attribute="group", allowed="1 or more")
     if kernel.node.constant is not None and kernel.node.constant.shape[0] % groups == 0:
@@ -66,7 +66,7 @@ def grouped(op: Op, kernel: Value, groups: int) -> Value:
 
 
 def convolved(op: Op, x: Value, kernel: Value) -> Value:
-    """The convolution of an image with a kernel, as the node's attributes say."""
+    """Return the convolution of an image with a kernel, with the node's attributes."""
     options = window_lists(op, spatial(op, x)) | {"auto_pad": auto_pad(op)}
     groups = op.integer("group", 1)
     given = op.integers("kernel_shape")
@@ -78,7 +78,7 @@ def convolved(op: Op, x: Value, kernel: Value) -> Value:
 
 
 def with_bias(op: Op, y: Value, bias: Value | None, rank: int) -> Value:
-    """A number for each channel added."""
+    """Add a number for each channel."""
     if bias is None:
         return y
     return op.make("Add", y, op.reshape(bias, [1, -1, *[1] * (rank - 2)]), opset=1)
@@ -108,13 +108,13 @@ def _conv_transpose(op: Op) -> Value:
             op.refuse(f"output_shape has {len(asked)} values, expected {count}", attribute="output_shape")
         wanted = op.constant(np.array(asked[-count:], np.int64))
     elif mode.startswith("SAME"):
-        # As many elements as the strides make of the image.
+        # The number of elements follows from the image and the strides.
         extents = op.make("Slice", op.shape_of(x), [2], [2 + count], [1], opset=8)
         wanted = op.make("Multiply", extents, options["strides"], opset=1)
     elif mode == "VALID":
         options["pads_begin"] = options["pads_end"] = [0] * count
     if wanted is not None:
-        # Of an odd padding IR has the larger half at the beginning where it says "upper", ONNX where it does not.
+        # With odd padding, IR puts the larger half at the beginning for "upper", ONNX for "lower".
         options["auto_pad"] = "same_lower" if mode == "SAME_UPPER" else "same_upper"
     options["output_padding"] = added
     groups = op.integer("group", 1)
@@ -129,10 +129,10 @@ def _conv_transpose(op: Op) -> Value:
 def _deformable(op: Op) -> Value:
     count = spatial(op, op[0])
     if count != 2:
-        op.refuse(f"deformable convolution of {count} spatial axes is not translated")
+        op.refuse(f"deformable convolution of {count} spatial axes is not supported")
     options = window_lists(op, count)
     options |= {"group": op.integer("group", 1), "deformable_group": op.integer("offset_group", 1)}
-    # The border is interpolated with the zeros around it.
+    # Values at the border are interpolated with the zeros around the image.
     y = op.make(
         "DeformableConvolution", op[0], op[2], op[1], op.get(4), opset=8, bilinear_interpolation_pad=True, **options
     )

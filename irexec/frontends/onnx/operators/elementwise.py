@@ -1,6 +1,6 @@
-"""ONNX's arithmetic, number by number.
+"""Translators of ONNX's element-wise arithmetic.
 
-Source: ONNX operator pages; where IR's operator of the same name computes something else the translator says how.
+Source: ONNX operator pages; a comment notes where IR's operator of the same name differs.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _is_inf(op: Op) -> Value:
     negative, positive = op.flag("detect_negative", True), op.flag("detect_positive", True)
     x = op[0]
     if x.element_type not in FLOATS:
-        # Types of 8 bits: f32 holds all their numbers.
+        # f32 represents all numbers of the 8-bit types exactly.
         x = op.convert(x, F32)
     return op.make("IsInf", x, opset=10, detect_negative=negative, detect_positive=positive)
 
@@ -80,7 +80,7 @@ def _binary(op: Op) -> Value:
 
 @translates("Div", since=(7, 13, 14))
 def _divide(op: Op) -> Value:
-    # Integers are divided towards zero.
+    # Integer division rounds towards zero.
     return op.make("Divide", op[0], op[1], opset=1, m_pythondiv=False)
 
 
@@ -92,7 +92,8 @@ def _early_binary(op: Op) -> Value:
 
 
 def early_operand(op: Op) -> Value:
-    """The second operand as versions before 7 broadcast it: only with `broadcast`, its first axis along `axis`."""
+    """Return the second operand as versions before 7 broadcast it: only with `broadcast`, its first axis aligned with
+    `axis`."""
     b = op[1]
     if not op.flag("broadcast"):
         return b
@@ -104,7 +105,7 @@ def early_operand(op: Op) -> Value:
 
 @translates("Mod", since=(10, 13, 28))
 def _mod(op: Op) -> Value:
-    # fmod takes the dividend's sign as IR's Mod does; else the divisor's as FloorMod.
+    # With fmod the result has the dividend's sign, as in IR's Mod; otherwise the divisor's, as in FloorMod.
     return op.make("Mod" if op.flag("fmod") else "FloorMod", op[0], op[1], opset=1)
 
 
@@ -113,17 +114,17 @@ def _power(op: Op) -> Value:
     base, exponent = op[0], op[1]
     if base.element_type is exponent.element_type:
         return op.make("Power", base, exponent, opset=1)
-    # The result has the base's type; an integer base with a real exponent is raised as a real number.
+    # The result has the base's type; an integer base with a real exponent is computed as a real number.
     common = _wider(base.element_type, exponent.element_type)
     raised = op.make("Power", op.convert(base, common), op.convert(exponent, common), opset=1)
     return op.convert(raised, base.element_type)
 
 
 def _wider(base: ElementType, exponent: ElementType) -> ElementType:
-    """The type to compute a power of two types in."""
+    """Return the type in which to compute a power of two types."""
     kinds = [k for k in (base, exponent) if k in FLOATS]
     if not kinds:
-        # An exponent out of the base's range would wrap; in the wider type only the result does.
+        # An exponent outside the base's range would wrap; in the wider type only the result does.
         return max((base, exponent), key=lambda k: (k.bitwidth, k in UNSIGNED))
     assert base.dtype is not None and exponent.dtype is not None
     return base if base in FLOATS else ElementType.of(np.result_type(kinds[0].dtype, np.float32))
@@ -156,7 +157,7 @@ def _clip(op: Op) -> Value:
         clamped = _clamped(op, *(bound.item() for bound in bounds if bound is not None))
         if clamped is not None:
             return clamped
-    # The upper bound goes last: it is the result where the bounds cross.
+    # The upper bound is applied last: it is the result if the lower bound exceeds it.
     if low is not None:
         x = op.make("Maximum", x, low, opset=1)
     if high is not None:
@@ -176,7 +177,8 @@ def _clip_6(op: Op) -> Value:
 
 
 def _clamped(op: Op, low: float, high: float) -> Value | None:
-    """Clamp, whose bounds are numbers that do not cross; None where they do, or where the type may not hold them."""
+    """Return a Clamp if the bounds are constants in order; None if they are not, or if the type may not represent
+    them."""
     fits = op.kind() in FLOATS and op.kind().bitwidth >= 32 and -inf < low <= high < inf
     return op.make("Clamp", op[0], opset=1, min=float(low), max=float(high)) if fits else None
 

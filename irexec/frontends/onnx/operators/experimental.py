@@ -1,4 +1,4 @@
-"""Operators that ONNX had before versions counted, and took away: old converters wrote them, ONNX Runtime runs them.
+"""Translators of experimental operators that ONNX removed: old converters wrote them, and ONNX Runtime runs them.
 
 Source: ONNX's list of experimental operators of 1.2.
 """
@@ -56,7 +56,7 @@ def _thresholded(op: Op) -> Value:
 
 @experimental("Crop")
 def _crop(op: Op) -> Value:
-    """An image without its border (left, top, right, bottom), or a part of it of a given height and width."""
+    """Return an image without its border (left, top, right, bottom), or a part of it of a given height and width."""
     left, top, right, bottom = (op.integers("border") or [0, 0, 0, 0])[:4]
     size = op.integers("scale")
     ends = [-bottom or 2**31, -right or 2**31] if size is None else [top + size[0], left + size[1]]

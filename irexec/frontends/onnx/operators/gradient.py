@@ -1,6 +1,6 @@
-"""Gradient of ai.onnx.preview.training: the graph behind a value, walked back to what it was made of.
+"""Translator of Gradient of ai.onnx.preview.training: the graph that computes a value is differentiated backwards.
 
-Source: ONNX operator page Gradient-1. What flows back is made of IR operators, node by node.
+Source: ONNX operator page Gradient-1. The gradients are computed by IR operators, node by node.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Node, Value
 from irexec.graph.order import ordered
 
-# A node and the derivative by its output → the derivatives by its inputs.
+# A node and the derivative with respect to its output → the derivatives with respect to its inputs.
 Rule = Callable[[Op, Node, Value], list[Value]]
 
 
@@ -39,7 +39,7 @@ def _matrices(op: Op, node: Node, back: Value) -> list[Value]:
     a, b = _inputs(node)
     plain = not (node.attributes["transpose_a"] or node.attributes["transpose_b"])
     if not plain or not a.type.shape.rank == b.type.shape.rank == 2:
-        op.refuse("the derivative of this product of matrices is not translated")
+        op.refuse("the derivative of this matrix product is not supported")
     of_a = op.make("MatMul", back, b, opset=1, transpose_b=True)
     return [of_a, op.make("MatMul", a, back, opset=1, transpose_a=True)]
 
@@ -83,12 +83,12 @@ _RULES: dict[str, Rule] = {
 
 @translates("Gradient", since=(1,), domain="ai.onnx.preview.training")
 def _gradient(op: Op) -> list[Value]:
-    """Where the inputs are the values that `xs` and `zs` name: others would have to be put in their place."""
+    """Translate a Gradient whose inputs are the values that `xs` and `zs` name: others would have to be substituted."""
     of, by, fixed = op.text("y"), op.texts("xs") or [], op.texts("zs") or []
     named = [op.named(name) for name in (*by, *fixed)]
     target = op.named(of)
     if target is None or None in named or [op.get(i) for i in range(len(named))] != named:
-        op.refuse("the inputs are not the values that xs and zs name, or y is made by no node before")
+        op.refuse("the inputs are not the values named by xs and zs, or no earlier node produces y")
     wanted = [value for value in named[: len(by)] if value is not None]
     return [
         back if back is not None else _filled(op, 0, x)
@@ -97,7 +97,8 @@ def _gradient(op: Op) -> list[Value]:
 
 
 def _walked(op: Op, target: Value, wanted: list[Value]) -> list[Value | None]:
-    """The derivatives of the sum of a value's elements; None by what it does not depend on."""
+    """Return the derivatives of the sum of a value's elements; None with respect to values on which it does not
+    depend."""
     nodes = ordered([target.node])
     depends = set(wanted)
     for node in nodes:
@@ -110,7 +111,7 @@ def _walked(op: Op, target: Value, wanted: list[Value]) -> list[Value | None]:
             continue
         rule = _RULES.get(node.type)
         if rule is None:
-            op.refuse(f"the derivative of {node.type} is not translated")
+            op.refuse(f"the derivative of {node.type} is not supported")
         for value, part in zip(_inputs(node), rule(op, node, back), strict=True):
             if value in depends:
                 part = _summed(op, part, value)
@@ -123,15 +124,15 @@ def _inputs(node: Node) -> list[Value]:
 
 
 def _filled(op: Op, number: int, like: Value) -> Value:
-    """As many of a number as a value has elements."""
+    """Return a tensor of the value's shape, filled with a number."""
     return op.make("Broadcast", op.number_of(number, like), op.shape_of(like), opset=3)
 
 
 def _summed(op: Op, back: Value, like: Value) -> Value:
-    """The derivative by a value that was broadcast: summed along the axes that it did not have."""
+    """Return the derivative with respect to a value that was broadcast, summed along the axes that were added."""
     if back.type.shape.is_dynamic or like.type.shape.is_dynamic:
-        op.refuse("the derivative takes shapes that are known")
-    shape, wanted = back.shape, like.shape
+        op.refuse("the derivative requires static shapes")
+    shape, wanted = back.type.shape.to_shape(), like.type.shape.to_shape()
     if list(shape) == list(wanted):
         return back
     more = len(shape) - len(wanted)

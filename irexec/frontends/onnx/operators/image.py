@@ -1,4 +1,4 @@
-"""ONNX's operators on images: resized, sampled, put together.
+"""Translators of ONNX's operators on images: resizing, sampling, assembling.
 
 Source: ONNX operator pages.
 """
@@ -34,9 +34,9 @@ def _resize(op: Op) -> Value:
     }
     axes, scales, sizes = op.integers("axes") or [], _unless_empty(op.get(2)), _unless_empty(op.get(3))
     if (scales is None) == (sizes is None):
-        op.refuse("scales and sizes are both given, or neither; expected one of them")
+        op.refuse("exactly one of scales and sizes must be given")
     plain = coordinates not in ("tf_crop_and_resize", "half_pixel_symmetric") and options["policy"] == "stretch"
-    # Corners align in ONNX by the extent that the scales make, be it no whole number.
+    # With align_corners ONNX uses the extent that follows from the scales, even if it is not an integer.
     plain &= coordinates != "align_corners" or scales is None
     plain &= not options["antialias"] and not options["exclude_outside"]
     if plain and (mode == "nearest" or op.kind() in FLOATS) and op.rank():
@@ -52,7 +52,7 @@ def _unless_empty(value: Value | None) -> Value | None:
 def _interpolated(
     op: Op, mode: str, coordinates: str, nearest: str, scales: Value | None, sizes: Value | None, axes: list[int]
 ) -> Value:
-    """The same by IR's Interpolate, along the axes that are not left as they are."""
+    """Return the same by IR's Interpolate, along the axes that change."""
     rank = op.needs_rank()
     axes = [axis % rank for axis in axes] or list(range(rank))
     given = scales if scales is not None else sizes
@@ -82,7 +82,7 @@ def _interpolated(
 @translates("Resize", since=(10,))
 @translates("Upsample", since=(9,))
 def _upsample(op: Op) -> Value:
-    # Resize-10 takes the next pixel where it makes an image smaller.
+    # Resize-10 takes the next pixel when it reduces an image.
     return _by_scales(op, op[1], "simple" if op.type == "Resize" else "floor")
 
 

@@ -1,4 +1,4 @@
-"""ONNX's logic: comparisons, truth values, bits."""
+"""Translators of ONNX's comparisons, logical and bitwise operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ONNX's products of matrices.
+"""Translators of ONNX's matrix products.
 
 Source: ONNX operator pages.
 """
@@ -29,7 +29,8 @@ def _gemm(op: Op) -> Value:
 
 
 def _times(op: Op, x: Value, factor: float) -> Value:
-    """A multiple; that of whole numbers is real, and rounded towards zero only with the sum."""
+    """Return a multiple; a multiple of integers is computed as a real number, and rounded towards zero only in the
+    sum."""
     if factor == 1.0:
         return x
     x = op.reals(x)

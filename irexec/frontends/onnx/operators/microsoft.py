@@ -1,4 +1,4 @@
-"""Operators of com.microsoft that stand for a few others: products, activations and norms that were fused.
+"""Translators of com.microsoft operators that fuse a few others: products, activations and norms.
 
 Source: ONNX Runtime's list of contributed operators.
 """
@@ -20,7 +20,7 @@ from irexec.types import F32, F64, I32, I64
 
 
 def microsoft(*operators: str) -> Callable[[Translator], Translator]:
-    """Register a translator for operators of ONNX Runtime's own domain, whose version is 1."""
+    """Return a decorator that registers a translator for operators of ONNX Runtime's own domain, whose version is 1."""
     return translates(*operators, since=(1,), domain=MICROSOFT)
 
 
@@ -28,7 +28,7 @@ def microsoft(*operators: str) -> Callable[[Translator], Translator]:
 def _fused_matmul(op: Op) -> Value:
     options = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
     a, b = op[0], op[1]
-    # The first axis of what has its batch transposed is the rows.
+    # If the batch is transposed, the first axis contains the rows.
     a = moved(op, a, 0, op.needs_rank(0) - 2) if op.flag("transBatchA") else a
     b = moved(op, b, 0, op.needs_rank(1) - 2) if op.flag("transBatchB") else b
     product, alpha = op.make("MatMul", a, b, opset=1, **options), op.number("alpha", 1.0)
@@ -56,12 +56,12 @@ def _quick_gelu(op: Op) -> Value:
 
 
 def plus(op: Op, x: Value, other: Value | None) -> Value:
-    """The sum, or the value itself where nothing is to be added."""
+    """Return the sum, or the value itself if there is no other operand."""
     return x if other is None else op.make("Add", x, other, opset=1)
 
 
 def moved(op: Op, x: Value, axis: int, to: int) -> Value:
-    """The value with one axis elsewhere."""
+    """Return the value with one axis moved."""
     order = [i for i in range(x.type.shape.rank or 0) if i != axis]
     order.insert(to, axis)
     return op.make("Transpose", x, op.constant(np.array(order)), opset=1)
@@ -71,7 +71,7 @@ def moved(op: Op, x: Value, axis: int, to: int) -> Value:
 
 
 def root_mean_square(op: Op, x: Value, scale: Value, axes: list[int], epsilon: float) -> tuple[Value, Value]:
-    """x less nothing, divided by the root of its mean square, times the scale; and what it was multiplied with."""
+    """Return x divided by its root mean square and multiplied by the scale, and the factor that was applied to it."""
     wide = x if x.element_type is F64 else op.convert(x, F32)
     squares = op.make("Multiply", wide, wide, opset=1)
     mean = op.make("ReduceMean", squares, axes, opset=1, keep_dims=True)
@@ -102,7 +102,7 @@ def _skip_simplified(op: Op) -> list[Value | None]:
 
 
 def layer_norm(op: Op, x: Value, scale: Value, bias: Value | None, epsilon: float) -> Value:
-    """Normalised along the last axis."""
+    """Return the value normalised along the last axis."""
     wide = x if x.element_type is F64 else op.convert(x, F32)
     normal = op.convert(normalized(op, wide, [-1], epsilon), x.element_type)
     return plus(op, op.make("Multiply", normal, scale, opset=1), bias)
@@ -114,7 +114,7 @@ def _embed_layer_norm(op: Op) -> list[Value]:
 
 
 def embedded(op: Op) -> list[Value]:
-    """Embeddings of words, places and segments, normalised; the number of words of each row; the sum."""
+    """Return normalised embeddings of words, positions and segments; the number of words of each row; and the sum."""
     ids, mask = op[0], op.get(7)
     times = op.make("Gather", op.shape_of(ids), 1, 0, opset=8)
     positions = op.get(8) or op.make("Range", 0, times, 1, opset=4, output_type=I64)
@@ -133,7 +133,7 @@ def embedded(op: Op) -> list[Value]:
     return [normal, counts, total]
 
 
-# Products with what follows them
+# Products fused with a following operator
 
 
 @microsoft("FusedConv")

@@ -1,7 +1,7 @@
-"""Attention in com.microsoft: of many heads, of groups of heads, with what was kept of earlier tokens, and rotated.
+"""Translators of com.microsoft's attention: of heads or groups of heads, with a cache of earlier tokens, and rotary.
 
-Source: ONNX Runtime's list of contributed operators. All are ScaledDotProductAttention of IR on [batch, heads, time,
-size], with one mask that is added to the scores.
+Source: ONNX Runtime's list of contributed operators. Each becomes IR's ScaledDotProductAttention on [batch, heads,
+time, size], with one mask that is added to the scores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from irexec.types import BOOLEAN, I64
 
 
 def heads_of(op: Op, x: Value, count: int) -> Value:
-    """[batch, time, heads * size] as [batch, heads, time, size]; what has four axes is so already."""
+    """Return [batch, time, heads * size] as [batch, heads, time, size]; a value with four axes is returned as it is."""
     if x.type.shape.rank == 4:
         return x
     apart = op.reshape(x, [0, 0, count, -1], zero_copies=True)
@@ -39,14 +39,15 @@ def places_of(op: Op, count: Value) -> Value:
 
 
 def _distances(op: Op, q: Value, k: Value) -> Value:
-    """[queries, keys]: how many tokens before the query each key is; the last of both are the same token."""
+    """Return [queries, keys]: the distance from each key to the query, in tokens; the last query and the last key are
+    the same token."""
     queries, keys = extent(op, q, 2), extent(op, k, 2)
     rows = op.make("Add", places_of(op, queries), op.make("Subtract", keys, queries, opset=1), opset=1)
     return op.make("Subtract", op.make("Unsqueeze", rows, [1], opset=1), places_of(op, keys), opset=1)
 
 
 def added(op: Op, allowed: Value, like: Value, lowest: float = -np.inf) -> Value:
-    """A mask that is added: 0 where it is allowed, else the lowest number."""
+    """Return an additive mask: 0 where it is allowed, elsewhere the lowest number."""
     low = max(lowest, float(np.finfo(np.float32).min)) if np.isfinite(lowest) else lowest
     return op.make("Select", allowed, op.number_of(0.0, like), op.number_of(low, like), opset=1)
 
@@ -54,7 +55,7 @@ def added(op: Op, allowed: Value, like: Value, lowest: float = -np.inf) -> Value
 def attended(
     op: Op, q: Value, k: Value, v: Value, masks: list[Value], softcap: float = 0.0, sink: Value | None = None
 ) -> Value:
-    """Attention with masks that are added to the scores; the scores bounded by `softcap`, where it is not 0.
+    """Return attention with additive masks; if `softcap` is not 0, it bounds the scores.
 
     `sink`: scores [1, heads, 1, 1] of a key without a value, one for each head.
     """
@@ -87,9 +88,11 @@ def _sum(op: Op, values: list[Value]) -> Value:
 
 
 def _padding(op: Op, mask: Value, q: Value, k: Value, begins: bool = False) -> Value:
-    """A mask that is added, of one [batch, keys] or [batch, queries, keys] (1: a token), or of where tokens end.
+    """Return an additive mask from a mask [batch, keys] or [batch, queries, keys] (1: a token), or from the positions
+    where tokens end.
 
-    Behind the ends [batch] other numbers may stand; with `begins` those of [2 * batch] say where the tokens begin.
+    The ends [batch] may be followed by other numbers; with `begins`, [2 * batch] also contains the positions where the
+    tokens begin.
     """
     lowest = op.number("mask_filter_value", -10000.0)
     rank = mask.type.shape.rank
@@ -108,7 +111,7 @@ def _padding(op: Op, mask: Value, q: Value, k: Value, begins: bool = False) -> V
     elif rank == 3:
         return added(op, op.make("Unsqueeze", op.convert(mask, BOOLEAN), [1], opset=1), q, lowest)
     else:
-        op.refuse(f"a mask of rank {rank} is not translated")
+        op.refuse(f"a mask of rank {rank} is not supported")
     return added(op, op.make("Unsqueeze", allowed, [1, 2], opset=1), q, lowest)
 
 
@@ -121,7 +124,7 @@ def joined(op: Op, past: Value | None, now: Value) -> Value:
 
 
 def _with_past(op: Op, past: Value | None, now: Value, before: Value | None) -> Value:
-    """What is new behind the past, or within it, behind the `before` tokens that it holds."""
+    """Return the new values appended to the past, or written into it after the `before` tokens that it contains."""
     if past is None or before is None:
         return joined(op, past, now)
     places = op.make("Add", places_of(op, extent(op, now, 2)), op.reshape(op.convert(before, I64), [1]), opset=1)
@@ -137,7 +140,7 @@ def _multi_head(op: Op) -> list[Value]:
 
 @microsoft("DecoderMaskedMultiHeadAttention")
 def _decoder(op: Op) -> list[Value]:
-    """MultiHeadAttention of one new token, whose other inputs stand elsewhere."""
+    """Translate MultiHeadAttention of one new token, whose other inputs are in a different order."""
     if op.get(8) is not None or op.get(9) is not None:
         op.refuse("beams that share a cache (cache_indirection) are not translated", port="cache_indirection")
     op.flag("output_qk")
@@ -148,7 +151,8 @@ def _decoder(op: Op) -> list[Value]:
 def _of_many_heads(
     op: Op, bias: Value | None, mask: Value | None, added_bias: Value | None, before: Value | None
 ) -> list[Value]:
-    """`before`: how many tokens the cache holds already, where what is new is written into it."""
+    """Translate attention of several heads. `before`: the number of tokens in the cache, if new values are written into
+    it."""
     heads = op.integer("num_heads")
     if op.get(1) is None or op.get(2) is None:
         op.refuse("query, key and value packed into one input are not translated")
@@ -171,11 +175,12 @@ def _of_many_heads(
 
 
 def _biased(op: Op, parts: list[Value], bias: Value) -> list[Value]:
-    """Query, key and value with their parts of the bias; keys and values that have heads already have theirs."""
+    """Return query, key and value with their parts of the bias; keys and values that are split into heads include it
+    already."""
     biased = [part for part in parts if part.type.shape.rank == 3]
     sizes = [part.type.shape[-1] for part in biased]
     if len(biased) not in (1, 3) or not all(size.is_static for size in sizes):
-        op.refuse("a bias needs inputs of a known size")
+        op.refuse("a bias requires inputs of a known size")
     lengths = [size.value for size in sizes] + [-1] * (len(biased) == 1)
     of_each = op.make_node("VariadicSplit", bias, 0, lengths, opset=1).outputs
     added = [op.make("Add", part, of_one, opset=1) for part, of_one in zip(biased, of_each, strict=False)]
@@ -197,7 +202,8 @@ def _quantised_attention(op: Op) -> list[Value]:
 
 
 def _of_projected(op: Op, projected: Value, mask: Value | None, past: Value | None, bias: Value | None) -> list[Value]:
-    """Attention of [batch, time, query, key and value]. `past`: [key and value, batch, heads, time, size]."""
+    """Return attention of projected [batch, time, query, key and value]. `past`: [key and value, batch, heads, time,
+    size]."""
     heads, sizes = op.integer("num_heads"), op.integers("qkv_hidden_sizes")
     if sizes:
         parts = op.make_node("VariadicSplit", projected, -1, sizes, opset=1).outputs

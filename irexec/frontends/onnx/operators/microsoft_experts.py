@@ -1,4 +1,4 @@
-"""Mixtures of experts in com.microsoft. All experts see all tokens; what was not chosen has no weight in the sum.
+"""Translators of com.microsoft's mixtures of experts. All experts process all tokens; those not chosen have weight 0.
 
 Source: ONNX Runtime's list of contributed operators.
 """
@@ -31,13 +31,13 @@ def _experts(op: Op) -> Value:
 @microsoft("QMoE")
 def _quantised_experts(op: Op) -> Value:
     if op.text("quant_type", "int") != "int":
-        op.refuse("weights of real numbers of few bits are not translated", attribute="quant_type")
+        op.refuse("low-bit floating-point weights are not supported", attribute="quant_type")
     if op.integer("weights_prepacked", 0) == 1:
-        op.refuse("weights in the order of another device are not translated", attribute="weights_prepacked")
+        op.refuse("weights in the layout of another device are not supported", attribute="weights_prepacked")
     op.integer("accuracy_level", 0)
     bits, block = op.integer("expert_weight_bits", 4), op.integer("block_size", 0)
     if any(op.get(i) is not None for i in range(15, 21)):
-        op.refuse("scales of activations, and global ones, are not translated")
+        op.refuse("activation scales and global scales are not supported")
     widths = [op.integer(f"fc{number}_expert_weight_bits", bits) for number in (1, 2, 3)]
 
     def layer(number: int) -> tuple[Value, Value | None] | None:
@@ -48,14 +48,14 @@ def _quantised_experts(op: Op) -> Value:
         if packed is None or scales is None or (op.get(10 + number) is not None and zeros is None):
             op.refuse("weights, scales and zero points must be constants")
         if width not in (2, 4, 8) or packed.ndim != 3 or scales.ndim not in (2, 3):
-            op.refuse(f"weights of {width} bits and rank {packed.ndim} are not translated")
+            op.refuse(f"weights of {width} bits and rank {packed.ndim} are not supported")
         return op.constant(_numbers(packed, scales, zeros, width, block).astype(op.kind().dtype)), op.get(first + 2)
 
     return _mixed(op, layer, op.get(14))
 
 
 def _numbers(packed: Array, scales: Array, zeros: Array | None, bits: int, block: int) -> Array:
-    """[experts, outputs, inputs]: what packed weights mean."""
+    """Return [experts, outputs, inputs]: the values of packed weights."""
     codes = unpacked(packed, bits).astype(np.float32)
     steps = scales.astype(np.float32).reshape(*codes.shape[:2], -1)
     places = np.arange(codes.shape[2]) // block if block else np.zeros(codes.shape[2], int)
@@ -67,9 +67,9 @@ def _numbers(packed: Array, scales: Array, zeros: Array | None, bits: int, block
 
 
 def _mixed(op: Op, layer: Layer, weights: Value | None) -> Value:
-    """The sum of what the chosen experts make of each token, each times its weight."""
+    """Return the weighted sum of the chosen experts' outputs for each token."""
     if op.flag("use_sparse_mixer"):
-        op.refuse("the choice of SparseMixer is not translated", attribute="use_sparse_mixer")
+        op.refuse("routing by SparseMixer is not supported", attribute="use_sparse_mixer")
     chosen = _chosen(op, op[1], weights)
     size = op[0].type.shape[-1]
     tokens = op.reshape(op[0], [1, -1, size.value if size.is_static else -1])
@@ -81,7 +81,7 @@ def _mixed(op: Op, layer: Layer, weights: Value | None) -> Value:
 
 
 def _chosen(op: Op, scores: Value, given: Value | None) -> Value:
-    """[tokens, experts]: the weights of the experts that are chosen, 0 of the others."""
+    """Return [tokens, experts]: the weights of the chosen experts, 0 for the others."""
     best = op.make_node(
         "TopK", scores, op.constant(np.array(op.integer("k", 1))), opset=11, axis=-1, mode="max", sort="value",
         index_element_type="i64", stable=True,
@@ -100,7 +100,7 @@ def _chosen(op: Op, scores: Value, given: Value | None) -> Value:
 
 def _of_layer(op: Op, x: Value, layer: tuple[Value, Value | None] | None) -> Value:
     if layer is None:
-        op.refuse("the weights of a layer of the experts are missing")
+        op.refuse("the weights of an expert layer are missing")
     weights, bias = layer
     made = op.make("MatMul", x, weights, opset=1, transpose_b=True)
     return made if bias is None else op.make("Add", made, op.make("Unsqueeze", bias, [1], opset=1), opset=1)

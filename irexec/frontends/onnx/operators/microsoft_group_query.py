@@ -1,4 +1,4 @@
-"""Attention of groups of heads with a cache, and rotated embeddings, in com.microsoft.
+"""Translators of com.microsoft's group query attention with a cache, and of rotary embeddings.
 
 Source: ONNX Runtime's list of contributed operators.
 """
@@ -16,7 +16,7 @@ from irexec.types import F32, I8, I64
 
 @microsoft("GroupQueryAttention")
 def _group_query(op: Op) -> list[Value]:
-    """Rows of a batch may differ in length: what is behind a row's end is padding."""
+    """Translate attention of rows that may differ in length: elements after a row's end are padding."""
     heads, groups = op.integer("num_heads"), op.integer("kv_num_heads")
     _refuse_what_is_not_translated(op)
     parts = _unpacked(op, heads, groups) if op.get(1) is None else [op[0], op[1], op[2]]
@@ -26,7 +26,7 @@ def _group_query(op: Op) -> list[Value]:
     ends = op.make("Unsqueeze", op.convert(op.reshape(op[5], [-1]), I64), [1], opset=1)
     ends = op.make("Add", ends, 1, opset=1)
     before = op.make("Subtract", ends, times, opset=1)
-    # Where these are all tokens that there are, none came before.
+    # If these are all the tokens, there are no earlier ones.
     before = op.make("Select", op.make("Equal", times, total, opset=1), 0, before, opset=1)
     places = op.make("Add", before, places_of(op, times), opset=1)
     interleaved, epsilon = op.flag("rotary_interleaved"), op.number("qk_norm_epsilon", 1e-6)
@@ -40,7 +40,7 @@ def _group_query(op: Op) -> list[Value]:
         kept = [_continued(op, op[3 + i], new, before, total) for i, new in enumerate(kept)]
         whole = op.make("Unsqueeze", total, [0], opset=1)
         k, v = (op.make("Slice", x, [0], whole, [1], [2], opset=8) for x in kept)
-    k, v = (_meant(op, x, i, q) for i, x in enumerate((k, v)))
+    k, v = (_dequantized(op, x, i, q) for i, x in enumerate((k, v)))
     masks = [added(op, _seen(op, places, ends, extent(op, k, 2)), q)]
     masks += [bias for bias in (op.get(10),) if bias is not None]
     sink = op.get(11)
@@ -48,7 +48,7 @@ def _group_query(op: Op) -> list[Value]:
         sink = op.reshape(sink, [1, heads, 1, 1])
     elif op.integer("smooth_softmax", 0) > 0:
         sink = op.constant(np.zeros((1, 1, 1, 1), q.element_type.dtype), q.element_type)
-    # Every head of a group of queries has the same keys and values.
+    # All heads of a group of queries share the same keys and values.
     k, v = (repeated(op, x, heads // max(groups, 1)) for x in (k, v))
     return [merged(op, attended(op, q, k, v, masks, op.number("softcap", 0.0), sink)), *kept]
 
@@ -58,11 +58,12 @@ def _refuse_what_is_not_translated(op: Op) -> None:
         if op.integer(name, 0):
             op.refuse(f"{name} is not translated", attribute=name)
     if op.integer("kv_cache_bit_width", 0) == 4:
-        op.refuse("a cache of 4 bits is not translated", attribute="kv_cache_bit_width")
+        op.refuse("a 4-bit cache is not supported", attribute="kv_cache_bit_width")
 
 
 def _stored(op: Op, new: Value, which: int) -> Value:
-    """Keys (0) or values (1) as the cache has them: with k_quant_type and v_quant_type as numbers of 8 bits."""
+    """Return keys (0) or values (1) in the form of the cache: with k_quant_type and v_quant_type quantised to 8
+    bits."""
     if op.text(f"{'kv'[which]}_quant_type", "NONE") == "NONE":
         return new
     ratio = op.make("Divide", op.convert(new, F32), _spread(op, which), opset=1)
@@ -70,24 +71,24 @@ def _stored(op: Op, new: Value, which: int) -> Value:
     return op.convert(op.make("Clamp", rounded, opset=1, min=-128.0, max=127.0), I8)
 
 
-def _meant(op: Op, x: Value, which: int, like: Value) -> Value:
-    """The numbers that the keys or values of a cache stand for."""
+def _dequantized(op: Op, x: Value, which: int, like: Value) -> Value:
+    """Return the dequantised keys or values of a cache."""
     if x.element_type is like.element_type:
         return x
     return op.convert(op.make("Multiply", op.convert(x, F32), _spread(op, which), opset=1), like.element_type)
 
 
 def _spread(op: Op, which: int) -> Value:
-    """The scale of the keys or values: of all, or of each element of a head, [1, groups, 1, size]."""
+    """Return the scale of the keys or values: one for all, or one for each element of a head, [1, groups, 1, size]."""
     scale, groups = op.convert(op[12 + which], F32), op.integer("kv_num_heads")
     per_tensor = op.text(f"{'kv'[which]}_quant_type", "NONE") == "PER_TENSOR"
     return op.reshape(scale, [] if per_tensor else [1, groups, 1, -1])
 
 
 def _continued(op: Op, past: Value, new: Value, before: Value, total: Value) -> Value:
-    """[batch, groups, time, size]: of each row its past, then what is new, then zeros.
+    """Return [batch, groups, time, size]: for each row its past, followed by the new values, followed by zeros.
 
-    It is as long as the past's buffer, or as the longest row.
+    Its length is that of the past's buffer, or of the longest row.
     """
     room, times = extent(op, past, 2), extent(op, new, 2)
     nothing = op.make("Multiply", op.make("Slice", new, [0], [1], [1], [2], opset=8), op.number_of(0, new), opset=1)
@@ -100,9 +101,8 @@ def _continued(op: Op, past: Value, new: Value, before: Value, total: Value) -> 
 
 
 def _seen(op: Op, places: Value, ends: Value, keys: Value) -> Value:
-    """[batch, 1, queries, keys]: which keys a query at a place may see: none behind the row's end, none before the
-    window and, but with causal 0, none behind it.
-    """
+    """Return [batch, 1, queries, keys]: the keys visible to a query at a position: none after the row's end, none
+    before the window and, unless causal is 0, none after the query."""
     distances = op.make("Subtract", op.make("Unsqueeze", places, [2], opset=1), places_of(op, keys), opset=1)
     inside = op.make("Less", places_of(op, keys), op.make("Unsqueeze", ends, [2], opset=1), opset=1)
     window, allowed = op.integer("local_window_size", -1), inside
@@ -157,7 +157,8 @@ def _rotary(op: Op) -> Value:
 
 
 def rotated(op: Op, x: Value, places: Value, cos: Value, sin: Value, interleaved: bool) -> Value:
-    """The first elements of each head, in pairs, turned by the angle of their place; the others as they are."""
+    """Return each head with its first elements rotated in pairs, by the angle of their position; the others are
+    unchanged."""
     half, size = cos.type.shape[-1], x.type.shape[-1]
     if not (half.is_static and size.is_static):
         op.refuse("the size of a head must be known")

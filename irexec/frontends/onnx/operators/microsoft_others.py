@@ -1,4 +1,4 @@
-"""Operators of com.microsoft that are ONNX's under another version, or that stand for a few of IR's.
+"""Translators of com.microsoft operators that are versions of ONNX's operators, or consist of a few of IR's.
 
 Source: ONNX Runtime's list of contributed operators.
 """
@@ -14,7 +14,7 @@ from irexec.frontends.onnx.registry import Result, translators
 from irexec.graph.model import Value
 from irexec.types import F32, I32, I64, U32
 
-# Operators that are ONNX's, as a version of ONNX defines them.
+# Operators that ONNX defines as well → the version of ONNX with the same definition.
 _OF_ONNX = {"Trilu": 14, "GatherND": 11, "GridSample": 16, "Pad": 11}
 
 
@@ -47,7 +47,7 @@ def _expanded(op: Op) -> Value:
 
 @microsoft("UnfoldTensor")
 def _unfolded(op: Op) -> Value:
-    """Windows along an axis, whose elements lie along a new last one."""
+    """Return windows along an axis, with their elements along a new last axis."""
     axis, size, step, rank = op.axis("dim", -1), op.integer("size"), op.integer("step", 1), op.needs_rank()
     extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
     last = op.make("Subtract", extent, size - 1, opset=1)
@@ -84,7 +84,7 @@ def _channels_last(op: Op) -> Value:
 
 @microsoft("CropAndResize")
 def _cropped(op: Op) -> Value:
-    """Boxes of images, each sampled at places whose first and last are its corners."""
+    """Return boxes of images, each sampled at positions of which the first and last are its corners."""
     size = op.known(3)
     if size is None:
         op.refuse("crop_size must be constant")
@@ -108,7 +108,7 @@ def _cropped(op: Op) -> Value:
 
 
 def _between(op: Op, first: Value, last: Value, count: int) -> Value:
-    """[boxes, count]: places from the first to the last, or the one in the middle."""
+    """Return [boxes, count]: positions from the first to the last; for a count of 1 the middle."""
     if count == 1:
         return op.make("Multiply", op.make("Add", first, last, opset=1), op.like(0.5), opset=1)
     steps = op.constant((np.arange(count) / (count - 1)).astype(op.kind(1).dtype), op.kind(1))
@@ -151,7 +151,7 @@ def _linear_gate(op: Op) -> list[Value]:
 
 @microsoft("GatedRMSNorm")
 def _gated_norm(op: Op) -> Value:
-    """The root mean square is of as many elements as the scale has."""
+    """Translate a gated norm: the root mean square is taken over as many elements as the scale has."""
     wide, scale = op.convert(op[0], F32), op.convert(op[1], F32)
     size = scale.type.shape[0] if scale.type.shape.rank == 1 else None
     if size is None or not size.is_static:

@@ -1,4 +1,4 @@
-"""Quantised operators of com.microsoft: computed on the numbers that are meant, and quantised again.
+"""Translators of com.microsoft's quantised operators: inputs are dequantised and the result is quantised again.
 
 Source: ONNX Runtime's list of contributed operators.
 """
@@ -14,13 +14,13 @@ from irexec.graph.model import Value
 from irexec.types import F32, U8
 
 
-def _meant(op: Op, first: int) -> Value:
-    """The numbers that three inputs mean: whole ones, their scale, their zero point."""
+def _dequantized(op: Op, first: int) -> Value:
+    """Return the dequantised value of three inputs: integers, their scale, their zero point."""
     return dequantized(op, op[first], op[first + 1], op.get(first + 2))
 
 
 def _again(op: Op, x: Value, first: int) -> Value:
-    """Quantised by the scale and zero point at the inputs from `first` on."""
+    """Return the value quantised by the scale and zero point that are the inputs from `first` on."""
     zero = op.get(first + 1)
     return quantized(op, x, op[first], zero, op.kind() if zero is None else zero.element_type)
 
@@ -28,17 +28,17 @@ def _again(op: Op, x: Value, first: int) -> Value:
 @microsoft("QLinearAdd", "QLinearMul")
 def _pair(op: Op) -> Value:
     type = "Add" if op.type == "QLinearAdd" else "Multiply"
-    return _again(op, op.make(type, _meant(op, 0), _meant(op, 3), opset=1), 6)
+    return _again(op, op.make(type, _dequantized(op, 0), _dequantized(op, 3), opset=1), 6)
 
 
 @microsoft("QLinearSigmoid")
 def _sigmoid(op: Op) -> Value:
-    return _again(op, op.make("Sigmoid", _meant(op, 0), opset=1), 3)
+    return _again(op, op.make("Sigmoid", _dequantized(op, 0), opset=1), 3)
 
 
 @microsoft("QLinearLeakyRelu")
 def _leaky_relu(op: Op) -> Value:
-    x = _meant(op, 0)
+    x = _dequantized(op, 0)
     return _again(op, op.make("PReLU", x, op.number_of(op.number("alpha", 0.01), x), opset=1), 3)
 
 
@@ -47,26 +47,26 @@ def _softmax(op: Op) -> Value:
     axis, rank = op.axis("axis", -1), op.needs_rank()
     if op.integer("opset", 13) < 13 and axis != rank - 1:
         op.refuse("a softmax along several axes is not translated", attribute="axis")
-    return _again(op, op.make("SoftMax", _meant(op, 0), opset=8, axis=axis), 3)
+    return _again(op, op.make("SoftMax", _dequantized(op, 0), opset=8, axis=axis), 3)
 
 
 @microsoft("QLinearGlobalAveragePool")
 def _global_average(op: Op) -> Value:
     rank = op.needs_rank()
     axes = list(range(1, rank - 1)) if op.flag("channels_last") else list(range(2, rank))
-    return _again(op, op.make("ReduceMean", _meant(op, 0), axes, opset=1, keep_dims=True), 3)
+    return _again(op, op.make("ReduceMean", _dequantized(op, 0), axes, opset=1, keep_dims=True), 3)
 
 
 @microsoft("QLinearAveragePool")
 def _average(op: Op) -> Value:
     if op.flag("channels_last"):
         op.refuse("channels in the last axis are not translated", attribute="channels_last")
-    return _again(op, average_pool(op, _meant(op, 0)), 3)
+    return _again(op, average_pool(op, _dequantized(op, 0)), 3)
 
 
 @microsoft("QLinearConcat")
 def _concat(op: Op) -> Value:
-    parts = [_meant(op, i) for i in range(2, len(op), 3)]
+    parts = [_dequantized(op, i) for i in range(2, len(op), 3)]
     joined = op.make("Concat", *parts, opset=1, axis=op.integer("axis"))
     return quantized(op, joined, op[0], op[1], op.kind(1))
 
@@ -89,11 +89,11 @@ def _integer_to_float(op: Op) -> Value:
 
 
 Quantised = tuple[Value, Value, Value | None]
-"""Numbers, their scale, and the number that means zero."""
+"""Integers, their scale, and their zero point."""
 
 
 def scaled_product(op: Op, a: Quantised, b: Quantised, bias: Value | None) -> Value:
-    """The product of two quantised matrices, as real numbers."""
+    """Return the product of two quantised matrices, as real numbers."""
     a_whole = whole(op, a[0], a[2], None if a[2] is None else column(a[2]))
     product = op.convert(op.make("MatMul", a_whole, whole(op, b[0], b[2]), opset=1), F32)
     scales = op.make("Multiply", op.convert(a[1], F32), op.convert(b[1], F32), opset=1)
@@ -114,13 +114,13 @@ def _gemm(op: Op) -> Value:
 
 
 def _per_column(op: Op, zero: Value | None, transposed: bool) -> Value | None:
-    """One zero point for each column, along the rows of a matrix that is given transposed."""
+    """Return one zero point for each column, laid along the rows of a matrix that is given transposed."""
     return zero if zero is None or not transposed or not column(zero) else op.reshape(zero, [-1, 1])
 
 
 @microsoft("DynamicQuantizeMatMul")
 def _dynamic(op: Op) -> Value:
-    """The first matrix is quantised by its own range: as DynamicQuantizeLinear does."""
+    """Translate a product whose first matrix is quantised by its own range, as DynamicQuantizeLinear does."""
     a, zero = op[0], op.like(0.0)
     axes = list(range(op.needs_rank()))
     low = op.make("Minimum", op.make("ReduceMin", a, axes, opset=1, keep_dims=False), zero, opset=1)
@@ -153,7 +153,7 @@ def _conv(op: Op) -> Value:
 
 @microsoft("QEmbedLayerNormalization")
 def _embed(op: Op) -> list[Value]:
-    """EmbedLayerNormalization, whose tables are numbers of 8 bits."""
+    """Translate EmbedLayerNormalization, whose tables have 8-bit elements."""
     tables = {2: (8, 13), 3: (9, 14), 4: (10, 15), 5: (11, 16), 6: (12, 17)}
     meant = {i: dequantized(op, op[i], op[s], op[z]) for i, (s, z) in tables.items() if op.get(i) is not None}
     op.inputs[:] = [meant.get(i, op.get(i)) for i in range(8)]

@@ -1,4 +1,4 @@
-"""Operators of com.microsoft whose weights are constants of few bits: they become the numbers that they mean.
+"""Translators of com.microsoft operators with constant low-bit weights, which are dequantised.
 
 Source: ONNX Runtime's list of contributed operators.
 """
@@ -13,7 +13,7 @@ from irexec.frontends.onnx.operators.quantization import dequantized
 from irexec.graph.model import Value
 from irexec.types import U8, Array
 
-# What the codes of 4 bits mean, in parts of the largest weight of a block: of bitsandbytes, "FP4" and "NF4".
+# Values of the 4-bit codes, relative to the largest weight of a block: "FP4" and "NF4" of bitsandbytes.
 _FP4 = [0, 1 / 192, 2 / 3, 1, 1 / 3, 1 / 2, 1 / 6, 1 / 4]
 _BNB = {
     0: np.array([*_FP4, *(-value for value in _FP4)], np.float32),
@@ -30,13 +30,13 @@ _BNB = {
 
 
 def codes_of(packed: Array, bits: int) -> Array:
-    """The whole numbers in a row of bytes, the lowest bits first."""
+    """Return the integers packed in a row of bytes, the lowest bits first."""
     parts = packed.reshape(-1, 1) >> np.arange(0, 8, bits, dtype=np.uint8)
     return (parts & ((1 << bits) - 1)).reshape(-1)
 
 
 def unpacked(packed: Array, bits: int) -> Array:
-    """As `codes_of`, of each row along the last axis."""
+    """Return the result of `codes_of` for each row along the last axis."""
     return codes_of(packed, bits).reshape(*packed.shape[:-1], -1)
 
 
@@ -50,7 +50,7 @@ def _matmul_bits(op: Op) -> Value:
         op.refuse("weights, scales, zero points and g_idx must be constants")
     bits = bits or 4
     if bits not in (2, 4, 8) or size < 1 or rows < 1 or columns < 1:
-        op.refuse(f"bits is {bits}, block_size {size}, K {rows} and N {columns}: such weights are not translated")
+        op.refuse(f"bits is {bits}, block_size {size}, K {rows} and N {columns}: such weights are not supported")
     blocks = -(-rows // size)
     codes = codes_of(packed, bits)
     if codes.size < columns * blocks * size or scales.size != columns * blocks:
@@ -67,7 +67,7 @@ def _matmul_bits(op: Op) -> Value:
     if places is not None:
         of_rows = places.reshape(-1)[:rows]
         if len(of_rows) < rows or of_rows.min(initial=0) < 0 or of_rows.max(initial=0) >= blocks:
-            op.refuse(f"g_idx names a block for each of {rows} rows, from 0 to {blocks - 1}", port="g_idx")
+            op.refuse(f"g_idx must contain a block from 0 to {blocks - 1} for each of {rows} rows", port="g_idx")
     steps = scales.reshape(columns, blocks).astype(np.float32)
     matrix = ((weights - middle[:, of_rows]) * steps[:, of_rows]).astype(op.kind().dtype)
     return plus(op, op.make("MatMul", op[0], op.constant(matrix), opset=1, transpose_b=True), op.get(5))
@@ -82,9 +82,9 @@ def _matmul_bnb(op: Op) -> Value:
     if packed is None or largest is None:
         op.refuse("weights and their largest values must be constants")
     if kind not in _BNB or size < 1 or rows < 1 or columns < 1:
-        op.refuse(f"quant_type is {kind}, block_size {size}, K {rows} and N {columns}: no such weights are known")
+        op.refuse(f"quant_type is {kind}, block_size {size}, K {rows} and N {columns}: such weights are not supported")
     count = rows * columns
-    # The first of two codes is in the higher bits.
+    # The first of two codes is in the high bits.
     codes = np.stack([packed.reshape(-1) >> 4, packed.reshape(-1) & 15], 1).reshape(-1)
     if codes.size < count or largest.size < -(-count // size):
         op.refuse(f"there are {packed.size} bytes and {largest.size} largest values for {rows} by {columns} weights")
@@ -95,7 +95,7 @@ def _matmul_bnb(op: Op) -> Value:
 
 @microsoft("GatherBlockQuantized")
 def _gather_blocks(op: Op) -> Value:
-    """Rows of a table, of which only those that are taken become real numbers."""
+    """Return rows of a table; only the gathered rows are dequantised."""
     data, rank = op[0], op.needs_rank()
     bits, packed = op.integer("bits", 4), op.known(0)
     along, axis, block = op.axis("gather_axis", 0), op.axis("quantize_axis", 1), op.integer("block_size", 128)

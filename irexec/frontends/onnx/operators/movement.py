@@ -1,4 +1,4 @@
-"""ONNX's operators that move elements: joined, split, transposed, padded, sliced, rearranged.
+"""Translators of ONNX's operators that move elements: concatenation, split, transposition, padding, slices.
 
 Source: ONNX operator pages.
 """
@@ -27,7 +27,7 @@ def _split(op: Op) -> list[Value]:
     given = op.get(1)
     lengths: Input = given if given is not None else op.integers("split")
     if given is not None and given.type.shape.is_dynamic:
-        # There are as many as the node has outputs.
+        # The number of lengths is the number of the node's outputs.
         lengths = op.reshape(given, [len(op.node.output)])
     if lengths is not None:
         return list(op.make_node("VariadicSplit", data, axis, lengths, opset=1).outputs)
@@ -37,7 +37,7 @@ def _split(op: Op) -> list[Value]:
     extent = data.type.shape[axis] if rank is not None and -rank <= axis < rank else None
     if op.version < 18 or (extent is not None and extent.is_static and extent.value % count == 0):
         return list(op.make_node("Split", data, axis, opset=1, num_splits=count).outputs)
-    # All parts but the last have one length, rounded up.
+    # All parts except the last have the same length, rounded up.
     whole = op.make("Gather", op.shape_of(data), [axis], 0, opset=8)
     rounded_up = op.make("Add", whole, count - 1, opset=1)
     part = op.make("Divide", rounded_up, count, opset=1)
@@ -78,7 +78,7 @@ def _pad(op: Op) -> Value:
 
 
 def _pads_of_all_axes(op: Op, pads: Value, axes: Value) -> Value:
-    """Begins and ends of the given axes among zeros for the others."""
+    """Return the pads at the beginning and end of all axes: zeros except for the given axes."""
     rank = op.needs_rank()
     places = op.make("FloorMod", op.convert(axes, I64), rank, opset=1)
     places = op.make("Concat", places, op.make("Add", places, rank, opset=1), opset=1, axis=0)
@@ -97,13 +97,13 @@ def _padded(op: Op, begins: Value, ends: Value, value: Value | None) -> Value:
 
 
 def _wrapped(op: Op, begins: Value, ends: Value) -> Value:
-    """Each axis in turn, as if its elements went on and on."""
+    """Pad each axis in turn, as if its elements were repeated periodically."""
     result = op[0]
     for axis in range(op.needs_rank()):
         begin, end = (op.make("Gather", pads, axis, 0, opset=8) for pads in (begins, ends))
         extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
         first, stop = op.make("Subtract", 0, begin, opset=1), op.make("Add", extent, end, opset=1)
-        # What negative pads cut off does not come again.
+        # Elements that negative pads remove are not repeated.
         low, high = op.make("Maximum", first, 0, opset=1), op.make("Minimum", stop, extent, opset=1)
         places = op.make("Subtract", op.make("Range", first, stop, 1, opset=4, output_type=I64), low, opset=1)
         places = op.make("FloorMod", places, op.make("Subtract", high, low, opset=1), opset=1)
@@ -130,7 +130,8 @@ def _slice(op: Op) -> Value:
 
 
 def _starts(op: Op, starts: Value, steps: Value, axes: Value | None) -> Value:
-    """Backwards from before the first element is, in ONNX, from the first element on; in IR it is nothing."""
+    """Return adjusted starts: a backward slice from before the first element starts, in ONNX, at the first element; in
+    IR it is empty."""
     extents = op.shape_of(op[0])
     if axes is not None:
         extents = op.make("Gather", extents, axes, 0, opset=8)
@@ -184,6 +185,6 @@ def _compress(op: Op) -> Value:
 @translates("ReverseSequence", since=(10, 28))
 def _reverse_sequence(op: Op) -> Value:
     options = {"batch_axis": op.integer("batch_axis", 1), "seq_axis": op.integer("time_axis", 0)}
-    # IR knows no length of 0, which does what 1 does.
+    # IR does not accept a length of 0, which has the same effect as 1.
     lengths = op.make("Maximum", op[1], 1, opset=1)
     return op.make("ReverseSequence", op[0], lengths, opset=1, **options)

@@ -1,4 +1,4 @@
-"""ONNX's normalisation, in terms of IR operators.
+"""Translators of ONNX's normalisation.
 
 Source: ONNX operator pages.
 """
@@ -35,7 +35,7 @@ def _batch_normalization_7(op: Op) -> Value:
 
 
 def _of_each_element(op: Op) -> Value:
-    """Statistics of the shape of one image (spatial 0)."""
+    """Translate statistics that have the shape of one image (spatial 0)."""
     scale, bias, mean, variance = (op[i] for i in range(1, 5))
     deviation = op.make("Sqrt", op.make("Add", variance, op.like(op.number("epsilon", 1e-5)), opset=1), opset=1)
     normal = op.make("Divide", op.make("Subtract", op[0], mean, opset=1), deviation, opset=1)
@@ -59,7 +59,7 @@ def _instance_normalization(op: Op) -> Value:
 
 
 def normalized(op: Op, x: Value, axes: list[int], epsilon: float) -> Value:
-    """Less its mean over the axes, divided by its deviation."""
+    """Return the value minus its mean over the axes, divided by its standard deviation."""
     options = {"normalize_variance": True, "eps": epsilon, "eps_mode": "inside_sqrt"}
     return op.make("MVN", x, axes, opset=6, **options)
 
@@ -69,7 +69,7 @@ def _layer_normalization(op: Op) -> list[Value]:
     rank = op.needs_rank()
     axes = list(range(op.axis("axis", -1), rank))
     x, epsilon = op[0], op.number("epsilon", 1e-5)
-    # The statistics are of a type of their own. It is what they are computed in, too, unless the input is wider.
+    # The statistics have a type of their own. They are also computed in it, unless the input is wider.
     kind = typed(op, "stash_type") or F32
     if kind not in FLOATS:
         op.refuse(f"stash_type names {kind}, expected a floating-point type", attribute="stash_type")
@@ -115,7 +115,7 @@ def _lp_normalization(op: Op) -> Value:
     if p not in (1, 2):
         op.refuse(f"p is {p}, expected 1 or 2", attribute="p", allowed="1, 2")
     norm = op.make(f"ReduceL{p}", op[0], [axis], opset=4, keep_dims=True)
-    # Where all are zero the result is, too.
+    # If all elements are zero, so is the result.
     norm = op.make("Select", op.make("Equal", norm, op.like(0), opset=1), op.like(1), norm, opset=1)
     return op.make("Divide", op[0], norm, opset=1)
 

@@ -1,4 +1,4 @@
-"""ONNX's pools: of windows, of whole images, of regions.
+"""Translators of ONNX's pooling: over windows, whole images, regions.
 
 Source: ONNX operator pages.
 """
@@ -24,7 +24,7 @@ def _windows(op: Op) -> dict[str, Any]:
             f"kernel_shape has {len(kernel)} values, expected {count}, one for each spatial axis",
             attribute="kernel_shape",
         )
-    # A window that would start in the padding at the end is left out.
+    # A window that would start in the padding at the end is omitted.
     rounding = "ceil_torch" if op.flag("ceil_mode") else "floor"
     return window_lists(op, count) | {"kernel": kernel, "auto_pad": auto_pad(op), "rounding_type": rounding}
 
@@ -39,13 +39,13 @@ def _max_pool(op: Op) -> list[Value]:
 
 
 def _by_columns(op: Op, places: Value) -> Value:
-    """Indices into images that lie in memory with their first axis last."""
+    """Convert indices to those of images in column-major order."""
     shape = op.shape_of(op[0])
     extents = [op.make("Gather", shape, axis, 0, opset=8) for axis in range(2, op.needs_rank())]
     size = reduce(lambda a, b: op.make("Multiply", a, b, opset=1), extents)
     left = op.make("FloorMod", places, size, opset=1)
     result, stride = op.make("Subtract", places, left, opset=1), size
-    # The last axis is the one that turns fastest in the given indices.
+    # In the given indices the last axis varies fastest.
     for extent in reversed(extents):
         stride = op.make("Divide", stride, extent, opset=1)
         place = op.make("FloorMod", left, extent, opset=1)
@@ -60,7 +60,7 @@ def _average_pool(op: Op) -> Value:
 
 
 def average_pool(op: Op, x: Value) -> Value:
-    """The mean of each window, as the node's attributes say."""
+    """Return the mean of each window, with the node's attributes."""
     windows, counted = _windows(op), op.flag("count_include_pad")
     if counted and _sticks_out(x, windows):
         return op.make("AveragePool", x, opset="onnx19", **windows)
@@ -68,7 +68,7 @@ def average_pool(op: Op, x: Value) -> Value:
 
 
 def _sticks_out(x: Value, windows: dict[str, Any]) -> bool:
-    """True where a window may be larger than what is left of a padded image: IR counts all of it."""
+    """Return True if a window may extend beyond the padded image: IR counts all of its elements."""
     begins, ends, kernel = windows["pads_begin"], windows["pads_end"], windows["kernel"]
     if windows["rounding_type"] == "floor" or windows["auto_pad"] != "explicit" or not any([*begins, *ends]):
         return False
@@ -90,7 +90,8 @@ def _lp_pool_1(op: Op) -> Value:
 
 
 def _lp_pooled(op: Op, p: float) -> Value:
-    """The root of the sum of powers: of their mean, times the size of a window where all are counted whole."""
+    """Return the p-th root of the sum of powers: their mean times the window size, where windows are counted in
+    full."""
     _require_positive(op, p)
     windows = _windows(op)
     if windows["rounding_type"] != "floor" or windows["auto_pad"] not in ("explicit", "valid"):

@@ -1,4 +1,4 @@
-"""ONNX's quantised operators: to whole numbers and back, and products of such.
+"""Translators of ONNX's quantisation and of quantised products.
 
 Source: ONNX operator pages.
 """
@@ -14,9 +14,9 @@ from irexec.graph.model import Value
 from irexec.types import F16, F32, F64, I4, I8, I16, I32, U4, U8, U16, ElementType
 
 _VERSIONS = (10, 13, 19, 21, 23, 24, 25, 28)
-# The types whose numbers, and their differences, f32 holds.
+# Types whose numbers, and their differences, f32 represents exactly.
 _SMALL = frozenset({I8, U8, I16, U16})
-# The types whose numbers, and their differences, the type of the scale holds.
+# Types whose numbers, and their differences, the type of the scale represents exactly.
 _HELD = {F32: _SMALL | {I4, U4}, F16: frozenset({I8, U8, I4, U4})}
 
 
@@ -34,10 +34,10 @@ def _dequantize(op: Op) -> Value:
 
 
 def typed(op: Op, name: str) -> ElementType | None:
-    """The element type that an attribute names; None where it is 0 or left out."""
+    """Return the element type that an attribute specifies; None if it is 0 or absent."""
     number = op.integer(name, 0)
     if number and element_type(number) is None:
-        raise Refused("F004", f"{name} is {number}, which names no type", attribute=name)
+        raise Refused("F004", f"{name} is {number}, which is not a data type", attribute=name)
     return element_type(number)
 
 
@@ -52,7 +52,7 @@ def quantized(
     block_size: int = 0,
     saturate: bool = True,
 ) -> Value:
-    """Whole multiples of the scale, in the type `to`: in IR's operators for the types that most models have."""
+    """Return the value quantised by the scale to the type `to`, by IR operators for the most common types."""
     plain = to in _SMALL and not block_size and x.element_type is scale.element_type is F32 and precision is None
     along = _along(x, scale, axis) if plain else None
     if along is None:
@@ -70,13 +70,13 @@ def quantized(
 def dequantized(
     op: Op, x: Value, scale: Value, zero: Value | None, axis: int = 1, to: ElementType | None = None, block: int = 0
 ) -> Value:
-    """The numbers that whole ones stand for."""
+    """Return the dequantised values of integers."""
     to = to or scale.element_type
     plain = x.element_type in _HELD.get(scale.element_type, ()) and to is scale.element_type
     apart = _blocks(x, axis, block) if plain and block else None
     along = None
     if apart is not None:
-        along = [1 if i == axis % len(x.shape) + 1 else extent for i, extent in enumerate(apart)]
+        along = [1 if i == axis % (len(apart) - 1) + 1 else extent for i, extent in enumerate(apart)]
     elif plain and not block:
         along = _along(x, scale, axis)
     if along is None:
@@ -85,21 +85,25 @@ def dequantized(
     if zero is not None:
         whole = op.make("Subtract", whole, op.reshape(op.convert(zero, to), along), opset=1)
     made = op.make("Multiply", whole, op.reshape(scale, along), opset=1)
-    return made if apart is None else op.reshape(made, list(x.shape))
+    return made if apart is None else op.reshape(made, list(x.type.shape.to_shape()))
 
 
 def _blocks(x: Value, axis: int, block: int) -> list[int] | None:
-    """The shape with an axis of its own for the elements of a block; None where it is not known, or one is shorter."""
-    if x.type.shape.is_dynamic or not -len(x.shape) <= axis < len(x.shape):
+    """Return the shape with a separate axis for the elements of a block; None if it is unknown, or a block is
+    shorter."""
+    if x.type.shape.is_dynamic:
         return None
-    shape, at = list(x.shape), axis % len(x.shape)
+    shape = list(x.type.shape.to_shape())
+    if not -len(shape) <= axis < len(shape):
+        return None
+    at = axis % len(shape)
     if shape[at] % block:
         return None
     return [*shape[:at], shape[at] // block, block, *shape[at + 1 :]]
 
 
 def _along(x: Value, scale: Value, axis: int) -> list[int] | None:
-    """The shape in which scales lie along their axis; None where it is not known, or they are of blocks."""
+    """Return the shape that aligns scales with their axis; None if it is unknown, or the scales are per block."""
     rank, own = x.type.shape.rank, scale.type.shape
     if own.rank == 0 or own == [1]:
         return []
@@ -112,7 +116,8 @@ def _along(x: Value, scale: Value, axis: int) -> list[int] | None:
 
 
 def whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) -> Value:
-    """The difference from the zero point: in f64, which holds every sum of products of such numbers."""
+    """Return the difference from the zero point in f64, which represents every sum of products of such numbers
+    exactly."""
     wide = op.convert(x, F64)
     if zero is None:
         return wide
@@ -121,7 +126,7 @@ def whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) 
 
 
 def column(value: Value) -> list[int] | None:
-    """One number for each row stands in a column."""
+    """Return one number for each row as a column."""
     return [-1, 1] if value.type.shape.rank == 1 else None
 
 
@@ -164,7 +169,7 @@ def _quantised_conv(op: Op) -> Value:
 
 
 def quantised_conv(op: Op) -> Value:
-    """The convolution of an image and a kernel of whole numbers, quantised again."""
+    """Return the convolution of a quantised image and kernel, quantised again."""
     x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero = (op[i] for i in range(8))
     product, bias = _integral(op, x, x_zero, w, w_zero), op.get(8)
     channels = [1, -1, *[1] * (op.needs_rank() - 2)]

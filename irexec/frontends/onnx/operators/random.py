@@ -1,4 +1,4 @@
-"""ONNX's random numbers. Each seed gives its own numbers, which no page fixes.
+"""Translators of ONNX's random numbers. Each seed yields a fixed sequence, which ONNX does not specify.
 
 Source: ONNX operator pages.
 """
@@ -45,7 +45,7 @@ def _multinomial(op: Op) -> Value:
 
 @translates("Dropout", since=(12, 13, 22))
 def _dropout(op: Op) -> list[Value]:
-    """Outside of training the input itself, and a mask that keeps all of it."""
+    """Return, outside training, the input itself, and a mask that keeps all of it."""
     training = op.known(2) if op.get(2) is not None else np.array(False)
     if training is None or training.any():
         seed = {"seed": op.integer("seed")} if op.has("seed") else {}
@@ -54,7 +54,7 @@ def _dropout(op: Op) -> list[Value]:
 
 
 def kept(op: Op, each: Value) -> list[Value]:
-    """The input, and where it is asked for a mask of its shape."""
+    """Return the input and, if requested, a mask of its shape."""
     mask = [op.make("Broadcast", each, op.shape_of(op[0]), opset=3)] if op.wants(1) else []
     return [op.same(op[0]), *mask]
 

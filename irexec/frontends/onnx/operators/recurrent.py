@@ -1,7 +1,7 @@
-"""ONNX's recurrent operators: IR's sequences where they do the same, else kernels of ONNX's own.
+"""Translators of ONNX's recurrent operators: IR's sequences where these are equivalent, otherwise ONNX's own kernels.
 
-Source: ONNX operator pages RNN, GRU, LSTM. ONNX puts time first (layout 0), IR the batch; and the gates of an LSTM come
-in another order.
+Source: ONNX operator pages RNN, GRU, LSTM. In ONNX time is the first axis (layout 0), in IR the batch; the gates of an
+LSTM are in a different order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _recurrent(op: Op) -> list[Value]:
 
 
 def recurrent(op: Op, type: str) -> list[Value]:
-    """RNN, GRU or LSTM; an LSTM with scales at the inputs from 8 on has weights of whole numbers."""
+    """Translate RNN, GRU or LSTM; an LSTM with scales at the inputs from 8 on has quantised weights."""
     direction = op.text("direction", "forward", allowed=("forward", "reverse", "bidirectional"))
     directions, gates = 2 if direction == "bidirectional" else 1, _GATES[type]
     quantised = len(op) > 8
@@ -69,7 +69,7 @@ def _per_direction(names: list[str], directions: int) -> list[tuple[str, ...]]:
 
 
 def _hidden_size(op: Op, axis: int) -> int:
-    """The extent of r along the axis or, where that is not known, what the attribute says."""
+    """Return the extent of r along the axis or, if it is unknown, the attribute's value."""
     shape, hidden = op[2].type.shape, op.integer("hidden_size", 0)
     if shape.rank == 3 and shape[axis].is_static:
         return int(shape[axis].value)
@@ -90,7 +90,7 @@ def _state(op: Op, given: Value | None, batch: Value, directions: int, hidden: i
 
 
 def _lengths(op: Op, x: Value, batch: Value) -> Value:
-    """How long each sequence is: as long as x, when nothing is said."""
+    """Return the length of each sequence: that of x by default."""
     given = op.get(4)
     if given is not None:
         return given
@@ -103,11 +103,11 @@ def _or_zeros(op: Op, given: Value | None, shape: tuple[int, ...]) -> Value:
 
 
 def _as_ir(op: Op, w: Value, r: Value, b: Value, hidden: int, directions: int) -> tuple[Value, Value, Value]:
-    """Weights with their gates in IR's order, and the biases of input and state added where IR knows but one."""
+    """Return weights with the gates in IR's order; the biases of input and state are added where IR has only one."""
     gates = _GATES[op.type]
     of_input, of_state = op.make_node("Split", b, 1, opset=1, num_splits=2).outputs
     if op.type == "GRU" and op.flag("linear_before_reset"):
-        # The bias of the state's part of the last gate stands apart.
+        # The state's bias of the last gate is kept separate.
         first, last = op.make_node("VariadicSplit", of_state, 1, [2 * hidden, hidden], opset=1).outputs
         zeros = op.constant(np.zeros((directions, hidden), op.kind().dtype), op.kind())
         added = op.make("Add", of_input, op.make("Concat", first, zeros, opset=1, axis=1), opset=1)
@@ -123,6 +123,6 @@ def _as_ir(op: Op, w: Value, r: Value, b: Value, hidden: int, directions: int) -
 
 
 def _outputs(op: Op, made: Sequence[Value], batch_first: bool) -> list[Value]:
-    """Y from [batch, directions, time, hidden]; the states from [batch, directions, hidden]."""
+    """Return Y from [batch, directions, time, hidden], and the states from [batch, directions, hidden]."""
     results = [_transposed(op, made[0], (0, 2, 1, 3) if batch_first else (2, 1, 0, 3))]
     return results + [state if batch_first else _transposed(op, state, (1, 0, 2)) for state in made[1:]]

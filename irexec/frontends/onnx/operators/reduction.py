@@ -1,4 +1,4 @@
-"""ONNX's reductions: over given axes, over all, or over none."""
+"""Translators of ONNX's reductions: over given axes, over all, or over none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _IR = {
 
 
 def axes_of(op: Op) -> Value | None:
-    """The axes to reduce, from the attribute or the input; None to reduce nothing at all."""
+    """Return the axes to reduce, from the attribute or the input; None if nothing is reduced."""
     given = op.get(1)
     if given is None and (listed := op.integers("axes")) is not None:
         return op.constant(np.array(listed, np.int64))
@@ -34,7 +34,7 @@ def axes_of(op: Op) -> Value | None:
 
 
 def _or_all(op: Op, axes: Value) -> Value:
-    """The axes, or all there are where they turn out to be none."""
+    """Return the axes, or all axes if they are empty at run time."""
     rank = op.needs_rank()
     count = op.make("Squeeze", op.shape_of(axes), [0], opset=1)
     stop = op.make("Select", op.make("Equal", count, 0, opset=1), rank, count, opset=1)
@@ -65,7 +65,7 @@ def _plain(op: Op) -> Value:
 
 
 def _or_infinite(op: Op, reduced: Value) -> Value:
-    """The greatest or least element of none is infinite in ONNX, and the type's last number in IR."""
+    """Return the reduction, with ONNX's result for no elements: infinity, where IR has the type's last number."""
     shape = op[0].type.shape
     if shape.rank is not None and shape.size.min > 0:
         return reduced
@@ -93,7 +93,7 @@ def _log_sum_exp(op: Op) -> Value:
     axes, x = axes_of(op), op.reals(op[0])
     if axes is None:
         return op.convert(op.make("Log", op.make("Exp", x, opset=1), opset=1), op.kind())
-    # The greatest element is taken out, so that no exponential overflows; where it is infinite, 0 is.
+    # The greatest element is subtracted, so that no exponential overflows; if it is infinite, 0 is subtracted.
     top = op.make("ReduceMax", x, axes, opset=1, keep_dims=True)
     top = op.make("Select", op.make("IsFinite", top, opset=10), top, op.number_of(0, x), opset=1)
     small = op.make("Exp", op.make("Subtract", x, top, opset=1), opset=1)
@@ -137,11 +137,11 @@ def _top(op: Op, k: Value, largest: bool) -> list[Value]:
     known = k.node.constant if k.node.constant is not None else k.type.value
     axis = op.axis("axis", -1)
     if known is not None and known.item() == 0:
-        # IR has no k of 0.
+        # IR does not accept a k of 0.
         none = op.make("Slice", op[0], [0], [0], [1], [axis], opset=8)
         return [none, op.convert(none, I64)]
     if known is None:
-        # Where k turns out to be 0, one is taken, if there is any, and left out again.
+        # If k is 0 at run time, one element is taken, if there is any, and then removed.
         extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
         one = op.make("Minimum", extent, 1, opset=1)
         taken = op.make("Select", op.make("Equal", k, 0, opset=1), one, k, opset=1)
@@ -151,6 +151,6 @@ def _top(op: Op, k: Value, largest: bool) -> list[Value]:
 
 
 def _sorted(op: Op, k: Value, largest: bool) -> list[Value]:
-    # Equal elements come in the order of their indices, which "stable" with any order gives.
+    # Equal elements are in the order of their indices, as with "stable" and any order.
     options = {"mode": "max" if largest else "min", "sort": "value", "stable": True, "index_element_type": "i64"}
     return list(op.make_node("TopK", op[0], k, opset=11, axis=op.integer("axis", -1), **options).outputs)

@@ -1,4 +1,4 @@
-"""ONNX's Gather and Scatter families.
+"""Translators of ONNX's Gather and Scatter families.
 
 Source: ONNX operator pages.
 """
@@ -23,7 +23,7 @@ def _gather_elements(op: Op) -> Value:
     axis, data, indices = op.axis("axis", 0), op[0], op[1]
     others = [i for i in range(op.needs_rank()) if i != axis]
     if others and not all(_same(data.type.shape[i], indices.type.shape[i]) for i in others if indices.type.shape.rank):
-        # ONNX does not read what lies beyond the indices' extents; IR wants them to be equal.
+        # ONNX ignores elements beyond the indices' extents; IR requires equal extents.
         extents = op.make("Gather", op.shape_of(indices), others, 0, opset=8)
         data = op.make("Slice", data, [0] * len(others), extents, [1] * len(others), others, opset=8)
     return op.make("GatherElements", data, indices, opset=6, axis=axis)
@@ -52,7 +52,7 @@ def _scatter_elements(op: Op) -> Value:
 
 @translates("TensorScatter", since=(24,))
 def _tensor_scatter(op: Op) -> Value:
-    """Updates written into a cache from a place on that each batch has its own of, along the axis of the sequence."""
+    """Write updates into a cache along the axis of the sequence, at a separate position for each batch."""
     rank = op.needs_rank()
     axis = op.axis("axis", -2)
     shape = op.shape_of(op[1])
@@ -68,7 +68,7 @@ def _tensor_scatter(op: Op) -> Value:
 
 
 def _along(axis: int, rank: int) -> list[int]:
-    """The shape that lays elements along one axis."""
+    """Return the shape that lays elements along one axis."""
     return [-1 if i == axis else 1 for i in range(rank)]
 
 
@@ -76,7 +76,7 @@ def _along(axis: int, rank: int) -> list[int]:
 def _scatter_nd(op: Op) -> Value:
     reduction = op.text("reduction", "none", allowed=tuple(_REDUCTIONS)[: 3 if op.version < 18 else 5])
     kind = op.kind()
-    # IR knows no complex numbers and no sums of strings, and its maximum passes over NaN.
+    # IR has no complex numbers and no sums of strings, and its maximum ignores NaN.
     own = kind in (C64, C128) or (kind is STRING and reduction != "none")
     if own or (kind.is_real and reduction in ("max", "min")):
         options = {"reduction": reduction} if op.version >= 16 else {}

@@ -1,4 +1,4 @@
-"""ONNX's sequences and optionals. What is put in and taken out where positions are known needs no sequence at all.
+"""Translators of ONNX's sequences and optionals. Where positions are constant, no sequence is created.
 
 Source: ONNX operator pages.
 """
@@ -25,7 +25,7 @@ def _construct(op: Op) -> Value:
 def _empty(op: Op) -> Value:
     kind = element_type(op.integer("dtype")) if op.has("dtype") else F32
     if kind is None:
-        raise Refused("F004", f"dtype is {op.integer('dtype')}, which names no type", attribute="dtype")
+        raise Refused("F004", f"dtype is {op.integer('dtype')}, which is not a data type", attribute="dtype")
     return op.constant(packed([]), sequence_of(kind))
 
 
@@ -40,7 +40,7 @@ def _at(op: Op) -> Value:
 
 
 def _members(sequence: Value) -> list[Value] | None:
-    """The tensors of a sequence that a node of the same graph makes of them; None where they are not known."""
+    """Return the tensors of a sequence that a node of the same graph builds; None if they are unknown."""
     node = sequence.node
     return [value for value in node.inputs if value is not None] if node.type == "SequenceConstruct" else None
 
@@ -91,7 +91,7 @@ def _split(op: Op) -> Value:
     return op.make("SplitToSequence", data, op.get(1), opset="onnx11", axis=axis, keepdims=keepdims)
 
 
-# Elements that become values of their own where a tensor is taken apart.
+# The maximum number of elements when a tensor is split into separate values.
 _MAX_PARTS = 256
 
 

@@ -1,4 +1,4 @@
-"""ONNX's operators on shapes: what asks for them, what changes them, what makes tensors of them.
+"""Translators of ONNX's operators that return a shape, change a shape, or create a tensor of a shape.
 
 Source: ONNX operator pages.
 """
@@ -15,7 +15,7 @@ from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 from irexec.types import F32, I64
 
-# The versions that only added element types.
+# Versions that only added element types.
 _LATER = (21, 23, 24, 25)
 
 
@@ -110,7 +110,7 @@ def _range(op: Op) -> Value:
 def _eye_like(op: Op) -> Value:
     kind = element_type(op.integer("dtype")) if op.has("dtype") else op.kind()
     if kind is None:
-        raise Refused("F004", f"dtype is {op.integer('dtype')}, which names no type", attribute="dtype")
+        raise Refused("F004", f"dtype is {op.integer('dtype')}, which is not a data type", attribute="dtype")
     rows, columns = (op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8) for axis in (0, 1))
     return op.make("Eye", rows, columns, op.integer("k", 0), opset=9, output_type=kind)
 

@@ -1,4 +1,4 @@
-"""ONNX's operators on signals and on strings, which IR has not: all are kernels of ONNX's own.
+"""Translators of ONNX's operators on signals and strings, which IR does not have: all use ONNX's own kernels.
 
 Source: ONNX operator pages.
 """
@@ -28,7 +28,7 @@ def _dft_17(op: Op) -> Value:
 
 @translates("STFT", since=(17,))
 def _stft(op: Op) -> Value:
-    # A complex signal has no half that mirrors the other.
+    # The spectrum of a complex signal is not symmetric.
     last = op[0].type.shape[-1] if op.rank() else None
     onesided = op.flag("onesided", True) and last != 2
     return op.make("STFT", op[0], op[1], op.get(2), op.get(3), opset="onnx17", onesided=onesided)

@@ -1,4 +1,4 @@
-"""Optimisers of ONNX's training domain: one step for each tensor, in IR operators.
+"""Translators of ONNX's training domain: one optimiser step for each tensor, in IR operators.
 
 Source: ONNX operator pages of ai.onnx.preview.training.
 """
@@ -14,10 +14,10 @@ _DOMAIN = "ai.onnx.preview.training"
 
 
 def _parts(op: Op, count: int) -> list[list[Value]]:
-    """The inputs behind rate and step, in `count` groups: tensors, gradients, and what is kept of earlier steps."""
+    """Return the inputs after rate and step in `count` groups: tensors, gradients, and accumulated states."""
     size, rest = divmod(len(op) - 2, count)
     if rest or not size:
-        op.refuse(f"there are {len(op) - 2} inputs behind the first two, expected a multiple of {count}")
+        op.refuse(f"there are {len(op) - 2} inputs after the first two, expected a multiple of {count}")
     return [[op[2 + group * size + i] for i in range(size)] for group in range(count)]
 
 

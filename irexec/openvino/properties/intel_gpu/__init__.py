@@ -1,4 +1,4 @@
-"""Properties of OpenVINO's GPU device, which irexec has not: their names."""
+"""The names of properties of OpenVINO's GPU device, which irexec does not have."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ uarch_version = ReadOnly("GPU_UARCH_VERSION")
 
 
 class CapabilityGPU:
-    """What a GPU may be able to do."""
+    """Capabilities of a GPU."""
 
     HW_MATMUL = "GPU_HW_MATMUL"
     USM_MEMORY = "GPU_USM_MEMORY"
 
 
 class MemoryType:
-    """What a remote tensor may lie in."""
+    """Kinds of memory of a remote tensor."""
 
     buffer = "GPU_BUFFER"
     surface = "GPU_SURFACE"

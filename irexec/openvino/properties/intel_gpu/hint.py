@@ -1,4 +1,4 @@
-"""Hints for OpenVINO's GPU device, which irexec has not: their names and values."""
+"""The names and values of hints for OpenVINO's GPU device, which irexec does not have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ queue_throttle = Property("GPU_QUEUE_THROTTLE")
 
 
 class ThrottleLevel:
-    """How much the device holds back: priorities under other names."""
+    """The throttling of a device: priorities under other names."""
 
     LOW = Priority.LOW
     MEDIUM = Priority.MEDIUM

@@ -1,0 +1,85 @@
+"""Ctrl-C and SIGTERM: the command exits with its own exit code and without a traceback, at any time.
+
+This module is imported first, so it imports nothing that takes time: `signal` alone would take longer than the rest.
+"""
+
+from __future__ import annotations
+
+import _signal as signals  # type: ignore[import-not-found]
+import atexit
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+INTERRUPTED = 130
+# Seconds after which an interrupt is raised again that Python discarded.
+_SOON = 0.01
+
+_working = False
+_received = 0
+
+
+def install() -> None:
+    """Make signals terminate the process immediately, unless `run` does work that must be completed or undone first.
+
+    If the process was started with another treatment of a signal, as by `nohup` and shell scripts, that is kept.
+    """
+    usual = ((signals.SIGINT, signals.default_int_handler), (signals.SIGTERM, signals.SIG_DFL))
+    for number, handler in usual:
+        if signals.getsignal(number) == handler:
+            signals.signal(number, _handle)
+    atexit.register(_ignore)
+    sys.unraisablehook = _raise_again
+
+
+def run(work: Callable[[], int]) -> int:
+    """The exit code of `work`, in which the first signal raises KeyboardInterrupt; a second one ends the process."""
+    global _working
+    try:
+        # Python calls handlers between instructions that call or jump: assignments leave no moment in between.
+        try:
+            _working = True
+            code = work()
+        finally:
+            _working = False
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return INTERRUPTED if _received else code
+
+
+def received() -> bool:
+    """Whether a signal was received, so that later failures are consequences of it."""
+    return bool(_received)
+
+
+def _handle(number: int, frame: FrameType | None) -> None:
+    global _working, _received
+    if not _working:
+        os._exit(INTERRUPTED)
+    _working, _received = False, number
+    raise KeyboardInterrupt
+
+
+def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
+    """Raise an interrupt again that Python discarded because it was raised in a destructor or a callback."""
+    global _working
+    if not (_received and issubclass(unraisable.exc_type, KeyboardInterrupt)):
+        sys.__unraisablehook__(unraisable)
+        return
+    import threading
+
+    _working = True
+    again = threading.Timer(_SOON, os.kill, (os.getpid(), _received))
+    again.daemon = True
+    again.start()
+
+
+def _ignore() -> None:
+    """The last that Python does before it takes itself apart: there is nothing to interrupt any more."""
+    for number in (signals.SIGINT, signals.SIGTERM):
+        if signals.getsignal(number) == _handle:
+            signals.signal(number, signals.SIG_IGN)

@@ -1,0 +1,58 @@
+"""Modules that are imported when one of their attributes is first used.
+
+A valid file is usually checked without NumPy, which takes longer to import than everything else. Therefore `import
+numpy` returns a lazy module here.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
+from typing import Any
+
+from irexec.environment import set_while_loading
+
+# How many threads OpenBLAS starts when it is loaded. irexec divides the work itself; BLAS's threads would only spin.
+_ONE_BLAS_THREAD = "OPENBLAS_NUM_THREADS", "1"
+
+
+def wait_with(name: str) -> None:
+    """Import a module lazily, unless it is already imported or does not exist."""
+    spec = None if name in sys.modules else find_spec(name)
+    if spec is not None and spec.loader is not None:
+        module = module_from_spec(spec)
+        module.__class__ = _Later
+        # Importing a submodule uses the path of the module and therefore loads it.
+        del module.__path__
+        sys.modules[name] = module
+
+
+_lock = threading.RLock()
+_loading: set[str] = set()
+
+
+class _Later(ModuleType):
+    """A module before it is loaded. (That of importlib.util.LazyLoader is loaded by the second import statement.)"""
+
+    def __getattr__(self, name: str) -> Any:
+        with _lock:
+            if type(self) is _Later and self.__name__ not in _loading:
+                _load(self)
+            elif type(self) is _Later:  # The module accesses its own missing attributes while it is loaded.
+                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return getattr(self, name)
+
+
+def _load(module: ModuleType) -> None:
+    spec = module.__spec__
+    assert spec is not None and spec.loader is not None
+    module.__path__ = spec.submodule_search_locations or []
+    _loading.add(module.__name__)
+    try:
+        with set_while_loading(*_ONE_BLAS_THREAD):
+            spec.loader.exec_module(module)
+    finally:
+        _loading.discard(module.__name__)
+    module.__class__ = ModuleType

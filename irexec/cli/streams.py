@@ -1,0 +1,93 @@
+"""The standard streams of a command: closed, full, or a pipe without a reader."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from contextlib import suppress
+
+from irexec.diagnostics.render.characters import visible_text
+
+# Errors of an open stream: the disk or the quota is full, the device fails, or the reader is gone.
+_NO_ROOM = {errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EAGAIN, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
+
+class NoOutput(OSError):
+    """Standard output was closed before the command began."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EBADF, "standard output is closed")
+
+
+class _Closed(io.RawIOBase):
+    """A substitute for a closed standard output: it rejects the first write like a full disk and discards the rest."""
+
+    _refused = False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        if not self._refused:
+            self._refused = True
+            raise NoOutput
+        return memoryview(data).nbytes  # type: ignore[arg-type]
+
+    def fileno(self) -> int:
+        raise NoOutput
+
+
+def prepare() -> None:
+    """Make all three streams usable: reading from a closed one (`<&-`, `>&-`, `2>&-`) gives nothing, and writing to a
+    closed standard output fails. Characters that a stream cannot encode are escaped.
+    """
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _occupy()
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Closed()), encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _occupy() -> None:
+    """Let no file that is opened later get the number of a standard stream: libraries would write into it."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+
+
+def is_of_output(error: OSError) -> bool:
+    """Whether an error is of a standard stream. Errors of files contain a file name and have their own findings."""
+    return error.filename is None and (isinstance(error, NoOutput) or error.errno in _NO_ROOM)
+
+
+def say(text: str) -> None:
+    """Print a line that contains names from files or models, with control characters escaped."""
+    print(visible_text(text))
+
+
+def complain(text: str) -> None:
+    """Print such a line to standard error, if possible."""
+    with suppress(OSError):
+        print(visible_text(text), file=sys.stderr)
+
+
+def settle() -> None:
+    """Flush all output. Output that a stream does not accept is discarded; otherwise the interpreter would try again at
+    its end and exit with its own code.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            with suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            with suppress(OSError):
+                stream.flush()

@@ -1,0 +1,158 @@
+"""Runtimes in separate processes: models are passed as files, arrays through a pipe."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from irexec.debug.process import LIMIT, Process
+from irexec.debug.runtimes import CannotWrite, Died, Loaded, Steps
+from irexec.diagnostics import IRError
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.write import write_model, written_names
+from irexec.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A value of a model as the other process finds it: output `index` of the layer, or a tensor of these names."""
+
+    layer: str
+    index: int
+    names: tuple[str, ...]
+
+
+class Server(Protocol):
+    """The object in the other process. It holds one model at a time; methods raise CannotRun."""
+
+    def load(self, file: str) -> str:
+        """Read and compile a model; returns in which precision it will run, or nothing."""
+
+    def results(self, steps: Steps) -> list[list[Array]]: ...
+
+    def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
+        """For each step, the values that the runtime exposes, by their position."""
+
+    def fused(self) -> list[list[str]]: ...
+
+    def describe(self) -> str:
+        """The runtime's name for people."""
+
+
+class Apart:
+    """A runtime whose Server runs in a separate process.
+
+    `original` is the model that it reads from its own file; every other model is written to a file for it. `title` is
+    its name until the runtime reports a more specific one.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        arguments: tuple[Any, ...],
+        *,
+        title: str = "the runtime",
+        original: Model | None = None,
+        runs_parts: bool = True,
+        limit: float = LIMIT,
+    ) -> None:
+        self.original, self.runs_parts = original, runs_parts
+        self.process = Process(server, arguments, limit)
+        # The model that the other process holds, and in which of its lives it got it.
+        self.holds: tuple[int, Path] | None = None
+        # Whose observation it keeps.
+        self.looking: object = None
+        self.name = title
+        self.name = self.ask("describe")
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """Call a method in the other process and return its result. Raises CannotRun and, with the runtime's name,
+        Died.
+        """
+        try:
+            return self.process.call(method, *arguments)
+        except Died as error:
+            raise Died(error.how, f"{self.name} {error}") from None
+
+    def load(self, model: Model) -> Loaded:
+        if model is self.original and model.file is not None and Path(model.file).is_file():
+            return self.reads(Path(model.file))
+        folder = tempfile.TemporaryDirectory(prefix="irexec-")
+        file = Path(folder.name) / "model.xml"
+        try:
+            write_model(model, file)
+        except IRError as error:
+            raise CannotWrite(f"the model cannot be written for {self.name}: {error.report.errors[0]}") from None
+        return _Loaded(self, file, written_names(model), folder)
+
+    def reads(self, file: Path) -> Loaded:
+        """The model of a file that the other process reads as it is."""
+        return _Loaded(self, file, {})
+
+
+class _Observed(Mapping[Value, Array]):
+    """The values of one step in the other process; each array is fetched when it is requested."""
+
+    def __init__(self, take: Callable[[int, int], Array], step: int, places: dict[Value, int]) -> None:
+        self._take, self._step, self._places = take, step, places
+
+    def __getitem__(self, value: Value) -> Array:
+        return self._take(self._step, self._places[value])
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._places
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class _Loaded:
+    """A model loaded from a file in the other process; it is loaded again after a crash, or after another model was
+    loaded.
+    """
+
+    def __init__(self, runtime: Apart, file: Path, names: dict[Node, str], folder: Any = None) -> None:
+        self._runtime, self._file, self._names, self._folder = runtime, file, names, folder
+        self.precision = ""
+        self._call("describe")
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        found: list[list[Array]] = self._call("results", steps)
+        return found
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
+        """The arrays stay in the other process until they are requested."""
+        named = ((v, self._names.get(v.node, v.node.friendly_name)) for v in values)
+        shown = [Shown(name, value.index, tuple(sorted(value.names))) for value, name in named]
+        mine = object()
+
+        def look() -> list[list[int]]:
+            self._runtime.looking = mine
+            there: list[list[int]] = self._call("keep", steps, shown)
+            return there
+
+        def take(step: int, index: int) -> Array:
+            if self._runtime.looking is not mine:
+                look()
+            array: Array = self._call("kept", step, index)
+            return array
+
+        return [_Observed(take, step, {values[i]: i for i in there}) for step, there in enumerate(look())]
+
+    def fused(self) -> list[list[str]]:
+        groups: list[list[str]] = self._call("fused")
+        return groups
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        runtime = self._runtime
+        if runtime.holds != (runtime.process.life, self._file):
+            runtime.holds = runtime.looking = None
+            self.precision = runtime.ask("load", str(self._file))
+            runtime.holds = (runtime.process.life, self._file)
+        return runtime.ask(method, *arguments)

@@ -1,0 +1,143 @@
+"""A case: a model with the inputs of its steps, checked to run; parts of it and edited copies of it are cases again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from irexec.debug.record import Reference
+from irexec.diagnostics import IRError
+from irexec.graph.copies import twin
+from irexec.graph.cut import constant_nodes, cut
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.order import ordered
+from irexec.graph.write import write_model
+from irexec.inference import infer, set_types
+from irexec.ir.writing import Together
+from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
+
+Steps = list[list[Array]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Case:
+    """A valid model, the inputs of its steps, and its results in irexec, per step. Made by `case_of`."""
+
+    model: Model
+    steps: Steps
+    results: Steps
+
+    @property
+    def layers(self) -> list[Node]:
+        """The layers that compute."""
+        return computing(self.model)
+
+    @property
+    def size(self) -> int:
+        """How many layers compute, those of bodies included."""
+        return size_of(self.model)
+
+    def write(self, path: Path, files: Together | None = None) -> list[Path]:
+        """Write the model, together with `files`, and return its own. Raises IRError and OSError."""
+        write_model(self.model, path.with_suffix(".xml"), files=files)
+        return [path.with_suffix(".xml"), path.with_suffix(".bin")]
+
+
+def computing(model: Model) -> list[Node]:
+    """The layers that compute something, in order: no Parameters, Results and constants."""
+    return [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result")]
+
+
+def size_of(model: Model) -> int:
+    """How many layers compute, those of bodies included."""
+    return sum(n.type not in ("Parameter", "Const", "Result") for n in model.walk())
+
+
+def case_of(model: Model, steps: Sequence[Sequence[Array]]) -> Case:
+    """A model as a case; inputs that nothing reads are left out. Its declarations are replaced by what follows.
+
+    Raises IRError when the model is not valid, or cannot be run with these inputs; ValueError when it has no input.
+    """
+    read = {value for node in model.nodes for value in node.inputs}
+    kept = [index for index, port in enumerate(model.inputs) if port in read]
+    if not (kept and model.results and steps):
+        raise ValueError("a case has an input, a result and a step")
+    model.parameters = [model.parameters[index] for index in kept]
+    given = [[step[index] for index in kept] for step in steps]
+    _forget(model)
+    for port, array in zip(model.inputs, given[0], strict=True):
+        kind = ElementType.of(array.dtype) if port.element_type is DYNAMIC else port.element_type
+        shape = port.type.shape if port.type.shape.rank is not None else PartialShape([-1] * array.ndim)
+        port.node.attributes |= {"element_type": kind, "shape": shape}
+        port.type = TensorType(kind, shape)
+    inference = infer(model)
+    if not inference.report.ok:
+        raise IRError(inference.report)
+    set_types(model, inference)
+    return Case(model, given, Reference(model, given).results())
+
+
+def _forget(model: Model) -> None:
+    """Remove the information that refers to the file of the original model."""
+    model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
+    model.file, model.source, model.unreachable = None, None, []
+    for node in model.nodes:
+        node.layer = None
+        for value in node.outputs:
+            value.declared = None
+        for body in node.bodies:
+            _forget(body.model)
+
+
+def part_of(case: Case, nodes: Collection[Node], ends: Sequence[Value | Node]) -> Case:
+    """A case with these layers and `ends` as results; values from other layers become inputs with their recorded
+    values.
+
+    Raises IRError and ValueError.
+    """
+    part = cut(case.model, nodes, ends)
+    columns = recorded(case, part.begins)
+    model = twin(part.model)[0] if any(node.bodies for node in part.model.nodes) else part.model
+    return case_of(model, columns)
+
+
+def recorded(case: Case, values: Sequence[Value]) -> Steps:
+    """The values, per step. Raises ValueError for one whose layer does not run."""
+    ports = {port: index for index, port in enumerate(case.model.inputs)}
+    if all(value in ports for value in values):
+        return [[step[ports[value]] for value in values] for step in case.steps]
+    runs = Reference(case.model, case.steps).record(set(values))
+    try:
+        return [[run[value] for value in values] for run in runs]
+    except KeyError:
+        raise ValueError("a layer cannot be run") from None
+
+
+def edited(case: Case, edit: Callable[[Model, dict[Node, Node]], Steps | None]) -> Case:
+    """A copy of the case that `edit` changes; it is given the model and which layer is the copy of which, and returns
+    the inputs where they change, too. Raises IRError and ValueError."""
+    model, copies = twin(case.model)
+    steps = edit(model, copies)
+    return case_of(model, case.steps if steps is None else steps)
+
+
+def reconnect(model: Model, places: Mapping[Value, Value]) -> None:
+    """Let those who read the values read others."""
+
+    def last(value: Value) -> Value:
+        while value in places:
+            value = places[value]
+        return value
+
+    for node in model.nodes:
+        if any(value in places for value in node.inputs):
+            node.inputs = [None if value is None else last(value) for value in node.inputs]
+
+
+def read_by_others(model: Model, nodes: Collection[Node]) -> list[Value]:
+    """The values of these layers that other layers read, without values that only a sink stores."""
+    inside, constant = {*nodes}, constant_nodes(model)
+    outer = {value for node in model.nodes if node not in inside | constant for value in node.inputs}
+    made = (node for node in model.nodes if node in inside and node not in constant and node.type != "Assign")
+    return [value for node in made for value in node.outputs if value in outer]

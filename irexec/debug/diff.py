@@ -1,0 +1,341 @@
+"""Differences between two models: added, removed and changed layers; similar differences are combined into one line."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from irexec.arrays.brief import plural, shown_number
+from irexec.debug.culprit import alone, function_of
+from irexec.debug.errors import measure
+from irexec.debug.record import same
+from irexec.graph.align import Alignment, align
+from irexec.graph.cut import Cutter
+from irexec.graph.model import Model, Node, Value
+from irexec.types import Array, TensorType
+
+_FEW = 3
+_ROUNDED = 120.0
+"""Decibels above which two constants differ by the rounding of f32 alone."""
+# Said of a Const elsewhere: by its values.
+_PLACES = ("offset", "size", "element_type", "shape")
+_UNKNOWN = TensorType()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference. `change` is added, removed, replaced, renamed, opset, connection, attribute, shape, type,
+    constant, folded, compressed, rt_info or model; `a` and `b` name the layer in each model, None where there is none
+    or where there are many."""
+
+    change: str
+    a: str | None
+    b: str | None
+    text: str
+    outer: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"change": self.change, "a": self.a, "b": self.b, "outer": list(self.outer), "text": self.text}
+
+
+def changes_dict(a: str, b: str, changes: Iterable[Change]) -> dict[str, Any]:
+    """The changes from one file to another as one JSON-ready object, which `irexec diff` prints and a report draws."""
+    return {"kind": "diff", "a": a, "b": b, "changes": [change.to_dict() for change in changes]}
+
+
+class _Changed:
+    """A constant that has other values in the second model, and the first model's layer that reads it."""
+
+    def __init__(self, one: Node, two: Node, reader: Node, left: Array, right: Array) -> None:
+        self.one, self.two, self.reader = one, two, reader.friendly_name
+        self.arranged = _arranged(left, right)
+        self.apart = _apart(left, right)
+        self.text = self.arranged or _difference(left, right)
+        self._reads = reader.type
+
+    def group(self, port: int) -> str:
+        """The common property of constants that are combined into one line."""
+        if self.arranged:
+            return self.arranged.partition(":")[0]
+        return (
+            "rounded differently" if self.apart[1] > _ROUNDED else f"different values of input {port} of {self._reads}"
+        )
+
+
+def diff(a: Model, b: Model) -> list[Change]:
+    """The differences between `a` and `b`. Raises IRError if constants cannot be computed.
+
+    Layers are aligned by name, tensor names and structure. Sub-graphs of constants are compared by the values that
+    other layers read; a different way to compute them is one line, however many layers it takes.
+    """
+    return _Diff(a, b, ()).changes()
+
+
+class _Diff:
+    """The comparison of two models, or of two bodies."""
+
+    def __init__(self, a: Model, b: Model, outer: tuple[str, ...]) -> None:
+        self.a, self.b, self.outer = a, b, outer
+        self.alignment: Alignment = align(a, b)
+        self._cutters = {a: Cutter(a), b: Cutter(b)}
+        self.constant = self._cutters[a].constant | self._cutters[b].constant
+        self.pairs = [(one, two) for one, two in self.alignment.forward.items() if not {one, two} & self.constant]
+        order = {node: index for index, node in enumerate(a.nodes)}
+        self.pairs.sort(key=lambda pair: order[pair[0]])
+
+    def changes(self) -> list[Change]:
+        found = [
+            *self._missing(self.a, self.alignment.forward, "removed"),
+            *self._missing(self.b, self.alignment.back, "added"),
+            *self._together("replaced", self._replaced()),
+            *self._together("renamed", self._names()),
+            *self._together("opset", self._opsets()),
+            *self._together("connection", self._connections()),
+            *self._together("attribute", self._attributes()),
+            *self._types(),
+            *self._constants(),
+            *self._together("rt_info", self._infos()),
+        ]
+        for one, two in self.pairs:
+            for ours, theirs in zip(one.bodies, two.bodies, strict=False):
+                found += _Diff(ours.model, theirs.model, (*self.outer, one.friendly_name)).changes()
+        return found
+
+    def _change(self, change: str, a: Node | None, b: Node | None, text: str) -> Change:
+        ours, theirs = (None if node is None else node.friendly_name for node in (a, b))
+        return Change(change, ours, theirs, text, self.outer)
+
+    def _together(self, change: str, found: Iterable[tuple[Node, Node, str, str]]) -> Iterator[Change]:
+        """Changes of one kind: one line each, or one line for many similar ones. (layer, layer, group, text)"""
+        groups: dict[str, list[tuple[Node, Node, str]]] = defaultdict(list)
+        for one, two, group, text in found:
+            groups[group].append((one, two, text))
+        for group, entries in groups.items():
+            if len(entries) <= _FEW:
+                yield from (self._change(change, one, two, text) for one, two, text in entries)
+            else:
+                few = entries[:_FEW]
+                such = ", ".join(text if change == "renamed" else one.friendly_name for one, _, text in few)
+                yield Change(change, None, None, f"{plural(len(entries), 'layer')}: {group} ({such}, ...)", self.outer)
+
+    # Layers
+
+    def _missing(self, model: Model, paired: dict[Node, Node], change: str) -> Iterator[Change]:
+        """One line for each layer, or one line for many layers of a type."""
+        groups: dict[str, list[Node]] = defaultdict(list)
+        for node in model.nodes:
+            if node not in paired and node not in self.constant:
+                groups[node.type].append(node)
+        for type, nodes in groups.items():
+            if len(nodes) <= _FEW:
+                for node in nodes:
+                    ours, theirs = (node, None) if change == "removed" else (None, node)
+                    where = self._behind(node)
+                    yield self._change(change, ours, theirs, f"{type} after {where}" if where else type)
+            else:
+                such = ", ".join(node.friendly_name for node in nodes[:_FEW])
+                yield Change(change, None, None, f"{plural(len(nodes), 'layer')}: {type} ({such}, ...)", self.outer)
+
+    def _behind(self, node: Node) -> str:
+        """The non-constant inputs of a layer."""
+        return ", ".join(v.node.friendly_name for v in node.inputs if v is not None and v.node not in self.constant)
+
+    def _replaced(self) -> Iterator[tuple[Node, Node, str, str]]:
+        for one, two in self.pairs:
+            if one.type != two.type:
+                text = f"{one.type} became {two.type}"
+                yield one, two, text, text
+
+    def _names(self) -> Iterator[tuple[Node, Node, str, str]]:
+        for one, two in self.pairs:
+            if one.friendly_name != two.friendly_name and one.type != "Result":
+                yield one, two, "different names", f"{one.friendly_name} became {two.friendly_name}"
+
+    def _opsets(self) -> Iterator[tuple[Node, Node, str, str]]:
+        for one, two in self.pairs:
+            versions = [n.operator.versioned_name if n.operator else n.type for n in (one, two)]
+            if one.type == two.type and versions[0] != versions[1]:
+                text = " became ".join(versions)
+                yield one, two, text, text
+
+    def _connections(self) -> Iterator[tuple[Node, Node, str, str]]:
+        for one, two in self.pairs:
+            if one.type != two.type:
+                continue
+            for port in range(max(len(one.inputs), len(two.inputs))):
+                ours, theirs = (node.inputs[port] if port < len(node.inputs) else None for node in (one, two))
+                if self._both_constant(ours, theirs) or self._leads(ours, theirs):
+                    continue
+                nodes = [None if v is None else v.node for v in (ours, theirs)]
+                names = ["nothing" if node is None else node.friendly_name for node in nodes]
+                types = ["nothing" if node is None else node.type for node in nodes]
+                group = f"{one.type}, input {port}: {types[0]} became {types[1]}"
+                yield one, two, group, f"input {port}: {names[0]} became {names[1]}"
+
+    def _leads(self, ours: Value | None, theirs: Value | None) -> bool:
+        """Whether both are the same value, with nothing but added or removed layers in between."""
+        if ours is None or theirs is None:
+            return ours is theirs
+        left, right = self._through(ours, self.alignment.forward), self._through(theirs, self.alignment.back)
+        return any(self.alignment.value(one) is two for one in left for two in right)
+
+    def _through(self, value: Value, paired: dict[Node, Node]) -> list[Value]:
+        """The value, or the values that it is computed from if its layer has no counterpart."""
+        found: list[Value] = []
+        stack, seen = [value], set[Node]()
+        while stack:
+            top = stack.pop()
+            found.append(top)
+            if top.node not in paired and top.node not in seen:
+                seen.add(top.node)
+                stack += [v for v in top.node.inputs if v is not None]
+        return found
+
+    def _attributes(self) -> Iterator[tuple[Node, Node, str, str]]:
+        for one, two in self.pairs:
+            if one.type != two.type:
+                continue
+            ours, theirs = _attributes_of(one), _attributes_of(two)
+            for name in sorted(ours.keys() | theirs.keys()):
+                left, right = ours.get(name, "unset"), theirs.get(name, "unset")
+                if str(left) != str(right):
+                    text = f"{name}: {left} became {right}"
+                    yield one, two, f"{one.type}, {text}", text
+
+    def _types(self) -> Iterator[Change]:
+        """Element types and shapes that differ although those of the inputs do not."""
+        for one, two in self.pairs:
+            given = zip(one.inputs, two.inputs, strict=False)
+            if one.type == "Result" or any(_type(x) != _type(y) for x, y in given):
+                continue
+            for ours, theirs in zip(one.outputs, two.outputs, strict=False):
+                kinds, shapes = (ours.element_type, theirs.element_type), (ours.type.shape, theirs.type.shape)
+                for change, (left, right) in (("type", kinds), ("shape", shapes)):
+                    if str(left) != str(right):
+                        yield self._change(change, one, two, f"output {ours.index}: {left} became {right}")
+
+    def _infos(self) -> Iterator[tuple[Node, Node, str, str]]:
+        for one, two in self.pairs:
+            if one.rt_info != two.rt_info:
+                keys = sorted(k for k in {*one.rt_info, *two.rt_info} if one.rt_info.get(k) != two.rt_info.get(k))
+                text = f"rt_info {', '.join(keys)}"
+                yield one, two, text, text
+
+    # Constants
+
+    def _both_constant(self, ours: Value | None, theirs: Value | None) -> bool:
+        return ours is not None and theirs is not None and ours.node in self.constant and theirs.node in self.constant
+
+    def _constants(self) -> Iterator[Change]:
+        folded: list[str] = []
+        changed: dict[str, list[_Changed]] = defaultdict(list)
+        stored: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        done: set[tuple[Value, Value]] = set()
+        for one, two in self.pairs:
+            for port, (ours, theirs) in enumerate(zip(one.inputs, two.inputs, strict=False)):
+                if ours is None or theirs is None or not self._both_constant(ours, theirs) or one.type != two.type:
+                    continue
+                if (ours, theirs) in done:
+                    continue
+                done.add((ours, theirs))
+                left, right = self._value(self.a, ours), self._value(self.b, theirs)
+                if _stored(ours) != _stored(theirs):
+                    apart = _apart(left, right)
+                    kind = "type" if apart[0] == 0 and left.dtype.kind != "f" else "compressed"
+                    stored[kind, " became ".join(_stored(v) for v in (ours, theirs))].append(apart)
+                elif not same(left, right):
+                    entry = _Changed(ours.node, theirs.node, one, left, right)
+                    changed[entry.group(port)].append(entry)
+                elif ours.node.type != theirs.node.type:
+                    folded.append(ours.node.friendly_name)
+        for group, entries in changed.items():
+            if len(entries) <= _FEW:
+                yield from (self._change("constant", e.one, e.two, f"{e.text}, read by {e.reader}") for e in entries)
+            else:
+                text = f"{plural(len(entries), 'constant')}: {group}"
+                if not entries[0].arranged:
+                    text += f", {', '.join(_extremes(entry.apart for entry in entries))}"
+                text += f" (read by {', '.join(entry.reader for entry in entries[:_FEW])}, ...)"
+                yield Change("constant", None, None, text, self.outer)
+        for (kind, became), errors in stored.items():
+            text = f"{plural(len(errors), 'constant')}: {became}, {', '.join(_extremes(errors))}"
+            yield Change(kind, None, None, text, self.outer)
+        if folded:
+            names = ", ".join(folded[:_FEW])
+            text = f"{plural(len(folded), 'constant')} computed differently, with the same values ({names})"
+            yield Change("folded", None, None, text, self.outer)
+
+    def _value(self, model: Model, value: Value) -> Array:
+        if value.node.constant is not None:
+            return value.node.constant
+        return function_of(alone(self._cutters[model], [value.node], [value], {})[1])([])[0]
+
+
+def _attributes_of(node: Node) -> dict[str, Any]:
+    declared = node.operator.attributes if node.operator else ()
+    values = {a.name: a.default for a in declared if not a.required} | node.attributes
+    skipped = _PLACES if node.type in ("Const", "Parameter") else ()
+    return {name: value for name, value in values.items() if value is not None and name not in skipped}
+
+
+def _type(value: Value | None) -> tuple[str, str]:
+    type = value.type if value is not None else _UNKNOWN
+    return str(type.element_type), str(type.shape)
+
+
+def _stored(value: Value) -> str:
+    """The element type of the largest constant that a value follows from."""
+    largest: tuple[int, str] = (-1, "")
+    stack = [value]
+    while stack:
+        node = stack.pop().node
+        if node.constant is not None:
+            largest = max(largest, (node.constant.size, str(node.outputs[0].element_type)))
+        stack += [v for v in node.inputs if v is not None]
+    return largest[1]
+
+
+def _apart(a: Array, b: Array) -> tuple[float, float]:
+    """The largest error, and the signal-to-noise ratio in decibels; infinite for values that cannot be subtracted."""
+    if a.size != b.size or a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
+        return math.inf, -math.inf
+    one, two = a.reshape(-1).astype(np.float64), b.reshape(-1).astype(np.float64)
+    noise, signal = float(np.sum((one - two) ** 2)), float(np.sum(one**2))
+    ratio = math.inf if noise == 0 else 10 * math.log10(signal / noise) if signal > 0 else -math.inf
+    return float(np.abs(one - two).max(initial=0.0)), ratio
+
+
+def _arranged(a: Array, b: Array) -> str:
+    """How the same values are stored differently (transposed, reshaped); empty if the values differ."""
+    if a.ndim == b.ndim >= 2 and same(np.swapaxes(a, -1, -2), b):
+        return f"transposed: {list(a.shape)} became {list(b.shape)}"
+    if a.shape != b.shape and a.size == b.size and same(a.reshape(-1), b.reshape(-1)):
+        return f"reshaped: {list(a.shape)} became {list(b.shape)}"
+    return ""
+
+
+def _extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, ...]:
+    """The largest error and the least ratio of many, in words."""
+    found = list(errors)
+    if all(largest == 0 for largest, _ in found):
+        return ("the same values",)
+    return f"largest error {shown_number(max(e for e, _ in found))}", _decibels(min(s for _, s in found))
+
+
+def _difference(a: Array, b: Array) -> str:
+    if a.shape != b.shape:
+        return f"shape {list(a.shape)} became {list(b.shape)}"
+    if a.dtype.kind in "TUO":
+        return "different strings"
+    largest, ratio = _apart(a, b)
+    changed = measure(a, b).at
+    return f"largest error {shown_number(largest)} at {list(changed or ())}, {_decibels(ratio)}"
+
+
+def _decibels(ratio: float) -> str:
+    return "no noise" if ratio == math.inf else f"SNR {ratio:.3g} dB" if math.isfinite(ratio) else "no signal"

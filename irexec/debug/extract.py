@@ -1,0 +1,184 @@
+"""Extracts: a part of a model with the values that reach it in a run, as a model and an archive that can be sent on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from irexec.arrays.brief import plural
+from irexec.arrays.plain import exact_array
+from irexec.arrays.saving import archive_names, save_arrays
+from irexec.debug.record import Reference, same
+from irexec.diagnostics import IRError
+from irexec.engine import CompiledModel
+from irexec.graph.copies import copied
+from irexec.graph.cut import Part, cut
+from irexec.graph.model import Body, Model, Node, Value
+from irexec.graph.write import write_model
+from irexec.inference import infer, set_types
+from irexec.ir.writing import Together, together
+from irexec.native import plainly
+from irexec.runs.run import port_name
+from irexec.types import BOOLEAN, DYNAMIC, Array, ElementType, PartialShape, TensorType
+
+# Integer constants up to this size are axes, shapes and indices; larger ones are weights.
+MAX_STRUCTURE = 64
+
+
+@dataclass(slots=True)
+class Extract:
+    """A model with inputs for it, and the results that they had where it was cut out of.
+
+    `checked`: running it gives these results again, bit for bit; None for a model whose values were replaced.
+    """
+
+    model: Model
+    inputs: list[Array]
+    results: list[Array]
+    checked: bool | None
+
+    def save(self, path: str | os.PathLike[str], files: Together | None = None) -> list[Path]:
+        """Write the model, its weights and its inputs (.xml, .bin, .npz): together, and with `files`, or none.
+
+        Raises IRError and OSError.
+        """
+        if files is None:
+            with together() as alone:
+                return self.save(path, alone)
+        xml = Path(path).with_suffix(".xml")
+        names = archive_names([port_name(port) for port in self.model.inputs])
+        kinds = [port.element_type for port in self.model.inputs]
+        arrays = {n: exact_array(a, k) for n, a, k in zip(names, self.inputs, kinds, strict=True)}
+        save_arrays(xml.with_suffix(".npz"), arrays, files)
+        write_model(self.model, xml, files=files)
+        return [xml, xml.with_suffix(".bin"), xml.with_suffix(".npz")]
+
+
+def find(model: Model, name: str) -> tuple[Model, Node] | None:
+    """The layer with this name (or else id), and the model or body that contains it."""
+    for node in model.nodes:
+        if node.friendly_name == name:
+            return model, node
+    for node in model.nodes:
+        for body in node.bodies:
+            if (found := find(body.model, name)) is not None:
+                return found
+    return next(((model, node) for node in model.nodes if node.id and node.id == name), None)
+
+
+def extract(
+    reference: Reference, whole: Model, nodes: Collection[Node], ends: Sequence[Value], *, step: int = 0, call: int = 0
+) -> Extract:
+    """A model of these layers of `whole` (the reference's model or one of its bodies), with the inputs recorded in a
+    run.
+
+    `call`: which of a body's iterations. Raises IRError when the model cannot be run, ValueError when these layers do
+    not run then.
+    """
+    part = cut(whole, [node for node in nodes if not node.has_state], ends)
+    values = reference.record({*part.begins, *part.ends}, call)[step]
+    inputs = [values[value] for value in part.begins if value in values]
+    if len(inputs) < len(part.begins):
+        missing = next(value for value in part.begins if value not in values)
+        raise ValueError(f"{missing.node.friendly_name!r} {_runs(reference, missing.node, call)}")
+    give_types(part, inputs)
+    try:
+        with plainly():
+            results = list(CompiledModel(part.model)(inputs).to_tuple())
+    except IRError:
+        return Extract(part.model, inputs, [], False)
+    expected = [values.get(value) for value in part.ends]
+    checked = all(e is not None and same(e, r) for e, r in zip(expected, results, strict=True))
+    return Extract(part.model, inputs, results, checked)
+
+
+def _runs(reference: Reference, node: Node, call: int) -> str:
+    """Why a layer has no values in its `call`-th run."""
+    readers = {n for n in reference.model.walk() if any(v is not None and v.node is node for v in n.inputs)}
+    counts = reference.count()
+    times = max(counts.get(n, 0) for n in (node, *readers))
+    if times:
+        known = f"{plural(times, 'iteration')} with these inputs, 0 to {times - 1}"
+        return f"is computed in {known}, so --iteration {call} does not exist"
+    return "is not computed with these inputs"
+
+
+def give_types(part: Part, inputs: Sequence[Array]) -> None:
+    """Give the part's values the types that follow from its Parameters'; open element types are those that came."""
+    for port, array in zip(part.model.inputs, inputs, strict=True):
+        if port.element_type is DYNAMIC or port.type.shape.rank is None:
+            kind = ElementType.of(array.dtype) if port.element_type is DYNAMIC else port.element_type
+            shape = port.type.shape if port.type.shape.rank is not None else PartialShape([-1] * array.ndim)
+            port.node.attributes = port.node.attributes | {"element_type": kind, "shape": shape}
+            port.type = TensorType(kind, shape)
+    set_types(part.model, infer(part.model))
+
+
+def anonymised(part: Extract, seed: int = 0) -> Extract:
+    """The same structure with other names, no rt_info, and noise of the same range for weights and inputs. Whole
+    numbers that are inputs stay only where the model runs with no others."""
+    rng = np.random.default_rng(seed)
+    model = copied(part.model)
+    model.name = "model"
+    _strip(model, rng, [0])
+    run = CompiledModel(model)
+    try:
+        inputs = [_noise(array, rng, structure=0) for array in part.inputs]
+        results = list(run(inputs).to_tuple())
+    except IRError:
+        inputs = [_noise(array, rng) for array in part.inputs]
+        results = list(run(inputs).to_tuple())
+    return Extract(model, inputs, results, None)
+
+
+def _strip(model: Model, rng: np.random.Generator, counter: list[int]) -> None:
+    model.rt_info, model.file, model.source = {}, None, None
+    for node in model.nodes:
+        node.friendly_name = f"{node.type.lower()}_{counter[0]}"
+        counter[0] += 1
+        node.layer, node.rt_info, node.input_rt_info = None, {}, {}
+        for value in node.outputs:
+            value.names, value.rt_info = set(), {}
+        if node.constant is not None:
+            node.constant = _noise(node.constant, rng)
+        for body in node.bodies:
+            _strip_body(body, rng, counter)
+
+
+def _strip_body(body: Body, rng: np.random.Generator, counter: list[int]) -> None:
+    _strip(body.model, rng, counter)
+    body.model.name = "body"
+
+
+def _noise(array: Array, rng: np.random.Generator, structure: int = MAX_STRUCTURE) -> Array:
+    """Random values of the same type, shape and range. Arrays of up to `structure` whole numbers or booleans, and
+    numbers that everybody writes, such as 0.5 and 1e-5, stay: they are structure."""
+    kind = ElementType.of(array.dtype)
+    if array.dtype.kind in "TUO":
+        words = ["".join(rng.choice([*"abcdefgh"], len(text))) for text in array.reshape(-1).tolist()]
+        return np.array(words, array.dtype).reshape(array.shape)
+    if array.size <= structure and not kind.is_real:
+        return array
+    if kind is BOOLEAN:
+        return rng.permutation(array.reshape(-1)).reshape(array.shape)
+    wide = array.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    if not finite.size:
+        return array
+    low, high = float(finite.min()), float(finite.max())
+    if low == high and kind.is_real:
+        if _is_common(low, array.dtype):
+            return array
+        low, high = 0.5 * low, 1.5 * low
+    noise: Array = np.asarray(rng.uniform(low, high, array.shape))
+    return (np.rint(noise) if kind.is_integral else noise).astype(array.dtype)
+
+
+def _is_common(number: float, dtype: np.dtype[Any]) -> bool:
+    """Whether a number has at most two digits or is a power of two, so that it reveals nothing about the model."""
+    return number == float(np.asarray(float(f"{number:.2g}")).astype(dtype)) or abs(np.frexp(number)[0]) == 0.5

@@ -1,0 +1,53 @@
+"""Hints: possible causes of the verdict of a comparison, and suggested next steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from irexec.debug.culprit import Culprit
+from irexec.debug.errors import Error
+from irexec.debug.extract import MAX_STRUCTURE
+from irexec.graph.model import Node
+
+LOWER = ("f16", "bf16")
+"""In what else than f32 devices compute, whatever the model says."""
+_DYNAMIC = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
+# The relative error of results from which on hints are given.
+_NOTABLE = 1e-3
+
+
+def hints(
+    other: str, precision: str, culprit: Culprit | None, results: Sequence[Error], file: str | None
+) -> Iterator[str]:
+    """`other`: the name of the other side, with its settings. `results`: the errors of the model's results. `file`: of
+    the model."""
+    if precision in LOWER:
+        choice = f"{precision} is chosen by the device or by the settings"
+        yield f"{choice}; use --config INFERENCE_PRECISION_HINT=f32 for f32"
+    if culprit is None:
+        if any(error.relative > _NOTABLE for error in results):
+            yield "each layer is within its tolerance; the difference in the results is accumulated rounding"
+        return
+    if other.startswith("OpenVINO") and _DYNAMIC not in other and any(map(_packed, culprit.nodes)):
+        yield (
+            f"OpenVINO may quantize activations that are multiplied with low-bit weights; --config {_DYNAMIC}=0 "
+            "disables this"
+        )
+    if other.lower().endswith((".xml", ".onnx")) and file is not None:
+        yield f"irexec diff {file} {other} lists the differences between the files"
+
+
+def _packed(node: Node) -> bool:
+    """Whether a layer reads a large constant of whole numbers, through layers that depend on constants alone."""
+    if node.type != "MatMul":
+        return False
+    stack, seen = [value.node for value in node.inputs if value is not None], set[Node]()
+    while stack:
+        source = stack.pop()
+        if source.constant is not None:
+            if source.constant.dtype.kind != "f" and source.constant.size > MAX_STRUCTURE:
+                return True
+        elif source.type in ("Convert", "Multiply", "Subtract", "Reshape") and source not in seen:
+            seen.add(source)
+            stack += [value.node for value in source.inputs if value is not None]
+    return False

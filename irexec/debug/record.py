@@ -1,0 +1,108 @@
+"""Recording: chosen values of a run; for values in bodies, those of one iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.engine import CompiledModel
+from irexec.graph.model import Model, Node, Value
+from irexec.native import plainly
+from irexec.types import Array
+
+
+class Recorder:
+    """A listener that keeps copies of the wanted values, as they are when a layer runs for the `call`-th time."""
+
+    def __init__(self, wanted: Collection[Value], call: int = 0) -> None:
+        self.values: dict[Value, Array] = {}
+        self._wanted, self._call = set(wanted), call
+        self._calls: dict[Node, int] = {}
+
+    def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
+        number = self._calls[node] = self._calls.get(node, -1) + 1
+        if number == self._call:
+            for value, array in zip(node.inputs, inputs, strict=True):
+                if value in self._wanted and array is not None:
+                    self._keep(value, array)
+
+    def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
+        if self._calls[node] == self._call:
+            for value, array in zip(node.outputs, outputs, strict=False):
+                if value in self._wanted:
+                    self._keep(value, array)
+
+    def take(self) -> dict[Value, Array]:
+        """The values recorded since the last call; the next run is recorded from scratch."""
+        kept, self.values, self._calls = self.values, {}, {}
+        return kept
+
+    def _keep(self, value: Value | None, array: Array) -> None:
+        if value is not None and value not in self.values:
+            self.values[value] = array.copy()
+
+
+class Counter:
+    """A listener that counts how often layers run."""
+
+    def __init__(self) -> None:
+        self.calls: dict[Node, int] = {}
+
+    def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
+        self.calls[node] = self.calls.get(node, 0) + 1
+
+    def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
+        """Counted before it ran."""
+
+
+class Reference:
+    """irexec's own run of a model, compiled once and run each time that other values are wanted.
+
+    `steps` are the inputs of inferences that follow one another on one request.
+    """
+
+    def __init__(self, model: Model, steps: Sequence[Sequence[Array]]) -> None:
+        self.model, self.steps = model, [list(step) for step in steps]
+        self._compiled = CompiledModel(model)
+
+    def results(self) -> list[list[Array]]:
+        """The model's results, per step. Raises IRError."""
+        request = self._compiled.create_infer_request()
+        with plainly():
+            return [list(request.infer(step).to_tuple()) for step in self.steps]
+
+    def record(self, wanted: Collection[Value], call: int = 0) -> list[dict[Value, Array]]:
+        """The wanted values, per step; those that no layer made or read are left out. Raises IRError."""
+        found = []
+        recorder = Recorder(wanted, call)
+        request = self._compiled.create_infer_request([recorder])
+        for step in self.steps:
+            with plainly():
+                request.infer(step)
+            given = dict(zip(self.model.inputs, step, strict=True))
+            known = {value: array for value in wanted if (array := known_value(value)) is not None}
+            found.append(known | {value: array for value, array in given.items() if value in wanted} | recorder.take())
+        return found
+
+    def count(self) -> dict[Node, int]:
+        """How often each layer runs in the first step, those of bodies included. Raises IRError."""
+        counter = Counter()
+        with plainly():
+            self._compiled.create_infer_request([counter]).infer(self.steps[0])
+        return counter.calls
+
+
+def known_value(value: Value) -> Array | None:
+    """The array known from inference, so that no layer needs to be run for it."""
+    known = value.type.value
+    return known if known is not None and known.dtype == value.element_type.dtype else None
+
+
+def same(a: Any, b: Any) -> bool:
+    """True for arrays of the same type, shape and bits, NaN included."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return bool(np.array_equal(a, b)) if a.dtype.kind in "TUO" else a.tobytes() == b.tobytes()

@@ -1,0 +1,171 @@
+"""Runtimes: who else can run a model, on its own or with the values of its layers shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from irexec.arrays.brief import shown_shape
+from irexec.debug.record import Reference
+from irexec.diagnostics import IRError
+from irexec.graph.align import Alignment, align
+from irexec.graph.model import Model, Node, Value
+from irexec.types import Array
+
+Steps = Sequence[Sequence[Array]]
+
+
+class CannotRun(Exception):
+    """The runtime is not available or cannot run this model; the message gives the reason."""
+
+
+class CannotWrite(CannotRun):
+    """A model that IR cannot express, so that no other runtime can be given it."""
+
+
+class Died(CannotRun):
+    """A runtime that ended its process (`how` is "crash") or gave no answer in time ("hang")."""
+
+    def __init__(self, how: str, message: str) -> None:
+        super().__init__(message)
+        self.how = how
+
+
+class Loaded(Protocol):
+    """A model loaded in another runtime. Every call starts from the initial state and runs `steps` in order.
+
+    `precision`: the type in which the runtime computes, if it reports one.
+    """
+
+    precision: str
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        """The model's results, per step, with nothing shown that would change how it runs. Raises CannotRun."""
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
+        """The runtime's results for these values of the model, per step; values that it does not have are omitted.
+
+        A mapping may fetch its arrays when they are asked for.
+        """
+
+    def fused(self) -> list[list[str]]:
+        """The names of layers that it runs as one."""
+
+
+class Runtime(Protocol):
+    """A runtime for models. `name` is for display; `runs_parts`: it can also run models cut from the first one."""
+
+    name: str
+    runs_parts: bool
+
+    def load(self, model: Model) -> Loaded:
+        """Make a model ready to run. Raises CannotRun."""
+
+
+@runtime_checkable
+class KnowsBodies(Protocol):
+    """A runtime that cannot run parts of a model, but knows the bodies of the loaded model."""
+
+    def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
+        """The runtime for a body of a layer, and its iterations' inputs in a step if it has results for these alone."""
+
+
+class OtherModel:
+    """Another model, run by irexec: its layers are aligned with those of the first one."""
+
+    runs_parts = False
+
+    def __init__(self, path: str, model: Model | None = None) -> None:
+        """`model`: what was read from the path, or a part of it."""
+        self.name = path
+        self._other = _read(path) if model is None else model
+        self._alignment: Alignment | None = None
+
+    def load(self, model: Model) -> Aligned:
+        if len(model.inputs) != len(self._other.inputs) or len(model.outputs) != len(self._other.outputs):
+            mine, others = (f"{len(m.inputs)} inputs and {len(m.outputs)} outputs" for m in (model, self._other))
+            raise CannotRun(f"{self.name} has {others}, but the model has {mine}")
+        self._alignment = align(model, self._other)
+        return Aligned(self._alignment)
+
+    def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
+        other = self._alignment.forward.get(node) if self._alignment is not None else None
+        if other is None or number >= len(other.bodies):
+            return None
+        return OtherModel(self.name, other.bodies[number].model), None
+
+
+def _read(path: str) -> Model:
+    from irexec.reading import read
+
+    reading = read(path)
+    if reading.model is None or not reading.report.ok:
+        raise CannotRun(f"{path} cannot be read: {reading.report.errors[0]}")
+    return reading.model
+
+
+class Aligned:
+    """A model that irexec runs in place of another; inputs and results are in the order of that one."""
+
+    precision = ""
+
+    def __init__(self, alignment: Alignment) -> None:
+        self._alignment = alignment
+        a, b = alignment.a, alignment.b
+        self._inputs = _order(alignment, a.parameters, b.parameters)
+        self._outputs = _order(alignment, a.results, b.results)
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        self._check(steps)
+        try:
+            found = self.reference(steps).results()
+        except IRError as error:
+            raise CannotRun(str(error.report.errors[0])) from None
+        return [[step[self._outputs[i]] for i in range(len(step))] for step in found]
+
+    def _check(self, steps: Steps) -> None:
+        """Raise CannotRun if the other model does not accept arrays of these shapes, and name the accepted ones."""
+        mine, others = self._alignment.a.inputs, self._alignment.b.inputs
+        for step in steps:
+            for ours, theirs in self._inputs.items():
+                shape, taken = step[ours].shape, others[theirs].type.shape
+                if not taken.accepts(shape):
+                    name = mine[ours].node.friendly_name
+                    closed = f"--shape {name}={','.join(map(str, taken.to_shape()))}" if taken.is_static else ""
+                    hint = (
+                        f": {closed} gives both the same shape"
+                        if closed and mine[ours].type.shape.compatible(taken)
+                        else ""
+                    )
+                    raise CannotRun(
+                        f"it expects {taken} for {name!r}, but the model was given {shown_shape(shape)}{hint}"
+                    )
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
+        pairs = ((value, self._alignment.value(value)) for value in values)
+        # A layer that only stands in the same place has another shape: the inside of a translation, say.
+        wanted = {a: b for a, b in pairs if b is not None and a.type.shape.compatible(b.type.shape)}
+        try:
+            recorded = self.reference(steps).record(set(wanted.values()))
+        except IRError as error:
+            raise CannotRun(str(error.report.errors[0])) from None
+        return [{value: step[other] for value, other in wanted.items() if other in step} for step in recorded]
+
+    def fused(self) -> list[list[str]]:
+        return []
+
+    def reference(self, steps: Steps) -> Reference:
+        """The other model with these inputs, in its own order."""
+        # The other model's input at each position is the one that the first model's is aligned with.
+        places = {theirs: ours for ours, theirs in self._inputs.items()}
+        return Reference(self._alignment.b, [[step[places[i]] for i in range(len(step))] for step in steps])
+
+
+def _order(alignment: Alignment, ours: Sequence[object], theirs: Sequence[object]) -> dict[int, int]:
+    """For each port of the first model, the position in the second; unchanged if not all ports can be paired."""
+    forward: dict[object, object] = dict(alignment.forward.items())
+    positions = {node: index for index, node in enumerate(theirs)}
+    found = {index: positions.get(forward.get(node)) for index, node in enumerate(ours)}
+    if sorted(found.values(), key=lambda p: -1 if p is None else p) != list(range(len(theirs))):
+        return {index: index for index in range(len(ours))}
+    return {index: place for index, place in found.items() if place is not None}

@@ -1,0 +1,51 @@
+"""Layers that are judged together: one that the other side shows, with those before it that it does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from irexec.graph.cut import constant_nodes
+from irexec.graph.model import Model, Node, Value
+
+_MOST = 256
+"""So many layers at most are computed anew for one that is shown."""
+
+
+class Together:
+    """The values of a model that the other side has exposed so far."""
+
+    def __init__(self, model: Model, nodes: Sequence[Node]) -> None:
+        """`nodes`: the layers that are compared, in order."""
+        self.shown: set[Value] = set()
+        self._constant = constant_nodes(model)
+        self._order = {node: number for number, node in enumerate(nodes)}
+
+    def of(self, node: Node, soon: Collection[Value] = ()) -> tuple[list[Node], list[Value]]:
+        """The layer, last, with those behind it, and the values that all of them follow from, constants aside.
+
+        Those behind it are followed back to values that are shown, or will be `soon`; where that cannot be, the layer
+        is alone.
+        """
+        found, given = {node}, dict[Value, None]()
+        stack = [node]
+        while stack:
+            for value in self._inputs(stack.pop()):
+                source = value.node
+                if value in self.shown or value in soon or source not in self._order or not _computes(source):
+                    given[value] = None
+                elif source not in found:
+                    found.add(source)
+                    stack.append(source)
+            if len(found) > _MOST:
+                return [node], self._inputs(node)
+        return sorted(found, key=lambda n: self._order[n]), list(given)
+
+    def _inputs(self, node: Node) -> list[Value]:
+        return [value for value in node.inputs if value is not None and value.node not in self._constant]
+
+
+def _computes(node: Node) -> bool:
+    """Whether a layer gives the same again when it is run alone."""
+    if node.bodies or node.has_state:
+        return False
+    return node.operator is None or node.operator.tolerance.kind != "random"

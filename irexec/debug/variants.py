@@ -1,0 +1,116 @@
+"""Variants of a model that are as right as it is: how a runtime may compute the same without being wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from irexec.debug.errors import Bounds, Error, Run, judge
+from irexec.graph.copies import copied
+from irexec.graph.cut import constant_nodes
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.order import ordered
+from irexec.inference import infer, set_types
+from irexec.ops.declare.contents import load
+from irexec.ops.declare.operator import Tolerance
+from irexec.opsets.nodes import constant_node
+from irexec.types import BF16, F16, F32, Array, TensorType
+
+_HALVES = (F16, BF16)
+_NUDGE = 4 * float(np.finfo(np.float32).eps)
+"""How far values between layers are moved, as inputs are."""
+
+
+def judge_model(
+    model: Model,
+    make: Callable[[Model], Run],
+    inputs: Sequence[Array],
+    other: Sequence[Array | None],
+    tolerance: Tolerance,
+    bounds: Bounds | None = None,
+) -> tuple[Error, bool]:
+    """Like `judge`, for the result of `make` for a model. The other side may also agree with a variant of the model,
+    and values between its layers may be rounded differently.
+    """
+
+    def wavering() -> Iterator[Run]:
+        return map(make, moved_inside(model))
+
+    found = judge(make(model), inputs, other, tolerance, bounds, wavering)
+    if not found[1] and (wide := widened(model)) is not None:
+        again = judge(make(wide), inputs, other, tolerance, bounds)
+        return again if again[1] else found
+    return found
+
+
+def widened(model: Model) -> Model | None:
+    """The model with f16 and bf16 weights decompressed in f32, as OpenVINO does it, or None without such weights."""
+    if not _halves(model):
+        return None
+    made = copied(model)
+    wide: dict[Value, Value] = {}
+    for node in _halves(made):
+        given = node.inputs[0]
+        assert given is not None
+        node.replace_input_with(0, _wide(given, wide, made.node_class))
+    made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
+    set_types(made, infer(made))
+    return made
+
+
+def _halves(model: Model) -> list[Node]:
+    """The layers that make f32 of constants that were computed in f16 or bf16."""
+    constant = constant_nodes(model)
+    converts = (node for node in model.nodes if node.type == "Convert" and node in constant)
+    return [
+        node
+        for node in converts
+        if node.outputs[0].element_type is F32
+        and (given := node.inputs[0]) is not None
+        and given.element_type in _HALVES
+        and given.node.constant is None
+    ]
+
+
+def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Value:
+    """The same value, computed in f32."""
+    if value.element_type not in _HALVES:
+        return value
+    if value not in known:
+        node = value.node
+        if node.constant is not None:
+            array = node.constant.astype(np.float32)
+            made = constant_node(node_class, array, element_type=F32, name=node.friendly_name)
+        else:
+            inputs = [None if given is None else _wide(given, known, node_class) for given in node.inputs]
+            changed = {"destination_type": F32} if node.type == "Convert" else {}
+            made = node_class(node.operator, inputs, node.attributes | changed, name=node.friendly_name)
+            made.set_outputs([TensorType(F32, output.type.shape) for output in node.outputs])
+        known[value] = made.outputs[value.index]
+    return known[value]
+
+
+def moved_inside(model: Model) -> Iterator[Model]:
+    """The model with the f32 values between its layers made a few units larger, or smaller; nothing for one layer."""
+    for factor in (1 + _NUDGE, 1 - _NUDGE):
+        made = copied(model)
+        constant = constant_nodes(made)
+        ends = {value for result in made.results for value in result.inputs}
+        readers: dict[Value, list[tuple[Node, int]]] = {}
+        for node in made.nodes:
+            for index, value in enumerate(node.inputs):
+                if value is not None and value.element_type is F32 and value not in ends:
+                    readers.setdefault(value, []).append((node, index))
+        inner = [value for value in readers if value.node not in constant and value.node.type != "Parameter"]
+        if not inner:
+            return
+        for value in inner:
+            scale = constant_node(made.node_class, np.float32(factor), element_type=F32, name="moved").outputs[0]
+            name = f"{value.node.friendly_name}/moved"
+            product = made.node_class(load("Multiply", 1), [value, scale], {}, name=name)
+            product.set_outputs([value.type])
+            for node, index in readers[value]:
+                node.replace_input_with(index, product.outputs[0])
+        made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
+        yield made

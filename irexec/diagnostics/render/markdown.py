@@ -1,0 +1,36 @@
+"""Texts of others inside Markdown: shown as they are, and never markup."""
+
+from __future__ import annotations
+
+import re
+
+from irexec.diagnostics.render.characters import visible_text
+
+# What begins markup within a line. An underscore within a word does not, and brackets only with what follows them.
+_MARKUP = re.compile(r"[\\`*<|~]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|\](?=[(\[:])")
+
+
+def prose(text: str) -> str:
+    """A text on one line, after the beginning of that line or in the cell of a table."""
+    return _MARKUP.sub(r"\\\g<0>", _on_one_line(text))
+
+
+def code(text: str) -> str:
+    """A text on one line, as a code span."""
+    ticks = "`" * (1 + _longest_ticks(text))
+    blank = " " if "`" in text else ""
+    return f"{ticks}{blank}{_on_one_line(text)}{blank}{ticks}"
+
+
+def fenced(text: str) -> list[str]:
+    """The lines of a code block."""
+    fence = "`" * max(3, 1 + _longest_ticks(text))
+    return [f"{fence}text", *map(visible_text, text.splitlines()), fence]
+
+
+def _on_one_line(text: str) -> str:
+    return visible_text(re.sub(r"\s*\n\s*", " ", text))
+
+
+def _longest_ticks(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)

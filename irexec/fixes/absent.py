@@ -1,0 +1,186 @@
+"""Fixes that add missing ids, names and versions that have one possible value, and ids of ports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain, count
+
+from irexec.diagnostics import Diagnostic, Fix, Safety
+from irexec.diagnostics.nearest import nearest
+from irexec.fixes import spelling
+from irexec.fixes.ids import Free, Ids, ids_astray, ids_of_ports
+from irexec.fixes.written import Owner, Written, number
+from irexec.ir.checks.check import ROOT_TYPES
+from irexec.ir.document import Layer, Net
+from irexec.ir.xml.events import Span
+from irexec.ops.declare import contents
+
+_IN_ALL_MODELS = ("Parameter", "Const", "Result")
+"""Operators that an extension cannot replace."""
+_NEWEST_IR = "11"
+_OWN_OPSET = re.compile(r"[A-Za-z_][\w.:/-]*")
+"""Versions that may be the name of an extension's operation set."""
+
+
+def ir_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """N002: set the newest IR version. A file that states another version may use another grammar."""
+    version = written.document.net.version
+    safety = Safety.SAFE if version is None or not version.strip() else Safety.UNSAFE
+    if (edit := written.set_attribute(0, "version", _NEWEST_IR)) is not None:
+        yield Fix(f'write version="{_NEWEST_IR}"', safety, (edit,))
+
+
+def layers(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """N007: put the `<layers>` element around layers that are direct children of `<net>` and adjacent."""
+    root, text = written.positions.tag(0), written.text
+    first, last = text.find("<layer "), text.rfind("</layer>")
+    if root is None or "<layers" in text or not root.stop <= first < last or text[root.stop : first].strip():
+        return
+    stop = last + len("</layer>")
+    if "<edges" not in text[:stop]:
+        blanks = text[written.before_blanks(first) : first]
+        edits = (written.edit(Span(first, 0), f"<layers>{blanks}"), written.edit(Span(stop, 0), f"{blanks}</layers>"))
+        yield Fix("add <layers>", Safety.UNSAFE, edits)
+
+
+def newer_ir(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """R007: set IR version 11, in which the file can be read. IR 11 also refuses files that it cannot read, and names
+    no input or output by a layer."""
+    if (edit := written.set_attribute(0, "version", _NEWEST_IR)) is not None:
+        yield Fix(f'write version="{_NEWEST_IR}"', Safety.UNSAFE, (edit,))
+
+
+def identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L001, L010: add a layer's missing id, name or version."""
+    if finding.at is None or finding.at.element not in written.layers:
+        return
+    layer, net = written.layers[finding.at.element]
+    if any(nearest(other, [finding.attribute or ""], 1, 0.75) for other in layer.other or ()):
+        return  # The attribute is present under a misspelt name.
+    if finding.attribute == "id":
+        found = written.shared("free id", net, lambda: _free_id(net))
+    elif finding.attribute == "name":
+        found = _free_name(layer, net, written)
+    elif finding.attribute == "version":
+        yield from _version(layer, written)
+        return
+    else:
+        return
+    if found is not None and (edit := written.set_attribute(layer.at, finding.attribute, found)) is not None:
+        yield Fix(f'write {finding.attribute}="{found}"', Safety.SAFE, (edit,))
+
+
+def _free_id(net: Net) -> str | None:
+    """Return an unused id for a layer without one: the id that edges name and no layer has, if this is the only such
+    layer; otherwise any unused id."""
+    ids = [number(other.id) for other in net.layers]
+    known, named = set(ids), _ids_astray(net)
+    if ids.count(None) != 1 or len(named) > 1:
+        return None
+    return str(named.pop()) if named else str(max((id for id in known if id is not None), default=-1) + 1)
+
+
+def _ids_astray(net: Net) -> set[int]:
+    """Return the ids that edges name and no layer has."""
+    named = {id for edge in net.edges for text in (edge.from_layer, edge.to_layer) if (id := number(text)) is not None}
+    return named - {number(layer.id) for layer in net.layers}
+
+
+def other_identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L002: of two layers with the same id, the layer for which the ids remain in ascending order gets the id that only
+    edges name.
+
+    Without that id OpenVINO reads the file with the second layer in place of the first, unless a result depends on the
+    id.
+    """
+    if finding.at is None or finding.at.element not in written.layers:
+        return
+    layer, net = written.layers[finding.at.element]
+    astray = written.shared("ids astray", net, lambda: _ids_astray(net))
+    if len(astray) != 1:
+        return
+    (id,) = astray
+    fitting = written.shared("ids of layers", net, lambda: Ids(net.layers)).fitting(layer.at, id)
+    if len(fitting) == 1 and (edit := written.set_attribute(fitting[0], "id", str(id))) is not None:
+        is_missed = id in written.shared("searched", net, lambda: _searched(net))
+        safety = Safety.SAFE if is_missed else Safety.UNSAFE
+        yield Fix(f'write id="{id}" in {written.layers[fitting[0]][0].ref}', safety, (edit,))
+
+
+def _searched(net: Net) -> set[int]:
+    """Return the ids that OpenVINO reaches when it searches from the results; it rejects the file if no layer has one
+    of them."""
+    givers: dict[int | None, list[int]] = {}
+    for edge in net.edges:
+        if (giver := number(edge.from_layer)) is not None:
+            givers.setdefault(number(edge.to_layer), []).append(giver)
+    left = [id for layer in net.layers if layer.type in ROOT_TYPES and (id := number(layer.id)) is not None]
+    found: set[int] = set()
+    while left:
+        if (id := left.pop()) not in found:
+            found.add(id)
+            left += givers.get(id, ())
+    return found
+
+
+def _free_name(layer: Layer, net: Net, written: Written) -> str:
+    """Return an unused layer name: the type followed by the id, and by a number if another layer has that name."""
+    names = written.shared("names", net, lambda: {other.name for other in net.layers})
+    name = f"{layer.type or 'layer'}_{layer.id or ''}".rstrip("_")
+    numbered = chain([name], (f"{name}_{n}" for n in count(1)))
+    return written.shared(f"name for {name}", net, lambda: next(text for text in numbered if text not in names))
+
+
+def other_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """L005: set the opset that introduced the operator if there is only one; otherwise the opset that the text
+    suggests."""
+    layer, _ = written.layers.get(finding.at.element, (None, None)) if finding.at is not None else (None, None)
+    if layer is None:
+        return
+    may_be_own = layer.type not in _IN_ALL_MODELS and _OWN_OPSET.fullmatch(layer.version or "")
+    fixes = [] if may_be_own else list(_version(layer, written))
+    if finding.candidates and not any(fix.safety is Safety.SAFE for fix in fixes):
+        fixes = list(spelling.other_value(finding, written))
+    yield from fixes
+
+
+def _version(layer: Layer, written: Written) -> Iterator[Fix]:
+    """Return the opset that introduced the operator; of several versions the newest, which may compute different
+    results."""
+    canonical = contents.canonical_type(layer.type or "")
+    if canonical is None or canonical not in contents.CONTENTS:
+        return
+    versions = contents.CONTENTS[canonical][1]
+    text = f"opset{versions[-1]}"
+    if (edit := written.set_attribute(layer.at, "version", text)) is not None:
+        yield Fix(
+            f'write version="{text}"',
+            Safety.SAFE if len(versions) == 1 or layer.type in _IN_ALL_MODELS else Safety.UNSAFE,
+            (edit,),
+        )
+
+
+def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P001, P013: set the id that edges name and no port on this side has; otherwise the next free id."""
+    owner = written.ports.get(finding.at.element) if finding.at is not None else None
+    if owner is None:
+        return
+    layer, net = owner.layer, owner.net
+    ids = ids_of_ports(layer, net, written, is_output=owner.is_output)
+    astray = ids_astray(layer, net, written, is_output=owner.is_output)
+    if len(astray) > 1 or (astray and ids.lacking > 1):
+        return
+    found = next(iter(astray)) if astray else _next_free(owner, ids, written)
+    # Of two ports with the same id, change the port for which the ids then remain in ascending order.
+    fitting = ids.fitting(owner.port.at, found)
+    if len(fitting) == 1 and (edit := written.set_attribute(fitting[0], "id", str(found))) is not None:
+        yield Fix(f'write id="{found}"', Safety.SAFE, (edit,))
+
+
+def _next_free(owner: Owner, ids: Ids, written: Written) -> int:
+    """Return the number after the preceding port's id, or the next number that no port of the layer has."""
+    layer, place = owner.layer, ids.places[owner.port.at]
+    before = ids.numbers[place - 1] if place else None
+    first = before + 1 if before is not None else len(layer.inputs) if owner.is_output else 0
+    return written.shared(f"free ids of {layer.at}", owner.net, lambda: Free(layer)).from_(first, ids.numbers[place])

@@ -1,0 +1,74 @@
+"""Fixes of declarations of ports: precisions and dims, which no runtime reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irexec.diagnostics import Diagnostic, Fix, Safety
+from irexec.diagnostics.nearest import clearest
+from irexec.fixes.written import Written
+from irexec.graph.build import declared_type
+from irexec.ir.document import Port
+from irexec.types import DYNAMIC, PartialShape, UnreadableShape
+
+
+def precision(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P004, E007: declare the precision of the value that the port carries, at both ends of its edges."""
+    kind = finding.allowed
+    if finding.at is None or kind is None:
+        return
+    ports = [port for port in _with_takers(finding.at.element, written) if port.precision not in (None, kind)]
+    edits = [written.set_attribute(port.at, "precision", kind) for port in ports]
+    yield Fix(f"declare {kind}", Safety.SAFE, tuple(edit for edit in edits if edit is not None))
+
+
+def shape(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P005, E008: declare the shape of the value that the port carries, at both ends of its edges."""
+    if finding.at is None or finding.allowed is None:
+        return
+    try:
+        inferred = PartialShape.parse(finding.allowed)
+    except UnreadableShape:  # A dimension that no file can declare.
+        return
+    if inferred.rank is None:
+        return
+    dims = [extent.min if extent.min == extent.max else -1 for extent in inferred]
+    # A port without dims declares no shape, and does not have to.
+    ports = [
+        port
+        for port in _with_takers(finding.at.element, written)
+        if port.dims and not declared_type(port).shape.compatible(inferred)
+    ]
+    edits = [written.set_dims(port, dims) for port in ports]
+    if all(edits):
+        yield Fix(f"declare {inferred}", Safety.SAFE, tuple(edit for part in edits for edit in part))
+
+
+def missing_precision(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P003, P010: declare the precision of the value; if that is unknown, the precisions that the text suggests."""
+    if finding.at is None:
+        return
+    giver = written.given_by.get(finding.at.element, finding.at.element)
+    made = written.made.get(giver)
+    if made is not None and made.element_type is not DYNAMIC:
+        kinds: tuple[str, ...] = (made.element_type.port_name,)
+    else:
+        clear = clearest(list(finding.candidates), finding.found or "")
+        kinds = (clear,) if clear else finding.candidates
+    for kind in kinds:
+        if (edit := written.set_attribute(finding.at.element, "precision", kind)) is not None:
+            yield Fix(f"declare {kind}", Safety.SAFE if len(kinds) == 1 else Safety.SUGGESTION, (edit,))
+
+
+def dim(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+    """P006: write the number that OpenVINO reads."""
+    if finding.at is not None and finding.candidates:
+        number = finding.candidates[0]
+        if (edit := written.set_text(finding.at.element, number)) is not None:
+            yield Fix(f"write {number}", Safety.SAFE, (edit,))
+
+
+def _with_takers(element: int, written: Written) -> list[Port]:
+    """Return the port of an element, and the ports at the end of its edges."""
+    owner = written.ports.get(element)
+    return [] if owner is None else [owner.port, *written.taken_by.get(owner.port.at, ())]

@@ -1,0 +1,83 @@
+"""The number of nodes to which the calls of a model's functions expand, counted before any of them is expanded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from irexec.frontends.onnx.messages import onnx
+
+Key = tuple[str, str, str]
+"""The key of a function: domain, name, overload."""
+
+MAX_DEPTH = 64
+"""The maximum nesting of function calls; real ONNX models nest only a few levels."""
+MAX_NODES = 50_000
+"""The maximum number of nodes from expanding function calls and bodies: nested calls multiply."""
+
+
+class Expansion(NamedTuple):
+    """The number of nodes to which one call expands, including bodies and further calls, and the nesting depth of the
+    calls.
+
+    Counting stops just above the limits: the exact numbers may have as many digits as there are functions.
+    """
+
+    nodes: int
+    depth: int
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.nodes <= MAX_NODES and self.depth <= MAX_DEPTH
+
+
+_ENDLESS = Expansion(MAX_NODES + 1, MAX_DEPTH + 1)
+
+
+def expansions(functions: Iterable[onnx.FunctionProto]) -> dict[Key, Expansion]:
+    """Return the expansion of each function of a model. Each function is examined once, after the functions that it
+    calls."""
+    nodes = {(f.domain, f.name, f.overload): f.node for f in functions}
+    calls = {key: Counter(_calls(body)) for key, body in nodes.items()}
+    callers: dict[Key, list[Key]] = {key: [] for key in calls}
+    waiting: dict[Key, int] = {}
+    for key, called in calls.items():
+        inner = [other for other in called if other in callers]
+        waiting[key] = len(inner)
+        for other in inner:
+            callers[other].append(key)
+    found: dict[Key, Expansion] = {}
+    ready = [key for key, count in waiting.items() if not count]
+    while ready:
+        key = ready.pop()
+        found[key] = _expansion(calls[key], found)
+        for caller in callers[key]:
+            waiting[caller] -= 1
+            if not waiting[caller]:
+                ready.append(caller)
+    # The remaining functions are recursive, or call recursive functions.
+    return found | dict.fromkeys(calls.keys() - found.keys(), _ENDLESS)
+
+
+def expansion_of(nodes: Iterable[onnx.NodeProto], known: Mapping[Key, Expansion]) -> Expansion:
+    """Return the expansion of a graph's nodes; `known`: the expansions of the functions."""
+    return _expansion(Counter(_calls(nodes)), known)
+
+
+def _expansion(calls: Counter[Key], known: Mapping[Key, Expansion]) -> Expansion:
+    count, depth = 0, 0
+    for key, times in calls.items():
+        inner = known.get(key)
+        count += times * (1 if inner is None else 1 + inner.nodes)
+        depth = max(depth, 0 if inner is None else 1 + inner.depth)
+    return Expansion(min(count, _ENDLESS.nodes), min(depth, _ENDLESS.depth))
+
+
+def _calls(nodes: Iterable[onnx.NodeProto]) -> Iterator[Key]:
+    """Return the functions that nodes call, including the nodes in their bodies."""
+    for node in nodes:
+        yield node.domain, node.op_type, node.overload
+        for attribute in node.attribute:
+            for graph in [attribute.g, *attribute.graphs]:
+                yield from _calls(graph.node)

@@ -1,0 +1,169 @@
+"""Observations about a model's layers: the JSON objects that commands print, and reading them.
+
+Three objects are known by their `kind`:
+
+- `"model"`, what `irexec run --trace --format json` prints: `file` is the model, `trace` a list of layers in the order
+  they began in. A layer has `id`, `name`, `type`, `depth` (in how many bodies it stands; its outer layer is the last
+  one before it with a smaller depth), `calls`, `seconds`, and `outputs`, each with `element_type`, `shape`, `min`,
+  `max`, `nan`, `inf` and `histogram` (`edges`, one more than `counts`).
+- `"compare"`, two runs of one model: `reference` and `other` say which, `verdict` is a line for people, `layers` is a
+  list of `Compared`.
+- `"diff"`, two models: `a` and `b` are the files, `changes` is a list of `Change`.
+
+Keys that are not named here are left alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from irexec.inspect.facts import Layer
+from irexec.inspect.together import Together
+
+
+class Histogram(BaseModel):
+    """The number of finite values between neighbouring edges."""
+
+    edges: list[float]
+    counts: list[int]
+
+
+class TracedOutput(BaseModel):
+    """Statistics of one output; min and max cover finite values only."""
+
+    element_type: str
+    shape: list[int] = []
+    min: float | None = None
+    max: float | None = None
+    mean: float | None = None
+    nan: int = 0
+    inf: int = 0
+    histogram: Histogram | None = None
+
+
+class Traced(BaseModel):
+    """One layer that ran, with all its calls. `seconds` is None if only its values are known."""
+
+    id: str = ""
+    name: str
+    type: str
+    depth: int = 0
+    calls: int = 1
+    seconds: float | None = None
+    outputs: list[TracedOutput] = []
+
+
+class Trace(BaseModel):
+    """A run with `--trace`."""
+
+    kind: Literal["model"]
+    file: str | None = None
+    trace: list[Traced]
+
+
+class Error(BaseModel):
+    """The largest difference between two tensors: in units in the last place, relative, and absolute."""
+
+    ulp: float | None = None
+    relative: float | None = None
+    absolute: float | None = None
+
+
+class Compared(BaseModel):
+    """One layer in both runs. `outer` names the layers in whose bodies it stands, the outermost first.
+
+    `own` is the error when the layer is given the reference's inputs, `total` the one with the errors that reach it.
+    `agrees`: its own error is within its tolerance, which `tolerance` tells in words.
+    """
+
+    name: str
+    type: str
+    outer: list[str] = []
+    agrees: bool
+    own: Error | None = None
+    total: Error | None = None
+    tolerance: str = ""
+
+
+class Comparison(BaseModel):
+    """Two runs, layer by layer."""
+
+    kind: Literal["compare"]
+    reference: str = "irexec"
+    other: str = ""
+    verdict: str = ""
+    layers: list[Compared]
+
+
+class Change(BaseModel):
+    """One difference between two models. `a` and `b` name the layer in each, None where there is none.
+
+    `change` is one word: added, removed, replaced, renamed, opset, connection, attribute, shape, type, constant,
+    folded, compressed, rt_info; `text` says it. Both names are None where one line speaks of many layers.
+    """
+
+    change: str
+    a: str | None = None
+    b: str | None = None
+    outer: list[str] = []
+    text: str = ""
+
+
+class Changes(BaseModel):
+    """Two models, aligned."""
+
+    kind: Literal["diff"]
+    a: str
+    b: str
+    changes: list[Change]
+
+
+Observed = Trace | Comparison | Changes
+
+
+def read_observed(text: str | bytes) -> Observed:
+    """One of the three objects from its JSON. Raises ValueError, in a line, for anything else."""
+    import json
+
+    try:
+        found: Any = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"the file is not JSON: {error}") from None
+    kinds: dict[Any, type[Observed]] = {"model": Trace, "compare": Comparison, "diff": Changes}
+    kind = kinds.get(found.get("kind")) if isinstance(found, dict) else None
+    if kind is None:
+        raise ValueError("the file is not the output of `run --trace`, `compare` or `diff` with --format json")
+    if kind is Trace and "trace" not in found:
+        raise ValueError("the file contains no trace; create one with `irexec run --trace --format json`")
+    try:
+        return kind.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{where}: {first['msg']}") from None
+
+
+class Places:
+    """Finds the layers of one of the models by the names that observations use."""
+
+    def __init__(self, shown: Together, number: int = 0) -> None:
+        self._layers = shown.layers
+        self._by_path: dict[tuple[tuple[str, ...], str], int] = {}
+        self._by_name: dict[str, int] = {}
+        for layer in shown.layers_of(number):
+            self._by_path.setdefault((self._outer(layer), layer.name), layer.index)
+            self._by_name.setdefault(layer.name, layer.index)
+
+    def _outer(self, layer: Layer) -> tuple[str, ...]:
+        names: list[str] = []
+        while layer.parent is not None:
+            layer = self._layers[layer.parent]
+            names.insert(0, layer.name)
+        return tuple(names)
+
+    def find(self, name: str, outer: list[str]) -> int | None:
+        """The layer of that name in these bodies, or else in other ones."""
+        found = self._by_path.get((tuple(outer), name))
+        return self._by_name.get(name) if found is None else found

@@ -1,0 +1,63 @@
+"""Reads a file and summarizes its model; the report lists the obstacles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from irexec.arrays.given import check_names
+from irexec.diagnostics import Place, Report
+from irexec.diagnostics.findings import Findings
+from irexec.fixes.files import examined
+from irexec.graph.model import Model
+from irexec.inference import infer, set_types
+from irexec.inspect.facts import Summary
+from irexec.inspect.summary import summarize
+from irexec.reading import PathLike, Reading, read
+from irexec.types import PartialShape, TensorType
+
+
+def read_summary(
+    path: PathLike, weights: PathLike | None = None, shapes: Mapping[str, tuple[int, ...]] | None = None
+) -> tuple[Summary | None, Report]:
+    """The facts about a model in a file, and the findings of `validate`; None if the file contains no model.
+
+    `shapes`: shapes of dynamic inputs, by name; dependent shapes are inferred from them.
+    """
+    return summary_of(read(path, weights, mode="strict"), shapes)
+
+
+def summary_of(reading: Reading, shapes: Mapping[str, tuple[int, ...]] | None = None) -> tuple[Summary | None, Report]:
+    """As `read_summary`, of a file that was read."""
+    model, source = reading.model, reading.source
+    if reading.snippet is not None:
+        findings = Findings()
+        hint = "use irexec run for snippets, and irexec report for the examples of a page"
+        place = Place(file=None if source is None else source.file)
+        findings.add("U003", "the file contains layers without a model", place=place, hint=hint)
+        return None, findings.report
+    report = examined(reading)
+    if model is None:
+        return None, report
+    if shapes and len(wrong := _give_shapes(model, shapes)):
+        return None, wrong
+    return summarize(model, report, source), report
+
+
+def _give_shapes(model: Model, shapes: Mapping[str, tuple[int, ...]]) -> Report:
+    """Infer the model again with these shapes and report invalid ones."""
+    findings = Findings(file=model.file)
+    names = {p.friendly_name: (str(i), *sorted(p.outputs[0].names)) for i, p in enumerate(model.parameters)}
+    check_names("--shape", shapes, names, findings)
+    types = []
+    for name, parameter in zip(names, model.parameters, strict=True):
+        type = parameter.outputs[0].type
+        given = next((shapes[key] for key in (name, *names[name]) if key in shapes), None)
+        if given is not None and not type.shape.accepts(given):
+            message = f"--shape {name}: {list(given)} does not match the model's shape {type.shape}"
+            findings.add("O008", message, layer=parameter.ref, found=str(list(given)), allowed=str(type.shape))
+        types.append(type if given is None else TensorType(type.element_type, PartialShape(given)))
+    if findings.report.ok:
+        trial = findings.trial()
+        set_types(model, infer(model, types, trial))
+        findings.report.extend(trial.report.errors)
+    return findings.report

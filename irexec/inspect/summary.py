@@ -1,0 +1,273 @@
+"""From a model and its findings to the facts: one pass over all layers, those of bodies included."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from irexec.arrays.brief import shown
+from irexec.diagnostics import Report
+from irexec.diagnostics.findings import At
+from irexec.graph.model import Body, Model, Node, Value
+from irexec.inspect.facts import Attribute, Input, Layer, Live, OperatorCount, Output, Port, State, Summary, Totals
+from irexec.inspect.memory import bytes_of, most_live
+from irexec.inspect.multiply_adds import multiply_adds
+from irexec.ir.xml.source import Source
+from irexec.ops.declare.attributes import attribute_text
+from irexec.types import TensorType
+
+_BRANCHES = {"If": ("then", "else")}
+_SHOWN_CONSTANT = 64
+
+
+def summarize(model: Model, report: Report | None = None, source: Source | None = None) -> Summary:
+    """The facts about a model that was read. `source` is the text it was read from, for the places of its layers."""
+    findings = report or Report()
+    layers = list(_layers(model, source))
+    _add_findings(layers, findings)
+    facts = [row.facts for row in layers]
+    return Summary(
+        name=model.name,
+        file=model.file,
+        version=model.version,
+        inputs=[_port(value, value.node.friendly_name) for value in model.inputs],
+        outputs=[_port(value, _result_name(value.node)) for value in model.outputs],
+        totals=_totals(model, layers),
+        states=_states(layers),
+        layers=facts,
+        findings=[finding.to_dict() for finding in findings],
+    )
+
+
+@dataclass(slots=True)
+class _Row:
+    """A layer and its node. `times`: how often it runs in one inference, None when that is not known."""
+
+    node: Node
+    facts: Layer
+    times: int | None = 1
+    children: list[_Row] = field(default_factory=list)
+
+
+def _layers(
+    model: Model,
+    source: Source | None,
+    first: int = 0,
+    parent: int | None = None,
+    branch: str = "",
+    times: int | None = 1,
+) -> Iterator[_Row]:
+    """Rows of all layers; a layer of a body comes after the layer that holds the body."""
+    index = first
+    known: dict[Value | None, tuple[int | None, int]] = {}
+    unreachable = set(model.unreachable)
+    for node in (*model.nodes, *model.unreachable):
+        facts = _layer(node, index, known, source)
+        facts.parent, facts.branch, facts.unreachable = parent, branch, node in unreachable
+        yield _Row(node, facts, times)
+        known |= {value: (index, number) for number, value in enumerate(node.outputs)}
+        outer, index = index, index + 1
+        names = _BRANCHES.get(node.type, ("body",))
+        for name, body in zip(names, node.bodies, strict=False):
+            often = _iterations(node, body)
+            inside = None if often is None or times is None else often * times
+            for row in _layers(body.model, source, index, outer, name, inside):
+                yield row
+                index += 1
+
+
+def _layer(node: Node, index: int, known: dict[Value | None, tuple[int | None, int]], source: Source | None) -> Layer:
+    operator = node.operator
+    facts = Layer(index, node.id, node.friendly_name, node.type, node.version, str(operator) if operator else None)
+    facts.attributes = list(_attributes(node))
+    for position, value in enumerate(node.inputs):
+        name = operator.signature.port_name(position) if operator and operator.inputs else str(position)
+        facts.inputs.append(Input(name, *known.get(value, (None, 0))))
+    facts.outputs = [_output(value) for value in node.outputs]
+    if node.constant is not None:
+        facts.constant = _constant_text(node)
+    inputs = [None if value is None else value.type for value in node.inputs]
+    facts.multiply_adds = multiply_adds(node, inputs, [value.type for value in node.outputs])
+    if node.layer is not None and source is not None:
+        place = source.locate(At(node.layer.at))
+        facts.line, facts.column = place.line, place.column
+    return facts
+
+
+def _attributes(node: Node) -> Iterator[Attribute]:
+    written = node.layer.data if node.layer is not None else {}
+    if node.operator is None or node.type == "Const":
+        yield from (Attribute(name, text) for name, text in written.items())
+        return
+    for attribute in node.operator.attributes:
+        if attribute.name in node.attributes:
+            value = node.attributes[attribute.name]
+            default = attribute.file_name not in written if node.layer is not None else value == attribute.default
+            yield Attribute(attribute.file_name, "" if value is None else attribute_text(value), bool(default))
+        elif attribute.file_name in written:  # A value that the operator cannot have: a finding says so.
+            yield Attribute(attribute.file_name, written[attribute.file_name])
+    known = {attribute.file_name for attribute in node.operator.attributes}
+    yield from (Attribute(name, text) for name, text in written.items() if name not in known)
+
+
+def _output(value: Value) -> Output:
+    type, declared = value.type, value.declared
+    if value.node.type == "Result" or str(declared) == str(type):
+        declared = None
+    return Output(
+        str(type.element_type),
+        str(type.shape),
+        f"{declared.element_type} {declared.shape}" if declared is not None else None,
+        sorted(value.names),
+        bytes_of(type),
+    )
+
+
+def _constant_text(node: Node) -> str:
+    assert node.constant is not None
+    array = node.constant
+    if array.size <= _SHOWN_CONSTANT:
+        return shown(array, 200)
+    return shown(array.reshape(-1)[:8]).removesuffix("]") + ", ...]"
+
+
+def _port(value: Value, name: str) -> Port:
+    return Port(name, str(value.element_type), str(value.type.shape), sorted(value.names))
+
+
+def _result_name(result: Node) -> str:
+    value = result.outputs[0]
+    if value.names:
+        return min(value.names)
+    source = result.inputs[0] if result.inputs else None
+    return source.node.friendly_name if source is not None else result.friendly_name
+
+
+def _iterations(node: Node, body: Body) -> int | None:
+    """The number of iterations of a body, if a sliced input or a constant trip count of a Loop determines it."""
+    if node.type == "If":
+        return 1
+    if node.type == "Loop":
+        trip = node.inputs[0].type.scalar if node.inputs and node.inputs[0] is not None else None
+        goes_on = body.model.results[body.condition].inputs[0] if body.condition is not None else None
+        steady = goes_on is not None and goes_on.type.scalar is not None and bool(goes_on.type.scalar)
+        return int(trip) if trip is not None and trip >= 0 and steady else None
+    for entry in body.inputs:
+        outer = (
+            node.inputs[entry.external] if entry.external is not None and entry.external < len(node.inputs) else None
+        )
+        if entry.slicing is None or outer is None or outer.type.rank is None:
+            continue
+        axis = entry.slicing.axis
+        if -outer.type.rank <= axis < outer.type.rank and (extent := outer.type.shape[axis]).is_static:
+            return entry.slicing.count(extent.value)
+    return None
+
+
+# Findings
+
+
+def _add_findings(rows: Sequence[_Row], report: Report) -> None:
+    """Give each layer its findings. Layers of two bodies may be named alike: the place in the file tells them apart."""
+    by_ref: dict[Any, list[Layer]] = {}
+    for row in rows:
+        by_ref.setdefault(row.node.ref, []).append(row.facts)
+        if row.node.layer is not None and row.node.layer.ref != row.node.ref:
+            by_ref.setdefault(row.node.layer.ref, []).append(row.facts)
+    for number, finding in enumerate(report):
+        found = by_ref.get(finding.layer, []) if finding.layer is not None else []
+        before = [layer for layer in found if (layer.line or 0) <= (finding.line or 0)]
+        if found:
+            max(before or found, key=lambda layer: layer.line or 0).findings.append(number)
+
+
+# Sums
+
+
+def _totals(model: Model, rows: Sequence[_Row]) -> Totals:
+    constants = [row.node for row in rows if row.node.type == "Const" and row.node.outputs]
+    weights: Counter[str] = Counter()
+    for node in constants:
+        weights[str(node.outputs[0].element_type)] += _stored(node)
+    consumers = _consumers(rows)
+    operators: dict[str, OperatorCount] = {}
+    uncounted: list[int] = []
+    for row in rows:
+        facts = row.facts
+        name = facts.operator or f"{facts.type} ({facts.version})"
+        count = operators.setdefault(name, OperatorCount(name, 0, 0))
+        count.layers += 1
+        count.multiply_adds += (facts.multiply_adds or 0) * (1 if row.times is None else row.times)
+        if facts.multiply_adds is None or (facts.multiply_adds and row.times is None):
+            uncounted.append(facts.index)
+    most, where = _live(model)
+    return Totals(
+        layers=len(rows),
+        constants=len(constants),
+        parameters=sum(_size(node) for node in constants if _is_parameter(node, consumers)),
+        weight_bytes=sum(weights.values()),
+        weight_types=dict(weights.most_common()),
+        multiply_adds=sum(count.multiply_adds for count in operators.values()),
+        uncounted=uncounted,
+        live=Live(most, next((row.facts.index for row in rows if row.node is where), None)),
+        opsets=dict(sorted(Counter(row.facts.version for row in rows).items(), key=lambda item: _natural(item[0]))),
+        operators=sorted(operators.values(), key=lambda count: (-count.layers, count.operator)),
+        dynamic=[row.facts.index for row in rows if any(not v.type.shape.is_static for v in row.node.outputs)],
+    )
+
+
+def _natural(version: str) -> tuple[str, int]:
+    name = version.rstrip("0123456789")
+    return name, int(version[len(name) :] or 0)
+
+
+def _size(node: Node) -> int:
+    """How many elements a constant has, also where the `.bin` does not hold them."""
+    shape = node.outputs[0].type.shape
+    return prod(shape.to_shape()) if shape.is_static else 0
+
+
+def _stored(node: Node) -> int:
+    """The size of a constant in the `.bin`, in bytes."""
+    size = node.layer.data.get("size", "") if node.layer is not None else ""
+    return int(size) if size.isascii() and size.isdigit() else node.outputs[0].element_type.nbytes(_size(node))
+
+
+def _consumers(rows: Sequence[_Row]) -> dict[Value, list[Node]]:
+    found: dict[Value, list[Node]] = {}
+    for row in rows:
+        for value in filter(None, row.node.inputs):
+            found.setdefault(value, []).append(row.node)
+    return found
+
+
+def _is_parameter(node: Node, consumers: dict[Value, list[Node]]) -> bool:
+    value = node.outputs[0]
+    if value.element_type.is_real:
+        return True
+    read = consumers.get(value, [])
+    return any(c.type == "Convert" and c.outputs[0].element_type.is_real for c in read)
+
+
+def _live(model: Model) -> tuple[int | None, Node | None]:
+    inside: dict[Node, int | None] = {}
+    for node in model.nodes:
+        if node.bodies:
+            needs = [_live(body.model)[0] for body in node.bodies]
+            inside[node] = None if None in needs else max(need for need in needs if need is not None)
+    return most_live(model.nodes, inside)
+
+
+def _states(rows: Sequence[_Row]) -> list[State]:
+    found: dict[str, State] = {}
+    for row in rows:
+        if not row.node.has_state:
+            continue
+        name = str(row.node.attributes.get("variable_id", ""))
+        type = row.node.outputs[0].type if row.node.outputs else TensorType()
+        state = found.setdefault(name, State(name, str(type.element_type), str(type.shape)))
+        (state.reads if row.node.type == "ReadValue" else state.assigns).append(row.facts.index)
+    return list(found.values())

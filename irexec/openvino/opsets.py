@@ -1,0 +1,21 @@
+"""The opsets whose functions create nodes of OpenVINO's API: those of `irexec.opset13` and the like."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from irexec.graph import model as graph
+from irexec.opsets.namespace import Namespace, namespace
+
+
+@cache
+def opset(name: str) -> Namespace:
+    """Return the functions of an opset by its name. Raises AttributeError for an unknown name."""
+    return namespace(name, _node_class)
+
+
+def _node_class() -> type[graph.Node]:
+    # A caller that evaluates arrays needs no nodes, whose module is not imported then.
+    from irexec.openvino.node import Node
+
+    return Node

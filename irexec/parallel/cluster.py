@@ -1,0 +1,151 @@
+"""The workers of a Dask scheduler as an executor (extra `irexec[cluster]`)."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import pickle
+import threading
+from asyncio import CancelledError as AsyncCancelledError
+from asyncio import wait_for
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Executor, Future, InvalidStateError
+from concurrent.futures import wait as wait_for_all
+from functools import partial
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Seconds to wait for an answer, and between looks at whether the scheduler and its workers are still there.
+_PATIENCE = 10
+_INTERVAL = 0.2
+
+
+class Cluster(Executor):
+    """An executor of the workers that a Dask scheduler has.
+
+    When a worker dies, Dask gives its calls to another one; a call that ends four workers fails with Dask's
+    KilledWorker. When the scheduler is gone, and does not come back within ten seconds, all calls are cancelled.
+    """
+
+    def __init__(self, address: str, *, alone: Callable[[], object] = lambda: None) -> None:
+        """`alone` is called, in a thread, when the scheduler has no worker, and whenever the last one has left.
+
+        Raises ImportError without Dask, OSError or ValueError when no scheduler answers at the address.
+        """
+        from distributed import Client
+
+        # What Dask logs, with its tracebacks, is what the calls fail with.
+        for name in ("distributed", "distributed.client", "tornado.application"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        _find_scheduler(address)
+        self._client: Any = Client(address, timeout=_PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+        # The calls that have no result yet: this executor's future of each, and Dask's.
+        self._waiting: dict[Future[Any], Any] = {}
+        self._left = threading.Event()
+        self._alone = alone
+        threading.Thread(target=self._watch, name="irexec-cluster", daemon=True).start()
+
+    @property
+    def worker_count(self) -> int:
+        """How many workers the scheduler has now."""
+        return len(self._client.nthreads())
+
+    def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have `call` done by a worker that is free."""
+        import cloudpickle
+
+        # A worker that fails to unpickle a call ends, as it does without irexec. Bytes arrive everywhere.
+        packed = cloudpickle.dumps(_Result(partial(call, *args, **kwargs)))
+        asked: Any = self._client.submit(pickle.loads, packed, pure=False)
+        future: Future[T] = Future()
+        self._waiting[future] = asked
+        future.add_done_callback(self._settled)
+        self._client.loop.add_callback(_settle, asked, future)
+        return future
+
+    def _settled(self, future: Future[Any]) -> None:
+        asked = self._waiting.pop(future, None)
+        if future.cancelled() and asked is not None and self._client.status == "running":
+            asked.cancel()
+
+    def _watch(self) -> None:
+        """Fail the calls that wait once the client has given up: Dask cancels most of them, not all."""
+        was_alone = False
+        while not self._left.wait(_INTERVAL):
+            if self._client.status == "running":
+                with contextlib.suppress(OSError):
+                    is_alone = not self.worker_count
+                    if is_alone and not was_alone:
+                        self._alone()
+                    was_alone = is_alone
+            elif self._client.status == "closed":
+                for future in list(self._waiting):
+                    # Not `cancel`, which would ask the scheduler.
+                    with contextlib.suppress(InvalidStateError):
+                        future.set_exception(CancelledError())
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls, and leave the scheduler after the last, or at once without `wait`."""
+        # A client that has lost its scheduler would wait for ever.
+        if self._client.status == "running":
+            if wait and not cancel_futures:
+                wait_for_all(list(self._waiting))
+            else:
+                self._client.cancel(list(self._waiting.values()))
+        self._left.set()
+        self._client.close(timeout=_PATIENCE)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the block; if an exception leaves it, as after Ctrl-C, cancel the unfinished calls."""
+        self.shutdown(cancel_futures=error is not None)
+
+
+async def _settle(asked: Any, future: Future[Any]) -> None:
+    """Give `future` the outcome of Dask's `asked`.
+
+    Dask's own executor asks for the state after it has the result. If the worker died in between, it takes the result
+    for an exception.
+    """
+    with contextlib.suppress(InvalidStateError):
+        try:
+            result = await asked._result()
+        except BaseException as error:
+            # An asyncio.CancelledError counts as one of concurrent.futures, which is the class that callers know.
+            future.set_exception(CancelledError() if isinstance(error, AsyncCancelledError) else error)
+        else:
+            future.set_result(result)
+
+
+class _Result:
+    """When pickled, a call: unpickling makes the call and gives its result."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._call = call
+
+    def __reduce__(self) -> tuple[Callable[[], Any], tuple[()]]:
+        return self._call, ()
+
+
+def _find_scheduler(address: str) -> None:
+    """Raises OSError or ValueError if no scheduler answers. Dask's client would wait for ever for another program."""
+    from distributed import Security
+    from distributed.core import rpc
+    from distributed.utils import LoopRunner
+
+    async def kind_of_server() -> str:
+        secured = Security().get_connection_args("client")  # type: ignore[no-untyped-call]
+        async with rpc(address, timeout=_PATIENCE, connection_args=secured) as server:  # type: ignore[no-untyped-call]
+            return str((await server.identity())["type"])
+
+    runner: Any = LoopRunner()
+    try:
+        kind = runner.run_sync(wait_for, kind_of_server(), _PATIENCE)
+    except TimeoutError:
+        raise OSError(f"no response within {_PATIENCE} s") from None
+    if kind != "Scheduler":
+        raise OSError(f"this is the address of a {kind.lower()}")

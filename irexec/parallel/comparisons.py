@@ -1,0 +1,94 @@
+"""Comparing a model with another runtime on many inputs: for each input, the agreement and the first wrong layer."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+
+from irexec.arrays.given import Given
+from irexec.debug.choose import runtime_of
+from irexec.debug.compare import compare
+from irexec.debug.errors import Bounds
+from irexec.debug.record import Reference
+from irexec.debug.runtimes import CannotRun, Runtime
+from irexec.diagnostics import Place, Report
+from irexec.diagnostics.findings import Findings
+from irexec.graph.model import Model
+from irexec.ir.files import named_files
+from irexec.parallel.inputs import SUFFIXES, arrays_of, compiled_model, model_files, option_files, split_item
+from irexec.parallel.task import PathLike, Task
+from irexec.runs.run import complete
+from irexec.runs.values import read_inputs, read_shapes
+
+
+@dataclass(frozen=True, slots=True)
+class InputComparison:
+    """The comparison on one input: the verdict in one line and the name of the first wrong layer; None if it could not
+    be made.
+    """
+
+    agrees: bool | None
+    verdict: str
+    culprit: str | None
+    report: Report
+
+
+@dataclass(frozen=True)
+class CompareInput(Task[InputComparison]):
+    """Compare irexec's run of a model with another on an item, as `irexec compare` does; items are those of RunInput.
+
+    `other`: what --with takes, in the version `version`. `config`: its settings. `inputs` and `shapes` are what
+    `irexec compare` takes as --input and --shape, for all.
+    """
+
+    words = (InputComparison,)
+
+    model: str
+    other: str
+    version: str = ""
+    weights: str | None = None
+    config: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()
+    seed: int = 0
+    bounds: tuple[float, float] | None = None
+    window: int | None = None
+    limit: float = 600
+
+    def __call__(self, item: str) -> InputComparison:
+        model = compiled_model(self.model, self.weights).model
+        findings = Findings(file=item)
+        given = Given(
+            inputs=read_inputs(self.inputs, findings) | arrays_of(item, model, findings),
+            shapes=read_shapes(self.shapes, findings),
+            seed=self.seed,
+        )
+        entries = complete(model, given, findings) if findings.report.ok else []
+        if not findings.report.ok:
+            return InputComparison(None, "", None, findings.report)
+        reference = Reference(model, [[entry.array for entry in entries if entry.array is not None]])
+        bounds = None if self.bounds is None else Bounds(*self.bounds)
+        try:
+            runtime = _runtime(self.other, self.config, model, self.limit)
+            found = compare(reference, runtime, bounds=bounds, window=self.window)
+        except CannotRun as error:
+            findings.add("U006", f"--with {self.other}: {error}", place=Place(file=item))
+            return InputComparison(None, "", None, findings.report)
+        culprit = None if found.culprit is None else ", ".join(n.friendly_name for n in found.culprit.nodes)
+        return InputComparison(found.agrees, found.verdict, culprit, findings.report)
+
+    def files(self, item: str) -> list[PathLike]:
+        named = [*model_files(self.model, self.weights), *option_files(self.inputs), split_item(item)[0]]
+        if os.path.isdir(self.other):
+            return [*named, *named_files([self.other], SUFFIXES)]
+        return [*named, *model_files(self.other, None)] if os.path.isfile(self.other) else named
+
+    def report(self, result: InputComparison) -> Report:
+        return result.report
+
+
+@lru_cache(maxsize=1)
+def _runtime(other: str, config: tuple[str, ...], model: Model, limit: float) -> Runtime:
+    """The other side, made once in each process. Raises CannotRun."""
+    return runtime_of(other, dict(entry.partition("=")[::2] for entry in config), model, limit)

@@ -1,0 +1,78 @@
+"""The log of a run: one line of JSON per completed item, from which a later run continues."""
+
+from __future__ import annotations
+
+import json
+import os
+from types import TracebackType
+from typing import IO, Any, NamedTuple
+
+from irexec.ir.files import open_regular
+from irexec.ir.guard import own_files
+from irexec.ir.writing import appended
+from irexec.parallel.plain import Vocabulary
+from irexec.parallel.task import Task
+
+_BEGINNING = b'{"item": '
+
+
+class _Entry(NamedTuple):
+    key: str
+    result: Any
+
+
+class Log:
+    """The results of earlier runs by item, and the file that new ones are appended to.
+
+    A line is whole or not used: a run that was killed loses what it was about to write. Of several lines about one item
+    the last counts. Raises OSError when the file cannot be read or written, ValueError for one that is no log.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], task: Task[Any]) -> None:
+        self._vocabulary = Vocabulary(task.words)
+        self._entries: dict[str, _Entry] = {}
+        whole = self._read(path) if os.path.exists(path) else True
+        self._stream: IO[str] = appended(path)
+        if not whole:
+            self._stream.write("\n")
+
+    def _read(self, path: str | os.PathLike[str]) -> bool:
+        """Take the lines that make sense; whether the last one is whole."""
+        line = b"\n"
+        with own_files(), open_regular(path) as stream:
+            if not _BEGINNING.startswith(stream.read(len(_BEGINNING))):
+                raise ValueError("the file exists and is not a log")
+            stream.seek(0)
+            for line in stream:
+                try:
+                    entry = json.loads(line)
+                    self._entries[entry["item"]] = _Entry(entry["key"], entry["result"])
+                except (ValueError, TypeError, KeyError, RecursionError):
+                    continue
+        return line.endswith(b"\n")
+
+    def key(self, item: str) -> str | None:
+        """The dependencies of the item's result when it was logged; None if it was not logged."""
+        entry = self._entries.get(item)
+        return None if entry is None else entry.key
+
+    def result(self, item: str) -> Any:
+        """The logged result of an item. Raises ValueError if the line was changed."""
+        try:
+            return self._vocabulary.decode(self._entries[item].result)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"the result of {item} in the log cannot be read: {error}") from error
+
+    def add(self, item: str, key: str, result: Any) -> None:
+        """Append a result; it is in the file when this returns."""
+        entry = {"item": item, "key": key, "result": self._vocabulary.encode(result)}
+        self._stream.write(json.dumps(entry) + "\n")
+        self._stream.flush()
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()

@@ -1,0 +1,56 @@
+"""Validation of many models and snippets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from irexec.diagnostics import Report
+from irexec.diagnostics.findings import Mode
+from irexec.fixes.files import examined
+from irexec.graph.releases import Release
+from irexec.ir.files import named_files
+from irexec.parallel.task import PathLike, Task
+from irexec.reading import is_onnx, read
+from irexec.records import record
+
+SUFFIXES = (".xml", ".onnx")
+
+
+@record(frozen=True)
+class Validate(Task[Report]):
+    """All findings about a file, as in `irexec.validate`; with `target`, also those for that OpenVINO release."""
+
+    mode: Mode = "strict"
+    strict: bool = False
+    weights: str | None = None
+    others: bool = False
+    target: Release | None = None
+
+    def __call__(self, item: str) -> Report:
+        return self.of(item)
+
+    def of(self, given: str | bytes) -> Report:
+        """Every finding about a file, or about the bytes of one."""
+        reading = read(given, self.weights, mode=self.mode, strict=self.strict, others=self.others)
+        return examined(reading, target=self.target)
+
+    def files(self, item: str) -> list[PathLike]:
+        if is_onnx(item):
+            from pathlib import Path
+
+            # Its external data may be any files below its folder.
+            beside = (path for path in sorted(Path(item).parent.rglob("*")) if path.suffix.lower() not in SUFFIXES)
+            return [item, *(path for path in beside if path.is_file())]
+        return [item, self.weights or os.path.splitext(item)[0] + ".bin"]
+
+    def needed(self, item: str) -> list[PathLike]:
+        return [item] if self.weights is None else [item, self.weights]
+
+    def report(self, result: Report) -> Report:
+        return result
+
+
+def models_in(paths: Iterable[PathLike]) -> list[str]:
+    """The files that are named, and those below the folders that are (.xml, .onnx): each once, in a fixed order."""
+    return named_files(paths, SUFFIXES)

@@ -1,0 +1,30 @@
+"""The examples of many documentation pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from irexec.diagnostics import Report
+from irexec.pages.doctest import Checked, CheckedPage, check_page
+from irexec.pages.errata import Erratum
+from irexec.parallel.task import PathLike, Task
+
+
+@dataclass(frozen=True)
+class CheckPage(Task[CheckedPage]):
+    """A page with its examples checked, as `check_page` does it, without the layers that they were read into."""
+
+    words = (CheckedPage, Checked, Erratum)
+
+    large: bool = False
+
+    def __call__(self, item: str) -> CheckedPage:
+        page = check_page(item, large=self.large)
+        page.examples = [replace(example, example=None) for example in page.examples]
+        return page
+
+    def files(self, item: str) -> list[PathLike]:
+        return [item]
+
+    def report(self, result: CheckedPage) -> Report:
+        return result.report

@@ -1,0 +1,150 @@
+"""An executor of processes: each is started afresh, uses one thread, and can die without affecting the others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from functools import partial
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from irexec.processes.child import Child, Ended
+from irexec.processes.messages import GRACE
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class _Work(NamedTuple):
+    future: Future[Any]
+    call: Callable[[], Any]
+
+
+class Processes(Executor):
+    """An executor of `count` processes. One that dies fails its own call with BrokenExecutor; another replaces it.
+
+    (The standard library's pool gives up all its calls then, and does not say which of them it was.)
+    A process is started when the first call needs it, and imports the program's own file if a call is of a class of it:
+    a program that uses them keeps its own work below `if __name__ == "__main__"`. Each has one thread for kernels and
+    BLAS; what it prints goes to standard error. An exception that leaves the `with` block, as Ctrl-C does, ends what
+    they are doing; files that they were writing are whole, or not there. They end with the program that uses them,
+    however that ends.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._waiting: SimpleQueue[_Work | None] = SimpleQueue()
+        self._children: set[Child] = set()
+        self._starting = threading.Lock()
+        self._closed = self._stopped = False
+        # Ctrl-C may come while this thread is inside a future and has its lock, which a thread here then waits for. So
+        # the end of the program must not depend on the end of these threads, only on that of the processes.
+        self._threads = [
+            threading.Thread(target=self._work, name=f"irexec-farm-{number}", daemon=True) for number in range(count)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have `call` done by the next process that is free. Raises RuntimeError when they take no more calls."""
+        if self._closed:
+            raise RuntimeError("the executor has been shut down")
+        future: Future[T] = Future()
+        self._waiting.put(_Work(future, partial(call, *args, **kwargs)))
+        return future
+
+    def _work(self) -> None:
+        """In a thread for each process: hand over one call after the other, and wait."""
+        child: Child | None = None
+        while (work := self._waiting.get()) is not None:
+            if work.future.set_running_or_notify_cancel():
+                child = self._do(work, child)
+            del work
+        if child is not None:
+            self._leave(child)
+
+    def _do(self, work: _Work, child: Child | None) -> Child | None:
+        """Do the work in the given process, or in a new one; return the process unless it died."""
+        try:
+            if child is None:
+                child = self._started()
+                child.call(_use_one_thread)
+            work.future.set_result(child.call(work.call))
+        except Ended:
+            if child is not None:
+                self._leave(child)
+            child = None
+            work.future.set_exception(BrokenExecutor("the process terminated unexpectedly"))
+        except BaseException as error:
+            work.future.set_exception(error)
+        return child
+
+    def _started(self) -> Child:
+        """A new process. Raises CancelledError when there are to be no more."""
+        with self._starting:
+            if self._stopped:
+                raise CancelledError
+            child = Child()
+            self._children.add(child)
+            return child
+
+    def _leave(self, child: Child) -> None:
+        child.close()
+        self._children.discard(child)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls; end the processes after the last."""
+        self._take_no_more(cancel_futures)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+        else:
+            # It keeps the program from ending before the last call.
+            threading.Thread(target=self.shutdown, name="irexec-end").start()
+
+    def stop(self) -> None:
+        """End the calls that have begun, and begin no other. The processes have ended when it returns."""
+        with self._starting:
+            self._stopped = True
+        self._take_no_more(cancel=True)
+        children = list(self._children)
+        for child in children:
+            child.stop()
+        moment = time.monotonic() + GRACE
+        for child in children:
+            child.end_by(moment)
+
+    def _take_no_more(self, cancel: bool) -> None:
+        self._closed = True
+        while cancel:
+            try:
+                work = self._waiting.get_nowait()
+            except Empty:
+                break
+            if work is not None:
+                work.future.cancel()
+        for _ in self._threads:
+            self._waiting.put(None)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self.shutdown()
+        except BaseException:
+            self.stop()
+            raise
+        if error is not None:
+            self.stop()
+
+
+def _use_one_thread() -> None:
+    import threadpoolctl
+
+    from irexec.threads.parallel import set_num_threads
+
+    set_num_threads(1)
+    threadpoolctl.threadpool_limits(1)

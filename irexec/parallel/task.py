@@ -1,0 +1,76 @@
+"""Tasks: the work for each item, and the dependencies of its result."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import ClassVar, Generic, TypeVar
+
+from irexec.diagnostics import Report
+from irexec.ir.files import open_regular
+
+R = TypeVar("R")
+PathLike = str | os.PathLike[str]
+
+_BLOCK = 1 << 20
+
+
+class Task(ABC, Generic[R]):
+    """The work for each item. A frozen dataclass: other processes get a copy, and its repr contains its options.
+
+    `words` are the classes that results contain, besides those of findings; a log needs them to read results.
+    """
+
+    words: ClassVar[tuple[type, ...]] = ()
+
+    @abstractmethod
+    def __call__(self, item: str) -> R:
+        """The result for an item."""
+
+    @abstractmethod
+    def files(self, item: str) -> Iterable[PathLike]:
+        """The files that the result for an item depends on, also those that do not exist (yet)."""
+
+    def needed(self, item: str) -> Iterable[PathLike]:
+        """Those of the files that every worker has to see when they exist."""
+        return self.files(item)
+
+    def report(self, result: R) -> Report:
+        """The findings of the work."""
+        return Report()
+
+    def outputs(self, item: str) -> Iterable[PathLike]:
+        """The files that are written for the item, besides its result."""
+        return ()
+
+    def key(self, item: str) -> str:
+        """A digest of all that the result depends on: irexec's version, the task, the item, the bytes of its files."""
+        from hashlib import blake2b
+
+        from irexec import __version__
+
+        parts = [__version__, repr(self), item, *(content(path) for path in self.files(item))]
+        return blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+
+def content(path: PathLike) -> str:
+    """A digest of a file's bytes; empty when it cannot be read."""
+    try:
+        state = os.stat(path)
+        return _content(os.fspath(path), state.st_size, state.st_mtime_ns, state.st_ino)
+    except (OSError, ValueError):
+        return ""
+
+
+@lru_cache(maxsize=4096)
+def _content(path: str, *state: int) -> str:
+    """Digest a file once for each state of it: all the inputs of a model depend on the same weights."""
+    from hashlib import blake2b
+
+    digest = blake2b(digest_size=16)
+    with open_regular(path) as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

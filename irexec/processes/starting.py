@@ -1,0 +1,100 @@
+"""Starting processes, in a separate session and without imports from the current folder. No other module starts
+processes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from typing import IO, Any
+
+from irexec.processes.messages import SIGNALS
+from irexec.processes.path import absolute_path
+
+# irexec is the one of this process, from wherever that was imported, and not what the path may have under its name.
+_IREXEC = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "__init__.py")
+_FIRST = """\
+import sys
+sys.path[:] = {path!r}
+from importlib.util import module_from_spec, spec_from_file_location
+spec = spec_from_file_location("irexec", {file!r})
+sys.modules["irexec"] = module_from_spec(spec)
+spec.loader.exec_module(sys.modules["irexec"])
+from irexec.processes.serve import serve
+serve({program!r})
+"""
+
+
+def start_python(errors: IO[bytes] | None) -> subprocess.Popen[bytes]:
+    """Start a Python process that serves calls (`irexec.processes.serve`) on its standard input and output.
+
+    It imports the same modules as this process, except from the current folder, unless that is on the path by its
+    absolute name. `errors`: the destination of its standard error; None: that of this process.
+    """
+    first = _FIRST.format(path=absolute_path(), file=_IREXEC, program=_program())
+    flags = sys.flags
+    kept = [option for option, on in (("-E", flags.ignore_environment), ("-s", flags.no_user_site)) if on]
+    found = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(entry)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(found), "PYTHONSAFEPATH": "1"}
+    with _signals_held_back():
+        return _start(
+            [sys.executable, *kept, "-P", "-c", first],
+            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+        )  # fmt: skip
+
+
+def start_program(words: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a program given by the user, without input and with its output discarded. Raises OSError."""
+    quiet = subprocess.DEVNULL
+    return _start([_executable(words[0]), *words[1:]], stdin=quiet, stdout=quiet, stderr=quiet)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process at once, with those that it has started in its session, and wait for it."""
+    if process.poll() is None:
+        if os.name == "posix":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+    process.wait()
+
+
+def _start(words: Sequence[str], **details: Any) -> subprocess.Popen[bytes]:
+    # Ctrl-C in the terminal is handled by irexec, which ends what it has started.
+    return subprocess.Popen(words, start_new_session=True, **details)
+
+
+def _executable(name: str) -> str:
+    """The file of a program: one without a folder is looked for in the absolute folders of PATH. Raises OSError."""
+    if os.path.dirname(name):
+        return name
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
+    if found is None:
+        raise FileNotFoundError(2, "the program was not found in PATH", name)
+    return found
+
+
+def _program() -> tuple[str | None, str | None]:
+    """The name, if it has one, and the file of the program that runs here: classes of its own may be in calls."""
+    main = sys.modules.get("__main__")
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    return (None if spec is None else spec.name), (None if file is None else os.path.abspath(file))
+
+
+@contextlib.contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """A process that is started inside begins with signals blocked."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

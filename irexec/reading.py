@@ -1,0 +1,156 @@
+"""Reading: the single function that reads a file, a text, bytes, printed layers or an ONNX model."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from typing import TYPE_CHECKING
+
+from irexec.diagnostics import Diagnostic, IRError, Report
+from irexec.diagnostics.deadline import OutOfTime
+from irexec.diagnostics.findings import At, Findings, Mode
+from irexec.graph.build import build
+from irexec.graph.idle import idle_layers
+from irexec.graph.model import Model
+from irexec.inference import infer, set_types
+from irexec.ir.document import Document
+from irexec.ir.memory import no_collection
+from irexec.ir.reader import read_document
+from irexec.ir.weights.file import Weights
+from irexec.ir.xml.source import Source
+from irexec.records import field, record
+
+if TYPE_CHECKING:
+    # Printed layers are evaluated, which needs the engine; models are checked without it.
+    from irexec.snippets.reader import Snippet
+
+PathLike = str | os.PathLike[str]
+
+
+@record(frozen=True)
+class Reading:
+    """What a file, a text or bytes hold. What could not be made is None, and `report` lists the reasons.
+
+    `source` is the text; ONNX has none. `document` holds its elements, `model` is what was built of them. `snippet`
+    holds the printed layers of a text without a `<net>`: the report lists the repairs of their text until they are
+    evaluated (snippets/evaluate.py). `seconds`: how long reading a model and checking it took.
+    """
+
+    source: Source | None
+    document: Document | None
+    model: Model | None
+    report: Report
+    snippet: Snippet | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@no_collection(to_stay=True)
+def read(
+    given: PathLike | bytes | Source,
+    weights: PathLike | bytes | None = None,
+    *,
+    file: PathLike | None = None,
+    mode: Mode = "openvino",
+    strict: bool = False,
+    page: str | None = None,
+    others: bool = False,
+    capped: bool = True,
+    model_class: type[Model] = Model,
+) -> Reading:
+    """Read and check a file, its bytes, or a text (a Source). Never raises for a bad one: the report lists all errors.
+
+    `weights` defaults to the `.bin` beside the file; `file` names the bytes, which the file may hold otherwise. Of
+    printed layers: `strict` makes errors of the repairs that they need, and `page` names the page that they stand on,
+    which may give their version. `others`: of ONNX, with the findings of its own checker and runtimes. `capped`: with
+    a limited number of findings for each code. `model_class`: the class of the model (see graph/model.py).
+    """
+    if not isinstance(given, Source) and is_onnx(given if file is None else file):
+        from irexec.frontends.onnx import read_onnx
+
+        return Reading(None, None, *read_onnx(given, mode, others=others, model_class=model_class))
+    if isinstance(given, bytes):
+        source = Source.from_bytes(given, None if file is None else os.fspath(file))
+    else:
+        source = given if isinstance(given, Source) else Source.from_path(given)
+    if _holds_printed_layers(source):
+        return _printed_layers(source, page, mode, strict)
+    return _model(source, weights, mode, capped, model_class)
+
+
+def accepted(reading: Reading, level: int = 3) -> Model:
+    """Return the model that was read, with one Python warning about its findings, `level` calls up. Raises IRError."""
+    if reading.model is None or not reading.report.ok:
+        raise IRError(reading.report)
+    if excused := _excused(reading.report):
+        others = f" (and {len(excused) - 1} more)" if len(excused) > 1 else ""
+        warnings.warn(f"{excused[0]}{others}: irexec.validate reports all findings", stacklevel=level)
+    return reading.model
+
+
+def _excused(report: Report) -> list[Diagnostic]:
+    """Return the findings that are errors in strict mode."""
+    if not report.diagnostics:
+        return []
+    from irexec.diagnostics.codes import CODES
+
+    return [finding for finding in report if finding.severity is not CODES[finding.code].severity]
+
+
+def is_onnx(given: PathLike | bytes) -> bool:
+    """Return True for the name of an ONNX file, and for the bytes of one."""
+    if not isinstance(given, bytes):
+        return os.fspath(given).lower().endswith(".onnx")
+    from irexec.ir.xml.foreign import is_onnx_model
+
+    return is_onnx_model(given)
+
+
+def _holds_printed_layers(source: Source) -> bool:
+    text = source.text
+    return ("<layer" in text or "<..." in text or "<…" in text) and "<net" not in text.lower()
+
+
+def _printed_layers(source: Source, page: str | None, mode: Mode, strict: bool) -> Reading:
+    from irexec.snippets.evaluate import read_examples
+
+    try:
+        snippet = read_examples(source, page=page, strict=strict, mode=mode)
+    except OutOfTime as stopped:
+        findings = Findings(file=source.file)
+        stopped.add_to(findings)
+        return Reading(source, None, None, findings.report)
+    return Reading(source, snippet.document, None, snippet.findings.finished(), snippet)
+
+
+def _model(
+    source: Source, weights: PathLike | bytes | None, mode: Mode, capped: bool, model_class: type[Model]
+) -> Reading:
+    findings = Findings(source.locate, file=source.file, mode=mode)
+    document: Document | None = None
+    model: Model | None = None
+    seconds: dict[str, float] = {}
+    begin = time.perf_counter()
+    try:
+        document = read_document(source, findings)
+        if document is not None:
+            built = build(document, findings, _weights(source, weights, findings), model_class)
+            seconds["read"] = (built_at := time.perf_counter()) - begin
+            set_types(built, infer(built, findings=findings))
+            if findings.error_count:
+                findings.excuse(idle_layers(built))
+            seconds["check"] = time.perf_counter() - built_at
+            model = built
+    except OutOfTime as stopped:
+        document = None
+        stopped.add_to(findings)
+    return Reading(source, document, model, findings.finished(capped=capped), None, seconds)
+
+
+def _weights(source: Source, given: PathLike | bytes | None, findings: Findings) -> Weights:
+    try:
+        return Weights.find(source.file, given)
+    except OSError as error:
+        where = f"{os.fspath(given)}: " if isinstance(given, str | os.PathLike) else ""
+        findings.add("C010", f"the weights cannot be read: {where}{error.strerror or error}", at=At(0))
+        return Weights(is_reported=True)

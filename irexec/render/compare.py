@@ -1,0 +1,51 @@
+"""A comparison of two runs, for people: the verdict, the results, and the layers that are worst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from irexec.debug.compare import Comparison, Row
+from irexec.debug.errors import shown_error
+from irexec.render.printing import Printout
+
+
+def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved: Sequence[str] = ()) -> None:
+    """The verdict in the first line; then the results and the `worst` layers (0: all), those that go wrong first."""
+    page.line(found.verdict, "good" if found.agrees else "error")
+    for hint in found.hints:
+        page.line(hint, "warning")
+    page.heading(f"results: {found.other} compared with irexec")
+    page.table([(name, shown_error(error)) for name, error in found.results], ("name",), names=0)
+    rows = sorted(found.rows, key=_badness)
+    shown = rows if worst <= 0 else rows[:worst]
+    if shown:
+        page.heading(
+            "layers" if len(shown) == len(rows) else f"layers with the largest errors ({len(shown)} of {len(rows)})"
+        )
+        heading = ("", "layer", "type", "own error", "end to end", "tolerance")
+        page.table([heading, *map(_cells, shown)], ("error", "name"), names=1)
+    if found.culprit is not None and found.culprit.step:
+        page.line()
+        page.line(f"in step {found.culprit.step}", "dim")
+    if saved:
+        page.line()
+        page.line(f"saved {', '.join(saved)}", "dim")
+
+
+def _badness(row: Row) -> tuple[bool, float, float]:
+    own = row.own.ulp if row.own is not None else 0.0
+    total = row.total.relative if row.total is not None else 0.0
+    return row.agrees, -own if math.isfinite(own) else -1e300, -total
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    own = "not observed" if row.own is None else _brief(row)
+    total = "-" if row.total is None else "0" if not row.total else f"{row.total.relative:.1e}"
+    mark = "" if row.agrees else "x"
+    return mark, row.node.friendly_name, row.node.type[:20], own, total, row.tolerance[:18]
+
+
+def _brief(row: Row) -> str:
+    assert row.own is not None
+    return "0" if not row.own else f"{row.own.ulp:.3g} ulp" if math.isfinite(row.own.ulp) else "infinite"

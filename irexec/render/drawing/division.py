@@ -1,0 +1,98 @@
+"""Division of a model's layers into boxes: by the scopes of their names if there are any, else by repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil, sqrt
+from typing import NamedTuple
+
+from irexec.inspect.facts import Layer
+from irexec.render.drawing.repeats import Run, repeats
+from irexec.render.drawing.scopes import NameScope, path_of, scopes
+
+SMALL_ENOUGH = 40
+"""So many layers are read as they are; in larger graphs repeated blocks, and scopes of names, are one box each. More
+blocks in a row than this are boxes of blocks."""
+_TELLING = 0.6
+"""The part of the layers that scopes must have in order to decide where blocks begin."""
+_ENDS = ("Parameter", "Result")
+
+
+class Stretch(NamedTuple):
+    """The layers from `start` to before `end`: one layer, or a block, which has a title.
+
+    `parts`: how the block is divided; None where its layers are to be looked at anew.
+    """
+
+    start: int
+    end: int
+    title: str = ""
+    parts: list[Stretch] | None = None
+
+
+def divided(layers: Sequence[Layer], crossing: Sequence[int]) -> list[Stretch]:
+    """The stretches of these layers, in order; `crossing[i]` values go from before position i to behind it."""
+    if len(layers) <= SMALL_ENOUGH:
+        return [Stretch(n, n + 1) for n in range(len(layers))]
+    found = list(scopes([None if layer.type in _ENDS else layer.name for layer in layers]))
+    runs = repeats([_signature(layer) for layer in layers], _joined(layers, crossing))
+    if _tell(found, len(layers)):
+        edges = {edge for scope in found for edge in (scope.start, scope.end)}
+        runs = [run for run in runs if all(start in edges for start in range(run.start, run.end + 1, run.period))]
+    stretches: list[Stretch] = []
+    position = 0
+    for run in runs:
+        stretches += _between(found, layers, position, run.start)
+        stretches += _blocks(run)
+        position = run.end
+    return [*stretches, *_between(found, layers, position, len(layers))]
+
+
+def _tell(found: Sequence[NameScope], layers: int) -> bool:
+    """Whether names alone divide the layers: they have most of them, each in one place."""
+    return len({s.path for s in found}) == len(found) and sum(s.end - s.start for s in found) > _TELLING * layers
+
+
+def _between(found: Sequence[NameScope], layers: Sequence[Layer], start: int, end: int) -> Iterator[Stretch]:
+    """What does not repeat: scopes, and single layers. Scopes that a run cuts are looked for anew in what is left."""
+    inside = [s for s in found if start <= s.start and s.end <= end]
+    cut = any(s.start < edge < s.end for s in found for edge in (start, end))
+    if cut:
+        names = [None if layer.type in _ENDS else layer.name for layer in layers[start:end]]
+        inside = [NameScope(start + s.start, start + s.end, s.path) for s in scopes(names)]
+    position = start
+    for scope in inside:
+        yield from (Stretch(n, n + 1) for n in range(position, scope.start))
+        yield Stretch(scope.start, scope.end, scope.title)
+        position = scope.end
+    yield from (Stretch(n, n + 1) for n in range(position, end))
+
+
+def _blocks(run: Run) -> Iterator[Stretch]:
+    """The blocks of a run; very many are as many boxes as each then holds."""
+    starts = range(run.start, run.end, run.period)
+    blocks = [Stretch(s, s + run.period, f"block {n} of {run.times}") for n, s in enumerate(starts, 1)]
+    if run.times <= SMALL_ENOUGH:
+        yield from blocks
+        return
+    size = ceil(sqrt(run.times))
+    for first in range(0, run.times, size):
+        held = blocks[first : first + size]
+        title = f"blocks {first + 1} to {first + len(held)} of {run.times}"
+        yield Stretch(held[0].start, held[-1].end, title, held)
+
+
+def _signature(layer: Layer) -> tuple[str, int, int]:
+    return layer.type, len(layer.inputs), len(layer.outputs)
+
+
+def _joined(layers: Sequence[Layer], crossing: Sequence[int]) -> list[float]:
+    """For every position how many values cross it, and a little for names that share their path."""
+    paths = [path_of(layer.name) for layer in layers]
+    shared = [0, *map(_common, paths, paths[1:]), 0]
+    return [values + 0.2 * parts for values, parts in zip(crossing, shared, strict=True)]
+
+
+def _common(a: Sequence[str], b: Sequence[str]) -> int:
+    """How many parts two paths begin with alike."""
+    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

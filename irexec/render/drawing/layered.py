@@ -1,0 +1,281 @@
+"""A layered layout: rows of boxes, edges that only go down, few crossings, and boxes close to their neighbours.
+
+The longest path determines the rows. Edges that cross rows pass through points, which all targets of a value share, and
+all values between the same boxes, because two blocks of a large model may have a hundred values between them. Sweeps up
+and down then order each row by the mean position of the neighbours, and place it as close to them as the widths allow.
+The work is proportional to the number of boxes and points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from operator import le
+
+from irexec.render.drawing.straight import straightened
+
+GAP_X, GAP_Y = 22.0, 38.0
+FAR = 40
+"""Edges that would pass more rows than this are not drawn as lines: they would hide the graph."""
+TO_BORDER = 10
+"""The same for edges from the first boxes and to the last, which say where a value enters and leaves."""
+_ORDER_SWEEPS, _PLACE_SWEEPS = 4, 4
+# How strongly an edge pulls by how many of its ends are points: straight matters most where a line passes many rows.
+_PULL = (4.0, 3.0, 10.0)
+_DRIFT = (70.0, 24.0, 25.0)
+"""By how far two that follow one another may lie apart sideways and still be put in one column, by the same count."""
+
+
+@dataclass(slots=True)
+class Line:
+    """A stretch of a value's way from one row to the next: positions of boxes or passing points."""
+
+    upper: int
+    lower: int
+
+
+@dataclass(slots=True)
+class Way:
+    """The lines of `wires` with the same ends, and the targets that are too far away for a line."""
+
+    wires: list[int]
+    lines: list[Line]
+    far: list[int]
+
+
+@dataclass(slots=True)
+class Layout:
+    """The positions: `x` are centres, `top` the upper edges of rows, `row` the row of each box or point.
+
+    Indices below the number of boxes are boxes; the others are points that edges pass through. `steps` counts the work
+    done.
+    """
+
+    width: float
+    height: float
+    x: list[float]
+    row: list[int]
+    top: list[float]
+    row_height: list[float]
+    ways: list[Way]
+    steps: int = 0
+
+
+@dataclass(slots=True)
+class _Net:
+    """Boxes and points in rows, with their neighbours in the rows above and below."""
+
+    rows: list[list[int]]
+    width: list[float]
+    boxes: int
+    above: list[list[int]] = field(default_factory=list)
+    below: list[list[int]] = field(default_factory=list)
+    steps: int = 0
+
+
+def layered(
+    sizes: Sequence[tuple[float, float]],
+    wires: Sequence[tuple[int, Sequence[int]]],
+    *,
+    first: Sequence[int] = (),
+    last: Sequence[int] = (),
+) -> Layout:
+    """Lay out boxes of these sizes (width, height). A wire goes from a box to boxes that come later in the sequence.
+
+    `first` and `last` are boxes that belong in the first and the last row.
+    """
+    row = _rows(len(sizes), wires, first, last)
+    ways: dict[tuple[int, tuple[int, ...]], Way] = {}
+    for number, (source, targets) in enumerate(wires):
+        ways.setdefault((source, tuple(sorted(targets))), Way([], [], [])).wires.append(number)
+    net = _net(sizes, row)
+    border = {*first, *last}
+    for (source, targets), way in ways.items():
+        near: list[int] = []
+        for target in targets:
+            most = TO_BORDER if source in border or target in border else FAR
+            (near if row[target] - row[source] <= most else way.far).append(target)
+        _add_lines(net, row, way, source, near)
+    _order(net)
+    x = _place(net)
+    left = min((x[v] - net.width[v] / 2 for v in range(len(x))), default=0.0)
+    x = [float(round(value - left)) for value in x]
+    heights = [max((sizes[v][1] for v in members if v < len(sizes)), default=0.0) for members in net.rows]
+    top, y = [], 0.0
+    for number, height in enumerate(heights):
+        top.append(round(y, 1))
+        y += height + (_gap(net, x, number) if number + 1 < len(heights) else 0.0)
+    width = max((x[v] + net.width[v] / 2 for v in range(len(x))), default=0.0)
+    return Layout(round(width, 1), round(y, 1), x, row, top, heights, list(ways.values()), net.steps)
+
+
+def _rows(
+    count: int, wires: Sequence[tuple[int, Sequence[int]]], first: Sequence[int], last: Sequence[int]
+) -> list[int]:
+    """The row of each box: below all its inputs; a box without inputs is just above its first reader."""
+    readers: list[list[int]] = [[] for _ in range(count)]
+    sources = [0] * count
+    for source, targets in wires:
+        readers[source] += targets
+        for target in targets:
+            sources[target] += 1
+    row, waiting = [0] * count, list(sources)
+    ready = [box for box in range(count) if not sources[box]]
+    for box in ready:
+        for target in readers[box]:
+            row[target] = max(row[target], row[box] + 1)
+            waiting[target] -= 1
+            if not waiting[target]:
+                ready.append(target)
+    for box in set(range(count)) - set(first):
+        if not sources[box] and readers[box]:
+            row[box] = max(0, min(row[target] for target in readers[box]) - 1)
+    if last:
+        bottom = max(row)
+        for box in last:
+            row[box] = bottom
+    return row
+
+
+def _net(sizes: Sequence[tuple[float, float]], row: Sequence[int]) -> _Net:
+    """The rows with their boxes, which nothing joins yet."""
+    net = _Net([[] for _ in range(max(row, default=0) + 1)], [width for width, _ in sizes], len(sizes))
+    net.above, net.below = [[] for _ in sizes], [[] for _ in sizes]
+    for box in range(len(sizes)):
+        net.rows[row[box]].append(box)
+    return net
+
+
+def _add_lines(net: _Net, row: list[int], way: Way, source: int, targets: Sequence[int]) -> None:
+    """Give a way its lines, and the points at which they pass rows. `row` grows by the rows of those points."""
+    lowest = max((row[t] for t in targets), default=row[source])
+    passed = [source]
+    for number in range(row[source] + 1, lowest):
+        passed.append(len(row))
+        row.append(number)
+        net.width.append(2.0)
+        net.rows[number].append(passed[-1])
+        net.above.append([])
+        net.below.append([])
+    way.lines = [Line(upper, lower) for upper, lower in pairwise(passed)]
+    way.lines += [Line(passed[row[t] - row[source] - 1], t) for t in targets]
+    for line in way.lines:
+        net.below[line.upper].append(line.lower)
+        net.above[line.lower].append(line.upper)
+
+
+def _order(net: _Net) -> None:
+    """Order each row by the mean position of the neighbours in the row before, down and up in turn."""
+    position = [0.0] * len(net.width)
+    for members in net.rows:
+        for number, v in enumerate(members):
+            position[v] = float(number)
+    wide = [members for members in net.rows if len(members) > 1]
+    for sweep in range(_ORDER_SWEEPS):
+        down = sweep % 2 == 0
+        near = net.above if down else net.below
+        for members in wide if down else reversed(wide):
+            mean = {v: _mean(near[v], position, v) for v in members}
+            members.sort(key=mean.__getitem__)
+            for number, v in enumerate(members):
+                position[v] = float(number)
+    net.steps += _ORDER_SWEEPS * _work(net)
+
+
+def _mean(near: Sequence[int], position: Sequence[float], own: int) -> float:
+    if len(near) == 1:
+        return position[near[0]]
+    return sum([position[u] for u in near]) / len(near) if near else position[own]
+
+
+def _work(net: _Net) -> int:
+    """The data for one sweep: the boxes and points, and their neighbours on one side."""
+    return len(net.width) + sum(map(len, net.above))
+
+
+def _place(net: _Net) -> list[float]:
+    """The centres of all boxes and points: near their neighbours, in the order of their row, none overlapping."""
+    x = [0.0] * len(net.width)
+    offsets = [_offsets([net.width[v] for v in members]) for members in net.rows]
+    for members, places in zip(net.rows, offsets, strict=True):
+        middle = places[-1] / 2 if places else 0.0
+        for v, place in zip(members, places, strict=True):
+            x[v] = place - middle
+    downwards = [_pulls(net, members, net.above) for members in net.rows]
+    upwards = [_pulls(net, members, net.below) for members in net.rows]
+    for sweep in range(_PLACE_SWEEPS):
+        down = sweep % 2 == 0
+        rows = zip(net.rows, offsets, downwards if down else upwards, strict=True)
+        for members, places, (pulls, weights) in rows if down else reversed(list(rows)):
+            wanted = []
+            for v, place, pull in zip(members, places, pulls, strict=True):
+                at = 0.0
+                for u, part in pull:
+                    at += part * x[u]
+                wanted.append((at if pull else x[v]) - place)
+            for v, place, mean in zip(members, places, _rising(wanted, weights), strict=True):
+                x[v] = mean + place
+    net.steps += _PLACE_SWEEPS * _work(net)
+    width, boxes = net.width, net.boxes
+    return straightened(
+        x,
+        net.rows,
+        net.above,
+        lambda left, right: (width[left] + width[right]) / 2 + GAP_X,
+        lambda u, v: _DRIFT[(u >= boxes) + (v >= boxes)],
+    )
+
+
+def _pulls(
+    net: _Net, members: Sequence[int], near: Sequence[Sequence[int]]
+) -> tuple[list[list[tuple[int, float]]], list[float]]:
+    """For each member of a row its neighbours with their parts of what is pulled, and how strong that is in all."""
+    found, weights = [], []
+    boxes = net.boxes
+    for v in members:
+        kinds = _PULL[1:] if v >= boxes else _PULL
+        pulls = [kinds[u >= boxes] for u in near[v]]
+        total = sum(pulls)
+        found.append([(u, pull / total) for u, pull in zip(near[v], pulls, strict=True)])
+        weights.append(total or 0.5)
+    return found, weights
+
+
+def spread(wanted: Sequence[float], weights: Sequence[float], widths: Sequence[float]) -> list[float]:
+    """Centres of boxes in a row, in this order and GAP_X apart, as near as they can be to where each is wanted."""
+    offsets = _offsets(widths)
+    means = _rising([at - offset for at, offset in zip(wanted, offsets, strict=True)], weights)
+    return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
+
+
+def _offsets(widths: Sequence[float]) -> list[float]:
+    """The centres of boxes that stand as close as they may, counted from the first one's."""
+    steps = ((left + right) / 2 + GAP_X for left, right in pairwise(widths))
+    return list(accumulate(steps, initial=0.0))[: len(widths)]
+
+
+def _rising(wanted: list[float], weights: Sequence[float]) -> list[float]:
+    """The numbers nearest to these that do not fall: weighted least squares, by pooling neighbours that would."""
+    if all(map(le, wanted, wanted[1:])):
+        return wanted
+    means: list[float] = []
+    heavy: list[float] = []
+    counts: list[int] = []
+    for mean, total in zip(wanted, weights, strict=True):
+        count = 1
+        while means and means[-1] >= mean:
+            weight = heavy.pop()
+            mean = (mean * total + means.pop() * weight) / (total + weight)
+            total += weight
+            count += counts.pop()
+        means.append(mean)
+        heavy.append(total)
+        counts.append(count)
+    return [mean for mean, count in zip(means, counts, strict=True) for _ in range(count)]
+
+
+def _gap(net: _Net, x: Sequence[float], number: int) -> float:
+    """The space below a row: more where lines go far to the side, so that they stay apart."""
+    widest = max((abs(x[v] - x[u]) for v in net.rows[number] for u in net.below[v]), default=0.0)
+    return float(round(GAP_Y + min(60.0, max(0.0, widest - 150.0) * 0.06)))

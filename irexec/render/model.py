@@ -1,0 +1,79 @@
+"""A model that was run, for people: inputs, outputs, what was verified."""
+
+from __future__ import annotations
+
+from irexec.arrays.brief import plural, shown, shown_number, shown_seconds, shown_shape
+from irexec.arrays.statistics import Statistics
+from irexec.debug.precision import Forecast
+from irexec.diagnostics import Severity
+from irexec.render.precision import show_forecast
+from irexec.render.printing import Printout
+from irexec.runs.run import ModelInput, ModelRun
+from irexec.runs.trace import Trace
+
+_FEW = 40
+# Inputs with a default that are named.
+_NAMES = 6
+
+
+def show_model(
+    run: ModelRun,
+    page: Printout,
+    trace: Trace | None = None,
+    forecast: Forecast | None = None,
+    *,
+    verbose: bool = False,
+) -> None:
+    """Inputs, the trace if there is one, outputs, what another precision would do, what was verified, the findings."""
+    page.line(run.model.name or "model", "heading")
+    if run.inputs:
+        page.heading("inputs")
+        page.table([_input_row(entry, run) for entry in run.inputs], ("name", None, None, None, "dim"), names=0)
+    if run.model.defaults is not None and (names := list(run.model.defaults.types)):
+        more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+        page.line(f"  taken from the file: {', '.join(names[:_NAMES])}{more}; set other values with --input", "dim")
+    if trace is not None and trace.rows:
+        page.heading("trace")
+        page.table(trace.table(), ("name", None, None, None, "dim"), right=7)
+        page.heading("time per type")
+        page.table(trace.totals(), ("name",))
+    if run.executed:
+        page.heading("outputs")
+        heading = ("name", "type", "shape", "min", "max", "mean", "values")
+        page.table([heading, *_output_rows(run)], ("name",), names=0)
+        if forecast is not None:
+            page.heading(f"as {forecast.kind}")
+            show_forecast(forecast, page)
+        _show_verified(run, page)
+        page.heading("time")
+        page.line(f"  {', '.join(f'{name} {shown_seconds(time)}' for name, time in run.seconds.items())}")
+    page.findings(run.report, verbose=verbose)
+
+
+def _input_row(entry: ModelInput, run: ModelRun) -> tuple[str, ...]:
+    origin = run.given.origin_text(entry.origin) or "not given"
+    if entry.assumed:
+        origin += f", shape chosen for {entry.port.type.shape}"
+    if entry.array is None:
+        return entry.name, str(entry.port.element_type), str(entry.port.type.shape), "", origin
+    return entry.name, str(entry.port.element_type), shown_shape(entry.array.shape), shown(entry.array, _FEW), origin
+
+
+def _output_rows(run: ModelRun) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for name, array, kind in run.outputs:
+        numbers = Statistics.of(array)
+        low, high, mean = map(shown_number, (numbers.min, numbers.max, numbers.mean))
+        odd = [plural(numbers.nan, "NaN")] * bool(numbers.nan) + [f"{numbers.inf} infinite"] * bool(numbers.inf)
+        values = ", ".join([shown(array, _FEW), *odd])
+        rows.append((name, str(kind), shown_shape(array.shape), low, high, mean, values))
+    return rows
+
+
+def _show_verified(run: ModelRun, page: Printout) -> None:
+    page.heading("verified")
+    warnings = sum(finding.severity is Severity.WARNING for finding in run.report)
+    said = plural(warnings, "warning") + " about" if warnings else "no error in"
+    layers = plural(len(run.model.nodes), "layer")
+    page.line(f"  the file: {layers}, {said} grammar, types and shapes", "warning" if warnings else "good")
+    page.line(f"  while running: element types and shapes of the results of {plural(run.layers, 'layer')}", "good")

@@ -1,0 +1,143 @@
+"""Text for people: headings, tables and findings, coloured on a terminal and plain everywhere else."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from irexec.arrays.brief import plural
+from irexec.diagnostics import Diagnostic, Report, Severity
+from irexec.diagnostics.codes import CODES, Area
+from irexec.diagnostics.render import render
+from irexec.diagnostics.render.characters import visible_text, width
+from irexec.render.names import shortened
+
+_STYLES = {
+    "heading": "bold",
+    "name": "cyan",
+    "dim": "dim",
+    "good": "green",
+    "error": "bold red",
+    "warning": "bold yellow",
+    "note": "bold green",
+}
+# The cells of a line where there is no terminal to ask, and what a name and a text need at least.
+_COLUMNS, _LEAST_NAME, _LEAST_TEXT = 100, 24, 40
+_SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+
+class Printout:
+    """Lines of text; `color` enables styles, and `columns` is the number of cells per line (default: those of the
+    terminal).
+    """
+
+    def __init__(self, *, color: bool = False, columns: int | None = None) -> None:
+        self.color = color
+        self.columns = columns or shutil.get_terminal_size((_COLUMNS, 0)).columns
+        self.lines: list[str] = []
+
+    def line(self, text: str = "", style: str | None = None) -> None:
+        """One line; nothing in it acts on the terminal."""
+        self.lines.append(self._painted(visible_text(text), style))
+
+    def heading(self, text: str) -> None:
+        """A heading, with an empty line before it."""
+        if self.lines:
+            self.lines.append("")
+        self.line(text, "heading")
+
+    def table(
+        self,
+        rows: Iterable[Sequence[str]],
+        styles: Sequence[str | None] = (),
+        *,
+        right: int = 0,
+        names: int | None = None,
+        wrap: bool = False,
+    ) -> None:
+        """Print rows in columns that are as wide as necessary; the last `right` columns are right-aligned.
+
+        If a row is too long, the column `names` is made narrower, and with `wrap` the last column continues in
+        additional lines.
+        """
+        shown = [[visible_text(cell) for cell in row] for row in rows]
+        if not shown:
+            return
+        count = max(map(len, shown))
+        widths = _widths(shown, count)
+        if wrap:
+            widths[-1] = min(widths[-1], max(_LEAST_TEXT, self.columns // 2))
+        over = 2 * count + sum(widths) - self.columns
+        if names is not None and over > 0:
+            limit = max(_LEAST_NAME, widths[names] - over)
+            cells = shortened([row[names] if names < len(row) else "" for row in shown], limit)
+            shown = [
+                [*row[:names], cell, *row[names + 1 :]][: len(row)] for row, cell in zip(shown, cells, strict=True)
+            ]
+            widths = _widths(shown, count)
+        room = self.columns - 2 * count - sum(widths[:-1]) if wrap else None
+        painted = [*styles, *[None] * (count - len(styles))]
+        for row in shown:
+            for parts in _lines(row, count, room):
+                line = []
+                for column, cell in enumerate(parts):
+                    blanks = " " * (widths[column] - width(cell))
+                    text = self._painted(cell, painted[column])
+                    line.append(blanks + text if column >= count - right else text + blanks)
+                self.lines.append("  " + "  ".join(line).rstrip())
+
+    def findings(self, report: Report, *, verbose: bool, about: str = "") -> None:
+        """Errors with their source line, the rest, unless `verbose`, in one line each; `about` ends the heading."""
+        if not len(report):
+            return
+        self.heading(f"findings {about}".rstrip())
+        if verbose:
+            self.lines += render(report, color=self.color).rstrip("\n").split("\n")
+            return
+        brief = [d for d in report if d.severity is not Severity.ERROR]
+        for finding in brief:
+            self._brief(finding)
+        if errors := report.errors:
+            if brief:
+                self.lines.append("")
+            self.lines += render(Report(errors), color=self.color).rstrip("\n").split("\n")
+        if brief:
+            count = plural(len(brief), "more finding" if errors else "finding")
+            self.line(f"--verbose shows the source lines of {count}", "dim")
+
+    def _brief(self, finding: Diagnostic) -> None:
+        head = self._painted(f"{finding.severity}[{finding.code}]", _SEVERITIES[finding.severity])
+        where = ":".join(str(part) for part in (finding.line, finding.column) if part is not None)
+        # The message of a repair describes the repair.
+        text = finding.message + (
+            f"; {finding.hint}" if finding.hint and CODES[finding.code].area is not Area.REPAIR else ""
+        )
+        if CODES[finding.code].area is Area.VALUE and finding.layer is not None:
+            text = f"{finding.layer.name or finding.layer.id} ({finding.layer.type}): {text}"
+        shown = text if len(text) <= 200 else text[:197] + "..."
+        self.lines.append(f"{head} {where + ': ' if where else ''}{visible_text(shown)}")
+
+    @property
+    def text(self) -> str:
+        return "".join(line + "\n" for line in self.lines)
+
+    def _painted(self, text: str, style: str | None) -> str:
+        if not self.color or style is None or not text:
+            return text
+        from rich.color import ColorSystem
+        from rich.style import Style
+
+        return Style.parse(_STYLES[style]).render(text, color_system=ColorSystem.STANDARD)
+
+
+def _widths(rows: Sequence[Sequence[str]], count: int) -> list[int]:
+    return [max((width(row[c]) for row in rows if c < len(row)), default=0) for c in range(count)]
+
+
+def _lines(row: Sequence[str], count: int, room: int | None) -> list[Sequence[str]]:
+    """The row, and the lines that continue its last column."""
+    if room is None or len(row) < count or width(row[-1]) <= room:
+        return [row]
+    first, *rest = textwrap.wrap(row[-1], max(_LEAST_TEXT, room), break_long_words=False, break_on_hyphens=False)
+    return [[*row[:-1], first], *([*[""] * (count - 1), more] for more in rest)]

@@ -1,0 +1,57 @@
+"""The HTML file: the drawing, the facts as JSON, a style sheet, and a script that is allowed nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+
+from irexec.diagnostics.render.characters import visible_text
+from irexec.inspect.facts import Summary
+from irexec.inspect.observed import Observed
+from irexec.inspect.together import together
+from irexec.render.drawing.svg import Drawing, drawing_style
+from irexec.render.report.data import packed, report_data
+from irexec.render.report.overlays import overlays
+
+# In the order in which they build on one another.
+_SCRIPTS = ("view.js", "blocks.js", "columns.js", "map.js", "choose.js", "panel.js", "overlays.js", "start.js")
+
+
+def report_page(models: Sequence[Summary], observed: Sequence[Observed] = ()) -> str:
+    """The report on a model, or on two side by side, as the text of one HTML file."""
+    shown = together(models)
+    drawing = Drawing(shown, insides=True)
+    data = report_data(shown, drawing.folded, overlays(shown, observed), observed)
+    return filled(
+        "model.html",
+        title=escape(visible_text(" and ".join(dict.fromkeys(model.name or "model" for model in models)))),
+        width=str(round(drawing.width)),
+        height=str(round(drawing.height)),
+        drawing=drawing.body,
+        data=packed(data),
+        script="".join(map(own, _SCRIPTS)),
+        style=drawing_style() + own("report.css"),
+    )
+
+
+def filled(body: str, *, script: str = "", **parts: str) -> str:
+    """A page with this body and its parts inserted. Its security policy allows this script only."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
+    if script:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
+    pieces = own("page.html").replace("{{body}}", own(body)).split("{{")
+    found = {"policy": policy, "script": script, **parts}
+    text = [pieces[0]]
+    for piece in pieces[1:]:
+        name, _, rest = piece.partition("}}")
+        text += (found[name], rest)
+    return "".join(text)
+
+
+def own(name: str) -> str:
+    """The text of a file of this room."""
+    return files("irexec.render.report").joinpath(name).read_text("utf-8")

@@ -1,0 +1,114 @@
+"""A summary of a model as text: inputs and outputs, size, operators, and dynamic shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irexec.arrays.brief import plural
+from irexec.inspect.facts import Layer, Port, Summary
+from irexec.render.printing import Printout
+
+_MOST = 12
+_UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def show(summary: Summary, page: Printout) -> None:
+    """The facts about a model, a heading for each kind."""
+    page.line(summary.name or "model", "heading")
+    for title, ports in (("inputs", summary.inputs), ("outputs", summary.outputs)):
+        page.heading(title)
+        page.table(map(_port_row, ports), ("name", None, None, "dim"))
+    page.heading("size")
+    page.table(size_rows(summary), ("name",))
+    page.heading("operators")
+    page.table(_operator_rows(summary), ("name",))
+    if summary.states:
+        page.heading("states")
+        page.table([(s.name, s.element_type, s.shape) for s in summary.states], ("name",))
+    if summary.totals.dynamic:
+        page.heading("dynamic")
+        page.table(_dynamic_rows(summary), ("name", None, None, "dim"))
+
+
+def _port_row(port: Port) -> tuple[str, ...]:
+    others = [name for name in port.names if name != port.name]
+    return port.name, port.element_type, port.shape, f"also {', '.join(others)}" if others else ""
+
+
+def size_rows(summary: Summary) -> list[tuple[str, str]]:
+    """The size of a model as rows: name and value."""
+    totals = summary.totals
+    bodies = sum(layer.parent is not None for layer in summary.layers)
+    layers = f"{totals.layers}, including {totals.constants} constants"
+    if bodies:
+        layers += f", {bodies} in bodies"
+    kinds = [f"{name} {shown_bytes(size)}" for name, size in totals.weight_types.items() if size]
+    work = shown_count(totals.multiply_adds)
+    if totals.uncounted:
+        # The largest terms are open: a number of the rest would only mislead.
+        known = f"at least {work}; " if totals.multiply_adds else ""
+        work = f"{known}unknown for {_names(summary, totals.uncounted)} because of dynamic shapes"
+    rows = [
+        ("layers", layers),
+        ("opsets", ", ".join(f"{name} ({count})" for name, count in totals.opsets.items())),
+        ("parameters", shown_count(totals.parameters)),
+        ("weights", shown_bytes(totals.weight_bytes) + (f": {', '.join(kinds)}" if len(kinds) > 1 else "")),
+        ("multiply-adds", work),
+    ]
+    live = totals.live
+    if live.bytes is None:
+        rows.append(("peak activations", "unknown because of dynamic shapes"))
+    else:
+        at = f" (at {label(summary.layers[live.layer])})" if live.layer is not None else ""
+        rows.append(("peak activations", f"{shown_bytes(live.bytes)}{at}"))
+    return rows
+
+
+def _operator_rows(summary: Summary) -> list[tuple[str, str, str]]:
+    rows = []
+    for count in summary.totals.operators:
+        work = f"{shown_count(count.multiply_adds)} multiply-adds" if count.multiply_adds else ""
+        rows.append((count.operator, str(count.layers), work))
+    return rows
+
+
+def _dynamic_rows(summary: Summary) -> list[tuple[str, ...]]:
+    layers = [summary.layers[index] for index in summary.totals.dynamic]
+    rows: list[tuple[str, ...]] = [
+        (
+            label(layer),
+            layer.type,
+            *next((o.element_type, o.shape) for o in layer.outputs if "?" in o.shape or ".." in o.shape),
+        )
+        for layer in layers[:_MOST]
+    ]
+    if len(layers) > _MOST:
+        rows.append(("...", f"{len(layers)} layers in total"))
+    return rows
+
+
+def _names(summary: Summary, indices: Sequence[int]) -> str:
+    names = [label(summary.layers[index]) for index in indices[:3]]
+    more = len(indices) - len(names)
+    return ", ".join(names) + (f" and {plural(more, 'other layer')}" if more else "")
+
+
+def label(layer: Layer) -> str:
+    """How people call a layer: by its name, or else its id."""
+    return layer.name or f"#{layer.id}"
+
+
+def shown_count(number: int) -> str:
+    """A number with three digits and a unit: `4.09 G`; small ones as they are."""
+    for size, unit in _UNITS:
+        if number >= size * (1 if size > 1e3 else 10):
+            return f"{number / size:.3g} {unit}"
+    return str(number)
+
+
+def shown_bytes(number: int) -> str:
+    """An amount of memory: `97.5 MB`; a kB is 1000 bytes."""
+    for size, unit in _UNITS:
+        if number >= size:
+            return f"{number / size:.3g} {unit}B"
+    return plural(number, "byte")

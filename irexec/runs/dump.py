@@ -1,0 +1,64 @@
+"""`--dump DIR`: a listener that writes every output of every layer as .npy, and an index of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from irexec.arrays.plain import exact_array
+from irexec.arrays.saving import safe_name, save_array, save_json
+from irexec.graph.model import Node
+from irexec.ir.writing import remove
+from irexec.types import Array, ElementType
+
+INDEX = "index.json"
+
+
+def numbered_folders(folder: Path) -> list[Path]:
+    """The folders `0`, `1`, ... of the steps of a run, or the iterations of a body, in order."""
+    found = {int(place.name): place for place in folder.iterdir() if place.is_dir() and place.name.isdecimal()}
+    return [found[number] for number in sorted(found)]
+
+
+def body_folder(layer: str, number: int) -> str:
+    """The name of the folder of a layer's body. `layer`: its name, or else its id."""
+    return f"body_{number}_{safe_name(layer)}"
+
+
+class Dump:
+    """Writes into a folder, which is made if need be. Raises OSError; files that are there are whole."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        remove(self.folder / INDEX)  # The index of an earlier run lists other arrays.
+        self.entries: list[dict[str, Any]] = []
+        self._calls: dict[Node, int] = {}
+
+    def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
+        """Nothing to do before a layer runs."""
+
+    def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
+        call = self._calls[node] = self._calls.get(node, -1) + 1
+        for index, array in enumerate(outputs):
+            kind = node.outputs[index].element_type if index < len(node.outputs) else None
+            if kind is None or kind.is_dynamic:
+                kind = ElementType.of(array.dtype)
+            port = f".{index}" if len(outputs) > 1 else ""
+            name = f"{len(self.entries):05d}_{safe_name(node.given_name or node.type)}{port}.npy"
+            save_array(self.folder / name, exact_array(array, kind))
+            self.entries.append(
+                {
+                    "file": name,
+                    "layer": {"id": node.id, "name": node.given_name, "type": node.type, "version": node.version},
+                    "output": index,
+                    "call": call,
+                    "element_type": str(kind),
+                    "shape": list(array.shape),
+                }
+            )
+
+    def close(self) -> None:
+        """Write the index of the files written so far, also after a failed run."""
+        save_json(self.folder / INDEX, {"tensors": self.entries})

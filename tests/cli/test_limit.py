@@ -1,0 +1,118 @@
+"""`--limit`: commands that stop, with what was found, exit code 2, and whatever they write untouched."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support.clock import Clock
+
+from irexec.cli.main import COMMANDS, command_parsers, main
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+MODEL = str(SAMPLES / "classifier" / "model.xml")
+INPUT = f"image={SAMPLES / 'classifier' / 'image.npy'}"
+# Nothing of them takes long, or another runtime does, for whose answers --limit is.
+WITHOUT = {"ops", "explain", "schema", "completion", "compare", "reduce"}
+
+
+def options(command: str) -> argparse.ArgumentParser:
+    return command_parsers([command])[1][command]
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS.keys() - WITHOUT))
+def test_every_command_that_may_take_long_has_a_limit(command: str) -> None:
+    (option,) = [action for action in options(command)._actions if "--limit" in action.option_strings]
+    expected = {"validate": 60, "fix": 60, "doctest": 60, "lsp": 30}.get(command, 0)
+    assert option.default == expected
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", MODEL, "--input", INPUT],
+        ["validate", MODEL],
+        ["show", MODEL],
+        ["report", MODEL, "-o", "out"],
+        ["diff", MODEL, MODEL],
+        ["cut", MODEL, "--to", "stem/conv", "-o", "out"],
+        ["convert", MODEL, "out"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_command_that_stops(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Clock(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    assert main([*arguments, "--limit", "40"]) == 2
+    captured = capsys.readouterr()
+    assert "error[U009]: stopped after 40 s" in captured.out + captured.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_fix_stops_and_leaves_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong, fixed = tmp_path / "wrong.xml", tmp_path / "fixed.xml"
+    for path in (wrong, fixed):
+        shutil.copy(SAMPLES / "wrong.xml", path)
+    before, clock = wrong.read_bytes(), Clock(monkeypatch)
+    assert main(["fix", str(fixed), "--limit", "1000000"]) == 1
+    assert fixed.read_bytes() != before
+    capsys.readouterr()
+    for limit in (1, clock.looks // 3, clock.looks // 2):
+        assert main(["fix", str(wrong), "--limit", str(limit)]) == 2
+        captured = capsys.readouterr()
+        assert f"error[U009]: stopped after {limit} s" in captured.out + captured.err
+        assert wrong.read_bytes() == before
+
+
+@pytest.mark.parametrize("none", ["0", "none"])
+def test_no_limit(none: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock(monkeypatch)
+    assert main(["validate", MODEL, "--limit", none]) == 0
+    assert clock.looks == 0
+
+
+@pytest.mark.parametrize("wrong", ["-1", "soon", "nan"])
+def test_what_is_no_limit(wrong: str) -> None:
+    with pytest.raises(SystemExit):
+        main(["validate", MODEL, "--limit", wrong])
+
+
+def test_each_file_has_its_own_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = tmp_path / "small.xml"
+    shutil.copy(SAMPLES / "wrong.xml", small)
+    Clock(monkeypatch)
+    assert main(["validate", MODEL, str(small), MODEL, "--limit", "60", "--format", "json"]) == 2
+    found = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert {(Path(d["file"]).name, d["code"]) for d in found} == {
+        ("model.xml", "U009"), ("small.xml", "D001"), ("small.xml", "P004"),
+    }  # fmt: skip
+
+
+def test_the_limit_holds_in_other_processes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", MODEL, str(SAMPLES / "wrong.xml"), "-j", "2", "--limit", "0.000001"]) == 2
+    assert capsys.readouterr().out.count("error[U009]") == 2
+
+
+def test_a_page_shows_what_was_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layer = '<layer type="ReLU" version="opset1"><input><port id="0"><dim>3</dim></port></input>'
+    layer += '<output><port id="1"><dim>3</dim></port></output></layer>'
+    page = tmp_path / "page.md"
+    page.write_text("".join(f"# ReLU\n\n```xml\n{layer}\n```\n\n" for _ in range(30)))
+    clock = Clock(monkeypatch)
+    assert main(["doctest", str(page), "--limit", "1000000"]) == 0
+    assert "example 29 " in capsys.readouterr().out
+    assert main(["doctest", str(page), "--limit", str(int(0.9 * clock.looks))]) == 2
+    out = capsys.readouterr().out
+    assert "example 1 " in out and "example 29 " not in out
+    assert "error[U009]: stopped after" in out

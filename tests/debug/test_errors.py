@@ -1,0 +1,146 @@
+"""How far two right results may lie apart, and how far two arrays do."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irexec import opset15 as ops
+from irexec.debug.errors import judge, measure
+from irexec.debug.tolerances import tolerance_of
+from irexec.ops.declare.operator import rounded
+from irexec.types import Array
+
+F = np.float32
+
+
+@pytest.mark.parametrize("channels, size", [(3, 1), (64, 3), (512, 3)])
+def test_the_tolerance_of_a_sum_grows_with_the_root_of_its_terms(channels: int, size: int) -> None:
+    x = ops.parameter([-1, channels, 16, 16], F, name="x")
+    weights = np.zeros((8, channels, size, size), F)
+    node = ops.convolution(x, weights, [1, 1], [0, 0], [0, 0], [1, 1])
+    assert tolerance_of(node).ulp == pytest.approx(8 * math.sqrt(channels * size * size))
+
+
+def test_a_sum_in_another_order_is_within_its_tolerance() -> None:
+    """4608 products in f32, from the first to the last, beside the sum in f64: some deviations, not the worst case."""
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(0, 1, (2, 2000, 4608)).astype(F)
+    exact = np.sum(a.astype(np.float64) * b, 1).astype(F)
+    one_by_one = np.cumsum(a * b, 1, dtype=F)[:, -1]
+    typical = float(np.sqrt(np.mean(exact.astype(np.float64) ** 2)))
+    units = float(np.abs(exact.astype(np.float64) - one_by_one).max()) / float(np.spacing(F(typical)))
+    assert 4 < units < 8 * math.sqrt(4608)
+
+
+def resized(x: Any, width: int, mode: str, corners: str = "align_corners") -> Any:
+    """`x` [1, 1, height, n] with n made `width`."""
+    return ops.interpolate(
+        x, np.int64([width]), np.int64([3]), mode=mode, shape_calculation_mode="sizes",
+        coordinate_transformation_mode=corners, pads_begin=[0], pads_end=[0],
+    )  # fmt: skip
+
+
+def test_the_tolerance_of_what_lies_between_grows_with_the_extent() -> None:
+    x, open_x = ops.parameter([1, 1, 8, 500], F, name="x"), ops.parameter([1, 1, 8, -1], F, name="x")
+    node, open_node = resized(x, 750, "linear_onnx"), resized(open_x, 750, "linear_onnx")
+    assert tolerance_of(node).ulp == 8 * 500
+    assert tolerance_of(resized(x, 750, "nearest")).ulp == 0
+    known = {open_node.inputs[0]: np.zeros((1, 1, 8, 20), F), open_node.outputs[0]: np.zeros((1, 1, 8, 750), F)}
+    assert tolerance_of(open_node, known).ulp == 8 * 20
+
+
+@pytest.mark.parametrize("corners", ["align_corners", "half_pixel", "asymmetric"])
+@pytest.mark.parametrize("n", [16, 300])
+def test_places_in_f64_are_within_the_tolerance(corners: str, n: int) -> None:
+    """White noise, in which neighbours have nothing to do with each other."""
+    x = np.random.default_rng(n).normal(0, 1, (1, 1, 8, n)).astype(F)
+    for width in (int(0.37 * n), int(1.7 * n), int(3.3 * n)):
+        target, wide = np.arange(width, dtype=np.float64), x.astype(np.float64)
+        places = {
+            "align_corners": target * (n - 1) / (width - 1),
+            "half_pixel": (target + 0.5) * n / width - 0.5,
+            "asymmetric": target * n / width,
+        }[corners].clip(0, n - 1)
+        low = places.astype(np.int64)
+        weight, high = places - low, np.minimum(low + 1, n - 1)
+        exact = wide[..., low] * (1 - weight) + wide[..., high] * weight
+        units = np.abs(resized(x, width, "linear_onnx", corners) - exact).max() / np.spacing(F(1))
+        assert units < 8 * n
+
+
+def test_what_cancels_on_the_way_is_counted_in_units_of_what_cancels() -> None:
+    """exp(x) - 1 as it is printed, beside expm1: near 0 it is off by up to one unit of 1, which is right."""
+    x = np.random.default_rng(0).normal(0, 1e-3, 1000).astype(F)
+    elu = ops.elu(ops.parameter([1000], F, name="x"), 1.0)
+    printed = np.where(x > 0, x, np.exp(x) - F(1)).astype(F)
+
+    def run(arrays: Any) -> list[Array]:
+        return [ops.elu(arrays[0], 1.0)]
+
+    error, agrees = judge(run, [x], [printed], tolerance_of(elu))
+    assert agrees and error.ulp <= 1
+    assert not judge(run, [x], [printed], rounded(8))[1]
+
+
+def test_what_is_quantised_is_counted_in_units_of_the_limits() -> None:
+    limits = [np.float32(value) for value in (-2, 2, -300, 500)]
+    node = ops.fake_quantize(ops.parameter([4], F, name="x"), *limits, levels=256)
+    assert tolerance_of(node).least == 500
+
+
+def test_a_small_element_counts_in_units_of_a_typical_one() -> None:
+    one, other = F([1e-9, 1, -1]), F([2e-9, 1, -1])
+    assert measure(one, other).ulp < 0.1
+    assert measure(one, other).relative < 1e-8
+
+
+def naive(a: Array, b: Array) -> tuple[float, float, float]:
+    """The largest error in units, relative and absolute, all at once."""
+    apart = np.abs(a.astype(np.float64) - b)
+    typical = float(np.sqrt(np.mean(a.astype(np.float64) ** 2)))
+    units = apart / np.spacing(np.maximum(np.abs(a), F(typical))).astype(np.float64)
+    return float(units.max()), float((apart / np.maximum(np.abs(a), typical)).max()), float(apart.max())
+
+
+def test_measuring_in_blocks_is_measuring() -> None:
+    rng = np.random.default_rng(0)
+    a = rng.normal(0, 1, (700, 1000)).astype(F)
+    b = (a * (1 + rng.normal(0, 1e-6, a.shape))).astype(F)
+    found = measure(a, b)
+    assert (found.ulp, found.relative, found.absolute) == pytest.approx(naive(a, b))
+    assert found.at is not None
+    typical = np.sqrt(np.mean(a.astype(np.float64) ** 2)).astype(F)
+    units = np.abs(a.astype(np.float64) - b) / np.spacing(np.maximum(np.abs(a), typical))
+    assert units[found.at] == units.max()
+
+
+@pytest.mark.parametrize("reference", [np.nan, np.inf, 1.0])
+@pytest.mark.parametrize("other", [-np.inf, np.nan, 2.0])
+def test_what_is_infinitely_far_apart_is_so_in_every_measure(reference: float, other: float) -> None:
+    found = measure(F([reference]), F([other]))
+    if np.isnan(reference) and np.isnan(other):
+        assert not found
+    elif (reference, other) == (1.0, 2.0):
+        assert found.relative == found.absolute == 1
+    else:
+        assert found.ulp == found.relative == found.absolute == np.inf
+
+
+def test_measuring_large_arrays_takes_little_memory() -> None:
+    a = np.ones((4000, 1000), F)
+    b = a + F(1e-6)
+    tracemalloc.start()
+    measure(a, b)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2 * a.nbytes
+
+
+def test_large_numbers_have_a_typical_one() -> None:
+    a = np.full(8, 1e300)
+    assert measure(a, a * (1 + 1e-10)).relative == pytest.approx(1e-10, rel=1e-3)

@@ -1,0 +1,88 @@
+"""Legal calls of every operator version that has no body: a table of small examples, made into arrays.
+
+The table (tests/data/operator_calls.json) has one call per line: versioned name, inputs as [element type, shape] or
+[element type, shape, values], null for one left out, and the attributes as a file writes them. Values that are not
+given are drawn.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import irexec
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import Operator
+from irexec.types import ElementType
+
+TABLE = Path(__file__).parents[2] / "data" / "operator_calls.json"
+
+
+class Call(NamedTuple):
+    """An operator with inputs and attributes."""
+
+    operator: Operator
+    arrays: list[Any]
+    attributes: dict[str, Any]
+
+    def run(self) -> Any:
+        """What the public function of the operator's own opset gives."""
+        function = _functions(self.operator.opset)[self.operator.type.lower()]
+        names = [port.name for port in self.operator.inputs]
+        if not self.operator.signature.is_variadic and len(self.arrays) <= len(names):
+            # Some of OpenVINO's functions take the inputs in another order, or attributes between them.
+            return function(**dict(zip(names, self.arrays, strict=False)), **self.attributes)
+        return function(*self.arrays, **self.attributes)
+
+    def __str__(self) -> str:
+        inputs = ", ".join(f"{a.dtype}{list(a.shape)}" if isinstance(a, np.ndarray) else repr(a) for a in self.arrays)
+        return f"{self.operator}({inputs}, {self.attributes})"
+
+
+@cache
+def _functions(opset: str) -> dict[str, Callable[..., Any]]:
+    """The functions of an opset by the type in small letters, which is the function's name without its underscores."""
+    namespace = getattr(irexec, opset)
+    return {name.replace("_", ""): getattr(namespace, name) for name in dir(namespace) if not name.startswith("__")}
+
+
+@cache
+def table() -> list[tuple[str, list[Any], dict[str, str]]]:
+    """The lines of the table."""
+    return [tuple(line) for line in json.loads(TABLE.read_text())]
+
+
+def calls(seed: int = 0) -> list[Call]:
+    """Every call of the table, with its open values drawn."""
+    rng = np.random.default_rng(seed)
+    return [
+        Call(_operator(name), [_array(rng, i) for i in inputs], dict(attributes))
+        for name, inputs, attributes in table()
+    ]
+
+
+def _operator(name: str) -> Operator:
+    type, version = name.rsplit("-", 1)
+    found = find(type, f"opset{version}")
+    assert found is not None and found.versioned_name == name, name
+    return found
+
+
+def _array(rng: np.random.Generator, item: list[Any] | None) -> np.ndarray | None:
+    if item is None:
+        return None
+    dtype, shape = ElementType.by_name[item[0]].dtype, tuple(item[1])
+    assert dtype is not None
+    if len(item) == 3:
+        values = [float(v) if isinstance(v, str) and item[0] != "string" else v for v in item[2]]
+        return np.array(values, None if item[0] != "string" else dtype).reshape(shape).astype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(dtype)
+    drawn = rng.uniform(0.1, 2, math.prod(shape)).reshape(shape)
+    return drawn.astype(dtype)

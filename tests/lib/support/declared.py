@@ -1,0 +1,52 @@
+"""An operator that has an attribute of every kind."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from irexec.ops.declare.attributes import (
+    Alias,
+    AttributeFault,
+    NonNegative,
+    NonNegativeInts,
+    PositiveInts,
+    ReaderDefault,
+)
+from irexec.ops.declare.operator import ANY_ELEMENTS, Operator
+from irexec.types import F32, Array, ElementType, PartialShape
+
+T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
+
+
+def _kernel(
+    x: T,
+    /,
+    *,
+    count: int,
+    scale: float = 1.5,
+    flag: bool = False,
+    mode: Literal["linear", "cubic"] = "linear",
+    name: str = "",
+    kind: ElementType = F32,
+    shape: PartialShape = PartialShape(()),  # noqa: B008 - immutable
+    pads: tuple[int, ...] = (),
+    weights: tuple[float, ...] = (),
+    strides: PositiveInts = (1,),
+    offsets: NonNegativeInts = (),
+    groups: NonNegative = 0,
+    ratio: Annotated[float, Field(gt=0)] = 1.0,
+    odd_name: Annotated[int, Alias("odd-name")] = 3,
+    differs: Annotated[int, ReaderDefault(7)] = 5,
+    maybe: int | None = None,
+) -> T:
+    return x
+
+
+OP = Operator("Sample", "opset1", _kernel)
+
+
+def read(**given: Any) -> tuple[dict[str, Any], list[AttributeFault]]:
+    """The attributes that the operator reads, `count` being 1 where it is not given."""
+    return OP.parse_attributes({"count": "1"} | {k.replace("odd_name", "odd-name"): v for k, v in given.items()})

@@ -1,0 +1,205 @@
+"""Random graphs over all operators: each node takes what earlier ones made, seen through views where that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import irexec
+from irexec import Model, Node, Value, native
+from irexec.engine import CompiledModel, InferRequest, runner
+from irexec.ops.compute import pointwise, rowwise
+from irexec.ops.declare.contents import everything
+from irexec.ops.declare.operator import ConstraintError, Operator
+from irexec.opsets.nodes import make_node
+from irexec.types import F16, F32, I32, Array, ElementType, PartialShape
+from support.examples import Example, example_of
+
+ops: Any = irexec.opset15
+# The engine runs their bodies, keeps their state, or has their values.
+WITHOUT_KERNEL = {"Const", "If", "Loop", "Parameter", "ReadValue", "Assign", "Result", "TensorIterator"}
+# Elementwise operators that may write into their input, and that take any float tensor of any shape.
+INPLACE = ("relu", "exp", "sigmoid", "gelu", "swish", "tanh", "negative", "hswish", "softplus", "mish")
+
+
+def _has_unheld_memory(request: InferRequest) -> bool:
+    # Compiled code is an extra, which this import needs.
+    from support.ownership import unheld
+
+    return bool(unheld(request))
+
+
+def candidates() -> list[Operator]:
+    """Every operator of the opsets that can be run by itself with the same result each time."""
+    found = [op for _, _, op in everything() if op is not None and op.type not in WITHOUT_KERNEL]
+    return [op for op in found if op.tolerance.kind != "random" and example_of(op) is not None]
+
+
+class RandomGraph:
+    """A model of some operators of `pool`; `inputs` are arrays for its Parameters.
+
+    Every node's first float input comes through a random chain of layers that write in place and of views, and its
+    float results go into such chains again, so that buffers meet views, broadcasts and several consumers.
+    """
+
+    def __init__(self, pool: list[Operator], seed: int, *, dynamic: bool = False) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.dynamic = dynamic
+        self.parameters: list[Node] = []
+        self.inputs: list[Array] = []
+        self.made: list[Value] = []
+        for _ in range(int(self.rng.integers(2, 6))):
+            self._add(pool[int(self.rng.integers(len(pool)))])
+        outputs = [value for value in self.made if self.rng.random() < 0.5] or self.made[-1:]
+        self.model = Model(outputs, self.parameters, "random")
+
+    def _add(self, op: Operator) -> None:
+        kind = (F32, F32, F32, F16, I32)[int(self.rng.integers(5))]
+        example = example_of(op, kind) or example_of(op)
+        assert example is not None
+        values = [self._source(array, number) for number, array in enumerate(example.arrays)]
+        try:
+            node = make_node(irexec.Node, op, tuple(values), _texts(op, example))
+        except irexec.IRError:
+            return  # with dynamic inputs some operators want to know more
+        self.made += [self._chain(value) for value in node.outputs]
+
+    def _source(self, array: Array, number: int) -> Any:
+        """A value that holds the array: what an earlier node made, if it fits, a Parameter or a constant."""
+        if array.dtype.kind not in "f" or array.ndim == 0:
+            return array if self.rng.random() < 0.7 else self._parameter(array)
+        fits = [v for v in self.made if v.type.element_type.dtype == array.dtype and v.type.shape.is_static]
+        fits = [v for v in fits if v.shape == array.shape and self.rng.random() < 0.7]
+        if number == 0 and fits:
+            return fits[int(self.rng.integers(len(fits)))]
+        if number and self.rng.random() < 0.3:
+            return at_an_odd_byte(array)
+        return self._chain(self._parameter(array)) if number == 0 else self._parameter(array)
+
+    def _parameter(self, array: Array) -> Value:
+        extents = [-1 if self.dynamic and self.rng.random() < 0.5 else n for n in array.shape]
+        kind = ElementType.of(array.dtype)
+        parameter = ops.parameter(PartialShape(extents), kind, name=f"p{len(self.parameters)}")
+        self.parameters.append(parameter)
+        self.inputs.append(array)
+        return parameter.outputs[0]
+
+    def _chain(self, value: Value) -> Value:
+        """The value through layers that write in place and views that end in its own shape again."""
+        kind = value.type.element_type
+        if kind.dtype is None or kind.dtype.kind != "f" or value.type.rank in (None, 0):
+            return value
+        for _ in range(int(self.rng.integers(0, 4))):
+            choice = int(self.rng.integers(6))
+            if choice < 3:
+                value = getattr(ops, INPLACE[int(self.rng.integers(len(INPLACE)))])(value).outputs[0]
+            elif choice == 3:
+                value = self._turned(value)
+            elif choice == 4:
+                value = ops.add(value, ops.relu(value)).outputs[0]
+            else:
+                value = self._through_slices(value)
+        return value
+
+    def _turned(self, value: Value) -> Value:
+        """Transposed, something elementwise, and back."""
+        order = self.rng.permutation(value.type.rank or 0)
+        turned = ops.transpose(value, ops.constant(order.astype(np.int64)))
+        inner = getattr(ops, INPLACE[int(self.rng.integers(len(INPLACE)))])(turned)
+        return ops.transpose(inner, ops.constant(np.argsort(order).astype(np.int64))).outputs[0]
+
+    def _through_slices(self, value: Value) -> Value:
+        """Cut in two along the last axis, one part changed in place, and joined again."""
+        extent = value.type.shape[-1]
+        if extent.is_dynamic or extent.value < 2:
+            return value
+        lengths = np.array([extent.value // 2, extent.value - extent.value // 2])
+        parts = ops.variadic_split(value, ops.constant(np.int64(-1)), ops.constant(lengths))
+        changed = ops.exp(ops.negative(parts.output(1)))
+        return ops.concat([parts.output(0), changed], axis=-1).outputs[0]
+
+
+def at_an_odd_byte(array: Array) -> Node:
+    """A constant as it may lie in a file."""
+    node = ops.constant(array)
+    node.constant = np.frombuffer(b"\0" + array.tobytes(), array.dtype, offset=1).reshape(array.shape)
+    return node
+
+
+def _texts(op: Operator, example: Example) -> dict[str, Any]:
+    names = {a.name: a.file_name for a in op.attributes}
+    return {names[name]: value for name, value in example.attributes.items() if value is not None}
+
+
+def node_by_node(model: Model, inputs: list[Array]) -> list[Array]:
+    """The results of a model when each node's kernel is called by itself on contiguous copies: the reference."""
+    values: dict[Value, Array] = {p.outputs[0]: a for p, a in zip(model.parameters, inputs, strict=True)}
+    with np.errstate(all="ignore"):
+        for node in model.nodes:
+            if node.type == "Parameter":
+                continue
+            if node.constant is not None:
+                values[node.outputs[0]] = node.constant
+            elif node.type == "Result":
+                values[node.outputs[0]] = values[node.inputs[0]]  # type: ignore[index]
+            else:
+                assert node.operator is not None
+                arrays = [None if v is None else values[v].copy(order="C") for v in node.inputs]
+                made = node.operator(*arrays, **node.attributes)
+                made = made if isinstance(made, (tuple, list)) else [made]
+                for value, array in zip(node.outputs, made, strict=False):
+                    values[value] = np.array(array)
+    return [values[result.outputs[0]] for result in model.results]
+
+
+def difference(model: Model, inputs: list[Array], runs: int = 3, tolerance: float = 1e-5) -> str | None:
+    """What the engine computes otherwise than node by node, in some runs of one request; None when nothing.
+
+    Every second run has its floats in reversed order, where the model takes them.
+    """
+    given = [inputs, [np.flip(array).copy() if array.dtype.kind == "f" else array for array in inputs]]
+    expected = [node_by_node(model, inputs)]
+    try:
+        expected.append(node_by_node(model, given[1]))
+    except ConstraintError:
+        given, expected = [inputs] * 2, expected * 2
+    request = CompiledModel(model).create_infer_request()
+    kept = []
+    for number in range(runs):
+        own = given[number % 2]
+        copies = [array.copy() for array in own]
+        kept.append(request.infer(copies).to_tuple())
+        if any(a.tobytes() != b.tobytes() for a, b in zip(copies, own, strict=True) if a.dtype.kind != "T"):
+            return f"run {number}: an input was written to"
+    if native.has_begun() and _has_unheld_memory(request):
+        return "compiled code is told of memory that nobody holds"
+    for number, got in enumerate(kept):
+        for index, (a, b) in enumerate(zip(got, expected[number % 2], strict=True)):
+            if not alike(np.asarray(a), b, tolerance):
+                return f"run {number}: result {index} differs"
+    return None
+
+
+def alike(got: Array, expected: Array, tolerance: float = 1e-5) -> bool:
+    """Equal up to the order in which a kernel sums, which the layout of its inputs may change."""
+    if got.shape != expected.shape:
+        return False
+    if got.dtype.kind in "UTO" or expected.dtype.kind in "UTO":
+        return got.tolist() == expected.tolist()
+    a, b = got.astype(np.float64), expected.astype(np.float64)
+    tolerance = 2e-3 if expected.dtype.itemsize == 2 else tolerance
+    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True))
+
+
+def compiled_at_once(setting: Callable[[Any, str, Any], object]) -> None:
+    """Let whatever can be compiled code be that from the first run on, and the second run of a plan be recorded.
+
+    `setting(module, name, value)` sets a name, as pytest's `monkeypatch.setattr` does.
+    """
+    setting(native, "MANY_CALLS", 1)
+    setting(native, "MANY_PRODUCTS", 1)
+    setting(runner, "FIRST_RECORDED", 2)
+    setting(rowwise, "LEAST_SIZE", 1)
+    setting(pointwise, "LEAST_WORK", 1)

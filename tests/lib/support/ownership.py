@@ -1,0 +1,55 @@
+"""Whether records of compiled code hold the memory that they lead to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from irexec.engine import InferRequest
+from irexec.native import compiler
+from irexec.native.memory import Records
+from irexec.threads.tasks import Sequence
+
+# No count is as large, and every address is.
+LEAST_ADDRESS = 1 << 44
+
+
+def sequences(request: InferRequest) -> list[Sequence]:
+    """What a request has recorded."""
+    recordings = [runner._program for runner in request._runners.values() if runner._program is not None]
+    return [call[0] for recording in recordings for call in recording.calls if isinstance(call[0], Sequence)]
+
+
+def unheld(request: InferRequest) -> list[int]:
+    """The addresses in what a request has recorded that the record with this number does not hold itself."""
+    functions = {made.address for made in compiler()._made.values()}
+    found = []
+    for sequence in sequences(request):
+        for records in {id(records): records for records in _records([sequence.jobs])}.values():
+            spans = [np.lib.array_utils.byte_bounds(array) for array in _arrays([records])]
+            addresses = {int(number) for number in records.numbers.flat if number >= LEAST_ADDRESS} - functions
+            found += [place for place in addresses if not any(start <= place <= stop for start, stop in spans)]
+    return found
+
+
+def _records(things: Iterable[Any]) -> Iterator[Records]:
+    """All records among these, and among what they hold."""
+    for thing in things:
+        if isinstance(thing, Records):
+            yield thing
+            yield from _records(thing.held)
+        elif isinstance(thing, (list, tuple)):
+            yield from _records(thing)
+
+
+def _arrays(things: Iterable[Any]) -> Iterator[np.ndarray]:
+    """All arrays among these, and among what they hold."""
+    for thing in things:
+        if isinstance(thing, np.ndarray):
+            yield thing
+        elif isinstance(thing, Records):
+            yield from _arrays([thing.numbers, thing.held])
+        elif isinstance(thing, (list, tuple)):
+            yield from _arrays(thing)

@@ -1,0 +1,83 @@
+"""Tasks for tests of the farm, in a module that new processes and the workers of a cluster can import."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from threadpoolctl import threadpool_info
+
+from irexec.parallel.task import Task
+from irexec.threads.parallel import num_threads
+from support.waiting import PATIENCE, until
+
+
+@dataclass(frozen=True)
+class Words(Task[list[str]]):
+    """The words of a file. A file of one of these words does what it says."""
+
+    def __call__(self, item: str) -> list[str]:
+        words = Path(item).read_text().split()
+        if words == ["die"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if words == ["end"]:
+            os.kill(os.getpid(), signal.SIGTERM)
+        if words == ["raise"]:
+            raise ValueError("no words")
+        if words == ["leave"]:
+            raise SystemExit(3)
+        return words
+
+    def files(self, item: str) -> Iterable[str]:
+        return [item]
+
+
+@dataclass(frozen=True)
+class Threads(Task[list[int]]):
+    """How many threads kernels and each library may use."""
+
+    def __call__(self, item: str) -> list[int]:
+        import numpy  # noqa: F401
+
+        return [num_threads(), *(info["num_threads"] for info in threadpool_info())]
+
+    def files(self, item: str) -> Iterable[str]:
+        return []
+
+
+@dataclass(frozen=True)
+class Held(Task[int]):
+    """The process that does it, which says in the folder that it has begun.
+
+    The first `free` items are done at once, the others when there is a file `go` in the folder.
+    """
+
+    folder: str
+    free: int = 0
+
+    def __call__(self, item: str) -> int:
+        folder = Path(self.folder)
+        (folder / f"{item}.{os.getpid()}").touch()
+        if int(item) >= self.free:
+            until((folder / "go").exists, "the test says go")
+        return os.getpid()
+
+    def files(self, item: str) -> Iterable[str]:
+        return []
+
+
+def no_more() -> None:
+    """Raise what also says that a pipe has ended."""
+    raise EOFError
+
+
+def drops_exceptions(begun: str) -> None:
+    """Wait, once it has made a file, and drop the exception that ends that."""
+    Path(begun).touch()
+    with contextlib.suppress(BaseException):
+        time.sleep(PATIENCE)

@@ -1,0 +1,85 @@
+"""Documents that are executed: fenced blocks of Markdown, and commands with what they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.waiting import PATIENCE
+
+_BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_TIME = re.compile(r" in [0-9.]+s\b.*")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block: its language, the words behind that, its text, and the line it starts on."""
+
+    language: str
+    words: tuple[str, ...]
+    text: str
+    line: int
+
+    @property
+    def file(self) -> str | None:
+        """The file that the block is, where a word names one."""
+        return next((word for word in self.words if "." in word), None)
+
+    def write(self, folder: Path) -> None:
+        assert self.file is not None
+        (folder / self.file).write_text(self.text, "utf-8")
+
+
+def blocks(path: Path) -> list[Block]:
+    text = path.read_text("utf-8")
+    return [Block(m[1], tuple(m[2].split()), m[3], text[: m.start()].count("\n") + 1) for m in _BLOCK.finditer(text)]
+
+
+def commands(block: Block) -> Iterator[tuple[str, list[str]]]:
+    """The commands of a console block, each with the lines it is said to print."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, *expected = part.rstrip("\n").split("\n")
+        yield command, expected
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run `irexec`, `python` or `pytest` with this interpreter's packages, in a folder."""
+    program, *arguments = shlex.split(command)
+    module = {"irexec": ["-m", "irexec"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"], "python": []}[program]
+    # A checkout that is not installed is found too, and so are the files of the document.
+    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")]), str(Path(__file__).parents[3])]
+    # So is this interpreter, by commands that a command is told to run.
+    programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    settings = {"PYTHONPATH": os.pathsep.join(paths), "PATH": programs, "NO_COLOR": "1", "COLUMNS": "80"}
+    environment = os.environ | settings
+    environment.pop("PYTEST_ADDOPTS", None)
+    return subprocess.run(
+        [sys.executable, *module, *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+
+def differs(printed: str, expected: list[str]) -> str | None:
+    """What is wrong with the output of a command, None when nothing is.
+
+    A line `...` stands for any lines; the time at the end of a line (`in 0.1s`) is left out.
+    """
+    lines = [_TIME.sub("", line).rstrip() for line in printed.rstrip("\n").split("\n")]
+    wanted = [line.rstrip() for line in expected]
+    while wanted and not wanted[-1]:
+        wanted.pop()
+    parts = [re.escape(line) if line.strip() != "..." else None for line in wanted]
+    pattern = "\n".join(r"(?:.*\n)*?.*" if part is None else part for part in parts)
+    if re.fullmatch(pattern, "\n".join(lines)):
+        return None
+    return "printed:\n" + "\n".join(lines) + "\nexpected:\n" + "\n".join(wanted)

@@ -1,0 +1,25 @@
+"""How tests wait for other processes and threads: for as long as it takes on a busy machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+PATIENCE = 60.0
+"""Seconds after which something is not slow, it hangs."""
+
+LONG = 600.0
+"""Seconds for a program that does the work of hundreds of tests: builds the site, installs a checkout, runs tests."""
+
+
+def until(found: Callable[[], T], what: str = "") -> T:
+    """The first result of `found` that counts as true. TimeoutError: it never came."""
+    end = time.monotonic() + PATIENCE
+    while not (value := found()):
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited in vain: {what or found}")
+        time.sleep(0.01)
+    return value

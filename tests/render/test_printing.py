@@ -1,0 +1,79 @@
+"""Tables fit a line: names are shortened so that they can still be told apart, texts go on in the next line."""
+
+from __future__ import annotations
+
+import pytest
+from support.work import MOST
+
+from irexec.diagnostics.render.characters import width
+from irexec.render import names
+from irexec.render.names import shortened
+from irexec.render.printing import Printout
+
+EXPORTED = [
+    f"__module.m.bert.encoder.layer.{layer}.attention.self.{part}/aten::linear/MatMul"
+    for layer in range(12)
+    for part in ("key", "query", "value")
+]
+
+
+@pytest.mark.parametrize("limit", [36, 48, 60])
+def test_names_that_differ_in_the_middle_can_be_told_apart(limit: int) -> None:
+    short = shortened(EXPORTED, limit)
+    assert len({*short}) == len(EXPORTED)
+    assert all(width(name) <= limit for name in short)
+    assert not any("..m." in name for name in short)
+
+
+def test_a_name_that_fits_stays() -> None:
+    assert shortened(["a/b", *EXPORTED], 40)[0] == "a/b"
+    assert shortened(EXPORTED, 100) == EXPORTED
+
+
+def test_of_one_name_the_end_is_kept() -> None:
+    (short,) = shortened([EXPORTED[0]], 40)
+    assert short.endswith("key/aten::linear/MatMul") and short.startswith("...")
+
+
+def test_a_name_without_parts_is_cut_at_the_front() -> None:
+    assert shortened(["x" * 50], 10) == ["..." + "x" * 7]
+
+
+@pytest.mark.parametrize("part", ["x", "x/", "."])
+def test_names_of_any_length_are_cut_at_once(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def characters(size: int) -> int:
+        looked_at = 0
+
+        def counted(text: str) -> int:
+            nonlocal looked_at
+            looked_at += len(text)
+            return width(text)
+
+        monkeypatch.setattr(names, "width", counted)
+        assert len(shortened([part * size], 10)[0]) <= 10
+        return looked_at
+
+    assert characters(40_000) < MOST * characters(10_000)
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+def test_a_table_fits_the_line(columns: int) -> None:
+    page = Printout(columns=columns)
+    rows = [("x", name, "Convolution", "3.66e+03 ulp", "64 ulp of f32") for name in EXPORTED]
+    page.table(rows, names=1)
+    assert len(page.lines) == len(rows)
+    assert max(map(len, page.lines)) <= columns
+    if columns == 200:
+        assert all(name in line for name, line in zip(EXPORTED, page.lines, strict=True))
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_a_long_text_goes_on_below_itself(columns: int) -> None:
+    page = Printout(columns=columns)
+    names = [f"layer.{number}.attention" for number in range(36)]
+    text = f"{len(names)} layers: MatMul ({', '.join(names)})"
+    page.table([("+", "added", "", text), ("~", "type", EXPORTED[0], "output 0: f32 became f16")], names=2, wrap=True)
+    assert max(map(len, page.lines)) <= columns
+    first, second = page.lines[0], page.lines[1]
+    assert second[: first.index("36 layers")].strip() == ""
+    assert all(name in " ".join(page.lines) for name in names)

@@ -1,0 +1,75 @@
+"""Files are written, and those that a user names are read, through one mechanism each: asserted from the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "irexec"
+
+WRITES = {"irexec/ir/writing.py"}
+READS = {"irexec/ir/files.py"}
+
+# Functions of `os`, `shutil` and NumPy that change what is on a disk or open it for that, and methods of paths.
+OF_OS = {"rename", "renames", "replace", "link", "symlink", "unlink", "remove", "rmdir", "truncate", "mkfifo", "open"}
+OF_NUMPY = {"save", "savez", "savez_compressed", "savetxt", "memmap", "fromfile", "load"}
+OF_PATHS = {"write_text", "write_bytes", "touch", "unlink", "symlink_to", "hardlink_to", "tofile", "rename", "rmdir"}
+READING = {"read_text", "read_bytes"}
+
+ALLOWED = {
+    # A stream that is open already.
+    ("irexec/arrays/loading.py", "np.memmap(stream, dtype, 'r', start, shape, 'F' if fortran else 'C')"),
+    # The limits of the machine.
+    ("irexec/ops/declare/capacity.py", "open('/sys/fs/cgroup/memory.max')"),
+    # Functions of the Python API that only read, in programs, not in commands.
+    ("irexec/openvino/core.py", "np.fromfile(path, np.uint8)"),
+    ("irexec/openvino/exporting.py", "path.read_bytes()"),
+    ("irexec/openvino/exporting.py", "path.with_suffix('.bin').read_bytes()"),
+    # What a reduction wrote, read under `own_files`.
+    ("irexec/debug/case_files.py", "np.load(archive, allow_pickle=False)"),
+}
+
+
+def calls() -> Iterator[tuple[str, ast.Call, str]]:
+    """Every call of a function that opens, writes, renames or removes files: the file, the call, and its text."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE.parent).as_posix()
+        tree = ast.parse(path.read_text("utf-8"))
+        for node in ast.walk(tree):
+            # The null device stands for a stream that is closed, or that nobody reads: it is no file.
+            if isinstance(node, ast.Call) and touches_files(node.func) and "os.devnull" not in ast.unparse(node):
+                yield name, node, ast.unparse(node)
+
+
+def touches_files(function: ast.expr) -> bool:
+    if isinstance(function, ast.Name):
+        return function.id == "open"
+    if not isinstance(function, ast.Attribute):
+        return False
+    owner, method = function.value, function.attr
+    if isinstance(owner, ast.Name) and owner.id in ("os", "shutil", "np", "numpy", "io"):
+        by_module = {"os": OF_OS, "np": OF_NUMPY, "numpy": OF_NUMPY, "io": {"open", "open_code"}}
+        # Of shutil only what looks, and changes nothing.
+        return method in by_module[owner.id] if owner.id in by_module else not method.startswith(("get_", "which"))
+    return method in OF_PATHS | READING or (method == "open" and ast.unparse(function).startswith(("path.", "Path(")))
+
+
+def package_data(text: str) -> bool:
+    """Files of irexec itself."""
+    return text.startswith(("files(", "resources.files(", "_FILE.")) or text == "path.read_text(encoding='utf-8')"
+
+
+def test_nothing_else_opens_writes_renames_or_removes_a_file() -> None:
+    found = {
+        f"{name}:{call.lineno}: {text}"
+        for name, call, text in calls()
+        if name not in WRITES | READS and (name, text) not in ALLOWED and not package_data(text)
+    }
+    assert not found, "use irexec.ir.writing, irexec.ir.files or irexec.arrays.saving, or say here why not"
+
+
+def test_what_is_allowed_is_there() -> None:
+    there = {(name, text) for name, _, text in calls()}
+    assert there >= ALLOWED
+    assert {name for name, _ in there} >= WRITES | READS
