@@ -22,7 +22,6 @@ from irexec.graph.model import Body, Model, Node, Value
 from irexec.graph.write import write_model
 from irexec.inference import infer, set_types
 from irexec.ir.writing import Together, together
-from irexec.native import plainly
 from irexec.runs.run import port_name
 from irexec.types import BOOLEAN, DYNAMIC, Array, ElementType, PartialShape, TensorType
 
@@ -88,8 +87,7 @@ def extract(
         raise ValueError(f"{missing.node.friendly_name!r} {_runs(reference, missing.node, call)}")
     give_types(part, inputs)
     try:
-        with plainly():
-            results = list(CompiledModel(part.model)(inputs).to_tuple())
+        results = list(CompiledModel(part.model)(inputs).to_tuple())
     except IRError:
         return Extract(part.model, inputs, [], False)
     expected = [values.get(value) for value in part.ends]

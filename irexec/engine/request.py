@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from irexec.engine.arguments import arrange
+from irexec.engine.lowered import Backend
 from irexec.engine.plan import Plan
 from irexec.engine.plans import MAX_PLANS, Plans
 from irexec.engine.results import Results
@@ -27,8 +28,8 @@ class InferRequest(OfOneProcess):
 
     instead = "save the model (irexec.save_model) and compile it in the other process"
 
-    def __init__(self, plans: Plans, listeners: Sequence[Listener] = ()) -> None:
-        self._plans = plans
+    def __init__(self, plans: Plans, listeners: Sequence[Listener] = (), backend: Backend | None = None) -> None:
+        self._plans, self._backend = plans, backend
         self._variables = Variables(plans.model)
         self._runners: OrderedDict[Plan, Runner] = OrderedDict()
         self._busy = threading.Lock()
@@ -62,7 +63,8 @@ class InferRequest(OfOneProcess):
             try:
                 # Idle BLAS threads spin on the cores that the kernels' own threads need.
                 with computing():
-                    results = runner.run(arrays)
+                    lowered = self._backend is not None and not self.listeners and self._backend.begin(plan)
+                    results = runner.run(arrays, lowered=lowered)
                 self._variables.commit()
             except BaseException:
                 self._variables.restore(before)
@@ -79,14 +81,14 @@ class InferRequest(OfOneProcess):
     def _taking(self, names: frozenset[str]) -> InferRequest:
         """Return the request for calls that pass arrays for these inputs with defaults."""
         if names not in self._others:
-            self._others[names] = InferRequest(self._plans.taking(names))
+            self._others[names] = InferRequest(self._plans.taking(names), backend=self._backend)
         self._others[names].listeners = self.listeners
         return self._others[names]
 
     def _runner(self, plan: Plan) -> Runner:
         runner = self._runners.get(plan)
         if runner is None:
-            runner = self._runners[plan] = Runner(plan, self._variables, self.listeners)
+            runner = self._runners[plan] = Runner(plan, self._variables, self.listeners, self._backend)
             while len(self._runners) > MAX_PLANS:
                 self._runners.popitem(last=False)
         return runner

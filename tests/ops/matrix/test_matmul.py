@@ -7,14 +7,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.lowering import kernels
 from support.oracle import infer, openvino, run, tensor
 
-import irexec
-from irexec import Model, native
+from irexec import Model
 from irexec import opset13 as ops
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import NodeTypes, Operator
-from irexec.ops.matrix.matmul import matmul_1
+from irexec.ops.matrix.matmul import ConstantMatrix, matmul_1
 from irexec.threads import parallel
 from irexec.types import F32, TensorType
 
@@ -192,7 +192,24 @@ def test_later_calls_change_no_bit_without_compiled_code() -> None:
     next(node for node in model.nodes if node.constant is not None).constant = odd
     assert not any(node.constant.flags.aligned for node in model.nodes if node.constant is not None)
     given = rng.standard_normal((40, 900)).astype(np.float32)
-    with native.plainly():
-        compiled = irexec.compile_model(model)
-        first, *later = [compiled([given])[0].copy() for _ in range(5)]
+    compiled = kernels(model)
+    first, *later = [compiled([given])[0].copy() for _ in range(5)]
+    (step,) = compiled._plans.general.steps
+    assert step.call.right.flags.aligned
     assert all(np.array_equal(first, other) for other in later)
+
+
+@pytest.mark.parametrize(("rows", "at_once"), [(64, True), (900, False)], ids=["small", "large"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_constant_is_converted_for_blas(rows: int, at_once: bool, dtype: Any) -> None:
+    """A small one when it is planned, a large one when the engine asks for it."""
+    numbers = np.random.default_rng(0).standard_normal((rows, 700)).astype(dtype)
+    odd = np.frombuffer(b"\0" + numbers.tobytes(), dtype, offset=1).reshape(numbers.shape)
+    matrix = ConstantMatrix(odd, False, np.dtype(np.float32))
+    is_ready = matrix.right.flags.aligned and matrix.right.dtype == np.float32
+    assert is_ready == at_once
+    before = matrix(numbers[:3].astype(np.float32) @ np.ones((700, rows), np.float32), odd)
+    matrix.prepare()
+    assert matrix.right.flags.aligned and np.array_equal(matrix.right, numbers.astype(np.float32))
+    after = matrix(numbers[:3].astype(np.float32) @ np.ones((700, rows), np.float32), odd)
+    assert np.array_equal(before, after)
