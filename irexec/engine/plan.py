@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +18,11 @@ from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
 from irexec.ir.memory import no_collection
 from irexec.ops.declare.capacity import beyond_memory
+from irexec.records import record
 from irexec.types import DYNAMIC, PartialShape, TensorType
 
 
-@dataclass(eq=False)
+@record(eq=False, weakref_slot=True)
 class Plan:
     """The steps in order, the slots they use, and the slots of inputs, outputs and constants. Read-only after creation.
 

@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 from irexec.engine.lowered import Call, Program, RunCalls
 from irexec.engine.plan import Plan
 from irexec.lowering.capture import did_uncaptured_work
+from irexec.ops.declare.prepared import Prepared
 from irexec.ops.declare.work import steps
 from irexec.types import Array
 
 if TYPE_CHECKING:
     from irexec.lowering.plans import LoweredPlan
-    from irexec.lowering.table import Prepared
 
 # A model is lowered after this many inferences, if they took at least this many steps of work in total: compiling takes
 # about as long as this work.
@@ -51,7 +51,7 @@ class Backend:
         self._is_lowered = self.mode is Mode.AT_ONCE
         self._calls = self._work = 0
         self._plans: WeakKeyDictionary[Plan, LoweredPlan] = WeakKeyDictionary()
-        self._prepared: Prepared | None = None
+        self._prepared = Prepared()
         self._works: WeakKeyDictionary[Plan, int] = WeakKeyDictionary()
         self._lock = threading.RLock()
 
@@ -81,11 +81,8 @@ class Backend:
 
     def _lowered(self, plan: Plan) -> LoweredPlan:
         from irexec.lowering.plans import LoweredPlan
-        from irexec.lowering.table import Prepared
 
         with self._lock:
-            if self._prepared is None:
-                self._prepared = Prepared()
             if (found := self._plans.get(plan)) is None:
                 found = self._plans[plan] = LoweredPlan(plan, self._prepared)
             return found

@@ -12,9 +12,10 @@ from irexec.lowering.contiguous import all_contiguous
 from irexec.lowering.convolver import CompiledConvolver, WholeConvolver
 from irexec.lowering.follow import Lead, Link, after_sums
 from irexec.lowering.sliding import Sliding
-from irexec.lowering.table import Lowered, Prepared, Site, lowers
+from irexec.lowering.table import Lowered, Site, lowers
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.convolution import convolution_1, group_convolution_1, without_idle_taps
+from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
 from irexec.types import Array, TensorType
 

@@ -19,9 +19,9 @@ from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Field, Records
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.shifted import Shifted
-from irexec.lowering.table import Prepared
 from irexec.lowering.tasks import run_tasks, tasks_for
 from irexec.ops.convolution.columns import Range
+from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windows
 from irexec.threads.parallel import split
 from irexec.types import Array

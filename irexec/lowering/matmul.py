@@ -13,9 +13,10 @@ from irexec.lowering.contiguous import all_contiguous
 from irexec.lowering.follow import Lead, Link, after_sums
 from irexec.lowering.matrices import CompiledMatrices
 from irexec.lowering.products import CompiledProduct
-from irexec.lowering.table import Lowered, Prepared, Site, lowers
+from irexec.lowering.table import Lowered, Site, lowers
 from irexec.ops.compute.half import widen_half
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
+from irexec.ops.declare.prepared import Prepared
 from irexec.ops.matrix.matmul import as_matrix, matmul_1
 from irexec.ops.matrix.product import FEW_ROWS, product_shape
 from irexec.types import Array, TensorType

@@ -8,7 +8,8 @@ from irexec.engine.lowered import Call, Program, RunCalls
 from irexec.engine.plan import Plan
 from irexec.lowering.fusion import FusedGroup, Leading, find_groups, unless_fused
 from irexec.lowering.recording import Recorder
-from irexec.lowering.table import Lowered, Prepared, lowered
+from irexec.lowering.table import Lowered, lowered
+from irexec.ops.declare.prepared import Prepared
 from irexec.types import Array
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 from irexec.engine.step import Step
 from irexec.lowering.follow import Lead, Link
 from irexec.ops.declare.operator import NodeTypes, Operator
+from irexec.ops.declare.prepared import Prepared
 from irexec.types import Array, TensorType
 
 T = TypeVar("T")
@@ -24,25 +24,6 @@ _MODULES = {
     "MatMul": "matmul",
     "ScaledDotProductAttention": "scaled_dot_product_attention",
 }
-
-
-class Prepared:
-    """Forms of constants that compiled code reads, made once for all plans of a model."""
-
-    def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[tuple[Array, ...], Any]] = {}
-        self._lock = threading.RLock()
-
-    def of(self, constants: tuple[Array, ...], form: Hashable, make: Callable[[], T]) -> T:
-        """Return the form of some constants; `make` makes it when it is first needed.
-
-        Constants are told apart by their memory, to which references are kept.
-        """
-        key = form, *((c.__array_interface__["data"][0], c.shape, c.strides, c.dtype.str) for c in constants)
-        with self._lock:
-            if (found := self._known.get(key)) is None:
-                found = self._known[key] = constants, make()
-        return cast(T, found[1])
 
 
 class Site(NamedTuple):

@@ -17,8 +17,8 @@ import irexec
 from irexec import Model
 from irexec.lowering import convolution, tasks
 from irexec.lowering.convolver import CompiledConvolver
-from irexec.lowering.table import Prepared
 from irexec.ops.convolution.blocks import convolver
+from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
 from irexec.threads import parallel
 

@@ -91,5 +91,5 @@ def test_layers_that_multiply_by_one_constant_share_its_layout() -> None:
     # The third call has a plan of its own for its shapes.
     for _ in range(3):
         model([rows, rows[:1]])
-    known = model.backend._prepared._known
-    assert sorted(form[0] for form in known) == [("product", False, False), ("product", False, True)]
+    # One layout for many rows, and one for few.
+    assert len(model.backend._prepared) == 2

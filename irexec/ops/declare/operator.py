@@ -16,6 +16,7 @@ from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
 from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
 from irexec.ops.declare.output_types import output_types
+from irexec.ops.declare.prepared import Prepared
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, port_parameters, read_signature
 from irexec.ops.declare.tolerance import Open, Tolerance, exact, positioned, random, rounded, summed
 from irexec.records import field, record
@@ -54,7 +55,8 @@ __all__ = [
 class NodeTypes:
     """The argument of `specialize`: the static types of one node, its constants and its attributes.
 
-    `used` flags the outputs that are read; None if they are not known.
+    `used` flags the outputs that are read; None if they are not known. `prepared` has the forms of constants that the
+    plans of a model share.
     """
 
     inputs: tuple[TensorType | None, ...]
@@ -62,6 +64,7 @@ class NodeTypes:
     constants: tuple[Array | None, ...]
     attributes: dict[str, Any] = field(default_factory=dict)
     used: tuple[bool, ...] | None = None
+    prepared: Prepared = field(default_factory=Prepared)
 
 
 class HandsOn(NamedTuple):

@@ -6,6 +6,7 @@ Source: operation page MatMul-1.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Annotated, Any, TypeAlias
 
@@ -57,7 +58,8 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
     side = 0 if constants[0] is not None else 1
     dtype = sum_dtype(declared, as_matrix(known, (transpose_a, transpose_b)[side], side).shape[-2 if side else -1])
     if dtype == np.float32 and side and known.ndim == 2 and known.size and not transpose_a:
-        return ConstantMatrix(known, transpose_b, declared)
+        make = partial(ConstantMatrix, known, transpose_b)
+        return _Product(types.prepared.of((known,), ("matrix", transpose_b), make), declared)
     if all(c is None or (c.flags.aligned and c.dtype == dtype) for c in constants) and dtype == declared:
         return None
     first, second = (None if c is None else np.require(c, dtype, "A") for c in constants)
@@ -73,30 +75,41 @@ def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[...
 
 
 class ConstantMatrix:
-    """Rows times one constant matrix `[K, N]` in f32 or f16, summed in f32.
+    """A constant matrix `[K, N]` in f32 or f16, for sums in f32.
 
     A small matrix is converted to the form that BLAS takes (aligned, f32) at once. A large one is converted block by
-    block in each call, until `prepare` converts it: the results are the same bits.
+    block in each product, until `prepare` converts it: the results are the same bits.
     """
 
-    def __init__(self, constant: Array, transposed: bool, declared: np.dtype[Any]) -> None:
-        self._constant, self._transposed, self._declared = constant, transposed, declared
+    def __init__(self, constant: Array, transposed: bool) -> None:
+        self._constant, self._transposed = constant, transposed
         given = constant if constant.dtype == np.float16 else constant.astype(np.float32, copy=False)
         self.right = as_matrix(given, transposed, 1)
         if self.right.size * self.right.itemsize <= COPIED_BYTES:
             self.prepare()
 
     def prepare(self) -> None:
-        """Convert the whole matrix, for a model that runs often."""
+        """Convert the whole matrix."""
         if not (self.right.flags.aligned and self.right.dtype == np.float32):
             is_half = self.right.dtype == np.float16
             wide = as_matrix(widen_half(self._constant), self._transposed, 1) if is_half else self.right
             self.right = np.require(wide, requirements="A")
             release_pages(self._constant)
 
+
+class _Product:
+    """Rows times one constant matrix, summed in f32."""
+
+    def __init__(self, matrix: ConstantMatrix, declared: np.dtype[Any]) -> None:
+        self._declared, self.matrix = declared, matrix
+
+    def prepare(self) -> None:
+        """Convert the matrix for many calls; the engine calls this for a model that runs often."""
+        self.matrix.prepare()
+
     def __call__(self, a: Array, b: Array, /, *, out: Array | None = None) -> Array:
         into = out if self._declared == np.float32 else None
-        sums = matmul_1.kernel(a.astype(np.float32, copy=False), self.right, out=into)
+        sums = matmul_1.kernel(a.astype(np.float32, copy=False), self.matrix.right, out=into)
         return settle(sums, self._declared, out)
 
 
