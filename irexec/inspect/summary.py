@@ -12,9 +12,9 @@ from irexec.arrays.brief import shown
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import At
 from irexec.graph.model import Body, Model, Node, Value
+from irexec.graph.multiply_adds import multiply_adds
 from irexec.inspect.facts import Attribute, Input, Layer, Live, OperatorCount, Output, Port, State, Summary, Totals
 from irexec.inspect.memory import bytes_of, most_live
-from irexec.inspect.multiply_adds import multiply_adds
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.attributes import attribute_text
 from irexec.types import TensorType

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from irexec.engine.lowered import Call, Program, RunCalls
 from irexec.engine.plan import Plan
+from irexec.graph.multiply_adds import multiply_adds
 from irexec.lowering.capture import did_uncaptured_work
 from irexec.ops.declare.prepared import Prepared
 from irexec.ops.declare.work import steps
@@ -21,7 +22,7 @@ from irexec.types import Array
 if TYPE_CHECKING:
     from irexec.lowering.plans import LoweredPlan
 
-# A model is lowered after this many inferences, if they took at least this many steps of work in total: compiling takes
+# A model is lowered after this many inferences, if they took at least this much work in total: compiling takes
 # about as long as this work.
 MANY_CALLS = 3
 MUCH_WORK = 1 << 28
@@ -94,7 +95,9 @@ class Backend:
 
 
 def _work(plan: Plan) -> int:
-    """The steps of work of one inference, as far as they follow from static shapes."""
+    """The elements and multiply-adds of one inference, as far as they follow from static shapes."""
     total = len(plan.steps) * LAYER_WORK
-    total += sum(steps(step.operator, step.given, step.node.all_attributes, step.types) or 0 for step in plan.steps)
+    for step in plan.steps:
+        total += steps(step.operator, step.given, step.node.all_attributes, step.types) or 0
+        total += multiply_adds(step.node, step.given, step.types) or 0
     return total + sum(_work(body) for bodies in plan.subplans.values() for body in bodies)
