@@ -55,8 +55,7 @@ __all__ = [
 class NodeTypes:
     """The argument of `specialize`: the static types of one node, its constants and its attributes.
 
-    `used` flags the outputs that are read; None if they are not known. `prepared` has the forms of constants that the
-    plans of a model share.
+    `used` flags the outputs that are read; None if they are not known. `prepared`: forms of constants.
     """
 
     inputs: tuple[TensorType | None, ...]
