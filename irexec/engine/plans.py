@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
@@ -41,12 +42,15 @@ class Plans:
         self.optional_inputs = model.optional_inputs
         self._opened: dict[frozenset[Value], Plans] = {}
 
-    def opened(self, given: frozenset[Value]) -> Plans:
+    def opened(self, given: Iterable[Value]) -> Plans:
         """Return the plans of the same model in which these optional inputs are given by the caller. Raises IRError."""
+        key = frozenset(given)
+        if not key:
+            return self
         with self._lock:
-            if given not in self._opened:
-                self._opened[given] = Plans(opened(self.model, given))
-            return self._opened[given]
+            if key not in self._opened:
+                self._opened[key] = Plans(opened(self.model, key))
+            return self._opened[key]
 
     @property
     def general(self) -> Plan:

@@ -35,7 +35,6 @@ class InferRequest(OfOneProcess):
         self._busy = threading.Lock()
         self.listeners: list[Listener] = list(listeners)
         self.results: Results | None = None
-        self._others: dict[frozenset[Value], InferRequest] = {}
 
     @property
     def model_inputs(self) -> list[Value]:
@@ -52,14 +51,10 @@ class InferRequest(OfOneProcess):
 
     def infer(self, inputs: Any = None) -> Results:
         """Run the model once. The results belong to the caller. If it raises IRError, all variables are unchanged."""
-        inputs, more = self.split(inputs)
-        if more:
-            found = self._opened(frozenset(more)).infer(inputs | more)
-            self.results = Results(self.model_outputs, found.to_tuple())
-            return self.results
         with self._alone():
-            arrays = arrange(inputs, self.model_inputs)
-            plan = self._plans.of(tuple(a.shape for a in arrays), observed=bool(self.listeners))
+            plans = self._plans.opened(self.split(inputs)[1])
+            arrays = arrange(inputs, plans.model.inputs)
+            plan = plans.of(tuple(a.shape for a in arrays), observed=bool(self.listeners))
             runner = self._runner(plan)
             before = dict(self._variables.values)
             try:
@@ -83,13 +78,6 @@ class InferRequest(OfOneProcess):
         places = {key: find(ports, key) for key in inputs}
         more = {ports[place]: inputs[key] for key, place in places.items() if place is not None}
         return {key: inputs[key] for key, place in places.items() if place is None}, more
-
-    def _opened(self, given: frozenset[Value]) -> InferRequest:
-        """Return the request for calls that pass arrays for these optional inputs."""
-        if given not in self._others:
-            self._others[given] = InferRequest(self._plans.opened(given))
-        self._others[given].listeners = self.listeners
-        return self._others[given]
 
     def _runner(self, plan: Plan) -> Runner:
         runner = self._runners.get(plan)
