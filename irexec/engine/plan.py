@@ -96,7 +96,9 @@ class _Planner:
         bound: list[Step] = []
         subplans: dict[int, list[Plan]] = {}
         for node in watched(self.model.nodes, "planning"):
-            if node.type not in ("Parameter", "Result") and not self.folding.add(node):
+            if node.held is None and node.type in ("Parameter", "Result"):
+                continue
+            if not self.folding.add(node):
                 if node.bodies:
                     subplans[len(steps)] = [self._body(body.model) for body in node.bodies]
                 steps.append(self._step(node))

@@ -17,6 +17,7 @@ from irexec.engine.runner import Listener, Runner
 from irexec.engine.state import Variables, VariableState
 from irexec.graph.model import Value
 from irexec.graph.one_process import OfOneProcess
+from irexec.graph.ports import find
 from irexec.threads.parallel import computing
 
 
@@ -35,7 +36,6 @@ class InferRequest(OfOneProcess):
         self._busy = threading.Lock()
         self.listeners: list[Listener] = list(listeners)
         self.results: Results | None = None
-        self._others: dict[frozenset[str], InferRequest] = {}
 
     @property
     def model_inputs(self) -> list[Value]:
@@ -52,12 +52,10 @@ class InferRequest(OfOneProcess):
 
     def infer(self, inputs: Any = None) -> Results:
         """Run the model once. The results belong to the caller. If it raises IRError, all variables are unchanged."""
-        if names := self.defaults_among(inputs):
-            self.results = Results(self.model_outputs, self._taking(names).infer(inputs).to_tuple())
-            return self.results
         with self._alone():
-            arrays = arrange(inputs, self.model_inputs)
-            plan = self._plans.of(tuple(a.shape for a in arrays), observed=bool(self.listeners))
+            plans = self._plans.opened(self.split(inputs)[1])
+            arrays = arrange(inputs, plans.model.inputs)
+            plan = plans.of(tuple(a.shape for a in arrays), observed=bool(self.listeners))
             runner = self._runner(plan)
             before = dict(self._variables.values)
             try:
@@ -74,16 +72,14 @@ class InferRequest(OfOneProcess):
 
     __call__ = infer
 
-    def defaults_among(self, inputs: Any) -> frozenset[str]:
-        """Return the given names that belong to inputs with a default."""
-        return self._plans.model.defaults_among(inputs) if isinstance(inputs, Mapping) else frozenset()
-
-    def _taking(self, names: frozenset[str]) -> InferRequest:
-        """Return the request for calls that pass arrays for these inputs with defaults."""
-        if names not in self._others:
-            self._others[names] = InferRequest(self._plans.taking(names), backend=self._backend)
-        self._others[names].listeners = self.listeners
-        return self._others[names]
+    def split(self, inputs: Any) -> tuple[Any, dict[Value, Any]]:
+        """Return the arguments of a call without those of optional inputs, and the latter."""
+        ports = self._plans.optional_inputs
+        if not ports or not isinstance(inputs, Mapping):
+            return inputs, {}
+        places = {key: find(ports, key) for key in inputs}
+        more = {ports[place]: inputs[key] for key, place in places.items() if place is not None}
+        return {key: inputs[key] for key, place in places.items() if place is None}, more
 
     def _runner(self, plan: Plan) -> Runner:
         runner = self._runners.get(plan)

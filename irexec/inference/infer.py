@@ -125,7 +125,7 @@ class Inferring:
         operator = node.operator
         if given is not None:
             return (given,)
-        if (held := node.held) is not None and node.type == "Const":
+        if (held := node.held) is not None:
             return (self._repeats.constant(node.attributes.get("element_type", DYNAMIC), held),)
         if operator is None:
             return [value.declared or TensorType() for value in node.outputs]

@@ -188,7 +188,7 @@ def _add_findings(rows: Sequence[_Row], report: Report) -> None:
 
 
 def _totals(model: Model, rows: Sequence[_Row]) -> Totals:
-    constants = [row.node for row in rows if row.node.type == "Const" and row.node.outputs]
+    constants = [node for row in rows if ((node := row.node).type == "Const" or node.held is not None) and node.outputs]
     weights: Counter[str] = Counter()
     for node in constants:
         weights[str(node.outputs[0].element_type)] += _stored(node)

@@ -29,7 +29,7 @@ def show_model(
     if run.inputs:
         page.heading("inputs")
         page.table([_input_row(entry, run) for entry in run.inputs], ("name", None, None, None, "dim"), names=0)
-    if run.model.defaults is not None and (names := list(run.model.defaults.types)):
+    if names := [port.any_name for port in run.model.optional_inputs]:
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         page.line(f"  taken from the file: {', '.join(names[:_NAMES])}{more}; set other values with --input", "dim")
     if trace is not None and trace.rows:
