@@ -209,3 +209,21 @@ def test_a_constant_is_converted_for_blas(rows: int, at_once: bool, dtype: Any) 
     assert (matrix.right.flags.aligned and matrix.right.dtype == np.float32) == at_once
     matrix.prepare()
     assert matrix.right.flags.aligned and np.array_equal(matrix.right, numbers.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("bits", [4, 20, 64])
+@pytest.mark.parametrize("shape", [(40, 50, 30), (3, 700, 5), (1, 9000, 1)])
+def test_products_of_integers_are_exact_and_wrap(dtype: Any, bits: int, shape: tuple[int, int, int]) -> None:
+    """As NumPy multiplies element by element; small, large, and extreme numbers, and transposed matrices."""
+    rng = np.random.default_rng(bits)
+    information, (rows, depth, columns) = np.iinfo(dtype), shape
+    low, high = max(information.min, -(1 << bits)), min(information.max, 1 << bits)
+    a = rng.integers(low, high, (2, rows, depth), dtype, endpoint=True)
+    b = rng.integers(low, high, (columns, depth), dtype, endpoint=True)
+    a[0, 0, :3], b[0, :3] = low, high
+    with np.errstate(over="ignore"):
+        expected = sum((a[:, :, k, None] * b.T[k] for k in range(depth)), np.zeros((2, rows, columns), dtype))
+    found = ops.matmul(a, b, False, True)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, expected)
