@@ -20,6 +20,7 @@ from irexec.ops.declare.work import steps
 from irexec.types import Array
 
 if TYPE_CHECKING:
+    from irexec.lowering.fusion import FusedGroup
     from irexec.lowering.plans import LoweredPlan
 
 # A model is lowered after this many inferences, if they took at least this much work in total: compiling takes
@@ -79,6 +80,10 @@ class Backend:
         self, plan: Plan, calls: list[Call], outs: Mapping[int, Array], slots: list[Any], run: RunCalls
     ) -> Program:
         return self._lowered(plan).run_first(plan, calls, outs, slots, run)
+
+    def groups(self, plan: Plan) -> list[FusedGroup]:
+        """Return the groups of layers that are computed together."""
+        return self._lowered(plan).groups
 
     def _lowered(self, plan: Plan) -> LoweredPlan:
         from irexec.lowering.plans import LoweredPlan

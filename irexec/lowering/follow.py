@@ -56,6 +56,11 @@ def follows(*operators: Operator) -> Callable[[Describe], Describe]:
     return declare
 
 
+def can_follow(operator: Operator) -> bool:
+    """Return whether an operator has an effect that is declared."""
+    return operator in _described
+
+
 def follow_of(
     operator: Operator, port: int, attributes: dict[str, Any], constants: Sequence[Array | None]
 ) -> Follow | None:

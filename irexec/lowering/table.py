@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
 from irexec.engine.step import Step
-from irexec.lowering.follow import Lead, Link
+from irexec.lowering.follow import Lead, Link, can_follow
 from irexec.ops.declare.operator import NodeTypes, Operator
 from irexec.ops.declare.prepared import Prepared
 from irexec.types import Array, TensorType
@@ -75,6 +75,14 @@ def lowers(*operators: Operator) -> Callable[[Lower], Lower]:
         return function
 
     return declare
+
+
+def has_lowering(operator: Operator) -> bool:
+    """Return whether layers of an operator can have a lowered form, by themselves or behind another layer."""
+    if (module := _MODULES.get(operator.type)) is not None:
+        import_module(f"irexec.lowering.{module}")
+    import_module("irexec.lowering.followers")
+    return operator in _lowerings or can_follow(operator)
 
 
 def lowered(
