@@ -15,7 +15,7 @@ from irexec.diagnostics.findings import At, Findings, Mode
 from irexec.graph.build import build, keep_declared
 from irexec.graph.idle import idle_layers
 from irexec.graph.model import Model
-from irexec.inference import infer, set_types
+from irexec.inference import infer_types
 from irexec.ir.document import Document
 from irexec.ir.memory import no_collection
 from irexec.ir.reader import read_document
@@ -159,7 +159,7 @@ def _model(
             weights = found = _weights(source, given, findings)
             built = build(document, findings, found, model_class)
             seconds["read"] = (built_at := time.perf_counter()) - begin
-            set_types(built, infer(built, findings=findings))
+            infer_types(built, findings)
             if findings.error_count:
                 findings.excuse(idle_layers(built))
             seconds["check"] = time.perf_counter() - built_at

@@ -198,7 +198,7 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
         trace.sort_by_time()
     _save(args, result)
     found, explained = _forecast(args, result), _explained(args, result)
-    more = {} if found is None else {"forecast": found.to_dict()}
+    more: dict[str, Any] = {} if found is None else {"forecast": found.to_dict()}
     if explained is not None:
         more["explain"] = [row.to_dict() for row in explained]
     _print(

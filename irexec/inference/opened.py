@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from irexec.graph.copies import copied
 from irexec.graph.model import Model, Value
-from irexec.inference.infer import infer, set_types
+from irexec.inference.infer import infer_types
 
 
 def opened(model: Model, given: Iterable[Value]) -> Model:
@@ -18,5 +18,5 @@ def opened(model: Model, given: Iterable[Value]) -> Model:
         node.held = None
     made.parameters += parameters
     made.unreachable = [node for node in made.unreachable if node not in parameters]
-    set_types(made, infer(made))
+    infer_types(made)
     return made

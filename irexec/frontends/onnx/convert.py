@@ -26,7 +26,7 @@ from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
 from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, dense, read_tensor
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
-from irexec.inference import infer, set_types
+from irexec.inference import infer_types
 from irexec.ops.declare import contents
 from irexec.types import DYNAMIC, I64, Array, Dimension, ElementType, PartialShape, TensorType
 
@@ -122,7 +122,7 @@ class Converter:
             node.held = array
         model.unreachable = [node for node in self._defaults if node not in reached]
         if not self.builder.errors:
-            set_types(model, infer(model, findings=self.findings))
+            infer_types(model, self.findings)
 
     def _about(self, parameters: list[Node]) -> dict[str, Any]:
         """Return the model's description in the file: its producer, its metadata, the names of its inputs'
