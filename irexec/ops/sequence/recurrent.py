@@ -17,6 +17,7 @@ from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, require
 from irexec.ops.matrix.product import multiply
+from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
@@ -102,7 +103,7 @@ def sequence_extents(
     extents = Extents(check, hidden_size=hidden_size)
     extents.match("C3", "x", x, "batch_size", "seq_length", "input_size")
     extents.match("C4", "sequence_lengths", sequence_lengths, "batch_size")
-    _check_lengths(check, sequence_lengths.ints or [], extents["seq_length"].max)
+    in_range(check, "C4", "sequence_lengths", sequence_lengths.ints, 0, extents["seq_length"].max)
     return extents, 2 if direction == "bidirectional" else 1
 
 
@@ -153,14 +154,8 @@ def run_sequence(
 def checked_lengths(sequence_lengths: Array, steps: int) -> Array:
     """The lengths as i64. C4: they lie in [0, steps]."""
     lengths = sequence_lengths.astype(np.int64)
-    _check_lengths(require, lengths.tolist(), steps)
+    in_range(require, "C4", "sequence_lengths", lengths, 0, steps)
     return lengths
-
-
-def _check_lengths(check: Check, lengths: list[int], longest: int | None) -> None:
-    low, high = min(lengths, default=0), max(lengths, default=0)
-    message = f"sequence_lengths holds {low}..{high}, expected 0 to {longest}"
-    check("C4", low >= 0 and (longest is None or high <= longest), message, port="sequence_lengths")
 
 
 def transposed(rows: Array) -> Array:
