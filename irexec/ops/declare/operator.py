@@ -339,11 +339,7 @@ class Operator:
         signature, count = self.signature, len(inputs)
         if count < signature.min_inputs or (signature.max_inputs is not None and count > signature.max_inputs):
             return False
-        if not attributes.keys() >= signature.attribute_names:
-            return False
-        return None not in inputs or all(
-            type is not None or signature.input(index).optional for index, type in enumerate(inputs)
-        )
+        return attributes.keys() >= signature.attribute_names and not (None in inputs and signature.missing(inputs))
 
     def _padded(self, inputs: Sequence[TensorType | None]) -> Sequence[TensorType | None]:
         """Return one type for each port, with None for omitted trailing ports."""
