@@ -104,11 +104,6 @@ def int64_list(text: str) -> Parsed[list[int]]:
     return Parsed(plain, plain) if len(plain) == len(numbers) else list_of(int64, text)
 
 
-def float64_list(text: str) -> Parsed[list[float]]:
-    """Read a list of floating-point numbers."""
-    return list_of(float64, text)
-
-
 def name_list(text: str) -> list[str]:
     r"""Return the names in `names` or `output_names`: commas separate, `\,` is a comma, blanks are kept, empty names
     dropped."""

@@ -15,14 +15,14 @@ from irexec.diagnostics.deadline import watched
 from irexec.frontends.onnx.builder import Broken, Builder, Refused, TooMuch
 from irexec.frontends.onnx.calls import Call, call_of
 from irexec.frontends.onnx.definitions import newest_opset
-from irexec.frontends.onnx.expansion import MAX_DEPTH, MAX_NODES, Expansion, Key, expansions
+from irexec.frontends.onnx.expansion import Budget
 from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.order import in_order
-from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
+from irexec.frontends.onnx.scope import BodyScope, Scope, opsets_of, ref_of
 from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, dense, read_tensor
 from irexec.graph.model import Defaults, Model, Node, Value
 from irexec.ops.declare import contents
@@ -85,8 +85,7 @@ class Converter:
         self.raw = file.raw
         self.defaults: dict[str, TensorType] = {}
         self.makers: dict[str, LayerRef] = {}
-        self._expansions: dict[Key, Expansion] | None = None
-        self._called = 0
+        self._budget = Budget(file.proto.functions)
 
     def model(self) -> Model:
         graph = self.proto.graph
@@ -308,9 +307,9 @@ class Converter:
 
     def _function(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value | None] | None:
         """Return the outputs of a call of a function: its body is translated in its own scope."""
-        self._check_expansion(call, scope)
+        self._budget.check_call(call.function, scope.depth)
         body = call.body([None if v is None else v.type for v in inputs])
-        self._count(body.node)
+        self._budget.use(body.node)
         references = call.defaults() | {a.name: a for a in body.attribute_proto} | call.attributes
         inner = Scope(self._opsets_within(body, call, scope), scope.depth + 1, references)
         padded = [*inputs, *[None] * len(body.input)]
@@ -336,7 +335,7 @@ class Converter:
         scope: BodyScope,
     ) -> Inner:
         """Return the body of a node; `types` and `sliced` as in Enter. Raises Broken, with findings."""
-        self._count(graph.node)
+        self._budget.use(graph.node)
         if len(graph.input) != len(types):
             raise Refused("F004", f"the body {graph.name!r} has {len(graph.input)} inputs, expected {len(types)}")
         before = self.builder.errors
@@ -380,42 +379,12 @@ class Converter:
             return self.builder.constant(constant, value.element_type, name)
         return self.builder.parameter(value.type.without_value(), name).outputs[0]
 
-    # Size limits
-
-    def _check_expansion(self, call: Call, scope: Scope) -> None:
-        """Raise TooMuch for a call that would expand to too many nodes, before any of them is created."""
-        deep, many = 0, 0
-        if call.function is not None:
-            if self._expansions is None:
-                self._expansions = expansions(self.functions.values())
-            function = call.function
-            many, deep = self._expansions[function.domain, function.name, function.overload]
-        if scope.depth + 1 + deep > MAX_DEPTH:
-            raise TooMuch(f"functions call one another more than {MAX_DEPTH} deep")
-        self._check_count(many)
-
-    def _count(self, nodes: Sequence[onnx.NodeProto]) -> None:
-        self._called += len(nodes)
-        self._check_count()
-
-    def _check_count(self, more: int = 0) -> None:
-        if self._called + more > MAX_NODES:
-            raise TooMuch(f"functions and bodies become more than {MAX_NODES} nodes: they multiply")
-
     def _note_size(self, error: Exception) -> None:
         self.findings.too_large |= isinstance(error, (TooMuch, HugeTensor))
 
 
 def _as_it_is(value: Value, name: str) -> Value:
     return value
-
-
-def ref_of(node: onnx.NodeProto, number: str, opsets: Mapping[str, int]) -> LayerRef:
-    """Return the name of a node in findings. `number`: its position; in a body it is prefixed with that of the
-    enclosing node."""
-    domain = domain_of(node.domain)
-    version = f"{node.domain} {opsets.get(domain, '')}" if domain else f"onnx{opsets.get('', '')}"
-    return LayerRef(number, node.name or next((o for o in node.output if o), ""), node.op_type, version)
 
 
 def _without(node: onnx.NodeProto, names: set[str]) -> onnx.NodeProto:

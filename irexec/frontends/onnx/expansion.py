@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from irexec.frontends.onnx.builder import TooMuch
 from irexec.frontends.onnx.messages import onnx
 
 Key = tuple[str, str, str]
@@ -81,3 +82,32 @@ def _calls(nodes: Iterable[onnx.NodeProto]) -> Iterator[Key]:
         for attribute in node.attribute:
             for graph in [attribute.g, *attribute.graphs]:
                 yield from _calls(graph.node)
+
+
+class Budget:
+    """The nodes that a conversion creates from functions and bodies, which must not exceed the limits."""
+
+    def __init__(self, functions: Iterable[onnx.FunctionProto]) -> None:
+        self._functions = functions
+        self._expansions: dict[Key, Expansion] | None = None
+        self._used = 0
+
+    def check_call(self, function: onnx.FunctionProto | None, depth: int) -> None:
+        """Raise TooMuch for a call at this depth that would expand to too many nodes, before any of them is created."""
+        deep, many = 0, 0
+        if function is not None:
+            if self._expansions is None:
+                self._expansions = expansions(self._functions)
+            many, deep = self._expansions[function.domain, function.name, function.overload]
+        if depth + 1 + deep > MAX_DEPTH:
+            raise TooMuch(f"functions call one another more than {MAX_DEPTH} deep")
+        self._check(many)
+
+    def use(self, nodes: Sequence[onnx.NodeProto]) -> None:
+        """Count nodes that are created. Raises TooMuch."""
+        self._used += len(nodes)
+        self._check()
+
+    def _check(self, more: int = 0) -> None:
+        if self._used + more > MAX_NODES:
+            raise TooMuch(f"functions and bodies become more than {MAX_NODES} nodes: they multiply")

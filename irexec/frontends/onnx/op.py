@@ -116,11 +116,6 @@ class Op:
             return None
         return value.node.constant if value.node.constant is not None else value.type.value
 
-    @property
-    def output_count(self) -> int:
-        """Return the number of outputs up to the last named one."""
-        return max((i + 1 for i, name in enumerate(self.node.output) if name), default=0)
-
     def wants(self, index: int) -> bool:
         """Return True if the node names this output."""
         return index < len(self.node.output) and bool(self.node.output[index])

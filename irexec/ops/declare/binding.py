@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import attributes_in, is_group
+from irexec.ops.declare.signature import Signature
 
 
 class Binding(NamedTuple):
@@ -100,3 +101,33 @@ def _keywords(
         if parameter.kind == parameter.KEYWORD_ONLY and parameter.name != "out":
             kind = parameter.annotation
             yield parameter, names.get(kind) if isinstance(kind, str) else kind
+
+
+class Declared(Protocol):
+    """The members of an operator that a binding uses."""
+
+    @property
+    def signature(self) -> Signature: ...
+
+
+class LaterBinding:
+    """The binding of a function of an operator; it is read when the function is first called."""
+
+    def __init__(
+        self, operator: Declared, function: Callable[..., Any], role: str, before: int, ports: int | None
+    ) -> None:
+        self._operator, self._function, self._role = operator, function, role
+        self._before, self._ports = before, ports
+        self._binding: Binding | None = None
+
+    def __call__(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        return (self._binding or self.read())(attributes)
+
+    def read(self) -> Binding:
+        """Read the binding. Raises TypeError, with the reason, for a function that cannot be called with it."""
+        signature, function, ports = self._operator.signature, self._function, self._ports
+        if ports is None and signature.max_inputs is not None:
+            ports = self._before + signature.max_inputs
+        where = f"{self._operator}: the {self._role} ({function.__module__})"
+        self._binding = binding_of(function, signature.attributes, ports, where)
+        return self._binding
