@@ -111,8 +111,7 @@ def other_identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def _searched(net: Net) -> set[int]:
-    """Return the ids that OpenVINO reaches when it searches from the results; it rejects the file if no layer has one
-    of them."""
+    """The ids that OpenVINO reaches when it searches from the results; it rejects the file if one has no layer."""
     givers: dict[int | None, list[int]] = {}
     for edge in net.edges:
         if (giver := number(edge.from_layer)) is not None:
@@ -148,8 +147,7 @@ def other_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def _version(layer: Layer, written: Written) -> Iterator[Fix]:
-    """Return the opset that introduced the operator; of several versions the newest, which may compute different
-    results."""
+    """Return the opset that introduced the operator; of several the newest, which may compute different results."""
     canonical = contents.canonical_type(layer.type or "")
     if canonical is None or canonical not in contents.CONTENTS:
         return

@@ -43,8 +43,7 @@ class Written(Editable):
     # Look-ups
 
     def shared(self, what: str, net: Net, make: Callable[[], T]) -> T:
-        """Return data that the fixes of many findings about a net share, computed once, so that the cost does not grow
-        quadratically."""
+        """Data that the fixes of many findings about a net share, computed once: the cost must not be quadratic."""
         key = (what, net.at)
         if key not in self._shared:
             self._shared[key] = make()
@@ -206,8 +205,7 @@ class Written(Editable):
         return self.edit(Span(start, attribute.whole.stop - start), "")
 
     def add_edge(self, net: Net, text: str) -> Edit | None:
-        """Return an edit that adds an edge after the last one, on a line of its own if the last one is; None in a net
-        without edges."""
+        """An edit that adds an edge after the last one, on its own line if that is; None in a net without edges."""
         return self.add_behind(net.edges[-1].at, text) if net.edges else None
 
     def add_behind(self, element: int, text: str) -> Edit | None:
@@ -221,8 +219,7 @@ class Written(Editable):
         return self.text[self.before_blanks(offset) : offset]
 
     def add_edges(self, net: Net, texts: list[str]) -> Edit | None:
-        """Return an edit that adds the `<edges>` of a model without edges, in the layout of its layers; None in a
-        body."""
+        """Return an edit that adds the `<edges>` of a model without edges, laid out as its layers; None in a body."""
         if net is not self.document.net:
             return None
         positions, root = self.positions, self.positions.end_tag(0)
@@ -254,8 +251,7 @@ class Written(Editable):
         return blanks[0] if blanks is not None and "\n" in blanks[0] else ""
 
     def move_to_data(self, layer: Layer, name: str) -> list[Edit]:
-        """Return edits that move an attribute of the layer's start tag into its `<data>`, which is added if it is
-        missing."""
+        """Return edits that move an attribute of the layer's start tag into its `<data>`, added if it is missing."""
         written, tag = self.positions.written(layer.at, name), self.positions.tag(layer.at)
         if written is None or tag is None or self.text[tag.stop - 2] == "/":
             return []
@@ -300,8 +296,7 @@ class Written(Editable):
         return self.drop_element(element) if self.positions.is_plain(element) else None
 
     def set_text(self, element: int, text: str) -> Edit | None:
-        """Return an edit that replaces the only text in an element; None if there are several texts, or no place for
-        one."""
+        """Return an edit that replaces the only text in an element; None if there are several, or no place for one."""
         tag, end = self.positions.tag(element), self.positions.end_tag(element)
         texts = list(self.positions.inner_texts(element))
         if tag is None or end is None or len(texts) > 1:

@@ -85,8 +85,7 @@ def as_list(given: Any) -> Any:
 def constant_node(
     node_class: type[N], value: Any, dtype: Any = None, name: str = "", element_type: ElementType | None = None
 ) -> N:
-    """Return a Const with a value. `element_type` is needed if the array's dtype does not determine it (u1, nf4,
-    ...)."""
+    """Return a Const with a value. `element_type` is needed if the dtype does not determine it (u1, nf4, ...)."""
     kind = element_type or (None if dtype is None else element_type_of(dtype))
     array = np.array(value) if kind is None or element_type else np.array(value).astype(kind.dtype)
     if array.dtype.kind in "US":

@@ -93,9 +93,7 @@ def erratum(
 
 
 def settled(errata: list[Erratum]) -> list[Erratum]:
-    """The errors of an example; while another error of it has several possible corrections, its results are not
-    corrected.
-    """
+    """The errors of an example; results are corrected only if all its other errors have one correction."""
 
     def is_certain(entry: Erratum) -> bool:
         return any(fix.safety is Safety.SAFE for fix in entry.diagnostic.fixes)

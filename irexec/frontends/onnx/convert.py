@@ -34,8 +34,7 @@ _TOO_LATE = "the input {!r} is produced by a later node"
 def convert_file(
     given: str | os.PathLike[str] | bytes, findings: OnnxFindings, model_class: type[Model] = Model
 ) -> Model | None:
-    """Return the model of an ONNX file, or of its bytes. If `findings` gets an error, return None or a model that
-    cannot be run."""
+    """Return the model of an ONNX file, or of its bytes. After an error in `findings` it is None or cannot be run."""
     file = read_file(given, findings)
     if file is None:
         return None
@@ -102,8 +101,7 @@ class Converter:
         return model
 
     def _about(self, parameters: list[Node]) -> dict[str, Any]:
-        """Return the model's description in the file: its producer, its metadata, the names of its inputs'
-        dimensions."""
+        """Return the model's description in the file: its producer, its metadata, its inputs' dimension names."""
         about: dict[str, Any] = {"framework": {"type": "onnx", "producer": self.proto.producer_name}}
         metadata = {entry.key: entry.value for entry in self.proto.metadata_props if entry.key}
         known = {node.friendly_name for node in parameters}
@@ -230,8 +228,7 @@ class Converter:
         findings.node, findings.inputs = around, told
 
     def _made_too_late(self, name: str) -> None:
-        """Report the use of a value that only a later node computes: in openvino mode a warning, because ONNX Runtime
-        sorts the nodes."""
+        """Report the use of a later node's value: in openvino mode a warning, as ONNX Runtime sorts the nodes."""
         severity = Severity.WARNING if self.findings.mode == "openvino" else None
         hint = "sort the nodes topologically; irexec run sorts them, as ONNX Runtime does"
         self.find("F005", _TOO_LATE.format(name), severity=severity, hint=hint)
@@ -359,8 +356,7 @@ class Converter:
         return Inner(graph.name, parameters, results, scope.captures)
 
     def _body_input(self, type: TensorType, name: str, axis: int | None) -> tuple[Node, Value]:
-        """Return a Parameter of a body and the value that the body's nodes use: the same, except for the axis of a
-        slice."""
+        """Return a Parameter of a body and the value that the body's nodes use: the same but for a slice's axis."""
         if axis is None:
             node = self.builder.parameter(type, name)
             return node, node.outputs[0]

@@ -37,8 +37,7 @@ _ENDLESS = Expansion(MAX_NODES + 1, MAX_DEPTH + 1)
 
 
 def expansions(functions: Iterable[onnx.FunctionProto]) -> dict[Key, Expansion]:
-    """Return the expansion of each function of a model. Each function is examined once, after the functions that it
-    calls."""
+    """Return the expansion of each function of a model. Each is examined once, after those that it calls."""
     nodes = {(f.domain, f.name, f.overload): f.node for f in functions}
     calls = {key: Counter(_calls(body)) for key, body in nodes.items()}
     callers: dict[Key, list[Key]] = {key: [] for key in calls}

@@ -152,6 +152,5 @@ def _place(findings: OnnxFindings) -> Place:
 
 
 def _in_file_order(finding: Diagnostic) -> list[int]:
-    """Return the position of the node that a finding is about, with the enclosing nodes; findings about the graph come
-    first."""
+    """Return the position of a finding's node, with the enclosing nodes; findings about the graph come first."""
     return [] if finding.layer is None else [int(part) for part in finding.layer.id.split("/")]

@@ -80,8 +80,7 @@ def domain_of(domain: str) -> str:
 
 
 def ref_of(node: onnx.NodeProto, number: str, opsets: Mapping[str, int]) -> LayerRef:
-    """Return the name of a node in findings. `number`: its position; in a body it is prefixed with that of the
-    enclosing node."""
+    """Return the name of a node in findings. `number`: its position, in a body after the enclosing node's."""
     domain = domain_of(node.domain)
     version = f"{node.domain} {opsets.get(domain, '')}" if domain else f"onnx{opsets.get('', '')}"
     return LayerRef(number, node.name or next((o for o in node.output if o), ""), node.op_type, version)

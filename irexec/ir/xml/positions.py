@@ -107,9 +107,7 @@ class Positions:
         return [element for element, other in enumerate(self.extents().parents) if other == parent]
 
     def is_plain(self, element: int) -> bool:
-        """Return whether an element has an end tag and contains only character data: no attributes, comments or other
-        elements.
-        """
+        """Return whether an element has an end tag and only character data: no attributes, comments or elements."""
         tag, end = self.tag(element), self.end_tag(element)
         if tag is None or end is None or any(self.attributes(element)):
             return False

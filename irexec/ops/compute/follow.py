@@ -44,9 +44,7 @@ class Leader(Protocol):
     """A kernel that may compute the layers that follow it."""
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
-        """Return the number of links that the kernel can compute, and the call that computes them; None if there are
-        none.
-        """
+        """Return the number of links that the kernel can compute, and the call that does; None if there are none."""
         ...
 
 
@@ -144,9 +142,7 @@ def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
 
 
 class Layout(NamedTuple):
-    """The way in which compiled code traverses a result: the width of its rows, the steps, and the part of each operand
-    per row.
-    """
+    """How compiled code traverses a result: the width of its rows, the steps, each operand's part per row."""
 
     width: int
     after: tuple[After, ...] = ()

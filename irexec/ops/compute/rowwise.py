@@ -80,9 +80,7 @@ class RowWise:
         return (len(after), call) if after else None
 
     def _when_it_pays(self, size: int, width: int) -> CompiledRows | None:
-        """Return the compiled kernel if compiling pays and this number of elements in rows of this width fits the
-        kernel.
-        """
+        """Return the compiled kernel if compiling pays and this many elements in rows of this width fit it."""
         if size < LEAST_SIZE or not SHORTEST <= width <= LONGEST:
             return None
         if self._compiled is None:

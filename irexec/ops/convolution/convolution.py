@@ -108,9 +108,7 @@ class Convolve:
 
 
 class _Prepared:
-    """The convolution of data of one shape: the output shape, the NumPy kernel, and compiled code once compiling
-    pays.
-    """
+    """The convolution of data of one shape: output shape, NumPy kernel, and compiled code once it pays."""
 
     def __init__(
         self,
@@ -168,9 +166,7 @@ def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
 
 
 class _ConstantKernel:
-    """A convolution with a constant kernel, laid out once; it leads the following layers that compiled code can
-    compute.
-    """
+    """A convolution with a constant kernel, laid out once; compiled code may compute the layers after it."""
 
     def __init__(self, kernel: Array, windows: Windowing) -> None:
         self.convolve = Convolve(kernel, kernel.dtype, windows)

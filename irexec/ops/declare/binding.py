@@ -17,18 +17,14 @@ from irexec.ops.declare.signature import Signature
 
 
 class Binding(NamedTuple):
-    """The keyword arguments of a function: single attributes, groups by parameter, and whether it takes all other
-    attributes.
-    """
+    """The keyword arguments of a function: single attributes, groups by parameter, and whether it takes all others."""
 
     single: tuple[str, ...]
     groups: tuple[tuple[str, type, tuple[str, ...]], ...]
     rest: bool
 
     def __call__(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Return `attributes` as the function's keyword arguments; a group may also be given as one object, under its
-        parameter.
-        """
+        """Return the function's keyword arguments; a group may also be given as one object, by its parameter."""
         if self.rest and not self.groups:
             return attributes
         bound = dict(attributes) if self.rest else {n: attributes[n] for n in self.single if n in attributes}
@@ -42,9 +38,7 @@ class Binding(NamedTuple):
 
 
 def kernel_binding(groups: tuple[tuple[str, type, tuple[str, ...]], ...]) -> Binding:
-    """Return the binding of a kernel, which receives all attributes, so that an unknown name raises the TypeError of a
-    call.
-    """
+    """Return the binding of a kernel, which receives all attributes: an unknown name raises a call's TypeError."""
     return Binding((), groups, rest=True)
 
 
@@ -75,9 +69,7 @@ def binding_of(
 
 
 def _check_positional(parameters: Iterable[inspect.Parameter], ports: int | None, where: str) -> bool:
-    """Raise TypeError unless this number of arguments can be given by position; return True if the function takes
-    `**rest`.
-    """
+    """Raise TypeError unless this many arguments fit by position; return True if the function takes `**rest`."""
     kinds = [parameter.kind for parameter in parameters]
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     any_number = inspect.Parameter.VAR_POSITIONAL in kinds

@@ -174,9 +174,7 @@ class Operator:
         return function
 
     def older(self, rule: R) -> R:
-        """Declare the equivalent in the previous version: `rule(form, *input types, *, attributes)`, see
-        `OlderForm`.
-        """
+        """Declare the form in the previous version: `rule(form, *input types, *, attributes)`, see `OlderForm`."""
         binding = self._binding(rule, "rule of the older form", before=1)
 
         def older_rule(form: OlderForm, inputs: Sequence[TensorType | None]) -> None:
@@ -188,9 +186,7 @@ class Operator:
     def _binding(
         self, function: Callable[..., Any], role: str, *, before: int = 0, ports: int | None = None
     ) -> LaterBinding:
-        """Return the binding of a function that receives `ports` arguments by position, or the inputs after `before`
-        others.
-        """
+        """Return the binding of a function with `ports` positional arguments, or `before` others and the inputs."""
         binding = LaterBinding(self, function, role, before, ports)
         self._bindings.append(binding)
         if self.is_own:
@@ -270,17 +266,13 @@ class Operator:
 
     @cached_property
     def accept(self) -> Acceptor:
-        """Return the acceptor of layers: `accept(attributes, inputs)`, either of which may be unknown; see
-        `Acceptor`.
-        """
+        """Return the acceptor of layers: `accept(attributes, inputs)`, of which either may be unknown."""
         from irexec.ops.declare.acceptance import Acceptor
 
         return Acceptor(self.signature, self.attributes)
 
     def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[AttributeFault]]:
-        """Return the attributes by Python name and all their faults. `given` maps names in a file to texts or
-        values.
-        """
+        """Return the attributes by Python name and all their faults. `given` is by names in a file: texts or values."""
         accepted = self.accept(given)
         return accepted.attributes, accepted.faults
 

@@ -205,9 +205,7 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
 
 
 def port_parameters(kernel: inspect.Signature, inputs: tuple[Input, ...]) -> list[inspect.Parameter]:
-    """Return the inputs as parameters, annotated as in the kernel; inputs of another version are annotated as
-    arrays.
-    """
+    """Return the inputs as parameters, annotated as in the kernel; those of another version are arrays."""
     return [
         kernel.parameters.get(i.name)
         or inspect.Parameter(

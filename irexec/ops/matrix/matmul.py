@@ -56,9 +56,7 @@ def _matrix(x: Array, transposed: bool, side: int) -> Array:
 
 @matmul_1.specialize
 def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[..., Array] | None:
-    """Constants whose type differs from the dtype of sums are converted once; a constant `b` may be used by compiled
-    code.
-    """
+    """Constants of another type than the sums are converted once; compiled code may use a constant `b`."""
     declared = types.outputs[0].element_type.dtype
     constants = [c if c is not None and c.ndim else None for c in types.constants]
     known = next((c for c in constants if c is not None), None)

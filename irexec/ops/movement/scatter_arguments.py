@@ -14,9 +14,7 @@ from irexec.types import Array, PartialShape, TensorType
 
 
 def copied(data: Array, out: Array | None) -> Array:
-    """Return a C-contiguous array with the contents of `data`: `out` itself if possible, without a copy if it is data's
-    buffer.
-    """
+    """A C-contiguous array with the contents of `data`: in `out` if possible, without a copy in data's buffer."""
     if out is None or not out.flags.c_contiguous:
         return np.array(data, order="C")
     if out is not data and (_address(out) != _address(data) or out.strides != data.strides):

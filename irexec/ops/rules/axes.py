@@ -49,9 +49,7 @@ def axis_of(constraint: str, axis: int, rank: int, port: str | None = None) -> i
 
 
 def axes_of(constraint: str, axes: Array, rank: int, port: str | None = None) -> list[int]:
-    """In a kernel: return the axes counted from the front. Raises ConstraintError for an axis outside [-rank, rank -
-    1].
-    """
+    """In a kernel: return the axes counted from the front. Raises ConstraintError for an axis out of range."""
     return [axis_of(constraint, axis, rank, port) for axis in integers(axes)]
 
 

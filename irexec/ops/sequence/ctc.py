@@ -10,9 +10,7 @@ from irexec.types import Array, Dimension, TensorType
 
 
 def packed(rows: Array, keep: Array, filler: int) -> tuple[Array, Array]:
-    """Move the kept elements of each row to its front, followed by `filler`; also return the number of kept elements
-    per row.
-    """
+    """Move the kept elements of each row to its front, followed by `filler`; also return how many each row keeps."""
     result = np.full_like(rows, filler)
     row, column = np.nonzero(keep)
     result[row, np.cumsum(keep, axis=1)[row, column] - 1] = rows[row, column]

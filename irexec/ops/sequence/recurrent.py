@@ -32,9 +32,7 @@ Direction = Literal["forward", "reverse", "bidirectional"]
 
 @group
 class Gates:
-    """The activation functions of a cell's gates, and the clipping bound of their inputs; each cell declares its
-    defaults.
-    """
+    """The activation functions of a cell's gates, and the clipping of their inputs; each cell declares its defaults."""
 
     activations: tuple[Activation, ...]
     activations_alpha: tuple[float, ...] = ()
@@ -71,9 +69,7 @@ _ACTIVATIONS: dict[str, InPlace] = {"relu": _relu, "sigmoid": _sigmoid, "tanh": 
 
 
 def activations_of(names: Sequence[str], defaults: Sequence[str]) -> list[InPlace]:
-    """Return the activation functions, which work in place; `defaults` replaces an empty list. Raises ConstraintError
-    C1.
-    """
+    """Return the activations, which work in place; `defaults` replaces an empty list. Raises ConstraintError C1."""
     _check_activations(require, names or defaults, len(defaults))
     return [_ACTIVATIONS[name] for name in names or defaults]
 

@@ -130,9 +130,7 @@ def _check_inputs(check: Check, *inputs: TensorType | None, vectors: bool) -> Ex
 
 
 def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
-    """Return the maximum number of boxes per class: the number of boxes, bounded by max_output_boxes_per_class if it is
-    known.
-    """
+    """The maximum number of boxes per class: the number of boxes, or max_output_boxes_per_class if it is less."""
     if given is None:
         return Dimension(0)
     limit = given.scalar

@@ -178,9 +178,7 @@ def _bags(
     weights: Array | None,
     mean: bool,
 ) -> Array:
-    """Return the sum (or mean) of the table's rows for each bag; `bags` is the bag of each index, in ascending
-    order.
-    """
+    """Return the sum (or mean) of the table's rows for each bag; `bags` is the bag of each index, ascending."""
     rows = len(table)
     in_range(require, "C3", "indices", indices, 0, rows - 1)
     wide = widen(table)
