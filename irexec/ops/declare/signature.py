@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import types as python_types
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NamedTuple, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import AttributesOf, attributes_in, is_group
@@ -17,6 +17,8 @@ from irexec.types import Array, ElementType
 
 # The maximum number of element types that a message names.
 _MOST_NAMED = 8
+
+T = TypeVar("T")
 
 
 class Elements:
@@ -109,6 +111,10 @@ class Signature:
     def port_name(self, index: int) -> str:
         port = self.input(index)
         return f"{port.name}[{index - len(self.inputs) + 1}]" if port.variadic else port.name
+
+    def named(self, inputs: Sequence[T]) -> dict[str, T]:
+        """Return the inputs of ports that are not variadic by the names of the ports."""
+        return dict(zip((port.name for port in self.inputs), inputs, strict=True))
 
     def missing(self, inputs: Sequence[object]) -> list[str]:
         """Return the names of the required inputs that are absent or None."""

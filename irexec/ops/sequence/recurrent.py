@@ -92,15 +92,68 @@ def check_gates(check: Check, gates: Gates, count: int) -> None:
     check("C2", clip >= 0, f"clip is {clip}, expected a positive number", attribute="clip", allowed="> 0")
 
 
-def sequence_extents(
-    check: Check, hidden_size: int, direction: str, x: TensorType, sequence_lengths: TensorType
-) -> tuple[Extents, int]:
-    """Match the inputs that every sequence has (C3: X, C4: sequence_lengths); the extents, and num_directions."""
-    extents = Extents(check, hidden_size=hidden_size)
-    extents.match("C3", "x", x, "batch_size", "seq_length", "input_size")
-    extents.match("C4", "sequence_lengths", sequence_lengths, "batch_size")
-    in_range(check, "C4", "sequence_lengths", sequence_lengths.ints, 0, extents["seq_length"].max)
-    return extents, 2 if direction == "bidirectional" else 1
+def cell_shapes(
+    check: Check,
+    gates: Gates,
+    hidden_size: int,
+    inputs: dict[str, TensorType | None],
+    defaults: int,
+    rows: int,
+    bias: int,
+) -> tuple[PartialShape, ...]:
+    """The shape rule of a cell: the shapes of its states.
+
+    C1: the activations are as many as the `defaults`. C2: the clipping. C3: X. C4 and possibly C5: the states. The next
+    three: W with `rows` * hidden_size rows, R with the same, and B with `bias` * hidden_size elements.
+    """
+    check_gates(check, gates, defaults)
+    extents, states = Extents(check, hidden_size=hidden_size), len(inputs) - 4
+    patterns: list[tuple[str | int, ...]] = [
+        ("batch_size", "input_size"),
+        *[("batch_size", "hidden_size")] * states,
+        (rows * hidden_size, "input_size"),
+        (rows * hidden_size, "hidden_size"),
+        (bias * hidden_size,),
+    ]
+    for constraint, (name, tensor), pattern in zip(
+        ("C3", "C4", "C5", "C6", "C7", "C8"), inputs.items(), patterns, strict=False
+    ):
+        extents.match(constraint, name, tensor, *pattern)
+    return (extents.shape("batch_size", "hidden_size"),) * states
+
+
+def sequence_shapes(
+    check: Check,
+    gates: Gates,
+    hidden_size: int,
+    direction: str,
+    inputs: dict[str, TensorType],
+    defaults: int,
+    rows: int,
+    bias: int,
+) -> tuple[PartialShape, ...]:
+    """The shape rule of a sequence: the shapes of Y and of the last states.
+
+    C1 to C3 as in `cell_shapes`. C4: sequence_lengths. From C5: the states, W, R and B for each direction.
+    """
+    check_gates(check, gates, defaults)
+    extents, directions = Extents(check, hidden_size=hidden_size), 2 if direction == "bidirectional" else 1
+    extents.match("C3", "x", inputs["x"], "batch_size", "seq_length", "input_size")
+    lengths = inputs["sequence_lengths"]
+    extents.match("C4", "sequence_lengths", lengths, "batch_size")
+    in_range(check, "C4", "sequence_lengths", lengths.ints, 0, extents["seq_length"].max)
+    others = [(name, tensor) for name, tensor in inputs.items() if name not in ("x", "sequence_lengths")]
+    states = len(others) - 3
+    patterns: list[tuple[str | int, ...]] = [
+        *[("batch_size", directions, "hidden_size")] * states,
+        (directions, rows * hidden_size, "input_size"),
+        (directions, rows * hidden_size, "hidden_size"),
+        (directions, bias * hidden_size),
+    ]
+    for constraint, (name, tensor), pattern in zip(("C5", "C6", "C7", "C8", "C9"), others, patterns, strict=False):
+        extents.match(constraint, name, tensor, *pattern)
+    state = extents.shape("batch_size", directions, "hidden_size")
+    return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states
 
 
 def draw_lengths(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
@@ -183,12 +236,6 @@ def _reversed(x: Array, lengths: Array) -> Array:
     time = np.arange(steps)
     index = np.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
     return np.take_along_axis(x, index[..., None], axis=1)
-
-
-def state_shapes(extents: Extents, directions: int, states: int) -> tuple[PartialShape, ...]:
-    """Return the shapes of Y and of the last states."""
-    state = extents.shape("batch_size", directions, "hidden_size")
-    return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states
 
 
 # (x, states ..., lengths, and perhaps the weights) → Y and the last states.
