@@ -37,7 +37,8 @@ _ENDLESS = Expansion(MAX_NODES + 1, MAX_DEPTH + 1)
 
 
 def expansions(functions: Iterable[onnx.FunctionProto]) -> dict[Key, Expansion]:
-    """Return the expansion of each function of a model. Each is examined once, after those that it calls."""
+    """Return the expansion of each function of a model. Each function is examined once, after the functions that it
+    calls."""
     nodes = {(f.domain, f.name, f.overload): f.node for f in functions}
     calls = {key: Counter(_calls(body)) for key, body in nodes.items()}
     callers: dict[Key, list[Key]] = {key: [] for key in calls}
@@ -83,30 +84,32 @@ def _calls(nodes: Iterable[onnx.NodeProto]) -> Iterator[Key]:
                 yield from _calls(graph.node)
 
 
-class Budget:
-    """The nodes that a conversion creates from functions and bodies, which must not exceed the limits."""
+class Size:
+    """The number of nodes from functions and bodies that were translated so far, which is limited."""
 
-    def __init__(self, functions: Iterable[onnx.FunctionProto]) -> None:
-        self._functions = functions
+    def __init__(self, functions: Mapping[Key, onnx.FunctionProto]) -> None:
+        self._functions, self._count = functions, 0
         self._expansions: dict[Key, Expansion] | None = None
-        self._used = 0
 
-    def check_call(self, function: onnx.FunctionProto | None, depth: int) -> None:
-        """Raise TooMuch for a call at this depth that would expand to too many nodes, before any of them is created."""
+    def add(self, nodes: Sequence[onnx.NodeProto]) -> None:
+        """Count the nodes of a function or body. Raises TooMuch."""
+        self._count += len(nodes)
+        self._check()
+
+    def check_call(self, function: Key | None, depth: int) -> None:
+        """Raise TooMuch for a call that would expand to too many nodes, before any of them is created.
+
+        `function`: the function of the model that is called, if it is one; `depth`: the number of enclosing calls.
+        """
         deep, many = 0, 0
         if function is not None:
             if self._expansions is None:
-                self._expansions = expansions(self._functions)
-            many, deep = self._expansions[function.domain, function.name, function.overload]
+                self._expansions = expansions(self._functions.values())
+            many, deep = self._expansions[function]
         if depth + 1 + deep > MAX_DEPTH:
             raise TooMuch(f"functions call one another more than {MAX_DEPTH} deep")
         self._check(many)
 
-    def use(self, nodes: Sequence[onnx.NodeProto]) -> None:
-        """Count nodes that are created. Raises TooMuch."""
-        self._used += len(nodes)
-        self._check()
-
     def _check(self, more: int = 0) -> None:
-        if self._used + more > MAX_NODES:
+        if self._count + more > MAX_NODES:
             raise TooMuch(f"functions and bodies become more than {MAX_NODES} nodes: they multiply")

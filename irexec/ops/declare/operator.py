@@ -127,7 +127,7 @@ class Operator:
 
     def shapes(self, rule: R) -> R:
         """Declare the shape rule: `rule(check, *input types, *, attributes)` → shape(s) or TensorType(s)."""
-        self._rule_binding = self._binding(rule, "shape rule", before=1)
+        self._rule_binding = self.binding(rule, "shape rule", before=1)
         self.rule = rule
         return rule
 
@@ -138,7 +138,7 @@ class Operator:
         unless it is wrapped in HandsOn. If the operator returns views and takes no `out`, equal layers share the
         kernel, so it must keep no state between calls.
         """
-        binding = self._binding(function, "specialiser", ports=1)
+        binding = self.binding(function, "specialiser", ports=1)
         self.specializer = lambda types: function(types, **binding(types.attributes))
         return function
 
@@ -149,7 +149,7 @@ class Operator:
         """
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            binding = self._binding(function, "generator of random values", ports=3)
+            binding = self.binding(function, "generator of random values", ports=3)
             for port in ports:
                 self.generators[port] = lambda rng, port, types, attributes: function(
                     rng, port, types, **binding(attributes)
@@ -160,7 +160,7 @@ class Operator:
 
     def open(self, function: Callable[..., Open | None]) -> Callable[..., Open | None]:
         """Declare the parts of a result that the page leaves open: `f(*inputs, *, attributes)` → Open or None."""
-        binding = self._binding(function, "opener")
+        binding = self.binding(function, "opener")
         self.opener = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
         return function
 
@@ -169,13 +169,13 @@ class Operator:
 
         It counts processed elements, including scratch memory; requesting an unknown extent ends it.
         """
-        binding = self._binding(function, "work", before=1)
+        binding = self.binding(function, "work", before=1)
         self.worker = lambda outputs, *inputs, attributes: function(outputs, *inputs, **binding(attributes))
         return function
 
     def older(self, rule: R) -> R:
         """Declare the form in the previous version: `rule(form, *input types, *, attributes)`, see `OlderForm`."""
-        binding = self._binding(rule, "rule of the older form", before=1)
+        binding = self.binding(rule, "rule of the older form", before=1)
 
         def older_rule(form: OlderForm, inputs: Sequence[TensorType | None]) -> None:
             rule(form, *self._padded(inputs), **binding(form.attributes))
@@ -183,7 +183,7 @@ class Operator:
         self.older_rule = older_rule
         return rule
 
-    def _binding(
+    def binding(
         self, function: Callable[..., Any], role: str, *, before: int = 0, ports: int | None = None
     ) -> LaterBinding:
         """Return the binding of a function with `ports` positional arguments, or `before` others and the inputs."""

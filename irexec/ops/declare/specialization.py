@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from irexec.ops.declare.prepared import Prepared
 from irexec.records import field, record
 from irexec.types import Array, TensorType
 
@@ -13,7 +14,7 @@ from irexec.types import Array, TensorType
 class NodeTypes:
     """The argument of `specialize`: the static types of one node, its constants and its attributes.
 
-    `used` flags the outputs that are read; None if they are not known.
+    `used` flags the outputs that are read; None if they are not known. `prepared`: forms of constants.
     """
 
     inputs: tuple[TensorType | None, ...]
@@ -21,6 +22,7 @@ class NodeTypes:
     constants: tuple[Array | None, ...]
     attributes: dict[str, Any] = field(default_factory=dict)
     used: tuple[bool, ...] | None = None
+    prepared: Prepared = field(default_factory=Prepared)
 
 
 class HandsOn(NamedTuple):
