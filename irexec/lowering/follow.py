@@ -135,9 +135,7 @@ def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
 
 
 class Layout(NamedTuple):
-    """The way in which compiled code traverses a result: the width of its rows, the steps, and the part of each operand
-    per row.
-    """
+    """How compiled code traverses a result: the width of its rows, the steps, each operand's part per row."""
 
     width: int
     after: tuple[After, ...] = ()

@@ -22,7 +22,7 @@ from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_na
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.order import in_order
-from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
+from irexec.frontends.onnx.scope import BodyScope, Scope, opsets_of, ref_of
 from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, dense, read_tensor
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
@@ -434,11 +434,3 @@ class Converter:
 
 def _as_it_is(value: Value, name: str) -> Value:
     return value
-
-
-def ref_of(node: onnx.NodeProto, number: str, opsets: Mapping[str, int]) -> LayerRef:
-    """Return the name of a node in findings. `number`: its position; in a body it is prefixed with that of the
-    enclosing node."""
-    domain = domain_of(node.domain)
-    version = f"{node.domain} {opsets.get(domain, '')}" if domain else f"onnx{opsets.get('', '')}"
-    return LayerRef(number, node.name or next((o for o in node.output if o), ""), node.op_type, version)
