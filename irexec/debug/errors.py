@@ -14,7 +14,7 @@ import numpy as np
 from irexec.arrays.brief import shown_number
 from irexec.debug.tolerances import FUSED
 from irexec.ops.declare.operator import Tolerance
-from irexec.types import Array, ElementType
+from irexec.types import Array, ElementType, is_numpys
 
 # The number of units in the last place by which inputs are perturbed to measure the sensitivity of a result.
 _NUDGE = 4.0
@@ -257,7 +257,7 @@ def _unit(wide: Any, kind: ElementType) -> Any:
     """One unit in the last place of each value; 1 for values that are not real numbers."""
     if not kind.is_real or kind.dtype is None or kind.is_carried:
         return np.ones(np.shape(wide))
-    info = np.finfo(kind.dtype) if kind.dtype.isbuiltin == 1 and kind.dtype.kind == "f" else _foreign(kind)
+    info = np.finfo(kind.dtype) if is_numpys(kind.dtype) else _foreign(kind)
     with np.errstate(all="ignore"):
         finite = np.where(np.isfinite(wide), np.abs(wide), float(info.max))
         _, exponents = np.frexp(finite)

@@ -11,7 +11,7 @@ from irexec.debug.apart import Apart, Shown
 from irexec.debug.process import LIMIT
 from irexec.debug.runtimes import CannotRun, Steps
 from irexec.graph.model import Model
-from irexec.types import STRING, Array, ElementType
+from irexec.types import STRING, Array, ElementType, is_numpys
 
 _PRECISION = "INFERENCE_PRECISION_HINT"
 
@@ -119,7 +119,7 @@ class Server:
         if array.dtype.kind in "TUO":
             return self._ov.Tensor(np.asarray(array.tolist(), dtype=np.str_).reshape(array.shape))
         array = np.array(array, order="C")
-        if array.dtype.isbuiltin == 1:
+        if is_numpys(array.dtype):
             return self._ov.Tensor(array)
         kind = ElementType.of(array.dtype)
         if kind.is_packed:
