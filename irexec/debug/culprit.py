@@ -12,7 +12,7 @@ import numpy as np
 
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import archive_names, save_arrays
-from irexec.debug.errors import Bounds, Error, Run, shown_error
+from irexec.debug.errors import Bounds, Error, Run, off
 from irexec.debug.extract import Extract, give_types
 from irexec.debug.record import Reference
 from irexec.debug.runtimes import CannotRun, KnowsBodies, Loaded, Runtime, Steps
@@ -45,7 +45,8 @@ class Culprit:
     """The first layers of a model that are wrong by themselves; several layers if they are wrong only together.
 
     `outer` lists the layers whose bodies contain them, and `iteration` is the iteration of the innermost body. `inputs`
-    are the inputs of these layers, `outputs` the results of the other side.
+    are the inputs of these layers, `outputs` the results of the other side. `changes`: what the other model's layer
+    does differently, where the other side is a model.
     """
 
     model: Model
@@ -57,6 +58,7 @@ class Culprit:
     iteration: int | None = None
     inputs: dict[Value, Array] = field(default_factory=dict)
     outputs: dict[Value, Array] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
 
     @property
     def described(self) -> str:
@@ -73,7 +75,7 @@ class Culprit:
     @property
     def numbers(self) -> str:
         """The error and the tolerance."""
-        return f"error {shown_error(self.own)}, tolerance {self.tolerance}"
+        return f"{off(self.own)} (tolerance {self.tolerance})"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -83,6 +85,7 @@ class Culprit:
             "step": self.step,
             "own": self.own.to_dict(),
             "tolerance": self.tolerance,
+            "changes": self.changes,
         }
 
     def rows(self) -> list[dict[str, Any]]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from irexec.arrays.brief import shown_number
+from irexec.arrays.brief import shown, shown_number, shown_shape
 from irexec.debug.tolerances import FUSED
 from irexec.debug.units import Typical, apart, slabs, squeezed, unit, widened
 from irexec.ops.declare.operator import Tolerance
@@ -19,6 +19,8 @@ from irexec.types import Array, ElementType
 # The number of units in the last place by which inputs are perturbed to measure the sensitivity of a result.
 _NUDGE = 4.0
 _RANDOM_NUDGES = 2
+# The relative error below which an error is given in units in the last place.
+_HARDLY = 1e-5
 
 Run = Callable[[Sequence[Array]], list[Array]]
 
@@ -28,13 +30,15 @@ class Error:
     """The largest difference between two arrays: in units in the last place, relative, and absolute.
 
     Units and relative errors refer to the element or to a typical element around it, whichever is larger. The error is
-    infinite if one array has NaN, infinity, another shape or another string. `at` is the index of the largest error.
+    infinite if one array has NaN, infinity, another shape or another string. `at` is the index of the largest error,
+    `reason` the reason for an infinite one.
     """
 
     ulp: float
     relative: float
     absolute: float
     at: tuple[int, ...] | None = None
+    reason: str = field(default="", compare=False)
 
     def __bool__(self) -> bool:
         return self.absolute > 0
@@ -64,12 +68,26 @@ def shown_error(error: Error | None) -> str:
     """An error in a few words: `123 ulp, 0.5 %`."""
     if error is None:
         return "-"
+    if not error or not math.isfinite(error.absolute):
+        return shown_part(error)
+    relative = f"{_rounded(100 * error.relative)} %" if error.relative < 100 else f"{error.absolute:.3g} absolute"
+    return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp, {relative}"
+
+
+def shown_part(error: Error) -> str:
+    """An error in one unit: a percentage, or units in the last place for what is hardly more than rounding."""
     if not error:
         return "0"
     if not math.isfinite(error.absolute):
-        return "different shape, NaN or infinity"
-    relative = f"{_rounded(100 * error.relative)} %" if error.relative < 100 else f"{error.absolute:.3g} absolute"
-    return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp, {relative}"
+        return error.reason or "infinitely"
+    if error.relative < _HARDLY or not math.isfinite(error.relative):
+        return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp"
+    return f"{_rounded(100 * error.relative)} %"
+
+
+def off(error: Error) -> str:
+    """How far a value is off, as a part of a sentence: `780 % off`, `of shape [2] instead of [3]`."""
+    return shown_part(error) if error.reason else f"{shown_part(error)} off"
 
 
 def _rounded(number: float) -> str:
@@ -90,7 +108,8 @@ def _in_units(
     `floor`: the least magnitude whose unit counts. `spread`: added to the unit of each element.
     """
     if reference.shape != other.shape:
-        return Error(math.inf, math.inf, math.inf)
+        reason = f"of shape {shown_shape(other.shape)} instead of {shown_shape(reference.shape)}"
+        return Error(math.inf, math.inf, math.inf, reason=reason)
     if not reference.size:
         return NONE
     kind = kind or ElementType.of(reference.dtype)
@@ -117,7 +136,13 @@ def _in_units(
         absolute, relative = max(absolute, largest), max(relative, float(parts.max()))
     if absolute == 0:
         return NONE
-    return Error(ulp, relative, absolute, tuple(map(int, np.unravel_index(at, reference.shape))))
+    place = tuple(map(int, np.unravel_index(at, reference.shape)))
+    reason = (
+        ""
+        if math.isfinite(absolute)
+        else f"{shown(np.asarray(other[place]))} instead of {shown(np.asarray(reference[place]))}"
+    )
+    return Error(ulp, relative, absolute, place, reason)
 
 
 def judge(
@@ -139,7 +164,7 @@ def judge(
     pairs = [(right, found) for right, found in zip(run(inputs), other, strict=True) if found is not None]
     if bounds is not None:
         worst = max((measure(right, found) for right, found in pairs), key=lambda error: error.ulp, default=NONE)
-        return worst, all(_within(right, found, bounds) for right, found in pairs)
+        return worst, all(within(right, found, bounds) for right, found in pairs)
     judged = [_judged(right, found, tolerance) for right, found in pairs]
     if not all(agrees for _, agrees in judged):
         spreads = [s for s, found in zip(_spreads(run, inputs, wavering()), other, strict=True) if found is not None]
@@ -163,7 +188,8 @@ def _judged(reference: Array, other: Array, tolerance: Tolerance, spread: Any = 
     return measure(reference, other), fits
 
 
-def _within(reference: Array, other: Array, bounds: Bounds) -> bool:
+def within(reference: Array, other: Array, bounds: Bounds) -> bool:
+    """Whether every element of `other` is within the bounds."""
     if reference.shape != other.shape or reference.dtype.kind in "TUO":
         return not measure(reference, other)
     allowed = bounds.atol + bounds.rtol * np.abs(np.nan_to_num(widened(reference)))

@@ -17,15 +17,15 @@ _NOTABLE = 1e-3
 
 
 def hints(
-    other: str, precision: str, culprit: Culprit | None, results: Sequence[Error], file: str | None
+    other: str, precision: str, culprit: Culprit | None, results: Sequence[Error], file: str | None, agrees: bool
 ) -> Iterator[str]:
     """`other`: the name of the other side, with its settings. `results`: the errors of the model's results. `file`: of
-    the model."""
+    the model. `agrees`: the verdict."""
     if precision in LOWER:
         choice = f"{precision} is chosen by the device or by the settings"
         yield f"{choice}; use --config INFERENCE_PRECISION_HINT=f32 for f32"
     if culprit is None:
-        if any(error.relative > _NOTABLE for error in results):
+        if agrees and any(error.relative > _NOTABLE for error in results):
             yield "each layer is within its tolerance; the difference in the results is accumulated rounding"
         return
     if other.startswith("OpenVINO") and _DYNAMIC not in other and any(map(_packed, culprit.nodes)):
