@@ -53,11 +53,12 @@ def compare(
     twins = loaded.twins if isinstance(loaded, KnowsTwins) else None
     found.exact = twins is not None
     plain: list[list[Array]] = []
+    failed: Failed | None = None
     try:
         plain = loaded.results(steps)
     except Failed as error:
         # Its layers are compared up to the one that fails.
-        found.failure = str(error)
+        failed, found.failure = error, str(error)
     errors = [
         [measure(a, b) for a, b in zip(ours, theirs, strict=True)]
         for ours, theirs in zip(reference.results(), plain, strict=False)
@@ -81,6 +82,8 @@ def compare(
     found.layers = len(comparing.nodes)
     found.notes = list(not_exercised(reference, comparing.shapes)) + _silent(found.rows)
     found.culprit = comparing.first(found.rows, stays=found.same)
+    if found.culprit is None and failed is not None:
+        found.culprit = comparing.failing(failed.layer)
     if found.culprit is None and plain and not found.same:
         _judge_results(found, comparing, runtime, plain, errors)
         if not found.results_agree and found.culprit is None and not found.hidden:
@@ -116,12 +119,12 @@ def _judge_results(
         least = 0.0 if found.exact else FUSED
         units = {row.node: max(least, row.own.ulp) for row in found.rows if row.own is not None and row.agrees}
         explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()})
-        agrees = not unexplained(errors, explains)
+        agrees = not unexplained(errors, explains) and not (found.exact and any(row.healed for row in found.rows))
     if agrees:
         return
     found.results_agree = False
     if found.exact:
-        found.culprit = comparing.at_results()
+        found.culprit = comparing.changed(reference.model.results)
     else:
         _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
     found.where = comparing.where(found.rows)
@@ -167,12 +170,27 @@ class _Comparing:
         found = next((row for row in wrong if stays or not row.healed), None)
         return None if found is None else self._suspects[found.node]
 
-    def at_results(self) -> Culprit | None:
-        """The first result of the model that the other one reads from another layer."""
-        for result in self.reference.model.results if self._twins is not None else ():
-            if self._twins is not None and (changes := self._twins.changes(result)):
-                return Culprit(self.reference.model, [result], (), NONE, "exact", changes=changes)
+    def changed(self, nodes: Sequence[Node]) -> Culprit | None:
+        """The first of these layers that the other model has otherwise, whatever that changes."""
+        for node in nodes if self._twins is not None else ():
+            if self._twins is not None and (changes := self._twins.changes(node)):
+                return Culprit(self.reference.model, [node], (), NONE, "exact", changes=changes)
         return None
+
+    def failing(self, layer: str) -> Culprit | None:
+        """The layer that makes the other model fail in a layer of its own: the nearest one that is not the same.
+
+        `layer`: the name of the layer that fails.
+        """
+        if self._twins is None:
+            return None
+        alignment = self._twins.alignment
+        there = next((node for node in alignment.b.nodes if node.friendly_name == layer), None)
+        here = alignment.back.get(there) if there is not None else None
+        if here is None:
+            return self.changed(self.nodes)
+        found = self.changed([here]) or self.changed(_backwards(here))
+        return found or Culprit(self.reference.model, [here], (), NONE, "exact")
 
     def where(self, rows: Sequence[Row]) -> str:
         """Between which layers a difference appears that they do not explain."""
@@ -234,7 +252,13 @@ class _Comparing:
                 given = given[-1:] if step else given[:-1]
                 made_now = {node.outputs[0]: their[node.outputs[0]]}
                 their = ChainMap(made_now, theirs[step - 1]) if step else their
-            if tolerance.kind == "random" or any(v not in their for v in given):
+            if tolerance.kind == "random":
+                continue
+            if any(v not in their for v in given):
+                if self._twins is not None and total and self._twins.changes(node) and row.agrees:
+                    # It reads something else, and what it would read has no counterpart.
+                    row.own, row.agrees, row.step = total, False, step
+                    self._suspect(row, [node], [], {}, total, False, step)
                 continue
             own, agrees = self._own(nodes, given, their, tolerance, step, relation)
             if row.own is None or own.ulp > row.own.ulp or (row.agrees and not agrees):
@@ -330,6 +354,17 @@ def _small(row: Row) -> bool:
 
 def _position(value: Value) -> tuple[str, str, int]:
     return value.node.friendly_name, value.node.id, value.index
+
+
+def _backwards(node: Node) -> list[Node]:
+    """The layers that a layer follows from, the nearest first."""
+    found, queue = {node}, [node]
+    for top in queue:
+        for value in top.inputs:
+            if value is not None and value.node not in found:
+                found.add(value.node)
+                queue.append(value.node)
+    return queue
 
 
 def _written(model: Model) -> dict[Node, Value]:

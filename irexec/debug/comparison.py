@@ -139,7 +139,9 @@ class Comparison:
         layers = "layers" if len(culprit.nodes) > 1 else "layer"
         text = f"first wrong {layers}: {culprit.described}: {culprit.numbers}"
         if culprit.changes:
-            text += f"; {', '.join(culprit.changes[:_FEW])}"
+            text = f"first wrong {layers}: {culprit.described}: {culprit.numbers}; " if culprit.own else ""
+            text = text or f"first wrong {layers}: {culprit.described}: "
+            text += ", ".join(culprit.changes[:_FEW])
         if self.precision in LOWER:
             text += f"; the other runtime computes in {self.precision}"
         if self.failure is not None:

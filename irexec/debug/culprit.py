@@ -74,7 +74,9 @@ class Culprit:
 
     @property
     def numbers(self) -> str:
-        """The error and the tolerance."""
+        """The error and the tolerance; only that it is wrong where its values are not known."""
+        if not self.own:
+            return "not the same"
         return f"{off(self.own)} (tolerance {self.tolerance})"
 
     def to_dict(self) -> dict[str, Any]:

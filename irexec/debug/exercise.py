@@ -51,9 +51,10 @@ def not_exercised(reference: Reference, seen: Shapes) -> Iterator[str]:
 
 def _is_single(node: Node, seen: Shapes) -> bool:
     """Whether a layer worked along an axis that had one element in every step."""
-    if not node.inputs or node.inputs[0] not in seen or not _works_along(node):
+    given = node.inputs[0] if node.inputs else None
+    if given is None or given not in seen or not _works_along(node):
         return False
-    shapes = seen[node.inputs[0]]
+    shapes = seen[given]
     axes = _axes(node)
     return bool(axes and shapes) and all(
         all(-len(shape) <= axis < len(shape) and shape[axis] == 1 for axis in axes) for shape in shapes

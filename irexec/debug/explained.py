@@ -89,4 +89,5 @@ def _moved(array: Array, units: float, rng: np.random.Generator) -> Array:
         step = units * unit(scale, kind) * rng.uniform(-1, 1, wide.shape)
         # Exact zeros and infinities, such as masks and padding, are intended.
         moved = np.where((wide == 0) | ~np.isfinite(wide), wide, wide + step)
-        return moved.astype(array.dtype).reshape(array.shape)
+        made: Array = moved.astype(array.dtype).reshape(array.shape)
+    return made

@@ -45,4 +45,4 @@ def _is_clean(row: Row) -> bool:
     """Whether the values of a layer, as they are in both runs, differ by no more than the layer itself may round."""
     if row.total is None or not row.said:
         return False
-    return not row.total or (row.node.outputs[0].element_type.is_real and row.total.ulp <= row.limit)
+    return not row.total or (bool(row.node.outputs[0].element_type.is_real) and row.total.ulp <= row.limit)

@@ -25,7 +25,11 @@ class CannotWrite(CannotRun):
 
 
 class Failed(CannotRun):
-    """A runtime that began to run the model and ended with an error; values up to there can be observed."""
+    """A runtime that began to run the model and ended with an error in a layer; values up to there can be observed."""
+
+    def __init__(self, layer: str, message: str) -> None:
+        super().__init__(message)
+        self.layer = layer
 
 
 class Died(CannotRun):
@@ -136,7 +140,10 @@ class Aligned:
         try:
             found = self.reference(steps).results()
         except IRError as error:
-            raise Failed(str(error.report.errors[0])) from None
+            first = error.report.errors[0]
+            layer = first.layer.name if first.layer is not None else ""
+            where = f"{layer} ({first.layer.type}): " if first.layer is not None else ""
+            raise Failed(layer, f"{where}{first.message}") from None
         return [[step[self._outputs[i]] for i in range(len(step))] for step in found]
 
     def _check(self, steps: Steps) -> None:

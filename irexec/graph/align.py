@@ -14,6 +14,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from irexec.graph.classes import Classes, attributes_of, counterparts, in_order
 from irexec.graph.model import Model, Node, Value
 
+# The share of layers of one name that must be the same for names to be trusted.
+_NEARLY_ALL = 0.8
 _NUMBERED = re.compile(r"[A-Za-z]*[_.:]?\d+(\.\d+)?")
 
 
@@ -53,7 +55,9 @@ def align(a: Model, b: Model) -> Alignment:
     found = Alignment(a, b)
     _ports(found, a.parameters, b.parameters)
     _ports(found, a.results, b.results)
-    _equal(found)
+    here, there = _classify(found)
+    _trusted(found)
+    _equal(found, here, there)
     while _upwards(found, found.own.__getitem__):
         pass
     _by_key(found, lambda node: (node.friendly_name, node.type) if _is_named(node) else None)
@@ -102,8 +106,8 @@ def _port_names(node: Node, numbered: bool) -> set[str]:
 # What computes the same
 
 
-def _equal(found: Alignment) -> None:
-    """Pair the layers that compute the same from the inputs of the models."""
+def _classify(found: Alignment) -> tuple[dict[int, list[Node]], dict[int, list[Node]]]:
+    """Compute the classes of layers. Returns the layers of both models that compute the same from the inputs."""
     classes = Classes()
     paired = {node: index for index, node in enumerate(found.a.parameters)}
     ours: list[Hashable] = [("input", paired[node]) for node in found.a.parameters]
@@ -118,17 +122,51 @@ def _equal(found: Alignment) -> None:
     here: dict[int, list[Node]] = defaultdict(list)
     for node, kind in kinds[0].items():
         here[kind].append(node)
-    for kind, nodes in here.items():
-        named = {node.friendly_name: node for node in there.get(kind, ())}
-        for node in nodes:
-            if node.friendly_name in named:
-                found.pair(node, named[node.friendly_name])
-        rest = (other for other in there.get(kind, ()) if other not in found.back)
-        for node, other in zip([node for node in nodes if node not in found.forward], rest, strict=False):
-            found.pair(node, other)
     found.whole = kinds[0] | kinds[1]
     found.own = {node: classes.own(node, variables[0]) for node in found.a.nodes}
     found.own |= {node: classes.own(node, variables[1]) for node in found.b.nodes}
+    return here, there
+
+
+def _trusted(found: Alignment) -> None:
+    """Pair layers of one name and type if the names of both models hold: if nearly all layers of one name are the same
+    and read layers of one name. So it is in two versions of one file, and not where layers are numbered anew.
+    """
+    named = _unique(found.a.nodes, _name_and_type), _unique(found.b.nodes, _name_and_type)
+    pairs = {node: named[1][key] for key, node in named[0].items() if key in named[1]}
+    same = {node for node, other in pairs.items() if _is_same(found, node, other, pairs)}
+    if len(same) < _NEARLY_ALL * max(len(pairs), len(found.a.nodes) / 2):
+        return
+    for node, other in pairs.items():
+        near = [v.node for v in node.inputs if v is not None] + [user for v in node.outputs for user in v.users]
+        if node in same or any(neighbour in same for neighbour in near):
+            found.pair(node, other)
+
+
+def _name_and_type(node: Node) -> Hashable | None:
+    return (node.given_name, node.type) if node.given_name else None
+
+
+def _is_same(found: Alignment, one: Node, other: Node, pairs: dict[Node, Node]) -> bool:
+    """Return True if layers are equal and read the same constants and layers that are pairs."""
+    if found.own[one] != found.own[other]:
+        return False
+    return all(
+        x is y if x is None or y is None else found.whole[x.node] == found.whole[y.node] or pairs.get(x.node) is y.node
+        for x, y in counterparts(one, other)
+    )
+
+
+def _equal(found: Alignment, here: dict[int, list[Node]], there: dict[int, list[Node]]) -> None:
+    """Pair the layers that compute the same from the inputs of the models."""
+    for kind, nodes in here.items():
+        names = {node.friendly_name: node for node in there.get(kind, ())}
+        for node in nodes:
+            if node.friendly_name in names:
+                found.pair(node, names[node.friendly_name])
+        rest = (other for other in there.get(kind, ()) if other not in found.back)
+        for node, other in zip([node for node in nodes if node not in found.forward], rest, strict=False):
+            found.pair(node, other)
 
 
 def _paired(found: Alignment, node: Node, numbers: dict[Node, int]) -> Hashable:

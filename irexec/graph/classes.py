@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec.graph.compare import maps_of
 from irexec.graph.model import Model, Node, Value
+from irexec.types import Array
 
 COMMUTATIVE = frozenset({"Add", "Multiply", "Maximum", "Minimum", "Equal", "NotEqual", "SquaredDifference"})
 COMMUTATIVE |= {"LogicalAnd", "LogicalOr", "LogicalXor", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
@@ -79,7 +80,7 @@ def counterparts(node: Node, other: Node) -> list[tuple[Value | None, Value | No
     return list(zip(ours, theirs, strict=True))
 
 
-def _digest(array: np.ndarray) -> Hashable:  # type: ignore[type-arg]
+def _digest(array: Array) -> Hashable:
     if array.dtype.kind in "TUO":
         return array.shape, tuple(array.ravel().tolist())
     flat = np.ascontiguousarray(array).reshape(-1)

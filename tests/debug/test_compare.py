@@ -253,7 +253,7 @@ def test_a_model_with_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     text = capsys.readouterr().out
     assert text.startswith("first wrong layer: block1/pointwise/norm (BatchNormInference): ")
     assert "epsilon is 0.5 instead of" in text
-    assert max(len(line) for line in text.splitlines()[:-4]) <= 80
+    assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 80
     assert (tmp_path / "found" / "culprit.xml").is_file()
 
 
