@@ -153,7 +153,8 @@ def transposed_weights(mutation: Mutation, node: Node) -> bool:
 @kind
 def whole_number(mutation: Mutation, node: Node) -> bool:
     def change(array: np.ndarray) -> np.ndarray:
-        array.reshape(-1)[:1] += 1
+        first = array.reshape(-1)[:1]
+        first[...] = ~first if array.dtype == bool else first + 1
         return array
 
     return _constant(mutation, node, False, change)

@@ -1,6 +1,6 @@
 """`irexec compare`: where another runtime, model or recorded run begins to compute something else.
 
-Exit code: 0 they agree, 1 they differ, 2 one of both could not be run.
+Exit code: 0 the results agree, 1 they differ, 2 one side could not be run or nothing was compared.
 """
 
 from __future__ import annotations

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 
+from irexec.debug.blame import changed, failing, where, wrong_state
 from irexec.debug.comparison import Comparison, Row
 from irexec.debug.culprit import Culprit, alone, descend, function_of, look_behind
 from irexec.debug.errors import NONE, Bounds, Error, measure, within
@@ -13,7 +15,7 @@ from irexec.debug.exercise import not_exercised, says_something, watched
 from irexec.debug.explained import explained, unexplained
 from irexec.debug.healing import Healing
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import Failed, KnowsTwins, Loaded, Runtime
+from irexec.debug.runtimes import Described, Failed, KnowsTwins, Loaded, Runtime
 from irexec.debug.together import Together
 from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
 from irexec.debug.twins import Relation, Twins
@@ -29,6 +31,8 @@ from irexec.types import Array
 
 Progress = Callable[[int, int], None]
 Known = MutableMapping[Value, Array]
+# So many layers that differ without effect are told.
+_SHOWN = 3
 # So many suspects keep their inputs and results.
 _KEPT = 64
 
@@ -49,7 +53,9 @@ def compare(
     """
     model, steps = reference.model, reference.steps
     loaded = runtime.load(model)
-    found = Comparison(runtime.name, loaded.precision, model.file, about=dict(getattr(loaded, "about", {})))
+    found = Comparison(
+        runtime.name, loaded.precision, model.file, about=loaded.about if isinstance(loaded, Described) else {}
+    )
     twins = loaded.twins if isinstance(loaded, KnowsTwins) else None
     found.exact = twins is not None
     plain: list[list[Array]] = []
@@ -80,16 +86,30 @@ def compare(
         if progress is not None:
             progress(done, total)
     found.layers = len(comparing.nodes)
-    found.notes = list(not_exercised(reference, comparing.shapes)) + _silent(found.rows)
+    notes = [*not_exercised(reference, comparing.shapes), *_silent(found.rows)]
+    found.notes = [f"not exercised: {note}" for note in notes]
+    if twins is not None:
+        found.notes += [f"without effect on these inputs: {text}" for text in _without_effect(found.rows, twins)]
     found.culprit = comparing.first(found.rows, stays=found.same)
     if found.culprit is None and failed is not None:
-        found.culprit = comparing.failing(failed.layer)
+        found.culprit = failing(reference.model, twins, failed.layer)
     if found.culprit is None and plain and not found.same:
         _judge_results(found, comparing, runtime, plain, errors)
         if not found.results_agree and found.culprit is None and not found.hidden:
             # What other layers seemed to make up for may be the cause all the same.
             found.culprit = comparing.first(found.rows, stays=True)
     return found
+
+
+def _without_effect(rows: Sequence[Row], twins: Twins) -> Iterator[str]:
+    """Layers that the other model has otherwise, and that compute the same all the same."""
+    texts = []
+    for row in rows:
+        if row.agrees and not row.behind and twins.relation([row.node]) is Relation.CHANGED:
+            texts += [f"{row.node.friendly_name} ({row.node.type}) {text}" for text in twins.changes(row.node)]
+    yield from texts[:_SHOWN]
+    if len(texts) > _SHOWN:
+        yield f"{len(texts) - _SHOWN} more"
 
 
 def _silent(rows: Sequence[Row]) -> list[str]:
@@ -124,10 +144,12 @@ def _judge_results(
         return
     found.results_agree = False
     if found.exact:
-        found.culprit = comparing.changed(reference.model.results)
+        found.culprit = changed(reference.model, comparing.twins, reference.model.results)
     else:
-        _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
-    found.where = comparing.where(found.rows)
+        found.culprit = wrong_state(reference, comparing.loaded, comparing.written, errors)
+        if found.culprit is None:
+            _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
+    found.where = where(found.rows, comparing.together)
 
 
 class _Comparing:
@@ -143,12 +165,12 @@ class _Comparing:
         twins: Twins | None,
     ) -> None:
         self.reference, self.loaded, self.bounds, self._inside = reference, loaded, bounds, inside
-        self._whole, self._twins = whole, twins
+        self._whole, self.twins = whole, twins
         self.shapes: dict[Value, list[tuple[int, ...]]] = {}
         self._suspects: dict[Node, Culprit] = {}
         self.nodes = comparable(reference.model)
-        self._written, self._read = _written(reference.model), read_values(reference.model)
-        self._together = Together(reference.model, self.nodes)
+        self.written, self._read = _written(reference.model), read_values(reference.model)
+        self.together = Together(reference.model, self.nodes)
 
     def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
         done = 0
@@ -170,41 +192,6 @@ class _Comparing:
         found = next((row for row in wrong if stays or not row.healed), None)
         return None if found is None else self._suspects[found.node]
 
-    def changed(self, nodes: Sequence[Node]) -> Culprit | None:
-        """The first of these layers that the other model has otherwise, whatever that changes."""
-        for node in nodes if self._twins is not None else ():
-            if self._twins is not None and (changes := self._twins.changes(node)):
-                return Culprit(self.reference.model, [node], (), NONE, "exact", changes=changes)
-        return None
-
-    def failing(self, layer: str) -> Culprit | None:
-        """The layer that makes the other model fail in a layer of its own: the nearest one that is not the same.
-
-        `layer`: the name of the layer that fails.
-        """
-        if self._twins is None:
-            return None
-        alignment = self._twins.alignment
-        there = next((node for node in alignment.b.nodes if node.friendly_name == layer), None)
-        here = alignment.back.get(there) if there is not None else None
-        if here is None:
-            return self.changed(self.nodes)
-        found = self.changed([here]) or self.changed(_backwards(here))
-        return found or Culprit(self.reference.model, [here], (), NONE, "exact")
-
-    def where(self, rows: Sequence[Row]) -> str:
-        """Between which layers a difference appears that they do not explain."""
-        totals = {row.node: row for row in rows if row.total is not None}
-        for row in rows:
-            if row.total is None or row.total.ulp <= _FAR * row.limit:
-                continue
-            sources = [value.node for value in self._together.of(row.node)[1]]
-            near = [n for n in sources if n not in totals or _small(totals[n])]
-            if len(near) == len(sources):
-                names = " and ".join(n.friendly_name for n in near[:2]) or "the inputs"
-                return f"it appears between {names} and {row.node.friendly_name}"
-        return ""
-
     def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
         """The results and inputs of layers; all from one run, because another run may round differently."""
         values = {value for node in nodes for value in node.outputs if value in self._read}
@@ -213,7 +200,7 @@ class _Comparing:
 
     def _rows(self, nodes: Sequence[Node], theirs: Sequence[Mapping[Value, Array]]) -> list[Row]:
         made = {value for node in nodes for value in node.outputs if value in self._read}
-        self._together.shown |= {value for value in made if all(value in step for step in theirs)}
+        self.together.shown |= {value for value in made if all(value in step for step in theirs)}
         needed = made | {value for node in nodes for value in self._given(node)}
         looked_at = {value for node in nodes for value in watched(node)}
         mine = self.reference.record(made | looked_at)
@@ -229,12 +216,12 @@ class _Comparing:
         """The non-constant inputs of a layer and the layers `behind` it; for a layer that reads a variable, also the
         value written to it. `soon`: values that will be exposed later.
         """
-        given = self._together.of(node, soon)[1]
-        return [*given, self._written[node]] if node in self._written else given
+        given = self.together.of(node, soon)[1]
+        return [*given, self.written[node]] if node in self.written else given
 
     def _row(self, node: Node, mine: list[dict[Value, Array]], theirs: list[Known]) -> Row | None:
-        nodes = self._together.of(node)[0]
-        relation = self._twins.relation(nodes) if self._twins is not None else None
+        nodes = self.together.of(node)[0]
+        relation = self.twins.relation(nodes) if self.twins is not None else None
         tolerance, text = self._tolerance(nodes, relation, ChainMap(mine[0], theirs[0]) if theirs else mine[0])
         row = Row(node, (), True, None, None, text, behind=nodes[:-1], limit=max(tolerance.ulp, FUSED))
         seen = False
@@ -248,14 +235,14 @@ class _Comparing:
             if row.total is None or total.ulp > row.total.ulp:
                 row.total = total
             given = self._given(node)
-            if node in self._written:
+            if node in self.written:
                 given = given[-1:] if step else given[:-1]
                 made_now = {node.outputs[0]: their[node.outputs[0]]}
                 their = ChainMap(made_now, theirs[step - 1]) if step else their
             if tolerance.kind == "random":
                 continue
             if any(v not in their for v in given):
-                if self._twins is not None and total and self._twins.changes(node) and row.agrees:
+                if self.twins is not None and total and self.twins.changes(node) and row.agrees:
                     # It reads something else, and what it would read has no counterpart.
                     row.own, row.agrees, row.step = total, False, step
                     self._suspect(row, [node], [], {}, total, False, step)
@@ -275,7 +262,7 @@ class _Comparing:
         tolerance = (
             tolerance_of(nodes[0], known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
         )
-        if self._twins is not None or self.loaded.precision != str(kind):
+        if self.twins is not None or self.loaded.precision != str(kind):
             tolerance = accumulated(tolerance, kind)
         if self.bounds is not None:
             return tolerance, str(self.bounds)
@@ -299,11 +286,15 @@ class _Comparing:
             return
         kept = {v: their[v] for v in given}
         made = {v: their[v] for v in node.outputs if v in their}
-        changes = self._twins.changes(node) if self._twins is not None else []
-        if self._twins is not None and len(nodes) > 1 and changes:
+        changes = self.twins.changes(node) if self.twins is not None else []
+        if self.twins is not None and len(nodes) > 1 and changes:
             # The layers behind it have no counterparts because this one reads something else.
-            nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)
+            with suppress(IRError):  # Their inputs are such that they could not be computed.
+                nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)
         suspect = Culprit(self.reference.model, nodes, (), own, row.tolerance, step, None, kept, made, changes)
+        assigned = self.twins.assigned(node) if self.twins is not None else None
+        if self.twins is not None and assigned is not None and (changes := self.twins.changes(assigned)):
+            suspect = Culprit(suspect.model, [assigned], (), own, row.tolerance, step, changes=changes)
         # An error inside a body may not affect its results: for example, the index of the largest value may stay.
         found = self._inside(suspect) if node.bodies and len(nodes) == 1 else None
         if found is not None or not agrees:
@@ -329,7 +320,7 @@ class _Comparing:
         node = nodes[-1]
         if relation is Relation.SAME:
             return NONE, True
-        if node in self._written and step:
+        if node in self.written and step:
             # A variable contains the value assigned in the previous step.
             error = measure(their[given[0]], their[node.outputs[0]])
             return error, not error
@@ -344,27 +335,8 @@ class _Comparing:
         return error, agrees and not (exact and error)
 
 
-_FAR = 4.0
-"""How many times its tolerance a value is off where a difference appears."""
-
-
-def _small(row: Row) -> bool:
-    return row.total is None or row.total.ulp <= _FAR * row.limit
-
-
 def _position(value: Value) -> tuple[str, str, int]:
     return value.node.friendly_name, value.node.id, value.index
-
-
-def _backwards(node: Node) -> list[Node]:
-    """The layers that a layer follows from, the nearest first."""
-    found, queue = {node}, [node]
-    for top in queue:
-        for value in top.inputs:
-            if value is not None and value.node not in found:
-                found.add(value.node)
-                queue.append(value.node)
-    return queue
 
 
 def _written(model: Model) -> dict[Node, Value]:

@@ -62,7 +62,8 @@ class Comparison:
     False if the results differ and no layer's own error explains it; `where` then says where the difference appears.
     `precision`: the type in which the other runtime computes, if it reports one; `about`: its other properties. `file`:
     the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
-    could differ. `exact`: both sides are run by irexec. `notes`: what the inputs did not exercise.
+    could differ. `exact`: both sides are run by irexec. `notes`: what the inputs did not exercise, and
+    layers that differ without an effect on them.
     """
 
     other: str
@@ -152,7 +153,8 @@ class Comparison:
     def hints(self) -> list[str]:
         """Possible causes of the verdict, and suggested next steps."""
         errors = [error for _, error in self.results]
-        return list(hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees))
+        cache = self.about.get("KV_CACHE_PRECISION", "")
+        return list(hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees, cache))
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison in the form of `Comparison`, which `irexec report` reads, with more fields."""
@@ -165,7 +167,7 @@ class Comparison:
             "about": self.about,
             "verdict": self.verdict,
             "hints": self.hints,
-            "not_exercised": self.notes,
+            "notes": self.notes,
             "agrees": self.agrees,
             "same": self.same,
             "failure": self.failure,

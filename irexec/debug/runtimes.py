@@ -80,6 +80,21 @@ class KnowsBodies(Protocol):
 
 
 @runtime_checkable
+class Described(Protocol):
+    """A loaded model whose runtime reports how it runs it: devices, instruction sets, precisions and settings."""
+
+    about: dict[str, str]
+
+
+@runtime_checkable
+class KnowsStates(Protocol):
+    """A loaded model whose variables can be read."""
+
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        """The variables after each step, by `variable_id`, with nothing shown that would change how it runs."""
+
+
+@runtime_checkable
 class KnowsTwins(Protocol):
     """A loaded model that irexec runs as well, so that its layers can be compared without noise.
 

@@ -54,12 +54,12 @@ class Twins:
         if other is None or len(node.inputs) != len(other.inputs):
             return Relation.RESTRUCTURED
         if self.alignment.own[node] == self.alignment.own[other] and self._reads_the_same(node, other):
-            assigned = self._assigned(node)
+            assigned = self.assigned(node)
             return Relation.SAME if assigned is None or not self.changes(assigned) else Relation.CHANGED
         restructured = node.type != other.type or self._rearranges(node, other)
         return Relation.RESTRUCTURED if restructured else Relation.CHANGED
 
-    def _assigned(self, node: Node) -> Node | None:
+    def assigned(self, node: Node) -> Node | None:
         """The layer that assigns the variable which a layer reads."""
         if node.type != "ReadValue":
             return None
@@ -133,9 +133,7 @@ class Twins:
         pairs = self._attributes(node, other).items()
         found = [f"{name} is {theirs} instead of {ours}" for name, (ours, theirs) in pairs if ours != theirs]
         if self._reads_the_same(node, other):
-            assigned = self._assigned(node)
-            there = [] if assigned is None else self.changes(assigned)
-            return [*found, *(f"{_name(assigned)} {change}" for change in there)]
+            return found
         reads = [(x, y) for x, y in counterparts(node, other) if x is not None and y is not None]
         if len(reads) > 1 and all(self._is_same(x, z) for (x, _), (_, z) in zip(reads, reads[::-1], strict=True)):
             return [*found, f"reads {_named(reads[1][0])} and {_named(reads[0][0])} in the other order"]
@@ -173,10 +171,6 @@ class Twins:
 
 def _text(value: object) -> str:
     return "unset" if value is None else str(list(value)) if isinstance(value, tuple) else str(value)
-
-
-def _name(node: Node | None) -> str:
-    return "" if node is None else f"{node.friendly_name} ({node.type})"
 
 
 def _named(value: Value) -> str:

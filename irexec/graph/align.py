@@ -135,7 +135,9 @@ def _trusted(found: Alignment) -> None:
     named = _unique(found.a.nodes, _name_and_type), _unique(found.b.nodes, _name_and_type)
     pairs = {node: named[1][key] for key, node in named[0].items() if key in named[1]}
     same = {node for node, other in pairs.items() if _is_same(found, node, other, pairs)}
-    if len(same) < _NEARLY_ALL * max(len(pairs), len(found.a.nodes) / 2):
+    computing = [node for node in found.a.nodes if node.type not in ("Parameter", "Const")]
+    paired = [node for node in computing if node in pairs]
+    if len(same.intersection(paired)) < _NEARLY_ALL * max(len(paired), len(computing) / 2):
         return
     for node, other in pairs.items():
         near = [v.node for v in node.inputs if v is not None] + [user for v in node.outputs for user in v.users]

@@ -19,7 +19,7 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
     for hint in found.hints:
         page.paragraph(hint, "warning")
     for note in found.notes:
-        page.paragraph(f"not exercised: {note}", "warning")
+        page.paragraph(note, "warning")
     page.heading(f"results: {found.other} compared with irexec")
     if found.failure is not None:
         page.paragraph(f"none: {found.failure}")
@@ -30,7 +30,7 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
         page.heading(
             "layers" if len(shown) == len(rows) else f"layers with the largest errors ({len(shown)} of {len(rows)})"
         )
-        heading = ("", "layer", "type", "own error", "total", "tolerance")
+        heading = ("", "layer", "type", "own ulp", "total", "tolerance")
         page.table([heading, *map(_cells, shown)], ("error", "name"), names=1)
     if found.culprit is not None and found.culprit.step:
         page.line()
@@ -53,9 +53,9 @@ def _cells(row: Row) -> tuple[str, ...]:
     own = "not observed" if row.own is None else _brief(row)
     total = "-" if row.total is None else "0" if not row.total else f"{row.total.relative:.1e}"
     mark = "" if row.agrees else "~" if row.healed else "x"
-    return mark, row.node.friendly_name, row.node.type[:15], own, total, row.tolerance.partition(" of ")[0][:12]
+    return mark, row.node.friendly_name, row.node.type[:18], own, total, row.tolerance.partition(" of ")[0][:12]
 
 
 def _brief(row: Row) -> str:
     assert row.own is not None
-    return "0" if not row.own else f"{row.own.ulp:.3g} ulp" if math.isfinite(row.own.ulp) else "infinite"
+    return "0" if not row.own else f"{row.own.ulp:.3g}" if math.isfinite(row.own.ulp) else "infinite"
