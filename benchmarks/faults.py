@@ -14,7 +14,7 @@ from irexec.diagnostics import IRError
 from irexec.graph.copies import twin
 from irexec.graph.cut import constant_nodes
 from irexec.graph.order import ordered
-from irexec.inference import infer, set_types
+from irexec.inference import infer_types
 from irexec.ops.declare.constraints import ConstraintError
 
 SKIPPED = ("Parameter", "Result", "Const", "Assign")
@@ -79,7 +79,7 @@ def planted(model: Model, seed: int = 0, each: int = 1) -> Iterator[Planted]:
                 continue
             copy.nodes = ordered([*copy.parameters, *copy.sinks, *copy.results])
             try:
-                set_types(copy, infer(copy))
+                infer_types(copy)
                 irexec.compile_model(copy)
             except (IRError, ConstraintError):
                 continue

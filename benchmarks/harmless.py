@@ -11,7 +11,7 @@ from irexec import opset15 as ops
 from irexec.graph.copies import copied
 from irexec.graph.cut import constant_nodes
 from irexec.graph.order import ordered
-from irexec.inference import infer, set_types
+from irexec.inference import infer_types
 
 KINDS: dict[str, Callable[[Model], bool]] = {}
 """What each kind of change does to a model; False where it does not apply."""
@@ -23,7 +23,7 @@ def harmless(model: Model) -> Iterator[tuple[str, Model]]:
         copy = copied(model)
         if change(copy):
             copy.nodes = ordered([*copy.parameters, *copy.sinks, *copy.results])
-            set_types(copy, infer(copy))
+            infer_types(copy)
             yield name, copy
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from irexec.diagnostics import IRError
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model, Node, Value
-from irexec.native import plainly
 from irexec.types import Array
 
 
@@ -71,8 +70,7 @@ class Reference:
     def results(self) -> list[list[Array]]:
         """The model's results, per step. Raises IRError."""
         request = self._compiled.create_infer_request()
-        with plainly():
-            return [list(request.infer(step).to_tuple()) for step in self.steps]
+        return [list(request.infer(step).to_tuple()) for step in self.steps]
 
     def record(
         self, wanted: Collection[Value], call: int = 0, *, up_to_error: bool = False
@@ -86,8 +84,7 @@ class Reference:
         for step in self.steps:
             failed = False
             try:
-                with plainly():
-                    request.infer(step)
+                request.infer(step)
             except IRError:
                 if not up_to_error:
                     raise
@@ -102,8 +99,7 @@ class Reference:
     def count(self) -> dict[Node, int]:
         """How often each layer runs in the first step, those of bodies included. Raises IRError."""
         counter = Counter()
-        with plainly():
-            self._compiled.create_infer_request([counter]).infer(self.steps[0])
+        self._compiled.create_infer_request([counter]).infer(self.steps[0])
         return counter.calls
 
 

@@ -18,7 +18,6 @@ from irexec.graph.align import Alignment
 from irexec.graph.classes import attributes_of, counterparts, in_order
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Node, Value
-from irexec.native import plainly
 from irexec.types import Array
 
 _FEW = 3
@@ -101,8 +100,7 @@ class Twins:
             return known
         part = self._cutters[side].cut([value.node], [value])
         give_types(part, [])
-        with plainly():
-            found: Array = CompiledModel(part.model).infer_new_request([]).to_tuple()[0]
+        found: Array = CompiledModel(part.model).infer_new_request([]).to_tuple()[0]
         return found
 
     def _rearranges(self, node: Node, other: Node) -> bool:

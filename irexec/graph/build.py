@@ -33,8 +33,14 @@ def build(document: Document, findings: Findings, weights: Weights, model_class:
     for part in parts:
         part.file = source.file
         part.source = source
-        part.keeps_declared = findings.mode == "strict"
+    keep_declared(model, findings.mode == "strict")
     return model
+
+
+def keep_declared(model: Model, keeps: bool) -> None:
+    """Set whether results at run time must match the types that the file's ports declare, also in bodies."""
+    for part in (model, *_bodies_of(model)):
+        part.keeps_declared = keeps
 
 
 def _bodies_of(model: Model) -> Iterator[Model]:

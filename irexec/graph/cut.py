@@ -176,7 +176,7 @@ class _Cutting:
         return known
 
     def _copy(self, node: Node) -> None:
-        if node.type == "Parameter":
+        if node.type == "Parameter" and node.held is None:
             self.copies[node] = self._begin(node.outputs[0])
             return
         made = like(node, [None if value is None else self._value(value) for value in node.inputs])

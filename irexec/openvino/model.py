@@ -195,12 +195,10 @@ class Model(graph.Model):
         for port, shape in _wanted(self, partial_shapes).items():
             port.node.attributes = port.node.attributes | {"shape": shape}
         try:
-            _follow_parameters(self)
             self.validate_nodes_and_infer_types()
         except RuntimeError:
             for parameter, shape in zip(self.parameters, before, strict=True):
                 parameter.attributes = parameter.attributes | {"shape": shape}
-            _follow_parameters(self)
             self.validate_nodes_and_infer_types()
             raise
 
@@ -334,13 +332,6 @@ def _input(model: graph.Model, key: Any) -> Value:
     raise TypeError(f"Incorrect key type {type(key)} to reshape a model, expected keys as openvino.Output, int or str.")
 
 
-def _follow_parameters(model: graph.Model) -> None:
-    """Set the outputs of Parameters to their declared types."""
-    for parameter in model.parameters:
-        value = parameter.outputs[0]
-        value.type = type(value.type)(parameter.attributes["element_type"], parameter.attributes["shape"])
-
-
 def _find(model: Model, item: Any, where: str) -> Value:
     """Return a port, given by itself, by a tensor name, or by (friendly name of the operator, number of the output).
 
@@ -402,7 +393,7 @@ def _parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[
 def _check_parameters(model: graph.Model) -> None:
     """Raise RuntimeError if a node takes a Parameter that is not among the model's."""
     known = set(model.parameters)
-    missing = [node for node in model.nodes if node.type == "Parameter" and node not in known]
+    missing = [node for node in model.nodes if node.type == "Parameter" and node.held is None and node not in known]
     if missing:
         names = ", ".join(repr(node.friendly_name) for node in missing)
         raise RuntimeError(f"Model references undeclared parameters: {names}")

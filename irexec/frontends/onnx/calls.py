@@ -187,3 +187,13 @@ def _attributes(node: onnx.NodeProto, references: Mapping[str, onnx.AttributePro
         elif attribute.ref_attr_name in references:
             found[attribute.name] = references[attribute.ref_attr_name]
     return found
+
+
+def without(node: onnx.NodeProto, names: set[str]) -> onnx.NodeProto:
+    """Return a node in which the inputs with these names are omitted."""
+    if not names.intersection(node.input):
+        return node
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    copy.input[:] = ["" if name in names else name for name in node.input]
+    return copy

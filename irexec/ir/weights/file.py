@@ -88,12 +88,17 @@ class Weights:
 
     @classmethod
     def find(
-        cls, xml_path: str | os.PathLike[str] | None, weights: str | os.PathLike[str] | bytes | memoryview | None = None
+        cls,
+        xml_path: str | os.PathLike[str] | None,
+        weights: str | os.PathLike[str] | bytes | memoryview | Weights | None = None,
     ) -> Weights:
         """Return the given weights, else the file beside the model: its path with the last suffix replaced by `.bin`.
 
-        A file is mapped, not read. Raises OSError if a path is given and cannot be opened.
+        A file is mapped, not read. Weights of another reading are used again without opening their file. Raises OSError
+        if a path is given and cannot be opened.
         """
+        if isinstance(weights, Weights):
+            return cls(weights._data, file=weights.file, is_reported=weights._is_reported)
         if isinstance(weights, bytes | bytearray | memoryview):
             return cls(weights)
         if weights is not None:

@@ -16,6 +16,7 @@ from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
 from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
 from irexec.ops.declare.output_types import output_types
+from irexec.ops.declare.prepared import Prepared
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, port_parameters, read_signature
 from irexec.ops.declare.tolerance import Open, Tolerance, exact, positioned, random, rounded, summed
 from irexec.records import field, record
@@ -54,7 +55,7 @@ __all__ = [
 class NodeTypes:
     """The argument of `specialize`: the static types of one node, its constants and its attributes.
 
-    `used` flags the outputs that are read; None if they are not known.
+    `used` flags the outputs that are read; None if they are not known. `prepared`: forms of constants.
     """
 
     inputs: tuple[TensorType | None, ...]
@@ -62,6 +63,7 @@ class NodeTypes:
     constants: tuple[Array | None, ...]
     attributes: dict[str, Any] = field(default_factory=dict)
     used: tuple[bool, ...] | None = None
+    prepared: Prepared = field(default_factory=Prepared)
 
 
 class HandsOn(NamedTuple):
@@ -147,7 +149,7 @@ class Operator:
 
     def shapes(self, rule: R) -> R:
         """Declare the shape rule: `rule(check, *input types, *, attributes)` → shape(s) or TensorType(s)."""
-        self._rule_binding = self._binding(rule, "shape rule", before=1)
+        self._rule_binding = self.binding(rule, "shape rule", before=1)
         self.rule = rule
         return rule
 
@@ -158,7 +160,7 @@ class Operator:
         unless it is wrapped in HandsOn. If the operator returns views and takes no `out`, equal layers share the
         kernel, so it must keep no state between calls.
         """
-        binding = self._binding(function, "specialiser", ports=1)
+        binding = self.binding(function, "specialiser", ports=1)
         self.specializer = lambda types: function(types, **binding(types.attributes))
         return function
 
@@ -169,7 +171,7 @@ class Operator:
         """
 
         def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-            binding = self._binding(function, "generator of random values", ports=3)
+            binding = self.binding(function, "generator of random values", ports=3)
             for port in ports:
                 self.generators[port] = lambda rng, port, types, attributes: function(
                     rng, port, types, **binding(attributes)
@@ -180,7 +182,7 @@ class Operator:
 
     def open(self, function: Callable[..., Open | None]) -> Callable[..., Open | None]:
         """Declare the parts of a result that the page leaves open: `f(*inputs, *, attributes)` → Open or None."""
-        binding = self._binding(function, "opener")
+        binding = self.binding(function, "opener")
         self.opener = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
         return function
 
@@ -189,7 +191,7 @@ class Operator:
 
         It counts processed elements, including scratch memory; requesting an unknown extent ends it.
         """
-        binding = self._binding(function, "work", before=1)
+        binding = self.binding(function, "work", before=1)
         self.worker = lambda outputs, *inputs, attributes: function(outputs, *inputs, **binding(attributes))
         return function
 
@@ -197,7 +199,7 @@ class Operator:
         """Declare the equivalent in the previous version: `rule(form, *input types, *, attributes)`, see
         `OlderForm`.
         """
-        binding = self._binding(rule, "rule of the older form", before=1)
+        binding = self.binding(rule, "rule of the older form", before=1)
 
         def older_rule(form: OlderForm, inputs: Sequence[TensorType | None]) -> None:
             rule(form, *self._padded(inputs), **binding(form.attributes))
@@ -205,7 +207,7 @@ class Operator:
         self.older_rule = older_rule
         return rule
 
-    def _binding(
+    def binding(
         self, function: Callable[..., Any], role: str, *, before: int = 0, ports: int | None = None
     ) -> _LaterBinding:
         """Return the binding of a function that receives `ports` arguments by position, or the inputs after `before`

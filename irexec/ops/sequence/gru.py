@@ -5,15 +5,12 @@ Source: operation pages GRUCell-3, GRUSequence-5. Gates are ordered z, r, h.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, NodeTypes, operator, rounded
+from irexec.ops.declare.operator import Check, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
     T1,
@@ -22,14 +19,12 @@ from irexec.ops.sequence.recurrent import (
     Direction,
     Gates,
     InPlace,
-    Run,
     SequenceActivations,
     Step,
     T,
     activations_of,
     check_gates,
     clipped,
-    constant_weights,
     draw_lengths,
     run_sequence,
     sequence_extents,
@@ -176,21 +171,6 @@ def gru_sequence_5(
         direction,
     )
     return narrow(y, x.dtype), narrow(hidden, x.dtype)
-
-
-@gru_sequence_5.specialize
-def _(types: NodeTypes, *, direction: Direction, gates: SequenceGates, linear_before_reset: bool) -> Run | None:
-    """Constant weights may be used by compiled code, if the state is multiplied before the reset gate is applied."""
-
-    def compiled(*arguments: Any) -> Run:
-        from irexec.ops.sequence.compiled import CompiledGru
-
-        return CompiledGru(*arguments)
-
-    if not linear_before_reset:
-        return None
-    plain = partial(gru_sequence_5.kernel, linear_before_reset=True)
-    return constant_weights(types.constants[3:], plain, compiled, direction, gates, DEFAULTS)
 
 
 @gru_sequence_5.shapes

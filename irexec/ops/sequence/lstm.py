@@ -5,7 +5,7 @@ Source: operation pages LSTMCell-1, LSTMSequence-1 and -5. Gates are ordered f, 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.older import unchanged
-from irexec.ops.declare.operator import Check, NodeTypes, operator, rounded
+from irexec.ops.declare.operator import Check, operator, rounded
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
     T1,
@@ -22,14 +22,12 @@ from irexec.ops.sequence.recurrent import (
     Direction,
     Gates,
     InPlace,
-    Run,
     SequenceActivations,
     Step,
     T,
     activations_of,
     check_gates,
     clipped,
-    constant_weights,
     draw_lengths,
     run_sequence,
     sequence_extents,
@@ -240,18 +238,6 @@ def lstm_sequence_5(
         direction,
     )
     return narrow(y, x.dtype), narrow(hidden, x.dtype), narrow(cell, x.dtype)
-
-
-@lstm_sequence_5.specialize
-def _(types: NodeTypes, *, direction: Direction, gates: SequenceGates) -> Run | None:
-    """Constant weights may be used by compiled code."""
-
-    def compiled(*arguments: Any) -> Run:
-        from irexec.ops.sequence.compiled import CompiledLstm
-
-        return CompiledLstm(*arguments)
-
-    return constant_weights(types.constants[4:], lstm_sequence_5.kernel, compiled, direction, gates, DEFAULTS)
 
 
 @lstm_sequence_5.shapes

@@ -1,18 +1,13 @@
-"""What the recurrent operators share: activations, the input projection of all time steps, the walk over time,
-and when compiled code takes that over."""
+"""What the recurrent operators share: activations, the input projection of all time steps, the walk over time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ir.weights.file import release_pages
-from irexec.native import pays
-from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, require
@@ -198,60 +193,3 @@ def state_shapes(extents: Extents, directions: int, states: int) -> tuple[Partia
     """Return the shapes of Y and of the last states."""
     state = extents.shape("batch_size", directions, "hidden_size")
     return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states
-
-
-# (x, states ..., lengths, and perhaps the weights) → Y and the last states.
-Run = Callable[..., tuple[Array, ...]]
-
-
-def constant_weights(
-    weights: Sequence[Array | None],
-    plain: Run,
-    compiled: Callable[..., Run],
-    direction: Direction,
-    gates: Gates,
-    defaults: Sequence[str],
-) -> Run | None:
-    """Return the kernel of a sequence with constant W, R and B: in NumPy, and in compiled code once compiling pays.
-
-    Returns None if there is no compiled code for it. `compiled(w, r, b, direction, activations, clip)` creates the
-    code.
-    """
-    w, r, b = weights
-    if w is None or r is None or b is None or compute_dtype(r.dtype) != np.float32 or not w.size or not r.size:
-        return None
-    options = direction, gates.activations or defaults, gates.clip
-    return _ConstantWeights(
-        (w, r, b),
-        partial(plain, hidden_size=r.shape[2], direction=direction, gates=gates),
-        lambda: compiled(widen(w), widen(r), widen(b), *options),
-    )
-
-
-class _ConstantWeights:
-    # The cost of the gates of one step in NumPy, as the number of multiply-adds of equal duration.
-    STEP = 1 << 20
-
-    def __init__(self, weights: tuple[Array, Array, Array], plain: Run, compile: Callable[[], Run]) -> None:
-        self._weights, self._plain, self._compile = weights, plain, compile
-        self._calls = 0
-        self._compiled: Run | None = None
-
-    def __call__(self, x: Array, /, *others: Array) -> tuple[Array, ...]:
-        compiled = self._when_it_pays(x) if x.size else None
-        if compiled is None:
-            return self._plain(x, *others)
-        *states, lengths, _, _, _ = others
-        found = compiled(widen(x), *map(widen, states), checked_lengths(lengths, x.shape[1]))
-        return tuple(narrow(array, x.dtype) for array in found)
-
-    def _when_it_pays(self, x: Array) -> Run | None:
-        if self._compiled is None:
-            self._calls += 1
-            w, r, _ = self._weights
-            if pays(self._calls, x.shape[1] * (x.shape[0] * (w.size + r.size) + self.STEP)):
-                self._compiled = self._compile()
-                # Compiled code uses the weights in another layout.
-                release_pages(w)
-                release_pages(r)
-        return self._compiled
