@@ -16,9 +16,8 @@ from irexec.cli.streams import say
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import write
-from irexec.ir.files import read_file
 from irexec.ir.guard import reads
-from irexec.ir.xml.source import Source
+from irexec.ir.xml.source import Source, bytes_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     suffix = Path(args.file).suffix.lower()
     given: str | Source = args.file
     if report.ok and suffix in SUFFIXES:
-        data = read_file(args.file, "the model")
+        data = bytes_of(args.file)
         given = Source.from_bytes(data, args.file)
         if suffix != ".xml" or holds_printed_layers(given):
             from irexec.render.report.examples import examples_page

@@ -40,6 +40,13 @@ class Limits(NamedTuple):
     text: int = 10_000_000
 
 
+def bytes_of(path: str | os.PathLike[str], limits: Limits | None = None) -> bytes:
+    """Return the bytes of a file; of a file above the size limit, one byte more than the limit. Raises OSError."""
+    with open_regular(path, "the model") as stream:
+        # Python allocates the requested number of bytes before it reads.
+        return stream.read(min(os.fstat(stream.fileno()).st_size, (limits or Limits()).size) + 1)
+
+
 class SourceFault(NamedTuple):
     """An error in the text itself, found before there is a document."""
 
@@ -108,9 +115,7 @@ class Source:
         """Read a file. A file that cannot be opened is not readable, with the reason as its problem."""
         limits, name = limits or Limits(), os.fspath(path)
         try:
-            with open_regular(path, "the model") as stream:
-                # Python allocates the requested number of bytes before it reads.
-                data = stream.read(min(os.fstat(stream.fileno()).st_size, limits.size) + 1)
+            data = bytes_of(path, limits)
         except OSError as error:
             return cls._refused(
                 SourceFault("X009", f"the file cannot be read: {error.strerror or error}", Span(0, 1)), name
