@@ -188,7 +188,7 @@ def compile_model(model: Any, device_name: Any = None, config: Any = None) -> Co
     """Compile a model, or the model of a file.
 
     There is one device: `device_name` is CPU, or AUTO and the like, which select it. `config` contains properties.
-    With the extra `fast`, a model that runs often is some 1.3 to 4 times as fast; EXECUTION_MODE_HINT decides when its
+    With the extra `fast`, a model that runs often is about 1.5 to 4 times as fast; EXECUTION_MODE_HINT decides when its
     layers are compiled: see `CompiledModel.is_lowered`. Raises IRError as `read_model`, and RuntimeError for an unknown
     property.
     """
