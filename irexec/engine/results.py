@@ -55,9 +55,18 @@ class Results(Mapping[Any, Array]):
 
     def encoded(self) -> Results:
         """Return the same results with strings encoded as UTF-8 bytes."""
+        return self.with_arrays(
+            [np.char.encode(a.astype(np.str_), "utf-8") if _is_text(a) else a for a in self._arrays]
+        )
+
+    def copied(self) -> Results:
+        """Return the same results in memory of their own."""
+        return self.with_arrays([a.copy() if isinstance(a, np.ndarray) else a for a in self._arrays])
+
+    def with_arrays(self, arrays: Sequence[Any]) -> Results:
+        """Return results of the same outputs with other arrays."""
         other = Results((), ())
-        other._ports = self._ports
-        other._arrays = [np.char.encode(a.astype(np.str_), "utf-8") if _is_text(a) else a for a in self._arrays]
+        other._ports, other._arrays = self._ports, list(arrays)
         return other
 
     def __repr__(self) -> str:

@@ -21,15 +21,20 @@ if TYPE_CHECKING:
 class CompiledModel(engine.CompiledModel):
     """A model ready to run; later changes of the model do not affect it.
 
-    Calling it runs it on a request of its own, which keeps the model's variables from call to call.
+    Calling it runs it on a request of its own, which keeps the model's variables from call to call. `as_openvino`:
+    arrays of bf16, 8-bit floats and packed types have the form of OpenVINO's tensors (float16, uint8, packed bytes) and
+    not that of ml_dtypes.
     """
 
-    def __init__(self, model: Model | CompiledModel, settings: Settings | None = None) -> None:
+    def __init__(
+        self, model: Model | CompiledModel, settings: Settings | None = None, as_openvino: bool | None = None
+    ) -> None:
         other = model if isinstance(model, CompiledModel) else None
         graph = other.model if other is not None else model
         assert isinstance(graph, Model)
         super().__init__(current(graph))
         self._settings: Settings = settings or (other._settings if other is not None else Settings())
+        self.as_openvino = (other is not None and other.as_openvino) if as_openvino is None else as_openvino
         self._inputs, self._outputs = model.inputs, model.outputs
 
     @property
@@ -70,11 +75,10 @@ class CompiledModel(engine.CompiledModel):
     ) -> Results:
         """Run on arrays by position, `{name | position | port: array}`, or one array. Raises IRError.
 
-        `decode_strings=False`: strings are returned as bytes.
+        `share_outputs`: the next call overwrites the results. `decode_strings=False`: strings are returned as bytes.
         """
         with self._borrowed() as request:
-            results = _ours(request).infer_whole(inputs)
-        return results if decode_strings else results.encoded()
+            return _ours(request).infer_whole(inputs, share_outputs, decode_strings=decode_strings)
 
     def infer_new_request(self, inputs: Any = None) -> Results:
         """Run on a new request: no variable is carried over."""
