@@ -16,6 +16,13 @@ from irexec.types.containers import from_container
 Key = int | str | Value
 
 
+class NoSuchResult(KeyError, IndexError):
+    """Raised for a position without a result. (OpenVINO raises KeyError.)"""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class Results(Mapping[Any, Array]):
     """The outputs of one inference: by position, by tensor name, or by port."""
 
@@ -28,6 +35,8 @@ class Results(Mapping[Any, Array]):
             return self._arrays[self._index(key)]
         if isinstance(key, str):
             return self._arrays[self._index(port_of(self._ports, key))]
+        if not -len(self._arrays) <= key < len(self._arrays):
+            raise NoSuchResult(f"result {key} does not exist; the number of results is {len(self._arrays)}")
         return self._arrays[key]
 
     def _index(self, port: Value) -> int:

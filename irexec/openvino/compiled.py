@@ -34,8 +34,14 @@ class CompiledModel(engine.CompiledModel):
         assert isinstance(graph, Model)
         super().__init__(current(graph))
         self._settings: Settings = settings or (other._settings if other is not None else Settings())
-        self.as_openvino = (other is not None and other.as_openvino) if as_openvino is None else as_openvino
+        self.as_openvino: bool = (other is not None and other.as_openvino) if as_openvino is None else as_openvino
         self._inputs, self._outputs = model.inputs, model.outputs
+        if getattr(graph, "was_constructed", False):
+            for port in (*self._inputs, *self._outputs):
+                if not port.names:
+                    port.names.add(port.node.friendly_name)
+        # OpenVINO's place for a request that a caller keeps with the model.
+        self._infer_request: InferRequest | None = None
 
     @property
     def profiles(self) -> bool:
@@ -122,9 +128,12 @@ class CompiledModel(engine.CompiledModel):
             return self.model.name or "Model"
         return self._settings.read(property, compiled=True)
 
-    def set_property(self, properties: Any) -> None:
-        """Set properties. Raises RuntimeError for a property that is unknown or can no longer be set."""
-        self._settings.write(properties, compiled=True)
+    def set_property(self, property: Any) -> None:
+        """Raise RuntimeError: properties are given to `Core.compile_model`."""
+        raise RuntimeError(
+            "It's not possible to set property of an already compiled model. "
+            "Set property to Core::compile_model during compilation"
+        )
 
     def __repr__(self) -> str:
         inputs, outputs = (",\n".join(map(repr, ports)) for ports in (self.inputs, self.outputs))

@@ -15,6 +15,7 @@ from irexec import engine
 from irexec.engine.arguments import arrange
 from irexec.graph.model import Model, Value
 from irexec.graph.one_process import OfOneProcess
+from irexec.openvino.checks import expected
 from irexec.openvino.given import (
     as_arrays,
     as_openvino,
@@ -294,6 +295,7 @@ class InferRequest(OfOneProcess):
         """Set the tensor of the input, or fill that of the output, with this name or port."""
         self._check_idle()
         kind, index = self._place(name if port is None else port)
+        expected(tensor, Tensor, "set_tensor()")
         (self._set_input if kind == "input" else self._set_output)(index, tensor)
 
     def set_tensors(self, inputs: Mapping[Any, Any]) -> None:
@@ -303,12 +305,12 @@ class InferRequest(OfOneProcess):
     def set_input_tensor(self, index: Any = None, tensor: Any = None) -> None:
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
-        self._set_input(only(self.model_inputs, index), tensor)
+        self._set_input(only(self.model_inputs, index), expected(tensor, Tensor, "set_input_tensor()"))
 
     def set_output_tensor(self, index: Any = None, tensor: Any = None) -> None:
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
-        self._set_output(only(self.model_outputs, index), tensor)
+        self._set_output(only(self.model_outputs, index), expected(tensor, Tensor, "set_output_tensor()"))
 
     def set_input_tensors(self, inputs: Any) -> None:
         for index, tensor in by_position(inputs, self.model_inputs):
@@ -379,6 +381,8 @@ class InferRequest(OfOneProcess):
         return self._wanted[index]
 
     def _place(self, key: Any) -> tuple[str, int]:
+        if not isinstance(key, (str, Value)):
+            raise TypeError(f"get_tensor(): incompatible function arguments: {key!r} is no name or port")
         for kind, ports in (("input", self.model_inputs), ("output", self.model_outputs)):
             index = find(ports, key)
             if index is not None:
