@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.deadline import OutOfTime
 from irexec.diagnostics.findings import At, Findings, Mode
-from irexec.graph.build import build
+from irexec.graph.build import build, keep_declared
 from irexec.graph.idle import idle_layers
 from irexec.graph.model import Model
-from irexec.inference import infer, set_types
+from irexec.inference import infer_types
 from irexec.ir.document import Document
 from irexec.ir.memory import no_collection
 from irexec.ir.reader import read_document
@@ -34,13 +36,17 @@ class Reading:
 
     `source` is the text; ONNX has none. `document` holds its elements, `model` is what was built of them. `snippet`
     holds the printed layers of a text without a `<net>`: the report lists the repairs of their text until they are
-    evaluated (snippets/evaluate.py). `seconds`: how long reading a model and checking it took.
+    evaluated (snippets/evaluate.py). `seconds`: how long reading a model and checking it took. `weights`: the weights
+    that were found, or those that were given. `again`: checks what was read in another mode; it opens no file but that
+    of an ONNX model, whose contents are not kept.
     """
 
     source: Source | None
     document: Document | None
     model: Model | None
     report: Report
+    again: Callable[[Mode], Reading]
+    weights: PathLike | bytes | Weights | None = None
     snippet: Snippet | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -48,7 +54,7 @@ class Reading:
 @no_collection(to_stay=True)
 def read(
     given: PathLike | bytes | Source,
-    weights: PathLike | bytes | None = None,
+    weights: PathLike | bytes | Weights | None = None,
     *,
     file: PathLike | None = None,
     mode: Mode = "openvino",
@@ -66,16 +72,22 @@ def read(
     a limited number of findings for each code. `model_class`: the class of the model (see graph/model.py).
     """
     if not isinstance(given, Source) and is_onnx(given if file is None else file):
-        from irexec.frontends.onnx import read_onnx
-
-        return Reading(None, None, *read_onnx(given, mode, others=others, model_class=model_class))
+        return _onnx(given, None if file is None else os.fspath(file), others, model_class, mode)
     if isinstance(given, bytes):
         source = Source.from_bytes(given, None if file is None else os.fspath(file))
     else:
         source = given if isinstance(given, Source) else Source.from_path(given)
-    if _holds_printed_layers(source):
-        return _printed_layers(source, page, mode, strict)
-    return _model(source, weights, mode, capped, model_class)
+    if holds_printed_layers(source):
+        return _printed_layers(source, page, strict, mode)
+    return _model(source, weights, capped, model_class, mode)
+
+
+def for_running(reading: Reading) -> Reading:
+    """Return a reading in openvino mode of what was read in strict mode. Only a file with errors is checked again."""
+    if not reading.report.ok or reading.model is None:
+        return reading.again("openvino")
+    keep_declared(reading.model, False)
+    return reading
 
 
 def accepted(reading: Reading, level: int = 3) -> Model:
@@ -106,37 +118,48 @@ def is_onnx(given: PathLike | bytes) -> bool:
     return is_onnx_model(given)
 
 
-def _holds_printed_layers(source: Source) -> bool:
+def holds_printed_layers(source: Source) -> bool:
+    """Return True for a text with layers and without a model."""
     text = source.text
     return ("<layer" in text or "<..." in text or "<…" in text) and "<net" not in text.lower()
 
 
-def _printed_layers(source: Source, page: str | None, mode: Mode, strict: bool) -> Reading:
+def _onnx(given: PathLike | bytes, file: str | None, others: bool, model_class: type[Model], mode: Mode) -> Reading:
+    from irexec.frontends.onnx import read_onnx
+
+    model, report = read_onnx(given, mode, file=file, others=others, model_class=model_class)
+    return Reading(None, None, model, report, partial(_onnx, given, file, others, model_class))
+
+
+def _printed_layers(source: Source, page: str | None, strict: bool, mode: Mode) -> Reading:
     from irexec.snippets.evaluate import read_examples
 
+    again = partial(_printed_layers, source, page, strict)
     try:
         snippet = read_examples(source, page=page, strict=strict, mode=mode)
     except OutOfTime as stopped:
         findings = Findings(file=source.file)
         stopped.add_to(findings)
-        return Reading(source, None, None, findings.report)
-    return Reading(source, snippet.document, None, snippet.findings.finished(), snippet)
+        return Reading(source, None, None, findings.report, again)
+    return Reading(source, snippet.document, None, snippet.findings.finished(), again, None, snippet)
 
 
 def _model(
-    source: Source, weights: PathLike | bytes | None, mode: Mode, capped: bool, model_class: type[Model]
+    source: Source, given: PathLike | bytes | Weights | None, capped: bool, model_class: type[Model], mode: Mode
 ) -> Reading:
     findings = Findings(source.locate, file=source.file, mode=mode)
     document: Document | None = None
     model: Model | None = None
     seconds: dict[str, float] = {}
+    weights: PathLike | bytes | Weights | None = given
     begin = time.perf_counter()
     try:
         document = read_document(source, findings)
         if document is not None:
-            built = build(document, findings, _weights(source, weights, findings), model_class)
+            weights = found = _weights(source, given, findings)
+            built = build(document, findings, found, model_class)
             seconds["read"] = (built_at := time.perf_counter()) - begin
-            set_types(built, infer(built, findings=findings))
+            infer_types(built, findings)
             if findings.error_count:
                 findings.excuse(idle_layers(built))
             seconds["check"] = time.perf_counter() - built_at
@@ -144,10 +167,11 @@ def _model(
     except OutOfTime as stopped:
         document = None
         stopped.add_to(findings)
-    return Reading(source, document, model, findings.finished(capped=capped), None, seconds)
+    again = partial(_model, source, weights, capped, model_class)
+    return Reading(source, document, model, findings.finished(capped=capped), again, weights, None, seconds)
 
 
-def _weights(source: Source, given: PathLike | bytes | None, findings: Findings) -> Weights:
+def _weights(source: Source, given: PathLike | bytes | Weights | None, findings: Findings) -> Weights:
     try:
         return Weights.find(source.file, given)
     except OSError as error:

@@ -61,9 +61,13 @@ def replace(record: C, /, **changes: Any) -> C:
 @overload
 def record(cls: type[C], /) -> type[C]: ...
 @overload
-def record(*, eq: bool = True, frozen: bool = False, kw_only: bool = False) -> Callable[[type[C]], type[C]]: ...
+def record(
+    *, eq: bool = True, frozen: bool = False, kw_only: bool = False, weakref_slot: bool = False
+) -> Callable[[type[C]], type[C]]: ...
 @dataclass_transform(field_specifiers=(field,))
-def record(cls: Any = None, /, *, eq: bool = True, frozen: bool = False, kw_only: bool = False) -> Any:
+def record(
+    cls: Any = None, /, *, eq: bool = True, frozen: bool = False, kw_only: bool = False, weakref_slot: bool = False
+) -> Any:
     """A dataclass with slots; the options are those of `dataclass`. A method that the class defines itself stays."""
 
     def decorate(cls: type) -> type:
@@ -88,7 +92,7 @@ def record(cls: Any = None, /, *, eq: bool = True, frozen: bool = False, kw_only
             | content
             | {
                 "__qualname__": cls.__qualname__,
-                "__slots__": tuple(name for name in own if name not in inherited),
+                "__slots__": (*(name for name in own if name not in inherited), *["__weakref__"] * weakref_slot),
                 "__match_args__": tuple(each.name for each in known.values() if each.init and not each.kw_only),
                 **({} if "__init__" in content else {"__signature__": _Signature()}),
                 "__dataclass_fields__": _AsDataclass(frozen),

@@ -143,8 +143,8 @@ def test_running_does_not_start_the_compiler(tmp_path: Path) -> None:
     code += "\nfor _ in range(5): model([np.ones((2, 3), np.float32)])"
     code += "\nimport irexec.ops.convolution.convolution, irexec.ops.matrix.matmul"
     modules = imported(code)
-    assert "irexec.native" in modules
-    assert of(modules, ["llvmlite", "irexec.native.llvm"]) == []
+    assert "irexec.lowering.backend" in modules
+    assert of(modules, ["llvmlite", "irexec.lowering.llvm", "irexec.lowering.plans", "irexec.lowering.table"]) == []
 
 
 # What OpenVINO's API has besides compiling and inferring, and what only a model that is wrong, odd or has bodies needs.

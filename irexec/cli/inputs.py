@@ -13,7 +13,7 @@ from irexec.diagnostics import Place, Report
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.nearest import did_you_mean
-from irexec.ir.files import named_files, open_regular
+from irexec.ir.files import check_regular, named_files, open_regular
 from irexec.ir.guard import reads
 
 STDIN = "-"
@@ -37,8 +37,8 @@ def check_readable(path: str, role: str = "the model", *, stdin: bool = False) -
         wanted = "this command cannot read standard input; run, validate and fix can"
         return Report() if stdin else refuse("U001", wanted, place=Place(file=path))
     try:
-        with open_regular(path, role):
-            return Report()
+        check_regular(path, role)
+        return Report()
     except OSError as error:
         hint = None if os.path.lexists(path) else _similar(path)
         return refuse("U001", f"cannot read the file: {error.strerror or error}", place=Place(file=path), hint=hint)

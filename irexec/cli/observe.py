@@ -42,10 +42,11 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def observations(args: argparse.Namespace, report: Report) -> tuple[str | None, list[Observed]]:
-    """The model to show next to the first one, and the data to show; problems are findings in `report`."""
+def observations(args: argparse.Namespace, reading: Reading, report: Report) -> tuple[Reading | None, list[Observed]]:
+    """The model to show next to the one that was read, and the data to show; problems are findings in `report`."""
     from irexec.inspect.observed import read_observed
     from irexec.inspect.record import read_dump
+    from irexec.reading import read
 
     found: list[Observed] = []
     beside, printed = args.diff, [*args.trace, *args.compare]
@@ -57,12 +58,13 @@ def observations(args: argparse.Namespace, report: Report) -> tuple[str | None, 
         _add(found, args.dump, lambda path: read_dump(Path(path)), report)
     if beside is not None:
         report.extend(check_readable(beside))
-    if report.ok and (args.executed or beside is not None):
+    other = read(beside, mode="strict") if beside is not None and report.ok else None
+    if report.ok and (args.executed or other is not None):
         try:
-            found += _made(args, beside, report)
+            found += _made(args, reading, other, report)
         except IRError as error:
             report.extend(error.report.errors)
-    return beside, found
+    return other, found
 
 
 def _add(found: list[Observed], path: str, read: Callable[[str], Observed], report: Report) -> None:
@@ -74,24 +76,24 @@ def _add(found: list[Observed], path: str, read: Callable[[str], Observed], repo
         report.extend(refuse("U004", f"the file cannot be used: {error}", place=Place(file=path)))
 
 
-def _made(args: argparse.Namespace, beside: str | None, report: Report) -> list[Observed]:
+def _made(args: argparse.Namespace, reading: Reading, beside: Reading | None, report: Report) -> list[Observed]:
     """The differences, and the recorded run of the model or of both, as the commands print them. Raises IRError."""
     from irexec.debug.diff import changes_dict, diff
     from irexec.debug.runtimes import OtherModel
     from irexec.inspect.observed import Changes
-    from irexec.reading import read
+    from irexec.reading import for_running
 
     found: list[Observed] = []
-    first = read(args.file, args.weights)
-    second = None if beside is None else read(beside)
-    for reading in (first, second):
-        report.extend(reading.report.errors if reading is not None else ())
+    first = for_running(reading)
+    second = None if beside is None else for_running(beside)
+    for one in (first, second):
+        report.extend(one.report.errors if one is not None else ())
     if first.model is None or not report.ok:
         return found
     other = None
-    if beside is not None and second is not None and second.model is not None:
-        other = OtherModel(beside, second.model)
-        found.append(Changes.model_validate(changes_dict(args.file, beside, diff(first.model, second.model))))
+    if second is not None and second.model is not None:
+        other = OtherModel(args.diff, second.model)
+        found.append(Changes.model_validate(changes_dict(args.file, args.diff, diff(first.model, second.model))))
     return [*found, *_runs(args, first, other, report)] if args.executed else found
 
 

@@ -16,7 +16,9 @@ from irexec.cli.streams import say
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import write
+from irexec.ir.files import read_file
 from irexec.ir.guard import reads
+from irexec.ir.xml.source import Source
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.inspect.read import summary_of
     from irexec.pages.page import SUFFIXES
     from irexec.parallel.inputs import option_files
-    from irexec.reading import read
+    from irexec.reading import holds_printed_layers, read
     from irexec.render.report.page import report_page
     from irexec.runs.values import read_shapes
 
@@ -53,17 +55,21 @@ def run(args: argparse.Namespace) -> int:
         reads(named, "a file of arrays")
     output = Path(_output(args))
     # An .xml file may hold a model or the layers of a page.
-    is_page = Path(args.file).suffix.lower() in {*SUFFIXES} - {".xml"}
-    reading = read(args.file, args.weights, mode="strict") if report.ok and not is_page else None
-    if report.ok and (reading is None or reading.snippet is not None):
-        from irexec.render.report.examples import examples_page
+    suffix = Path(args.file).suffix.lower()
+    given: str | Source = args.file
+    if report.ok and suffix in SUFFIXES:
+        data = read_file(args.file, "the model")
+        given = Source.from_bytes(data, args.file)
+        if suffix != ".xml" or holds_printed_layers(given):
+            from irexec.render.report.examples import examples_page
 
-        return _save(output, examples_page(args.file))
-    beside, observed = observations(args, report) if report.ok else (None, [])
+            return _save(output, examples_page(args.file, data))
+    reading = read(given, args.weights, mode="strict") if report.ok else None
+    beside, observed = observations(args, reading, report) if reading is not None else (None, [])
     summaries = []
-    for read_one, given in ((reading, shapes), (read(beside, mode="strict") if beside and report.ok else None, {})):
+    for read_one, extents in ((reading, shapes), (beside, {})):
         if read_one is not None and report.ok:
-            summary, found = summary_of(read_one, given)
+            summary, found = summary_of(read_one, extents)
             if summary is None:
                 report.extend(found)
             else:

@@ -21,12 +21,13 @@ from irexec.diagnostics.render import wants_color
 if TYPE_CHECKING:
     from irexec.arrays.given import Given
     from irexec.debug.precision import Forecast
+    from irexec.lowering.explain import Explanation
     from irexec.reading import Reading
     from irexec.runs.run import ModelRun
     from irexec.snippets.reader import Snippet
     from irexec.snippets.run import ExampleRun
 
-_MODEL_ONLY = ("trace", "sort", "dump", "until", "weights", "as", "sanitize", "repeat")
+_MODEL_ONLY = ("trace", "sort", "dump", "until", "weights", "as", "sanitize", "repeat", "explain")
 _SNIPPET_ONLY = ("precision", "duplicates", "page")
 
 
@@ -96,6 +97,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     # The spelling of version 0.1, which version 0.3 removes.
     watch.add_argument("--sanitise", dest="sanitize", action="store_true", help=argparse.SUPPRESS)
+    watch.add_argument(
+        "--explain",
+        action="store_true",
+        help="list the layers that compiled code (extra `fast`) would compute, and why the others keep their kernels",
+    )
     watch.add_argument(
         "--as",
         choices=("f16", "bf16"),
@@ -191,13 +197,29 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
     if trace is not None and args.sort is not None:
         trace.sort_by_time()
     _save(args, result)
-    found = _forecast(args, result)
+    found, explained = _forecast(args, result), _explained(args, result)
+    more: dict[str, Any] = {} if found is None else {"forecast": found.to_dict()}
+    if explained is not None:
+        more["explain"] = [row.to_dict() for row in explained]
     _print(
         args,
-        lambda: model_dict(result, trace) | ({} if found is None else {"forecast": found.to_dict()}),
-        lambda page: show_model(result, page, trace, found, verbose=args.verbose),
+        lambda: model_dict(result, trace) | more,
+        lambda page: show_model(result, page, trace, found, explained, verbose=args.verbose),
     )
     return _exit_code(result.report)
+
+
+def _explained(args: argparse.Namespace, result: ModelRun) -> list[Explanation] | None:
+    """What a lowered model would run, if --explain is given and the model runs."""
+    if not args.explain or not result.executed:
+        return None
+    from irexec.lowering.explain import explain
+
+    try:
+        return explain(result.model, [entry.array.shape for entry in result.inputs if entry.array is not None])
+    except ImportError as error:
+        result.report.add(Findings(file=args.file).add("U005", f"--explain: {error}"))
+        return None
 
 
 def _forecast(args: argparse.Namespace, result: ModelRun) -> Forecast | None:

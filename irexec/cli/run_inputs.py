@@ -25,8 +25,7 @@ _ONE_RUN_ONLY = ("trace", "dump", "until", "precision", "duplicates", "page", "s
 
 def run_inputs(args: argparse.Namespace) -> int:
     """0 when every input has its results, 2 when there was nothing to run, else 1."""
-    from irexec.parallel.inputs import RunInput, inputs_of
-    from irexec.reading import read
+    from irexec.parallel.inputs import RunInput, inputs_of, reading_of
 
     findings = Findings()
     for name in _ONE_RUN_ONLY:
@@ -39,14 +38,15 @@ def run_inputs(args: argparse.Namespace) -> int:
         findings.add("U003", "--save: the folder for the results must not be the folder of the inputs", found=args.save)
     if not findings.report.ok:
         return _refused(findings.report)
-    reading = read(args.file, args.weights, mode=args.mode)
+    weights = args.weights and shared_path(args, args.weights)
+    reading = reading_of(shared_path(args, args.file), weights, args.mode)
     if reading.model is None or not reading.report.ok:
         return _refused(reading.report)
     task = RunInput(
         shared_path(args, args.file),
         folder,
         shared_path(args, args.save),
-        args.weights and shared_path(args, args.weights),
+        weights,
         args.mode,
         tuple(shared_input(args, option) for option in args.input),
         tuple(args.shape),

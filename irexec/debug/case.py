@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from irexec.debug.extract import fix_type
 from irexec.debug.record import Reference
 from irexec.diagnostics import IRError
 from irexec.graph.copies import twin
@@ -13,9 +14,9 @@ from irexec.graph.cut import constant_nodes, cut
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.graph.write import write_model
-from irexec.inference import infer, set_types
+from irexec.inference import infer_types
 from irexec.ir.writing import Together
-from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
+from irexec.types import Array
 
 Steps = list[list[Array]]
 
@@ -66,15 +67,10 @@ def case_of(model: Model, steps: Sequence[Sequence[Array]]) -> Case:
     model.parameters = [model.parameters[index] for index in kept]
     given = [[step[index] for index in kept] for step in steps]
     _forget(model)
-    for port, array in zip(model.inputs, given[0], strict=True):
-        kind = ElementType.of(array.dtype) if port.element_type is DYNAMIC else port.element_type
-        shape = port.type.shape if port.type.shape.rank is not None else PartialShape([-1] * array.ndim)
-        port.node.attributes |= {"element_type": kind, "shape": shape}
-        port.type = TensorType(kind, shape)
-    inference = infer(model)
-    if not inference.report.ok:
+    for parameter, array in zip(model.parameters, given[0], strict=True):
+        fix_type(parameter, array)
+    if not (inference := infer_types(model)).report.ok:
         raise IRError(inference.report)
-    set_types(model, inference)
     return Case(model, given, Reference(model, given).results())
 
 

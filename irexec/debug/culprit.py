@@ -24,7 +24,6 @@ from irexec.graph.copies import copied
 from irexec.graph.cut import Cutter, constant_nodes, leaving
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.writing import together
-from irexec.native import plainly
 from irexec.ops.declare.operator import Tolerance
 from irexec.types import DYNAMIC, Array, ElementType
 
@@ -130,8 +129,7 @@ def function_of(model: Model) -> Run:
     compiled = CompiledModel(model)
 
     def run(arrays: Sequence[Array]) -> list[Array]:
-        with plainly():
-            return list(compiled.infer_new_request(list(arrays)).to_tuple())
+        return list(compiled.infer_new_request(list(arrays)).to_tuple())
 
     return run
 

@@ -20,11 +20,10 @@ from irexec.graph.copies import copied
 from irexec.graph.cut import Part, cut
 from irexec.graph.model import Body, Model, Node, Value
 from irexec.graph.write import write_model
-from irexec.inference import infer, set_types
+from irexec.inference import infer_types
 from irexec.ir.writing import Together, together
-from irexec.native import plainly
 from irexec.runs.run import port_name
-from irexec.types import BOOLEAN, DYNAMIC, Array, ElementType, PartialShape, TensorType
+from irexec.types import BOOLEAN, DYNAMIC, Array, ElementType, PartialShape
 
 # Integer constants up to this size are axes, shapes and indices; larger ones are weights.
 MAX_STRUCTURE = 64
@@ -88,8 +87,7 @@ def extract(
         raise ValueError(f"{missing.node.friendly_name!r} {_runs(reference, missing.node, call)}")
     give_types(part, inputs)
     try:
-        with plainly():
-            results = list(CompiledModel(part.model)(inputs).to_tuple())
+        results = list(CompiledModel(part.model)(inputs).to_tuple())
     except IRError:
         return Extract(part.model, inputs, [], False)
     expected = [values.get(value) for value in part.ends]
@@ -110,13 +108,17 @@ def _runs(reference: Reference, node: Node, call: int) -> str:
 
 def give_types(part: Part, inputs: Sequence[Array]) -> None:
     """Give the part's values the types that follow from its Parameters'; open element types are those that came."""
-    for port, array in zip(part.model.inputs, inputs, strict=True):
-        if port.element_type is DYNAMIC or port.type.shape.rank is None:
-            kind = ElementType.of(array.dtype) if port.element_type is DYNAMIC else port.element_type
-            shape = port.type.shape if port.type.shape.rank is not None else PartialShape([-1] * array.ndim)
-            port.node.attributes = port.node.attributes | {"element_type": kind, "shape": shape}
-            port.type = TensorType(kind, shape)
-    set_types(part.model, infer(part.model))
+    for parameter, array in zip(part.model.parameters, inputs, strict=True):
+        fix_type(parameter, array)
+    infer_types(part.model)
+
+
+def fix_type(parameter: Node, array: Array) -> None:
+    """Give a Parameter with an open element type or rank those of an array."""
+    kind, shape = parameter.attributes["element_type"], parameter.attributes["shape"]
+    kind = ElementType.of(array.dtype) if kind is DYNAMIC else kind
+    shape = shape if shape.rank is not None else PartialShape([-1] * array.ndim)
+    parameter.attributes = parameter.attributes | {"element_type": kind, "shape": shape}
 
 
 def anonymised(part: Extract, seed: int = 0) -> Extract:

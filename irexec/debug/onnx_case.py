@@ -21,13 +21,14 @@ from irexec.debug.stages import Stage
 from irexec.diagnostics import IRError
 from irexec.frontends.onnx import parts
 from irexec.ir.writing import Together
-from irexec.openvino.core import read_model
+from irexec.reading import accepted, read
 from irexec.types import Array, ElementType
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnnxCase(Case):
-    """A case that is an ONNX model: `proto`, stored in a file in `folder`, from which `model` was read."""
+    """A case that is an ONNX model: `proto`, from which `model` was made. `folder`: a temporary folder that is kept as
+    long as the case, because the model's file is in it; None for a file of the user."""
 
     proto: Any
     folder: Any
@@ -38,21 +39,22 @@ class OnnxCase(Case):
         return [file]
 
 
-def _save(proto: Any, path: Path, files: Together | None = None) -> None:
+def _save(proto: Any, path: Path, files: Together | None = None) -> bytes:
+    """Write the model to a file, and return the bytes."""
     data: bytes = proto.SerializeToString()
 
     def write(stream: IO[bytes]) -> None:
         stream.write(data)
 
     save_atomically(path, write, files)
+    return data
 
 
 def onnx_case(proto: Any, steps: Steps) -> OnnxCase:
     """An ONNX model as a case. Raises IRError when it is not valid, or cannot be run with these inputs."""
     folder = tempfile.TemporaryDirectory(prefix="irexec-")
-    path = Path(folder.name) / "model.onnx"
-    _save(proto, path)
-    model = read_model(path)
+    path = Path(folder.name) / "model.onnx"  # Other runtimes read it.
+    model = accepted(read(_save(proto, path), file=path))
     return OnnxCase(model, steps, Reference(model, steps).results(), proto, folder)
 
 
@@ -64,7 +66,8 @@ def onnx_case_of(path: Path, steps: Steps) -> OnnxCase:
 def onnx_guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None = None) -> Iterator[OnnxCase]:
     """Candidates to reduce, smallest first: the node that a comparison names, then the whole model."""
     assert reference.model.file is not None
-    whole = onnx_case_of(Path(reference.model.file), reference.steps)
+    proto = parts.load(reference.model.file)
+    whole = OnnxCase(reference.model, reference.steps, reference.results(), proto, None)
     try:
         found = compare(reference, runtime, bounds=bounds).culprit
         names = {name for node in found.nodes for value in node.outputs for name in value.names} if found else set()

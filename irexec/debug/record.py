@@ -9,7 +9,6 @@ import numpy as np
 
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model, Node, Value
-from irexec.native import plainly
 from irexec.types import Array
 
 
@@ -70,8 +69,7 @@ class Reference:
     def results(self) -> list[list[Array]]:
         """The model's results, per step. Raises IRError."""
         request = self._compiled.create_infer_request()
-        with plainly():
-            return [list(request.infer(step).to_tuple()) for step in self.steps]
+        return [list(request.infer(step).to_tuple()) for step in self.steps]
 
     def record(self, wanted: Collection[Value], call: int = 0) -> list[dict[Value, Array]]:
         """The wanted values, per step; those that no layer made or read are left out. Raises IRError."""
@@ -79,8 +77,7 @@ class Reference:
         recorder = Recorder(wanted, call)
         request = self._compiled.create_infer_request([recorder])
         for step in self.steps:
-            with plainly():
-                request.infer(step)
+            request.infer(step)
             given = dict(zip(self.model.inputs, step, strict=True))
             known = {value: array for value in wanted if (array := known_value(value)) is not None}
             found.append(known | {value: array for value, array in given.items() if value in wanted} | recorder.take())
@@ -89,8 +86,7 @@ class Reference:
     def count(self) -> dict[Node, int]:
         """How often each layer runs in the first step, those of bodies included. Raises IRError."""
         counter = Counter()
-        with plainly():
-            self._compiled.create_infer_request([counter]).infer(self.steps[0])
+        self._compiled.create_infer_request([counter]).infer(self.steps[0])
         return counter.calls
 
 

@@ -13,7 +13,7 @@ from irexec.debug.record import Reference
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.attributes import attribute_text
 from irexec.opsets.nodes import constant_node
-from irexec.types import Array, ElementType, PartialShape, TensorType
+from irexec.types import Array, ElementType, PartialShape
 
 # Extents
 
@@ -47,8 +47,6 @@ def _shrink(node: Node, smaller: dict[int, int]) -> None:
     for name, value in node.attributes.items():
         if isinstance(value, PartialShape) and value.rank is not None:
             node.attributes[name] = PartialShape([smaller.get(d.min, d) if d.is_static else d for d in value])
-    if node.type == "Parameter":
-        node.outputs[0].type = TensorType(node.outputs[0].element_type, node.attributes["shape"])
     if node.constant is not None:
         _set_constant(node, _smaller_constant(node.constant, smaller))
 
@@ -67,7 +65,6 @@ def _cut(array: Array, smaller: dict[int, int]) -> Array:
 def _set_constant(node: Node, array: Array) -> None:
     node.constant = array
     node.attributes["shape"] = array.shape
-    node.outputs[0].type = TensorType.of(array, node.outputs[0].element_type)
 
 
 # Constants

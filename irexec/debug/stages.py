@@ -147,6 +147,9 @@ def _keep_body(case: Case, kept: list[tuple[Node, int]]) -> Case:
     known = [index for index, port in enumerate(body.inputs) if all(port in step for step in given)]
     model = copied(body)
     model.parameters = [model.parameters[index] for index in known]
+    for parameter in model.parameters:
+        type = parameter.outputs[0].type
+        parameter.attributes = parameter.attributes | {"element_type": type.element_type, "shape": type.shape}
     return case_of(model, [[step[body.inputs[index]] for index in known] for step in given])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from irexec.debug.record import known_value
 from irexec.graph.model import Node, Value
-from irexec.inspect.multiply_adds import multiply_adds
+from irexec.graph.multiply_adds import multiply_adds
 from irexec.ops.declare.operator import Tolerance, exact, rounded
 from irexec.types import Array, ElementType, PartialShape, TensorType
 

@@ -11,7 +11,7 @@ from irexec.graph.copies import copied
 from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
-from irexec.inference import infer, set_types
+from irexec.inference import infer_types
 from irexec.ops.declare.contents import load
 from irexec.ops.declare.operator import Tolerance
 from irexec.opsets.nodes import constant_node
@@ -55,7 +55,7 @@ def widened(model: Model) -> Model | None:
         assert given is not None
         node.replace_input_with(0, _wide(given, wide, made.node_class))
     made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
-    set_types(made, infer(made))
+    infer_types(made)
     return made
 
 

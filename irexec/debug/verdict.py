@@ -20,7 +20,6 @@ from irexec.debug.tolerances import combined, tolerance_of, tolerance_text
 from irexec.debug.variants import judge_model
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model
-from irexec.native import plainly
 from irexec.processes.command import exit_code
 from irexec.types import Array
 
@@ -93,10 +92,9 @@ def _step(model: Model, steps: Sequence[Sequence[Array]]) -> Run:
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         request = compiled.create_infer_request()
-        with plainly():
-            for before in steps:
-                request.infer(list(before))
-            return list(request.infer(list(inputs)).to_tuple())
+        for before in steps:
+            request.infer(list(before))
+        return list(request.infer(list(inputs)).to_tuple())
 
     return run
 

@@ -12,6 +12,7 @@ from irexec.arrays.brief import plural
 from irexec.diagnostics import IRError
 from irexec.engine.errors import wrong_input
 from irexec.graph.model import Value
+from irexec.graph.ports import find
 from irexec.types import BOOLEAN, CONTAINERS, DYNAMIC, OPTIONALS, Array, ElementType
 from irexec.types.containers import to_container
 
@@ -44,16 +45,10 @@ def _is_nested(given: list[Any], ports: list[Value]) -> bool:
 
 
 def _position(key: Any, ports: list[Value]) -> int:
-    if isinstance(key, Value):
-        for index, port in enumerate(ports):
-            if port.is_port(key):
-                return index
-    elif isinstance(key, int) and 0 <= key < len(ports):
+    if isinstance(key, int) and 0 <= key < len(ports):
         return key
-    elif isinstance(key, str):
-        for index, port in enumerate(ports):
-            if key in port.names or key == port.node.friendly_name:
-                return index
+    if (found := find(ports, key)) is not None:
+        return found
     raise IRError(wrong_input(f"no input is named {key!r}; known inputs: {', '.join(map(_label, ports)) or 'none'}"))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from irexec.engine.lowered import Backend
 from irexec.engine.plans import Plans
 from irexec.engine.request import InferRequest
 from irexec.engine.results import Results
@@ -25,8 +26,9 @@ class CompiledModel(OfOneProcess):
 
     instead = "save the model (irexec.save_model) and compile it in the other process"
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, backend: Backend | None = None) -> None:
+        """Plan the model. `backend`: what lowers it; without one, every call runs the kernels."""
+        self.model, self.backend = model, backend
         self._plans = Plans(model)
         self._has_state = self._plans.has_state
         self._idle: list[InferRequest] = []
@@ -53,7 +55,7 @@ class CompiledModel(OfOneProcess):
 
     def create_infer_request(self, listeners: Sequence[Listener] = ()) -> InferRequest:
         """Create a request with its own buffers and variables. `listeners` are notified of every layer."""
-        return InferRequest(self._plans, listeners)
+        return InferRequest(self._plans, listeners, self.backend)
 
     def __call__(self, inputs: Any = None, **options: Any) -> Results:
         """Run on arrays by position, `{name | position | port: array}`, or one array. Raises IRError."""

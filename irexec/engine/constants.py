@@ -18,6 +18,7 @@ from irexec.engine.kernels import Kernels
 from irexec.graph.model import Model, Node, Value
 from irexec.inference import Inference
 from irexec.inference.propagate import MAX_STEPS, as_list
+from irexec.ops.declare.prepared import Prepared
 from irexec.ops.declare.work import steps
 from irexec.threads.parallel import computing
 from irexec.types import Array, Stored, TensorType
@@ -37,13 +38,14 @@ class Constants:
     def __init__(self, kept: dict[Value, Array] | None = None) -> None:
         """Create the cache. `kept`: values that are already known."""
         self._kept: dict[Value, Array] = {} if kept is None else kept
+        self._prepared = Prepared()
         self._lock = threading.RLock()
 
     @contextmanager
     def folding(self, model: Model, inference: Inference) -> Iterator[Folding]:
         """Fold constants for one plan. The cache is locked: other threads wait."""
         with self._lock:
-            yield Folding(model, inference, self._kept)
+            yield Folding(model, inference, self._kept, self._prepared)
 
 
 class Folding:
@@ -53,9 +55,9 @@ class Folding:
     for example on the shapes of inputs, and belong to this plan.
     """
 
-    def __init__(self, model: Model, inference: Inference, kept: dict[Value, Array]) -> None:
+    def __init__(self, model: Model, inference: Inference, kept: dict[Value, Array], prepared: Prepared) -> None:
         self._model, self._inference, self._kept = model, inference, kept
-        self.kernels = Kernels()
+        self.kernels = Kernels(prepared)
         self._known: dict[Value, Array] = {}
         # Which values are constants, and whether they are lasting.
         self._constant: dict[Value, bool] = {}

@@ -8,6 +8,7 @@ from typing import Any
 
 from irexec.graph.model import Node
 from irexec.ops.declare.operator import HandsOn, NodeTypes, Operator, Special
+from irexec.ops.declare.prepared import Prepared
 from irexec.types import Array, TensorType
 
 Call = Callable[..., Any]
@@ -17,9 +18,13 @@ _COMPARED = frozenset({bool, int, str})
 
 
 class Kernels:
-    """Creates the calls of one plan; equal layers, as in repeated blocks, share one call."""
+    """Creates the calls of one plan; equal layers, as in repeated blocks, share one call.
 
-    def __init__(self) -> None:
+    `prepared` has the forms of constants that all plans of the model share.
+    """
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
         self._plain: dict[tuple[Operator, object], Call] = {}
         # The key includes the identities of types and constants, which live as long as the plan is being made.
         self._views: dict[tuple[Any, ...], Special] = {}
@@ -45,7 +50,7 @@ class Kernels:
                 key = operator, _attributes_key(node), used, *map(id, (*inputs, *outputs, *constants))
             special = None if key is None else self._views.get(key)
             if special is None:
-                types = NodeTypes(tuple(inputs), tuple(outputs), constants, node.all_attributes, used)
+                types = NodeTypes(tuple(inputs), tuple(outputs), constants, node.all_attributes, used, self._prepared)
                 special = operator.specializer(types)
             if key is not None:
                 self._views[key] = special

@@ -12,7 +12,6 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched
 from irexec.engine.constants import Constants, Folding
 from irexec.engine.errors import too_large
-from irexec.engine.fusion import Fusion, find_groups
 from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
@@ -23,13 +22,13 @@ from irexec.records import record
 from irexec.types import DYNAMIC, PartialShape, TensorType
 
 
-@record(eq=False)
+@record(eq=False, weakref_slot=True)
 class Plan:
     """The steps in order, the slots they use, and the slots of inputs, outputs and constants. Read-only after creation.
 
     `template` contains the constants in their slots. `results` are the slots of the results; `lent` lists for each of
     them the constants whose memory it may share, or None if its memory is private. `subplans` are the plans of the
-    bodies, by the number of the step. `fusion`: steps that may be computed together.
+    bodies, by the number of the step.
     """
 
     model: Model
@@ -41,7 +40,6 @@ class Plan:
     lent: list[frozenset[int] | None]
     memory: MemoryPlan
     subplans: dict[int, list[Plan]]
-    fusion: Fusion
 
 
 @no_collection()
@@ -98,7 +96,9 @@ class _Planner:
         bound: list[Step] = []
         subplans: dict[int, list[Plan]] = {}
         for node in watched(self.model.nodes, "planning"):
-            if node.type not in ("Parameter", "Result") and not self.folding.add(node):
+            if node.held is None and node.type in ("Parameter", "Result"):
+                continue
+            if not self.folding.add(node):
                 if node.bodies:
                     subplans[len(steps)] = [self._body(body.model) for body in node.bodies]
                 steps.append(self._step(node))
@@ -110,14 +110,9 @@ class _Planner:
         assigned = {slot for step in bound if step.operator.type == "Assign" for slot in step.inputs}
         kept = frozenset(results) | assigned
         memory = plan_memory(steps, sharing, kept)
-        # No reference to the planner is kept.
-        observed, template = self.observed, self.template
-        fusion = Fusion(lambda: [] if observed else find_groups(steps, memory, template, kept))
         foreign = {*parameters, *(slot for step in bound for slot in step.outputs)}
         lent = self._lent(sharing, foreign, results)
-        return Plan(
-            self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans, fusion
-        )
+        return Plan(self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans)
 
     def _body(self, model: Model) -> Plan:
         return make_plan(model, self.inference, self.constants, observed=self.observed)

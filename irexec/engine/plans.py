@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.engine.aligned import as_taken, lying_anywhere
 from irexec.engine.constants import Constants
 from irexec.engine.plan import Plan, make_plan
-from irexec.graph.model import Model
+from irexec.graph.model import Model, Value
 from irexec.inference import infer
+from irexec.inference.opened import opened
 from irexec.ir.weights.file import mapped_file
 from irexec.types import PartialShape, TensorType
 
@@ -37,17 +39,18 @@ class Plans:
         self._general = make_plan(model, constants=self._constants)
         self._observed: Plan | None = None
         self._special: OrderedDict[Shapes, Plan | None] = OrderedDict()
-        self._taking: dict[frozenset[str], Plans] = {}
+        self.optional_inputs = model.optional_inputs
+        self._opened: dict[frozenset[Value], Plans] = {}
 
-    def taking(self, names: frozenset[str]) -> Plans:
-        """Return the plans of the same model in which the named inputs with defaults are given by the caller. Raises
-        IRError.
-        """
+    def opened(self, given: Iterable[Value]) -> Plans:
+        """Return the plans of the same model in which these optional inputs are given by the caller. Raises IRError."""
+        key = frozenset(given)
+        if not key:
+            return self
         with self._lock:
-            if names not in self._taking:
-                assert self.model.defaults is not None
-                self._taking[names] = Plans(self.model.defaults.taking(names))
-            return self._taking[names]
+            if key not in self._opened:
+                self._opened[key] = Plans(opened(self.model, key))
+            return self._opened[key]
 
     @property
     def general(self) -> Plan:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from irexec.engine.arguments import arrange
+from irexec.engine.lowered import Backend
 from irexec.engine.plan import Plan
 from irexec.engine.plans import MAX_PLANS, Plans
 from irexec.engine.results import Results
@@ -16,6 +17,7 @@ from irexec.engine.runner import Listener, Runner
 from irexec.engine.state import Variables, VariableState
 from irexec.graph.model import Value
 from irexec.graph.one_process import OfOneProcess
+from irexec.graph.ports import find
 from irexec.threads.parallel import computing
 
 
@@ -27,14 +29,13 @@ class InferRequest(OfOneProcess):
 
     instead = "save the model (irexec.save_model) and compile it in the other process"
 
-    def __init__(self, plans: Plans, listeners: Sequence[Listener] = ()) -> None:
-        self._plans = plans
+    def __init__(self, plans: Plans, listeners: Sequence[Listener] = (), backend: Backend | None = None) -> None:
+        self._plans, self._backend = plans, backend
         self._variables = Variables(plans.model)
         self._runners: OrderedDict[Plan, Runner] = OrderedDict()
         self._busy = threading.Lock()
         self.listeners: list[Listener] = list(listeners)
         self.results: Results | None = None
-        self._others: dict[frozenset[str], InferRequest] = {}
 
     @property
     def model_inputs(self) -> list[Value]:
@@ -51,18 +52,17 @@ class InferRequest(OfOneProcess):
 
     def infer(self, inputs: Any = None) -> Results:
         """Run the model once. The results belong to the caller. If it raises IRError, all variables are unchanged."""
-        if names := self.defaults_among(inputs):
-            self.results = Results(self.model_outputs, self._taking(names).infer(inputs).to_tuple())
-            return self.results
         with self._alone():
-            arrays = arrange(inputs, self.model_inputs)
-            plan = self._plans.of(tuple(a.shape for a in arrays), observed=bool(self.listeners))
+            plans = self._plans.opened(self.split(inputs)[1])
+            arrays = arrange(inputs, plans.model.inputs)
+            plan = plans.of(tuple(a.shape for a in arrays), observed=bool(self.listeners))
             runner = self._runner(plan)
             before = dict(self._variables.values)
             try:
                 # Idle BLAS threads spin on the cores that the kernels' own threads need.
                 with computing():
-                    results = runner.run(arrays)
+                    lowered = self._backend is not None and not self.listeners and self._backend.begin(plan)
+                    results = runner.run(arrays, lowered=lowered)
                 self._variables.commit()
             except BaseException:
                 self._variables.restore(before)
@@ -72,21 +72,19 @@ class InferRequest(OfOneProcess):
 
     __call__ = infer
 
-    def defaults_among(self, inputs: Any) -> frozenset[str]:
-        """Return the given names that belong to inputs with a default."""
-        return self._plans.model.defaults_among(inputs) if isinstance(inputs, Mapping) else frozenset()
-
-    def _taking(self, names: frozenset[str]) -> InferRequest:
-        """Return the request for calls that pass arrays for these inputs with defaults."""
-        if names not in self._others:
-            self._others[names] = InferRequest(self._plans.taking(names))
-        self._others[names].listeners = self.listeners
-        return self._others[names]
+    def split(self, inputs: Any) -> tuple[Any, dict[Value, Any]]:
+        """Return the arguments of a call without those of optional inputs, and the latter."""
+        ports = self._plans.optional_inputs
+        if not ports or not isinstance(inputs, Mapping):
+            return inputs, {}
+        places = {key: find(ports, key) for key in inputs}
+        more = {ports[place]: inputs[key] for key, place in places.items() if place is not None}
+        return {key: inputs[key] for key, place in places.items() if place is None}, more
 
     def _runner(self, plan: Plan) -> Runner:
         runner = self._runners.get(plan)
         if runner is None:
-            runner = self._runners[plan] = Runner(plan, self._variables, self.listeners)
+            runner = self._runners[plan] = Runner(plan, self._variables, self.listeners, self._backend)
             while len(self._runners) > MAX_PLANS:
                 self._runners.popitem(last=False)
         return runner

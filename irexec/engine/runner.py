@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -13,24 +13,18 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched
 from irexec.engine.checking import checked
 from irexec.engine.errors import failure, too_large, wrong_result
-from irexec.engine.fusion import FusedGroup, Leading, unless_fused
+from irexec.engine.lowered import Backend, Call, Program
 from irexec.engine.plan import Plan
 from irexec.engine.state import Variables
 from irexec.engine.step import Step
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.memory import no_collection
-from irexec.native import has_begun
-from irexec.native.capture import did_uncaptured_work
 from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, Array, PartialShape, TensorType
 
-if TYPE_CHECKING:
-    from irexec.engine.replay import Program
-
 Expected = tuple[Any, Any]
-# The number of the first run to be recorded, counted from the time that compiled code is available. Recording is
-# repeated each time the number of runs has doubled, because more kernels may be compiled by then.
-FIRST_RECORDED = 4
+# At this run the engine prepares constants of kernels for a model that runs often.
+PREPARED_AT = 3
 
 
 class Listener(Protocol):
@@ -43,25 +37,41 @@ class Listener(Protocol):
         """The layer ran and took this time."""
 
 
-class Runner:
-    """Runs one plan repeatedly, in one thread at a time. Bodies have their own runners, which share the variables."""
+@runtime_checkable
+class Preparing(Protocol):
+    """A call that can prepare constants, which takes memory and changes no result."""
 
-    def __init__(self, plan: Plan, variables: Variables, listeners: Sequence[Listener]) -> None:
-        self.plan, self.variables, self.listeners = plan, variables, listeners
-        self._calls: list[tuple[Any, ...]] | None = None
-        self._runs = 0
+    def prepare(self) -> None:
+        """Prepare the constants for many calls."""
+
+
+class Runner:
+    """Runs one plan repeatedly, in one thread at a time. Bodies have their own runners, which share the variables.
+
+    Runs are by the kernels, unless they are requested to be lowered by `backend`. `listeners` see runs by the kernels.
+    """
+
+    def __init__(
+        self, plan: Plan, variables: Variables, listeners: Sequence[Listener], backend: Backend | None = None
+    ) -> None:
+        self.plan, self.variables, self.listeners, self.backend = plan, variables, listeners, backend
+        self._bodies: dict[int, list[Runner]] = {}
+        self._outs: dict[int, Array] | None = None
+        self._plain: list[Call] | None = None
         self._program: Program | None = None
-        self._outs: dict[int, Array] = {}
-        self._leads = False
+        self._runs = 0
+        self._is_lowered = False
 
     @no_collection()
-    def _bind(self) -> list[tuple[Any, ...]]:
-        """Return one tuple per step with everything that its execution needs."""
-        outs = self._outs = self._buffers()
+    def _bind(self, instead: Mapping[int, Callable[..., Any]]) -> list[Call]:
+        """Return the call of each step with everything that its execution needs; `instead` replaces kernels."""
+        if self._outs is None:
+            self._outs = self._buffers()
+        outs = self._outs
         known: dict[TensorType, Expected] = {}
         calls = []
         for number, step in enumerate(self.plan.steps):
-            call = self._bound(number, step) if step.operator.is_run_by_engine else step.call
+            call = self._bound(number, step) if step.operator.is_run_by_engine else instead.get(number, step.call)
             if number in outs:
                 call = _into(call, outs[number])
             if not step.is_sure and step.operator.rule is not None:
@@ -71,19 +81,6 @@ class Runner:
             checks = tuple([_expected(type, value, self.plan.model, known) for type, value in pairs])
             outputs: Any = step.outputs[0] if single else step.outputs
             calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
-        return calls
-
-    def _led(self, calls: list[tuple[Any, ...]], groups: list[FusedGroup]) -> list[tuple[Any, ...]]:
-        """Return the calls, with the first steps of groups leading the others."""
-        calls = calls.copy()
-        for group in groups:
-            leading = Leading(group, self._outs[group.first])
-            _, inputs, *rest = calls[group.first]
-            calls[group.first] = (leading, (*inputs, *group.operands), *rest)
-            for number in group.following:
-                call, *rest = calls[number]
-                calls[number] = (unless_fused(leading, call, self._outs[number]), *rest)
-        self._leads = True
         return calls
 
     def _buffers(self) -> dict[int, Array]:
@@ -101,29 +98,23 @@ class Runner:
             return self.variables.writer(step.node)
         from irexec.engine.bodies import body_step
 
-        runners = [Runner(plan, self.variables, self.listeners) for plan in self.plan.subplans[number]]
+        if (runners := self._bodies.get(number)) is None:
+            plans = self.plan.subplans[number]
+            runners = [Runner(plan, self.variables, self.listeners, self.backend) for plan in plans]
+            self._bodies[number] = runners
+            self._mark(self._is_lowered)
         return body_step(step.node, [runner.iterate for runner in runners], self.plan.inference)
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
+    def run(self, inputs: Sequence[Array], *, lowered: bool = False) -> list[Array]:
         """Return the results, in separate memory, for inputs that match the Parameters. Raises IRError."""
-        if self._calls is None:
-            self._calls = self._bind()
-        if not self._leads and (groups := self.plan.fusion.when_run()) is not None:
-            self._calls = self._led(self._calls, groups)
-        # Compiled code called by a body is captured for the body's own runs only, not for the layer that contains it.
-        did_uncaptured_work()
-        is_recorded = self._is_recorded()
-        program = None if is_recorded or self.listeners else self._program
-        template, calls, numbers = program or (self.plan.template, self._calls, range(len(self._calls)))
-        slots = template.copy()
+        self._mark(lowered and not self.listeners)
+        slots = (self._program.template if self._is_lowered and self._program else self.plan.template).copy()
         for slot, array in zip(self.plan.parameters, inputs, strict=True):
             slots[slot] = array
-        if self.listeners:
-            self._run_watched(slots)
-        elif is_recorded:
-            self._record(slots)
+        if self._is_lowered:
+            self._run_lowered(slots)
         else:
-            self._run(slots, calls, numbers)
+            self._run_plain(slots)
         held = [*inputs, *self.variables.values.values(), *self.variables.pending.values()]
         try:
             return _owned([slots[slot] for slot in self.plan.results], self.plan.lent, held)
@@ -132,12 +123,36 @@ class Runner:
             largest = max(range(len(arrays)), key=lambda index: arrays[index].nbytes)
             raise IRError(too_large(self.plan.model.results[largest], error, self.plan.model)) from error
 
-    def _is_recorded(self) -> bool:
-        """Whether the next run is to be recorded."""
-        if not has_begun():
-            return False
+    def _mark(self, is_lowered: bool) -> None:
+        """Set whether this run is lowered; the bodies run in the same way."""
+        self._is_lowered = is_lowered
+        for runners in self._bodies.values():
+            for runner in runners:
+                runner._mark(is_lowered)
+
+    def _run_plain(self, slots: list[Any]) -> None:
+        """Run the kernels."""
+        if self._plain is None:
+            self._plain = self._bind({})
+        if self.listeners:
+            self._run_watched(slots, self._plain)
+            return
         self._runs += 1
-        return self._runs >= FIRST_RECORDED and self._runs & (self._runs - 1) == 0
+        if self._runs == PREPARED_AT:
+            for step in self.plan.steps:
+                if isinstance(step.call, Preparing):
+                    step.call.prepare()
+        self._run(slots, self._plain, range(len(self._plain)))
+
+    def _run_lowered(self, slots: list[Any]) -> None:
+        """Run what the back end makes of the plan."""
+        if self._program is not None:
+            self._run(slots, self._program.calls, self._program.numbers)
+            return
+        assert self.backend is not None
+        calls = self._bind(self.backend.calls(self.plan))
+        assert self._outs is not None
+        self._program = self.backend.run_first(self.plan, calls, self._outs, slots, self._run)
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
         """Like `run`, for a body: assigned values are visible in the next iteration.
@@ -149,11 +164,11 @@ class Runner:
         for slot, node, array in zip(self.plan.parameters, self.plan.model.parameters, inputs, strict=True):
             if array is None and (slot in self.plan.results or any(slot in step.inputs for step in self.plan.steps)):
                 raise ConstraintError("inputs", f"{node.ref} of a body receives no value")
-        results = self.run(inputs)
+        results = self.run(inputs, lowered=self._is_lowered)
         self.variables.commit()
         return results
 
-    def _run(self, slots: list[Any], calls: list[tuple[Any, ...]], numbers: Sequence[int]) -> None:
+    def _run(self, slots: list[Any], calls: list[Call], numbers: Sequence[int]) -> None:
         """Execute the calls of the steps with these numbers."""
         number = 0
         try:
@@ -176,30 +191,13 @@ class Runner:
             step = self.plan.steps[numbers[number]]
             raise IRError(failure(step.node, error, [slots[i] for i in step.inputs], self.plan.model)) from error
 
-    def _watched(self, calls: list[tuple[Any, ...]], numbers: Sequence[int]) -> Iterable[tuple[Any, ...]]:
+    def _watched(self, calls: list[Call], numbers: Sequence[int]) -> Iterable[Call]:
         return watched(calls, "running", of=lambda number, _: self.plan.steps[numbers[number]].node)
 
-    def _record(self, slots: list[Any]) -> None:
-        """Run the steps one at a time and record the work that later runs can do without Python."""
-        from irexec.engine.replay import Recorder
-
-        assert self._calls is not None
-        recorder = Recorder(self.plan)
-        for number, call in enumerate(self._calls):
-            *bound, frees = call
-            inputs = [slots[slot] for slot in call[1]]
-            with recorder.capturing() as taken:
-                self._run(slots, [(*bound, ())], (number,))
-            recorder.add(number, call, inputs, taken, slots)
-            for slot in frees:
-                slots[slot] = None
-        self._program = recorder.program()
-
-    def _run_watched(self, slots: list[Any]) -> None:
+    def _run_watched(self, slots: list[Any], calls: list[Call]) -> None:
         """Run the steps one at a time and call the listeners."""
-        assert self._calls is not None
-        calls = self._watched(self._calls, range(len(self._calls)))
-        for number, (call, ins, single, outs, checks, frees) in enumerate(calls):
+        watched_calls = self._watched(calls, range(len(calls)))
+        for number, (call, ins, single, outs, checks, frees) in enumerate(watched_calls):
             step = self.plan.steps[number]
             inputs = [_declared(slots[i], step, port) for port, i in enumerate(ins)]
             for listener in self.listeners:
@@ -264,7 +262,6 @@ def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
             if result.shape != out.shape or result.dtype != out.dtype:
                 wrong: Array = result
                 return wrong
-            did_uncaptured_work()
             np.copyto(out, result)
         return out
 

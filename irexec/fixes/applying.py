@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -15,8 +17,10 @@ from irexec.diagnostics.findings import Mode
 from irexec.fixes.ignored import without_ignored
 from irexec.fixes.table import with_fixes
 from irexec.inference.declared import DECLARED
+from irexec.ir.weights.file import Weights
 from irexec.ir.xml.edits import apply
-from irexec.reading import PathLike, read
+from irexec.ir.xml.source import Source
+from irexec.reading import PathLike, holds_printed_layers, read
 
 Wanted = Callable[[Diagnostic], bool]
 
@@ -65,22 +69,23 @@ class FixResult:
     notes: list[str] = field(default_factory=list)
 
 
-def examine(data: bytes, file: PathLike | None = None, weights: PathLike | bytes | None = None) -> Examined:
+def examine(data: bytes, file: PathLike | None = None, weights: PathLike | bytes | Weights | None = None) -> Examined:
     """Return all findings about a model, with their fixes. The number of findings is not limited, because every finding
     may have a fix.
 
     `file`: the name of the model; its weights file is looked for beside it. Printed layers are examined as a page of
     examples.
     """
-    reading = read(data, weights, file=file, mode="strict", capped=False)
-    if reading.snippet is not None:
+    source = Source.from_bytes(data, None if file is None else os.fspath(file))
+    if holds_printed_layers(source):
         return examine_page(data, file or "stdin.xml")
+    reading = read(source, weights, mode="strict", capped=False)
 
     @cache
     def accepted() -> frozenset[Mode]:
         if reading.report.ok or reading.source is None:
             return frozenset({"strict", "openvino"})
-        return frozenset({"openvino"} if read(reading.source, weights).report.ok else ())
+        return frozenset({"openvino"} if reading.again("openvino").report.ok else ())
 
     return Examined(data, without_ignored(with_fixes(reading), reading.source), accepted)
 
@@ -106,7 +111,10 @@ def apply_fixes(
     error that it fixes; a safe fix is not applied either if irexec accepted the file before in some mode and would
     reject it afterwards.
     """
-    return improve(data, lambda changed: examine(changed, file, weights), unsafe=unsafe, wanted=wanted)
+    known: PathLike | bytes | Weights | None = weights
+    with suppress(OSError):  # Each reading reports that the weights cannot be read.
+        known = Weights.find(file, weights)
+    return improve(data, lambda changed: examine(changed, file, known), unsafe=unsafe, wanted=wanted)
 
 
 def improve(
@@ -241,8 +249,7 @@ def _attempt(now: Examined, batch: list[Choice], reader: _Reader) -> tuple[list[
 
 
 def _is_better(after: Report, before: Report, stage: int) -> bool:
-    """Return True if some stage has fewer findings and no earlier stage has more; new errors are allowed only if they
-    were hidden before."""
+    """True if a stage has fewer findings and no earlier one more; new errors must have been hidden before."""
     old, new = _errors(before), _errors(after)
     if any(count > old[code] and _stage(code) <= stage for code, count in new.items()):
         return False

@@ -91,7 +91,7 @@ def _with_fixes(reading: Reading, of_broken_text: bool) -> Report:
     if source is None or source.encoding is None:
         return report
     if not source.readable:
-        return with_repairs(report, source, _look) if of_broken_text else report
+        return with_repairs(report, source, lambda text: _look(text, reading)) if of_broken_text else report
     if not any(finding.code in FIXERS for finding in report):
         return report
     if document is None:
@@ -101,9 +101,9 @@ def _with_fixes(reading: Reading, of_broken_text: bool) -> Report:
     return Report([_fixed(finding, written) for finding in found], report.left_out.copy())
 
 
-def _look(source: Source) -> Report:
-    """Return the findings about a text, read with the weights of its file, with their fixes."""
-    reading = read(source, mode="strict")
+def _look(source: Source, broken: Reading) -> Report:
+    """Return the findings about a text, read with the weights of the broken one, with their fixes."""
+    reading = read(source, broken.weights, mode="strict")
     ask("looking for fixes")  # An incomplete report would make any text look valid.
     return with_fixes(reading)
 

@@ -79,8 +79,7 @@ def between(model: Model, first: Node, last: Node) -> set[Node]:
 
 
 def around(model: Model, centre: Node, distance: int) -> set[Node]:
-    """Return the layers that are at most `distance` edges away from a layer; Parameters, Results and constants do not
-    count."""
+    """The layers that are at most `distance` edges away from a layer; without Parameters, Results and constants."""
     constant = constant_nodes(model)
     found = edge = {centre}
     for _ in range(distance):
@@ -176,7 +175,7 @@ class _Cutting:
         return known
 
     def _copy(self, node: Node) -> None:
-        if node.type == "Parameter":
+        if node.type == "Parameter" and node.held is None:
             self.copies[node] = self._begin(node.outputs[0])
             return
         made = like(node, [None if value is None else self._value(value) for value in node.inputs])

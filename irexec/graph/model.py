@@ -7,7 +7,7 @@ are defined by the subclasses in irexec/openvino: the class of a model determine
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 from weakref import ref
@@ -133,9 +133,9 @@ class Node(OfOneProcess):
     """A layer with its operator, its input values and its output values.
 
     `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
-    `attributes` may be shared by equal nodes: to change them, assign another dict. `held` is the value of a Const or
-    the bytes that contain it, `constant` the value. `rt_info` is the layer's runtime information (its form:
-    runtime_info.py), `input_rt_info` that of the input ports, by position.
+    `attributes` may be shared by equal nodes: to change them, assign another dict. `held` is the value of a Const, or
+    the default value of a Parameter, or the bytes that contain it; `constant` is the value. `rt_info` is the layer's
+    runtime information (its form: runtime_info.py), `input_rt_info` that of the input ports, by position.
     """
 
     value_class: ClassVar[type[Value]] = Value
@@ -228,7 +228,7 @@ class Node(OfOneProcess):
 
     @property
     def constant(self) -> Array | None:
-        """The value of a Const."""
+        """The value of a Const, or the default value of a Parameter."""
         return self.held.array if isinstance(self.held, Stored) else self.held
 
     @constant.setter
@@ -278,29 +278,13 @@ class Node(OfOneProcess):
         return f"<{self.get_type_name()}: {self.friendly_name!r} ({shapes}{kind})>"
 
 
-class Defaults:
-    """Inputs with default values, which are constants of the model as long as a caller does not supply them.
-
-    `types`: the type of each, by name. `taking(names)`: returns the same model with these among its inputs.
-    """
-
-    def __init__(self, types: Mapping[str, TensorType], taking: Callable[[frozenset[str]], Model]) -> None:
-        self.types, self._make = types, taking
-        self._made: dict[frozenset[str], Model] = {}
-
-    def taking(self, names: frozenset[str]) -> Model:
-        if names not in self._made:
-            self._made[names] = self._make(names)
-        return self._made[names]
-
-
 class Model(OfOneProcess):
     """Nodes in topological order; `parameters` and `results` in file order.
 
     `unreachable` are layers that contribute to no result: checked, never run. `keeps_declared`: results at run time
     must also match the types that the file's ports declare. `source` is the text from which the model was read.
-    `defaults` are the inputs that a caller may omit. `layers_read`: the number of layers in the file, including those
-    of bodies.
+    `layers_read`: the number of layers in the file, including those of bodies. A Parameter with a default value is not
+    among `parameters`: it is a constant unless a caller gives it another value (inference/opened.py).
     """
 
     instead = "save it (irexec.save_model) and read it in the other process"
@@ -325,7 +309,6 @@ class Model(OfOneProcess):
         self.source: Source | None = None
         self.version = 11
         self.keeps_declared = True
-        self.defaults: Defaults | None = None
         self.unreachable: list[Node] = []
         self.nodes: list[Node] = ordered([*self.parameters, *self.sinks, *self.results])
 
@@ -365,13 +348,15 @@ class Model(OfOneProcess):
             vars(self).clear()
             self._dropped(layers)
 
-    def defaults_among(self, names: Iterable[object]) -> frozenset[str]:
-        """Return the names that are inputs with a default; these are not among `inputs`."""
-        return frozenset() if self.defaults is None else frozenset(self.defaults.types.keys() & set(names))
-
     @property
     def inputs(self) -> list[Value]:
         return [p.outputs[0] for p in self.parameters]
+
+    @property
+    def optional_inputs(self) -> list[Value]:
+        """The Parameters with a default value, which are not among `inputs`."""
+        nodes = (*self.nodes, *self.unreachable)
+        return [node.outputs[0] for node in nodes if node.held is not None and node.type == "Parameter"]
 
     @property
     def outputs(self) -> list[Value]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from irexec.graph.model import Value
+
 
 class HasNames(Protocol):
     """The part of a port's interface that the look-up needs."""
@@ -31,6 +33,23 @@ def position(ports: Sequence[object], index: int) -> int:
     if not -len(ports) <= index < len(ports):
         raise NoSuchPosition(f"port {index} does not exist; the number of ports is {len(ports)}")
     return index % len(ports)
+
+
+def find(ports: Sequence[Value], key: object) -> int | None:
+    """Return the position of the port that a tensor name, a node's name or a port refers to; None if there is none."""
+    for index, port in enumerate(ports):
+        if isinstance(key, str):
+            if key in port.names or key == port.node.friendly_name:
+                return index
+        elif isinstance(key, Value) and (port.is_port(key) or _is_result_of(port, key)):
+            return index
+    return None
+
+
+def _is_result_of(port: Value, value: Value) -> bool:
+    """Return whether a port is the Result that takes a value."""
+    taken = port.node.inputs[0] if port.node.type == "Result" else None
+    return taken is not None and taken.is_port(value)
 
 
 def port_of(ports: Sequence[P], key: int | str) -> P:

@@ -20,6 +20,7 @@ from irexec.ir.weights.writer import Blobs
 from irexec.ir.writing import Together, together
 from irexec.ir.xml.markup import Markup, illegal_character
 from irexec.ops.declare.attributes import attribute_text
+from irexec.ops.declare.contents import load
 from irexec.types import DYNAMIC, ElementType, TensorType
 
 _SLICE = ("start", "end", "stride", "part_size")
@@ -104,15 +105,17 @@ class _NetWriter:
 
     def _layer(self, node: Node) -> None:
         out = self.out
-        attributes = {"id": str(self.ids[node]), "name": self._name(node), "type": node.type, "version": node.version}
-        if node.type == "Result":
+        # IR has no default values of Parameters.
+        type = node.type if node.held is None else "Const"
+        attributes = {"id": str(self.ids[node]), "name": self._name(node), "type": type, "version": node.version}
+        if type == "Result":
             names = self._names(node, node.outputs[0].names)
             attributes |= {"output_names": names} if names else {}
-        elif node.type == "Parameter" and node not in self.model.parameters:
+        elif type == "Parameter" and node not in self.model.parameters:
             self._refuse(node, "the Parameter is not among the model's parameters")
         out.open("layer", attributes)
         inner = [_NetWriter(body.model, out, self.blobs, self.findings) for body in node.bodies]
-        if (data := self._data(node)) and not inner:
+        if (data := self._data(node, type)) and not inner:
             out.empty("data", data)
         write_item_info(out, {key: info for key, info in node.rt_info.items() if key != "alt_width"})
         self._port_maps(node, inner)
@@ -135,13 +138,14 @@ class _NetWriter:
             )
         return text
 
-    def _data(self, node: Node) -> dict[str, str]:
-        if node.operator is None:
+    def _data(self, node: Node, type: str) -> dict[str, str]:
+        operator = node.operator if type == node.type else load(type, 1)
+        if operator is None:
             self._refuse(node, f"{node.type}-{node.version} is not a declared operator, so its attributes are unknown")
             return {}
         data: dict[str, str] = {}
-        values = self._constant(node) if node.type == "Const" else node.attributes
-        for attribute in node.operator.attributes:
+        values = self._constant(node) if type == "Const" else node.attributes
+        for attribute in operator.attributes:
             value = values.get(attribute.name, None if attribute.required else attribute.default)
             if value is not None:
                 data[attribute.file_name] = attribute_text(value)

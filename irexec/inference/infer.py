@@ -42,8 +42,15 @@ def infer(
     return run.inference
 
 
+def infer_types(model: Model, findings: Findings | None = None) -> Inference:
+    """Infer the types of a newly built or changed model, and make them those of its values, bodies included."""
+    inference = infer(model, findings=findings)
+    set_types(model, inference)
+    return inference
+
+
 def set_types(model: Model, inference: Inference) -> None:
-    """Set the types of the values of a newly built model, bodies included, to the inferred types."""
+    """Make the inferred types those of the model's values, bodies included: nothing else changes them."""
     for node in (*model.walk(), *model.unreachable):
         node.set_outputs(inference.outputs(node))
 
@@ -125,7 +132,7 @@ class Inferring:
         operator = node.operator
         if given is not None:
             return (given,)
-        if (held := node.held) is not None and node.type == "Const":
+        if (held := node.held) is not None:
             return (self._repeats.constant(node.attributes.get("element_type", DYNAMIC), held),)
         if operator is None:
             return [value.declared or TensorType() for value in node.outputs]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.graph.model import Node, Value
+from irexec.inference import Inference
 from irexec.types import TensorType
 
 
@@ -20,7 +21,9 @@ def bytes_of(type: TensorType) -> int | None:
     return type.shape.size.value * dtype.itemsize
 
 
-def most_live(nodes: Sequence[Node], inside: dict[Node, int | None]) -> tuple[int | None, Node | None]:
+def most_live(
+    nodes: Sequence[Node], inside: dict[Node, int | None], types: Inference
+) -> tuple[int | None, Node | None]:
     """The largest sum of values alive at once, and the layer that runs at that time.
 
     `nodes` are in execution order; `inside` is the memory that the bodies of a layer need while it runs.
@@ -44,7 +47,7 @@ def most_live(nodes: Sequence[Node], inside: dict[Node, int | None]) -> tuple[in
         for value in node.outputs if node.type not in ("Const", "Result") else ():
             if owner[value] is not value:
                 continue
-            size = bytes_of(value.type)
+            size = bytes_of(types[value])
             if size is None:
                 return None, None
             now += size

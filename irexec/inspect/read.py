@@ -9,7 +9,7 @@ from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.fixes.files import examined
 from irexec.graph.model import Model
-from irexec.inference import infer, set_types
+from irexec.inference import Inference, infer
 from irexec.inspect.facts import Summary
 from irexec.inspect.summary import summarize
 from irexec.reading import PathLike, Reading, read
@@ -38,13 +38,14 @@ def summary_of(reading: Reading, shapes: Mapping[str, tuple[int, ...]] | None = 
     report = examined(reading)
     if model is None:
         return None, report
-    if shapes and len(wrong := _give_shapes(model, shapes)):
-        return None, wrong
-    return summarize(model, report, source), report
+    types = _types_for(model, shapes) if shapes else None
+    if types is not None and not types.report.ok:
+        return None, types.report
+    return summarize(model, report, source, types), report
 
 
-def _give_shapes(model: Model, shapes: Mapping[str, tuple[int, ...]]) -> Report:
-    """Infer the model again with these shapes and report invalid ones."""
+def _types_for(model: Model, shapes: Mapping[str, tuple[int, ...]]) -> Inference:
+    """Return the types of the model's values for these shapes of inputs; its report holds the errors."""
     findings = Findings(file=model.file)
     names = {p.friendly_name: (str(i), *sorted(p.outputs[0].names)) for i, p in enumerate(model.parameters)}
     check_names("--shape", shapes, names, findings)
@@ -56,8 +57,4 @@ def _give_shapes(model: Model, shapes: Mapping[str, tuple[int, ...]]) -> Report:
             message = f"--shape {name}: {list(given)} does not match the model's shape {type.shape}"
             findings.add("O008", message, layer=parameter.ref, found=str(list(given)), allowed=str(type.shape))
         types.append(type if given is None else TensorType(type.element_type, PartialShape(given)))
-    if findings.report.ok:
-        trial = findings.trial()
-        set_types(model, infer(model, types, trial))
-        findings.report.extend(trial.report.errors)
-    return findings.report
+    return infer(model, types) if findings.report.ok else Inference(findings.report)

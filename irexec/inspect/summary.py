@@ -12,9 +12,10 @@ from irexec.arrays.brief import shown
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import At
 from irexec.graph.model import Body, Model, Node, Value
+from irexec.graph.multiply_adds import multiply_adds
+from irexec.inference import Inference
 from irexec.inspect.facts import Attribute, Input, Layer, Live, OperatorCount, Output, Port, State, Summary, Totals
 from irexec.inspect.memory import bytes_of, most_live
-from irexec.inspect.multiply_adds import multiply_adds
 from irexec.ir.xml.source import Source
 from irexec.ops.declare.attributes import attribute_text
 from irexec.types import TensorType
@@ -23,20 +24,26 @@ _BRANCHES = {"If": ("then", "else")}
 _SHOWN_CONSTANT = 64
 
 
-def summarize(model: Model, report: Report | None = None, source: Source | None = None) -> Summary:
-    """The facts about a model that was read. `source` is the text it was read from, for the places of its layers."""
+def summarize(
+    model: Model, report: Report | None = None, source: Source | None = None, types: Inference | None = None
+) -> Summary:
+    """The facts about a model that was read. `source` is the text it was read from, for the places of its layers.
+
+    `types`: the types of its values for certain inputs, by default those of the model.
+    """
     findings = report or Report()
-    layers = list(_layers(model, source))
+    types = Inference() if types is None else types
+    layers = list(_layers(model, source, types))
     _add_findings(layers, findings)
     facts = [row.facts for row in layers]
     return Summary(
         name=model.name,
         file=model.file,
         version=model.version,
-        inputs=[_port(value, value.node.friendly_name) for value in model.inputs],
-        outputs=[_port(value, _result_name(value.node)) for value in model.outputs],
-        totals=_totals(model, layers),
-        states=_states(layers),
+        inputs=[_port(value, value.node.friendly_name, types) for value in model.inputs],
+        outputs=[_port(value, _result_name(value.node), types) for value in model.outputs],
+        totals=_totals(model, layers, types),
+        states=_states(layers, types),
         layers=facts,
         findings=[finding.to_dict() for finding in findings],
     )
@@ -55,6 +62,7 @@ class _Row:
 def _layers(
     model: Model,
     source: Source | None,
+    types: Inference,
     first: int = 0,
     parent: int | None = None,
     branch: str = "",
@@ -65,32 +73,37 @@ def _layers(
     known: dict[Value | None, tuple[int | None, int]] = {}
     unreachable = set(model.unreachable)
     for node in (*model.nodes, *model.unreachable):
-        facts = _layer(node, index, known, source)
+        facts = _layer(node, index, known, source, types)
         facts.parent, facts.branch, facts.unreachable = parent, branch, node in unreachable
         yield _Row(node, facts, times)
         known |= {value: (index, number) for number, value in enumerate(node.outputs)}
         outer, index = index, index + 1
         names = _BRANCHES.get(node.type, ("body",))
         for name, body in zip(names, node.bodies, strict=False):
-            often = _iterations(node, body)
+            often = _iterations(node, body, types)
             inside = None if often is None or times is None else often * times
-            for row in _layers(body.model, source, index, outer, name, inside):
+            for row in _layers(body.model, source, types, index, outer, name, inside):
                 yield row
                 index += 1
 
 
-def _layer(node: Node, index: int, known: dict[Value | None, tuple[int | None, int]], source: Source | None) -> Layer:
+def _layer(
+    node: Node,
+    index: int,
+    known: dict[Value | None, tuple[int | None, int]],
+    source: Source | None,
+    types: Inference,
+) -> Layer:
     operator = node.operator
     facts = Layer(index, node.id, node.friendly_name, node.type, node.version, str(operator) if operator else None)
     facts.attributes = list(_attributes(node))
     for position, value in enumerate(node.inputs):
         name = operator.signature.port_name(position) if operator and operator.inputs else str(position)
         facts.inputs.append(Input(name, *known.get(value, (None, 0))))
-    facts.outputs = [_output(value) for value in node.outputs]
+    facts.outputs = [_output(value, types[value]) for value in node.outputs]
     if node.constant is not None:
         facts.constant = _constant_text(node)
-    inputs = [None if value is None else value.type for value in node.inputs]
-    facts.multiply_adds = multiply_adds(node, inputs, [value.type for value in node.outputs])
+    facts.multiply_adds = multiply_adds(node, types.inputs(node), types.outputs(node))
     if node.layer is not None and source is not None:
         place = source.locate(At(node.layer.at))
         facts.line, facts.column = place.line, place.column
@@ -113,8 +126,8 @@ def _attributes(node: Node) -> Iterator[Attribute]:
     yield from (Attribute(name, text) for name, text in written.items() if name not in known)
 
 
-def _output(value: Value) -> Output:
-    type, declared = value.type, value.declared
+def _output(value: Value, type: TensorType) -> Output:
+    declared = value.declared
     if value.node.type == "Result" or str(declared) == str(type):
         declared = None
     return Output(
@@ -134,8 +147,9 @@ def _constant_text(node: Node) -> str:
     return shown(array.reshape(-1)[:8]).removesuffix("]") + ", ...]"
 
 
-def _port(value: Value, name: str) -> Port:
-    return Port(name, str(value.element_type), str(value.type.shape), sorted(value.names))
+def _port(value: Value, name: str, types: Inference) -> Port:
+    type = types[value]
+    return Port(name, str(type.element_type), str(type.shape), sorted(value.names))
 
 
 def _result_name(result: Node) -> str:
@@ -146,23 +160,22 @@ def _result_name(result: Node) -> str:
     return source.node.friendly_name if source is not None else result.friendly_name
 
 
-def _iterations(node: Node, body: Body) -> int | None:
+def _iterations(node: Node, body: Body, types: Inference) -> int | None:
     """The number of iterations of a body, if a sliced input or a constant trip count of a Loop determines it."""
     if node.type == "If":
         return 1
     if node.type == "Loop":
-        trip = node.inputs[0].type.scalar if node.inputs and node.inputs[0] is not None else None
+        trip = types[node.inputs[0]].scalar if node.inputs and node.inputs[0] is not None else None
         goes_on = body.model.results[body.condition].inputs[0] if body.condition is not None else None
-        steady = goes_on is not None and goes_on.type.scalar is not None and bool(goes_on.type.scalar)
+        steady = goes_on is not None and types[goes_on].scalar is not None and bool(types[goes_on].scalar)
         return int(trip) if trip is not None and trip >= 0 and steady else None
+    given = types.inputs(node)
     for entry in body.inputs:
-        outer = (
-            node.inputs[entry.external] if entry.external is not None and entry.external < len(node.inputs) else None
-        )
-        if entry.slicing is None or outer is None or outer.type.rank is None:
+        outer = given[entry.external] if entry.external is not None and entry.external < len(given) else None
+        if entry.slicing is None or outer is None or outer.rank is None:
             continue
         axis = entry.slicing.axis
-        if -outer.type.rank <= axis < outer.type.rank and (extent := outer.type.shape[axis]).is_static:
+        if -outer.rank <= axis < outer.rank and (extent := outer.shape[axis]).is_static:
             return entry.slicing.count(extent.value)
     return None
 
@@ -187,8 +200,8 @@ def _add_findings(rows: Sequence[_Row], report: Report) -> None:
 # Sums
 
 
-def _totals(model: Model, rows: Sequence[_Row]) -> Totals:
-    constants = [row.node for row in rows if row.node.type == "Const" and row.node.outputs]
+def _totals(model: Model, rows: Sequence[_Row], types: Inference) -> Totals:
+    constants = [node for row in rows if ((node := row.node).type == "Const" or node.held is not None) and node.outputs]
     weights: Counter[str] = Counter()
     for node in constants:
         weights[str(node.outputs[0].element_type)] += _stored(node)
@@ -203,7 +216,7 @@ def _totals(model: Model, rows: Sequence[_Row]) -> Totals:
         count.multiply_adds += (facts.multiply_adds or 0) * (1 if row.times is None else row.times)
         if facts.multiply_adds is None or (facts.multiply_adds and row.times is None):
             uncounted.append(facts.index)
-    most, where = _live(model)
+    most, where = _live(model, types)
     return Totals(
         layers=len(rows),
         constants=len(constants),
@@ -215,7 +228,7 @@ def _totals(model: Model, rows: Sequence[_Row]) -> Totals:
         live=Live(most, next((row.facts.index for row in rows if row.node is where), None)),
         opsets=dict(sorted(Counter(row.facts.version for row in rows).items(), key=lambda item: _natural(item[0]))),
         operators=sorted(operators.values(), key=lambda count: (-count.layers, count.operator)),
-        dynamic=[row.facts.index for row in rows if any(not v.type.shape.is_static for v in row.node.outputs)],
+        dynamic=[row.facts.index for row in rows if any(not types[v].shape.is_static for v in row.node.outputs)],
     )
 
 
@@ -252,22 +265,22 @@ def _is_parameter(node: Node, consumers: dict[Value, list[Node]]) -> bool:
     return any(c.type == "Convert" and c.outputs[0].element_type.is_real for c in read)
 
 
-def _live(model: Model) -> tuple[int | None, Node | None]:
+def _live(model: Model, types: Inference) -> tuple[int | None, Node | None]:
     inside: dict[Node, int | None] = {}
     for node in model.nodes:
         if node.bodies:
-            needs = [_live(body.model)[0] for body in node.bodies]
+            needs = [_live(body.model, types)[0] for body in node.bodies]
             inside[node] = None if None in needs else max(need for need in needs if need is not None)
-    return most_live(model.nodes, inside)
+    return most_live(model.nodes, inside, types)
 
 
-def _states(rows: Sequence[_Row]) -> list[State]:
+def _states(rows: Sequence[_Row], types: Inference) -> list[State]:
     found: dict[str, State] = {}
     for row in rows:
         if not row.node.has_state:
             continue
         name = str(row.node.attributes.get("variable_id", ""))
-        type = row.node.outputs[0].type if row.node.outputs else TensorType()
+        type = types[row.node.outputs[0]] if row.node.outputs else TensorType()
         state = found.setdefault(name, State(name, str(type.element_type), str(type.shape)))
         (state.reads if row.node.type == "ReadValue" else state.assigns).append(row.facts.index)
     return list(found.values())

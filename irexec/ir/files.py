@@ -39,6 +39,16 @@ def open_regular(path: str | os.PathLike[str], role: str = "a file") -> IO[bytes
         raise
 
 
+def check_regular(path: str | os.PathLike[str], role: str = "a file") -> None:
+    """Raise OSError as `open_regular` would, without opening the file, so that what reads it opens it only once."""
+    with path_errors(path):
+        status = os.stat(path)
+    refuse_special(status.st_mode, path)
+    if not os.access(path, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(path))
+    reads(path, role, status)
+
+
 def read_file(path: str | os.PathLike[str], role: str = "a file") -> bytes:
     """Return the bytes of a regular file; see `open_regular`."""
     with open_regular(path, role) as stream:

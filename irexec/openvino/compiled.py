@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from irexec import engine
 from irexec.engine.results import Results
 from irexec.graph.model import Model, Value
+from irexec.lowering.backend import Backend, Mode
 from irexec.openvino.editing import current
 from irexec.openvino.infer_request import InferRequest
 from irexec.openvino.model import _port
@@ -16,6 +17,10 @@ from irexec.openvino.settings import Settings
 
 if TYPE_CHECKING:
     from irexec.openvino.variable_state import VariableState
+
+
+# By the execution mode that the program has set.
+_MODES = {None: Mode.OFTEN_USED, "PERFORMANCE": Mode.AT_ONCE, "ACCURACY": Mode.KERNELS}
 
 
 class CompiledModel(engine.CompiledModel):
@@ -32,9 +37,10 @@ class CompiledModel(engine.CompiledModel):
         other = model if isinstance(model, CompiledModel) else None
         graph = other.model if other is not None else model
         assert isinstance(graph, Model)
-        super().__init__(current(graph))
         self._settings: Settings = settings or (other._settings if other is not None else Settings())
         self.as_openvino: bool = (other is not None and other.as_openvino) if as_openvino is None else as_openvino
+        self._lowering = Backend(_MODES[self._settings.execution_mode])
+        super().__init__(current(graph), self._lowering)
         self._inputs, self._outputs = model.inputs, model.outputs
         if getattr(graph, "was_constructed", False):
             for port in (*self._inputs, *self._outputs):
@@ -42,6 +48,16 @@ class CompiledModel(engine.CompiledModel):
                     port.names.add(port.node.friendly_name)
         # OpenVINO's place for a request that a caller keeps with the model.
         self._infer_request: InferRequest | None = None
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether the next inference runs compiled code (extra `fast`) where there is any, instead of the kernels.
+
+        The property EXECUTION_MODE_HINT decides. ACCURACY: never. PERFORMANCE: always. If it is not set: once this
+        model has run often enough for compiling to pay. With either hint, every call with the same inputs returns the
+        same bits. Requests that measure the time of each layer (PERF_COUNT) run the kernels.
+        """
+        return self._lowering.is_lowered
 
     @property
     def profiles(self) -> bool:

@@ -48,7 +48,7 @@ def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[A
 def check_parameters(model: graph.Model) -> None:
     """Raise RuntimeError if a node takes a Parameter that is not among the model's."""
     known = set(model.parameters)
-    missing = [node for node in model.nodes if node.type == "Parameter" and node not in known]
+    missing = [node for node in model.nodes if node.type == "Parameter" and node.held is None and node not in known]
     if missing:
         names = ", ".join(repr(node.friendly_name) for node in missing)
         raise RuntimeError(f"Model references undeclared parameters: {names}")

@@ -61,8 +61,6 @@ def current(model: graph.Model) -> graph.Model:
         if any(_changed.get(part, 0) > since for part in _parts(model)):
             order(model)
             revalidate(model)
-            # They describe the model as it is in the file.
-            model.defaults = None
         _seen[model] = now
     return model
 

@@ -75,29 +75,12 @@ def only(ports: Sequence[Value], index: int | None) -> int:
     return 0
 
 
-def find(ports: Sequence[Value], key: Any) -> int | None:
-    """Return the position of the port that a tensor name, a node's name or a port refers to; None if there is none."""
-    for index, port in enumerate(ports):
-        if isinstance(key, str):
-            if key in port.names or key == port.node.friendly_name:
-                return index
-        elif isinstance(key, Value) and (port.is_port(key) or _is_result_of(port, key)):
-            return index
-    return None
-
-
-def _is_result_of(port: Value, value: Value) -> bool:
-    """Return whether a port is the Result that takes a value."""
-    taken = port.node.inputs[0] if port.node.type == "Result" else None
-    return taken is not None and taken.is_port(value)
-
-
 def position(ports: Sequence[Value], key: Any) -> int:
-    """Return the same as `find`; a position is returned unchanged. Raises RuntimeError if there is no such port,
-    TypeError for an object that is not a key."""
+    """Return the same as `graph.ports.find`; a position is returned unchanged. Raises RuntimeError if there is no such
+    port, TypeError for an object that is not a key."""
     if isinstance(_key(key), (int, np.integer)):
         return graph_ports.position(ports, int(key))
-    found = find(ports, key)
+    found = graph_ports.find(ports, key)
     if found is None:
         raise RuntimeError(f"Port for tensor name {key} was not found.")
     return found

@@ -13,6 +13,7 @@ import numpy as np
 
 from irexec import engine
 from irexec.engine.arguments import arrange
+from irexec.graph import ports as graph_ports
 from irexec.graph.model import Model, Value
 from irexec.graph.one_process import OfOneProcess
 from irexec.openvino.checks import expected
@@ -23,7 +24,6 @@ from irexec.openvino.given import (
     assigned,
     blank,
     by_position,
-    find,
     from_bits,
     only,
     sharing,
@@ -82,8 +82,8 @@ class InferRequest(OfOneProcess):
     def __init__(self, compiled: Compiled, runner: engine.InferRequest) -> None:
         self._compiled, self._runner = compiled, runner
         self._given: dict[int, Tensor] = {}
-        # Values of inputs that may be omitted, for one inference.
-        self._instead: dict[str, Any] = {}
+        # Values of optional inputs, for one inference.
+        self._more: dict[Value, Any] = {}
         self._wanted: dict[int, Tensor] = {}
         self._results: Results | None = None
         self._callback: Callable[[Any], Any] | None = None
@@ -240,9 +240,8 @@ class InferRequest(OfOneProcess):
     def _run(self) -> None:
         begin = time.perf_counter()
         arrays: Any = [self._input(index).values() for index in range(len(self.model_inputs))]
-        if self._instead:
-            names = (port.any_name for port in self.model_inputs)
-            arrays = dict(zip(names, arrays, strict=True)) | self._instead
+        if self._more:
+            arrays = dict(zip(self.model_inputs, arrays, strict=True)) | self._more
         results = self._runner.infer(arrays)
         self._latency = (time.perf_counter() - begin) * 1e3
         for index, tensor in self._wanted.items():
@@ -339,23 +338,24 @@ class InferRequest(OfOneProcess):
 
     def _give(self, inputs: Any, share: bool) -> None:
         """Keep the inputs of a call for this inference and later ones; unless shared, arrays are copied."""
-        for index, given in assigned(self._without_defaults(inputs), self.model_inputs):
+        inputs = self._split(inputs)
+        for index, given in assigned(inputs, self.model_inputs):
             self._set_input(index, given.copy() if isinstance(given, np.ndarray) and not share else given)
 
     def _give_all(self, inputs: Any) -> None:
         """Keep the inputs of a call, which must be complete. Raises IRError if one is missing."""
         ports = self.model_inputs
-        arrays = as_arrays(self._without_defaults(inputs))
+        arrays = as_arrays(self._split(inputs))
         if self._compiled.as_openvino and any(shows_bits(port.element_type) for port in ports):
             arrays = {index: from_bits(array, ports[index]) for index, array in assigned(arrays, ports)}
         for index, array in enumerate(arrange(arrays, ports)):
             self._given[index] = sharing(array, ports[index])
 
-    def _without_defaults(self, inputs: Any) -> Any:
-        """Return the inputs of a call without those that have a default, which are set apart."""
-        names = self._runner.defaults_among(inputs)
-        self._instead = {name: as_arrays(inputs[name]) for name in names}
-        return {key: given for key, given in inputs.items() if key not in names} if names else inputs
+    def _split(self, inputs: Any) -> Any:
+        """Return the inputs of a call without the optional ones, which are kept for this inference only."""
+        inputs, more = self._runner.split(inputs)
+        self._more = as_arrays(more)
+        return inputs
 
     def _set_input(self, index: int, given: Any) -> None:
         port = self.model_inputs[index]
@@ -384,7 +384,7 @@ class InferRequest(OfOneProcess):
         if not isinstance(key, (str, Value)):
             raise TypeError(f"get_tensor(): incompatible function arguments: {key!r} is no name or port")
         for kind, ports in (("input", self.model_inputs), ("output", self.model_outputs)):
-            index = find(ports, key)
+            index = graph_ports.find(ports, key)
             if index is not None:
                 return kind, index
         name = key if isinstance(key, str) else repr(key)

@@ -214,12 +214,10 @@ class Model(graph.Model):
         for port, shape in _wanted(self, partial_shapes).items():
             port.node.attributes = port.node.attributes | {"shape": shape}
         try:
-            _follow_parameters(self)
             self.validate_nodes_and_infer_types()
         except RuntimeError:
             for parameter, shape in zip(self.parameters, before, strict=True):
                 parameter.attributes = parameter.attributes | {"shape": shape}
-            _follow_parameters(self)
             self.validate_nodes_and_infer_types()
             raise
 
@@ -365,13 +363,6 @@ def _input(model: graph.Model, key: Any) -> Value:
     if isinstance(key, int):
         return model.inputs[key]
     raise TypeError(f"Incorrect key type {type(key)} to reshape a model, expected keys as openvino.Output, int or str.")
-
-
-def _follow_parameters(model: graph.Model) -> None:
-    """Set the outputs of Parameters to their declared types."""
-    for parameter in model.parameters:
-        value = parameter.outputs[0]
-        value.type = type(value.type)(parameter.attributes["element_type"], parameter.attributes["shape"])
 
 
 def _find(model: Model, item: Any, where: str) -> Value:

@@ -26,6 +26,12 @@ class Settings:
         """Whether requests measure the time of each layer (PERF_COUNT)."""
         return bool(self._values.get("PERF_COUNT", False))
 
+    @property
+    def execution_mode(self) -> str | None:
+        """The name of the execution mode, PERFORMANCE or ACCURACY, if it was set (EXECUTION_MODE_HINT)."""
+        mode = self._values.get("EXECUTION_MODE_HINT")
+        return None if mode is None else str(mode.name)
+
     def read(self, property: Any, *, compiled: bool = False) -> Any:
         """Return a property of the device or of a compiled model, by its name. Raises RuntimeError for an unknown
         name."""

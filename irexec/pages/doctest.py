@@ -20,7 +20,7 @@ from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.deadline import OutOfTime, watched
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.build import build
-from irexec.inference import infer, set_types
+from irexec.inference import infer_types
 from irexec.ir.files import named_files
 from irexec.ir.weights.file import Weights
 from irexec.ops.declare import contents
@@ -238,7 +238,7 @@ def _check_model(block: XmlExample, snippet: Snippet, checked: Checked) -> Check
     if snippet.document is not None:
         checked.parsed, checked.not_executed = True, "pages contain no weights, so the model cannot be run"
         model = build(snippet.document, findings, Weights())
-        set_types(model, infer(model, findings=findings))
+        infer_types(model, findings)
         checked.operator = f"a model of {plural(len(snippet.document.net.layers), 'layer')}"
     else:
         checked.not_executed = "it cannot be read"

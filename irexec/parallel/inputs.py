@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,8 +20,8 @@ from irexec.diagnostics.findings import Findings, Mode
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model
 from irexec.ir.files import named_files
-from irexec.parallel.task import PathLike, Task, content
-from irexec.reading import read
+from irexec.parallel.task import PathLike, Task, content, state
+from irexec.reading import Reading, read
 from irexec.runs.run import ModelInput, run_model
 from irexec.runs.values import file_of_option, read_inputs, read_shapes
 from irexec.types import Array
@@ -137,7 +137,25 @@ def split_item(item: str) -> tuple[str, int | None]:
 
 def compiled_model(path: str, weights: str | None, mode: Mode = "openvino") -> CompiledModel:
     """The model, compiled once in each process for as long as its files stay the same. Raises IRError."""
-    return _compiled(path, weights, mode, *map(content, model_files(path, weights)))
+    return _compiled(path, weights, mode, *_states(path, weights))
+
+
+def reading_of(path: str, weights: str | None, mode: Mode = "openvino") -> Reading:
+    """What the files of a model hold, read once in each process for as long as they stay the same."""
+    return _read_model(path, weights, mode, *_states(path, weights))
+
+
+def _states(path: str, weights: str | None) -> Iterator[tuple[int, ...]]:
+    for file in model_files(path, weights):
+        try:
+            yield state(file)
+        except (OSError, ValueError):
+            yield ()
+
+
+@lru_cache(maxsize=1)
+def _read_model(path: str, weights: str | None, mode: Mode, *_state: tuple[int, ...]) -> Reading:
+    return read(path, weights, mode=mode)
 
 
 def model_files(path: str, weights: str | None) -> list[PathLike]:
@@ -151,8 +169,8 @@ def option_files(inputs: Iterable[str]) -> list[PathLike]:
 
 
 @lru_cache(maxsize=1)
-def _compiled(path: str, weights: str | None, mode: Mode, *_state: str) -> CompiledModel:
-    reading = read(path, weights, mode=mode)
+def _compiled(path: str, weights: str | None, mode: Mode, *states: tuple[int, ...]) -> CompiledModel:
+    reading = _read_model(path, weights, mode, *states)
     if reading.model is None or not reading.report.ok:
         raise IRError(reading.report)
     return CompiledModel(reading.model)

@@ -58,10 +58,15 @@ class Task(ABC, Generic[R]):
 def content(path: PathLike) -> str:
     """A digest of a file's bytes; empty when it cannot be read."""
     try:
-        state = os.stat(path)
-        return _content(os.fspath(path), state.st_size, state.st_mtime_ns, state.st_ino)
+        return _content(os.fspath(path), *state(path))
     except (OSError, ValueError):
         return ""
+
+
+def state(path: PathLike) -> tuple[int, ...]:
+    """What changes when a file is written: its size, the time of the change and its number. Raises OSError."""
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 @lru_cache(maxsize=4096)

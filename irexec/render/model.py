@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from irexec.arrays.brief import plural, shown, shown_number, shown_seconds, shown_shape
 from irexec.arrays.statistics import Statistics
 from irexec.debug.precision import Forecast
 from irexec.diagnostics import Severity
+from irexec.lowering.explain import Explanation
 from irexec.render.precision import show_forecast
 from irexec.render.printing import Printout
 from irexec.runs.run import ModelInput, ModelRun
@@ -21,15 +24,18 @@ def show_model(
     page: Printout,
     trace: Trace | None = None,
     forecast: Forecast | None = None,
+    explained: list[Explanation] | None = None,
     *,
     verbose: bool = False,
 ) -> None:
-    """Inputs, the trace if there is one, outputs, what another precision would do, what was verified, the findings."""
+    """Inputs, the trace if there is one, outputs, what another precision would do, what is lowered, what was verified,
+    the findings.
+    """
     page.line(run.model.name or "model", "heading")
     if run.inputs:
         page.heading("inputs")
         page.table([_input_row(entry, run) for entry in run.inputs], ("name", None, None, None, "dim"), names=0)
-    if run.model.defaults is not None and (names := list(run.model.defaults.types)):
+    if names := [port.any_name for port in run.model.optional_inputs]:
         more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
         page.line(f"  taken from the file: {', '.join(names[:_NAMES])}{more}; set other values with --input", "dim")
     if trace is not None and trace.rows:
@@ -44,6 +50,11 @@ def show_model(
         if forecast is not None:
             page.heading(f"as {forecast.kind}")
             show_forecast(forecast, page)
+        if explained is not None:
+            page.heading("compiled code (EXECUTION_MODE_HINT=PERFORMANCE)")
+            page.table(explained, ("name", None, None, "dim"), names=0)
+            counts = Counter(row.form for row in explained)
+            page.line(f"  {', '.join(f'{count} {form}' for form, count in counts.items())}")
         _show_verified(run, page)
         page.heading("time")
         page.line(f"  {', '.join(f'{name} {shown_seconds(time)}' for name, time in run.seconds.items())}")

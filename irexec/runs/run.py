@@ -20,7 +20,9 @@ from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.findings import Findings
 from irexec.engine import CompiledModel, Listener
 from irexec.graph.model import Model, Value
+from irexec.graph.ports import find
 from irexec.inference import Inference, infer
+from irexec.inference.opened import opened
 from irexec.runs.progress import Progress
 from irexec.types import Array, ElementType, PartialShape, TensorType
 
@@ -85,11 +87,9 @@ def run_model(
     each from the same state.
     """
     findings = Findings(file=model.file)
-    if model.defaults is not None and (names := model.defaults_among(given.inputs)):
-        try:
-            model, compiled = model.defaults.taking(names), None
-        except IRError as error:
-            return ModelRun(model, given, error.report)
+    optional = model.optional_inputs
+    if more := [optional[place] for name in given.inputs if (place := find(optional, name)) is not None]:
+        model, compiled = opened(model, more), None
     run = ModelRun(model, given, findings.report)
     run.inputs = complete(model, given, findings)
     if not findings.report.ok:

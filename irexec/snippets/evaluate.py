@@ -16,7 +16,7 @@ from irexec.diagnostics.findings import At, Findings, Mode
 from irexec.engine import CompiledModel
 from irexec.graph.bind import bind_operator
 from irexec.graph.build import build_net, declared_type
-from irexec.inference import Inference, infer, set_types
+from irexec.inference import Inference, infer, infer_types
 from irexec.inference.breaches import place_of
 from irexec.ir.memory import no_collection
 from irexec.ir.weights.file import Weights
@@ -239,7 +239,7 @@ class _Evaluation:
         example, operator = self.example, self.operator
         self._build()
         model = self.model
-        set_types(model, infer(model, findings=self.findings.trial()))
+        infer_types(model, self.findings.trial())
         # What is declared is judged here: a page may show dims that are those of its own values only.
         model.keeps_declared = False
         arrays = [entry.array for entry in example.inputs]

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from irexec.native.capture import current_capture
 from irexec.threads.blas import single_threaded_blas, users
 from irexec.types import Array
 
@@ -209,13 +208,15 @@ def split(extent: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
     return list(pairwise(bounds))
 
 
-def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
-    """An uninitialised array of this thread's own; the next call with the same slot gives the same memory again."""
+def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any], memory: dict[str, Array] | None = None) -> Array:
+    """An uninitialised array of this thread's own; the next call with the same slot gives the same memory again.
+
+    `memory`: arrays by slot, to be used instead of those of this thread.
+    """
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > MAX_KEPT_BYTES:
         return np.empty(shape, dtype)
-    taken = current_capture()
-    buffers: dict[str, Array] = _local.__dict__.setdefault("buffers", {}) if taken is None else taken.memory
+    buffers: dict[str, Array] = _local.__dict__.setdefault("buffers", {}) if memory is None else memory
     buffer = buffers.get(slot)
     if buffer is None or buffer.nbytes < nbytes:
         buffer = buffers[slot] = np.empty(nbytes + (nbytes >> 2), np.uint8)

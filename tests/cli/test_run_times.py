@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from irexec import native
 from irexec.cli.main import main
 
 CLASSIFIER = Path(__file__).parents[2] / "samples" / "classifier"
@@ -31,9 +30,8 @@ def test_several_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert {row["calls"] for row in result["trace"]} == {3}
 
 
-def test_states_are_the_same_in_every_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_are_the_same_in_every_run(capsys: pytest.CaptureFixture[str]) -> None:
     """The transformer keeps keys and values: of a second run they would be twice as many."""
-    monkeypatch.setattr(native, "_available", False)  # Compiled code, from the third run on, rounds otherwise.
     folder = CLASSIFIER.parent / "transformer"
     command = ["run", str(folder / "model.xml"), "--input", f"words={folder / 'words.npy'}", "--json"]
     outputs = []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import irexec
-from irexec import Model, native
+from irexec import Model
 from irexec.engine import CompiledModel
 from irexec.engine.aligned import aligned, as_taken
 
@@ -79,9 +79,7 @@ def test_a_model_whose_constants_are_aligned_is_not_copied(tmp_path: Path) -> No
     assert aligned(irexec.read_model(tmp_path / "even.xml").get_ops()) == {}
 
 
-def test_what_only_a_product_reads_stays_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("IREXEC_FAST", "0")
-    monkeypatch.setattr(native, "_available", None)
+def test_what_only_a_product_reads_stays_in_the_file(tmp_path: Path) -> None:
     model, weights = odd(tmp_path, PRODUCT)
     assert aligned(model.get_ops()) == {}
     compiled = irexec.compile_model(model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from support.examples import example_of
-from support.graphs import RandomGraph, alike, candidates, compiled_at_once
+from support.graphs import RandomGraph, alike, candidates
+from support.lowering import lowered, small_ones_too
 
 import irexec
-from irexec import Model, native
+from irexec import Model
 from irexec.engine import memory
 from irexec.graph.evaluate import evaluate
 from irexec.types import F32
@@ -39,10 +40,7 @@ def contents(arrays: Any) -> list[Any]:
 
 
 def check(infer: Callable[[list[np.ndarray]], Any], given: list[np.ndarray], calls: int = 4) -> None:
-    """Each result is written to after each call; every call computes the same, and leaves its inputs alone.
-
-    (The same to a tolerance: compiled code takes over after some calls.)
-    """
+    """Each result is written to after each call; every call computes the same, and leaves its inputs alone."""
     inputs = [array.copy() for array in given]
     expected = [array.copy() for array in infer(inputs).to_tuple()]
     for _ in range(calls):
@@ -56,29 +54,24 @@ def check(infer: Callable[[list[np.ndarray]], Any], given: list[np.ndarray], cal
         assert contents(inputs) == contents(given)
 
 
-@pytest.fixture
-def compiled_code(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    native.compiler()
-    compiled_at_once(monkeypatch.setattr)
-    monkeypatch.setattr(memory, "_MIN_BYTES", 1)
-    yield
-
-
-def random_graphs(dynamic: bool) -> None:
+def random_graphs(dynamic: bool, compile: Callable[[Model], Any]) -> None:
     pool = candidates()
     for seed in range(25):
         graph = RandomGraph(pool, seed, dynamic=dynamic)
-        check(irexec.compile_model(graph.model), graph.inputs)
+        check(compile(graph.model), graph.inputs)
 
 
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
 def test_results_of_random_graphs(dynamic: bool) -> None:
-    random_graphs(dynamic)
+    random_graphs(dynamic, irexec.compile_model)
 
 
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
-def test_results_of_compiled_code(dynamic: bool, compiled_code: None) -> None:
-    random_graphs(dynamic)
+def test_results_of_compiled_code(dynamic: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
+    small_ones_too(monkeypatch.setattr)
+    monkeypatch.setattr(memory, "_MIN_BYTES", 1)
+    random_graphs(dynamic, lowered)
 
 
 def outputs(x: Any) -> list[Any]:

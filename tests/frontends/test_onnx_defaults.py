@@ -57,8 +57,8 @@ def test_beside_onnx_runtime(path: Path) -> None:
 def test_they_are_not_among_the_inputs_that_must_be_given(path: Path) -> None:
     model = irexec.read_model(path)
     assert [port.any_name for port in model.inputs] == ["x"]
-    assert model.defaults is not None and list(model.defaults.types) == ["w", "target"]
-    assert str(model.defaults.types["w"].shape) == "[3,?]"
+    assert [port.any_name for port in model.optional_inputs] == ["w", "target"]
+    assert [str(port.type.shape) for port in model.outputs] == ["[2,3]", "[3,2]"]
     compiled = irexec.compile_model(model)
     np.testing.assert_array_equal(compiled([X])["z"], X.reshape(3, 2))
     with pytest.raises(irexec.IRError, match="no input is named 'hidden'"):
@@ -96,3 +96,66 @@ def test_an_input_that_is_declared_twice_is_an_error(path: Path) -> None:
     model.graph.input.append(model.graph.input[0])
     onnx.save(model, path)
     assert [d.code for d in irexec.validate(path).errors] == ["F005"]
+
+
+NEEDED = """<ir_version: 9, opset_import: ["" : 17]>
+g (float[2, 3] x, int64[k] target, float[1] bias) => (float[a, b] y)
+<int64[2] target = {3, 2}, float[1] bias = {1}, float[1] one = {1}> {
+    shaped = Reshape(x, target)
+    normal = LayerNormalization(shaped, one)
+    y = Add(normal, bias)
+}"""
+
+
+def test_a_default_that_the_translation_depends_on_is_a_constant(tmp_path: Path) -> None:
+    onnx.save(onnx.parser.parse_model(NEEDED), tmp_path / "model.onnx")
+    model = irexec.read_model(tmp_path / "model.onnx")
+    assert [port.any_name for port in model.optional_inputs] == ["bias"]
+    compiled = irexec.compile_model(model)
+    np.testing.assert_allclose(compiled({"x": X, "bias": np.float32([2])})["y"].sum(axis=1), [4, 4, 4], rtol=1e-6)
+    with pytest.raises(irexec.IRError, match="no input is named 'target'"):
+        compiled({"x": X, "target": np.array([6, 1])})
+
+
+def test_before_version_4_initializers_are_constants(path: Path) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    for version in (3, 4):
+        text = TEXT.replace("ir_version: 9", f"ir_version: {version}").replace(": 17]", ": 8]")
+        model = onnx.parser.parse_model(text)
+        model.graph.ClearField("output")
+        model.graph.output.append(onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None))
+        del model.graph.node[2:]
+        onnx.save(model, path)
+        session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+        wanted = {port.name for port in session.get_overridable_initializers()} - {"target"}
+        found = {port.any_name for port in irexec.read_model(path).optional_inputs} - {"target"}
+        assert found == wanted and bool(found) == (version == 4)
+
+
+def test_an_optional_input_that_no_node_reads_may_be_given(path: Path) -> None:
+    model = onnx.load(path)
+    model.graph.node.pop()
+    model.graph.output.pop()
+    onnx.save(model, path)
+    compiled = irexec.compile_model(path)
+    np.testing.assert_array_equal(compiled({"x": X, "target": np.array([6, 1])})["y"], compiled([X])["y"])
+
+
+def test_a_changed_copy_keeps_its_change_when_an_optional_input_is_given(path: Path) -> None:
+    model = irexec.read_model(path).clone()
+    result = model.results[0]
+    negative = irexec.opset1.negative(result.input_value(0))
+    result.input(0).replace_source_output(negative.output(0))
+    compiled = irexec.compile_model(model)
+    np.testing.assert_array_equal(compiled({"x": X, "w": WIDE})["y"], -(X @ WIDE + 10))
+    np.testing.assert_array_equal(compiled([X])["y"], -irexec.compile_model(path)([X])["y"])
+
+
+@pytest.mark.parametrize("command", ["show", "report", "compare", "cut"])
+def test_commands_take_the_file_s_value(path: Path, tmp_path: Path, command: str) -> None:
+    options = {
+        "report": ["--run", "-o", str(tmp_path / "report.html")],
+        "compare": ["--with", "onnxruntime"],
+        "cut": ["-o", str(tmp_path / "part.xml"), "--to", "y"],
+    }
+    assert main([command, str(path), *options.get(command, [])]) == 0

@@ -32,7 +32,7 @@ class Page(HTMLParser):
 
 
 def test_an_example_stands_beside_what_was_computed() -> None:
-    text = examples_page(SAMPLES / "example_2.xml")
+    text = examples_page(SAMPLES / "example_2.xml", (SAMPLES / "example_2.xml").read_bytes())
     page = Page(text)
     printed = (SAMPLES / "example_2.xml").read_text("utf-8").rstrip().split("\n")
     assert [line for line in printed if line.strip() and line.strip() not in page.texts] == []
@@ -50,7 +50,7 @@ def test_values_in_prose_end_with_the_last_of_them(tmp_path: Path) -> None:
         "Something else that is long.\n",
         "utf-8",
     )
-    page = Page(examples_page(path))
+    page = Page(examples_page(path, path.read_bytes()))
     assert "output = [9, 2, 8, 5]" in page.texts and "[9, 2, 8, 4]" in page.texts
     assert not [text for text in page.texts if "Something else" in text]
 
@@ -59,7 +59,7 @@ def test_values_in_prose_end_with_the_last_of_them(tmp_path: Path) -> None:
 def test_texts_of_the_page_stay_texts(hostile: str, tmp_path: Path) -> None:
     path = tmp_path / "page.txt"
     path.write_text(f'<layer name="{hostile}" type="ReLU"> {hostile}\n<input><port id="0"/></input></layer>', "utf-8")
-    page = Page(examples_page(path))
+    page = Page(examples_page(path, path.read_bytes()))
     assert {"script", "img", "b"} & set(page.tags) == set()
 
 

@@ -153,7 +153,7 @@ def test_a_page_of_examples_shows_the_texts(name: str, tmp_path: Path) -> None:
             f'<layer id="0" name="{escape(text)}" type="ReLU" version="opset1"><data mode="{escape(text)}"/></layer>'
         )
         (tmp_path / "page.xml").write_text(layer, "utf-8")
-        pages.append(examples_page(tmp_path / "page.xml"))
+        pages.append(examples_page(tmp_path / "page.xml", (tmp_path / "page.xml").read_bytes()))
     assert "<script" not in pages[0] and "<img" not in pages[0]
     assert pages[0].count("<tr") == pages[1].count("<tr")
     assert visible_text(escape(escape(name))) in visible_text(pages[0])

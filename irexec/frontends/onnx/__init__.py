@@ -16,31 +16,34 @@ def read_onnx(
     given: str | os.PathLike[str] | bytes,
     mode: Mode = "strict",
     *,
+    file: str | None = None,
     others: bool = False,
     model_class: type[Model] = Model,
 ) -> tuple[Model | None, Report]:
     """Return the model of an ONNX file, or of its bytes, and every finding about it; if a finding is an error, the
     model is None.
 
-    `others`: include the findings of ONNX's checker and shape inference, and the results of onnx.reference and ONNX
-    Runtime for a file with findings. Never raises for an invalid file, nor if the package `onnx` is missing (F001).
+    `file`: the name of the bytes. `others`: include the findings of ONNX's checker and shape inference, and the results
+    of onnx.reference and ONNX Runtime for a file with findings. Never raises for an invalid file, nor if the package
+    `onnx` is missing (F001).
     """
-    file = None if isinstance(given, bytes) else os.fspath(given)
+    path = None if isinstance(given, bytes) else os.fspath(given)
+    name = file if path is None else path
     try:
         import irexec.frontends.onnx.messages  # noqa: F401
     except ImportError:
-        findings = Findings(file=file, mode=mode)
+        findings = Findings(file=name, mode=mode)
         message = "reading ONNX files requires the package onnx, which is not installed"
         findings.add("F001", message, place=Place(file=findings.file), hint="pip install 'irexec[onnx]'")
         return None, findings.report
     from irexec.frontends.onnx.convert import convert_file
     from irexec.frontends.onnx.findings import OnnxFindings
 
-    if others and file is not None:
+    if others and path is not None:
         from irexec.frontends.onnx.others import examined
 
-        return examined(file, mode)
-    found = OnnxFindings(file=file, mode=mode)
+        return examined(path, mode)
+    found = OnnxFindings(file=name, mode=mode)
     try:
         model = convert_file(given, found, model_class=model_class)
     except OutOfTime as stopped:

@@ -62,8 +62,7 @@ class Call:
         return self.definition.defaults if self.definition is not None else {}
 
     def body(self, types: Sequence[TensorType | None]) -> onnx.FunctionProto:
-        """Return the function that the node calls: the model's own, or the function by which ONNX defines the
-        operator."""
+        """Return the function that the node calls: the model's own, or ONNX's definition of the operator."""
         if self.function is not None:
             return self.function
         assert self.definition is not None
@@ -187,3 +186,13 @@ def _attributes(node: onnx.NodeProto, references: Mapping[str, onnx.AttributePro
         elif attribute.ref_attr_name in references:
             found[attribute.name] = references[attribute.ref_attr_name]
     return found
+
+
+def without(node: onnx.NodeProto, names: set[str]) -> onnx.NodeProto:
+    """Return a node in which the inputs with these names are omitted."""
+    if not names.intersection(node.input):
+        return node
+    copy = onnx.NodeProto()
+    copy.CopyFrom(node)
+    copy.input[:] = ["" if name in names else name for name in node.input]
+    return copy

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from irexec.diagnostics import IRError, LayerRef, Severity
-from irexec.diagnostics.deadline import watched
+from irexec.diagnostics import LayerRef, Severity
+from irexec.diagnostics.deadline import OutOfTime, watched
 from irexec.frontends.onnx.builder import Broken, Builder, Refused, TooMuch
-from irexec.frontends.onnx.calls import Call, call_of
+from irexec.frontends.onnx.calls import Call, call_of, without
 from irexec.frontends.onnx.definitions import newest_opset
-from irexec.frontends.onnx.expansion import MAX_DEPTH, MAX_NODES, Expansion, Key, expansions
+from irexec.frontends.onnx.expansion import Size
 from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.order import in_order
-from irexec.frontends.onnx.scope import BodyScope, Scope, domain_of, opsets_of
+from irexec.frontends.onnx.scope import BodyScope, Scope, opsets_of, ref_of
 from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, dense, read_tensor
-from irexec.graph.model import Defaults, Model, Node, Value
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.order import ordered
+from irexec.inference import infer_types
 from irexec.ops.declare import contents
 from irexec.types import DYNAMIC, I64, Array, Dimension, ElementType, PartialShape, TensorType
 
+# The first version of the format in which an input with an initializer may be given another value.
+_DEFAULTS_SINCE = 4
 _TOO_LATE = "the input {!r} is produced by a later node"
 
 
@@ -48,59 +52,77 @@ def convert(
     findings: OnnxFindings,
     folder: Path | None = None,
     assumed: Mapping[str, TensorType] | None = None,
-    given: frozenset[str] = frozenset(),
     model_class: type[Model] = Model,
 ) -> Model:
     """Return the model of an ONNX file that was read. It can be run only when `findings` gets no error.
 
     `folder`: the folder that external data may be in. `assumed`: the types of values that cannot be computed, so that
-    the nodes after an error are checked as well. `given`: the inputs with default values that callers will supply.
+    the nodes after an error are checked as well.
+
+    An input with an initializer becomes a Parameter with a default value, and the nodes that read it are translated
+    for any value. If a node cannot be, the initializers that it depends on become constants.
     """
-    converter = Converter(file, Builder(findings, folder, model_class), assumed or {}, given)
-    model = converter.model()
+    constant = frozenset[str]()
+    while True:
+        trial = OnnxFindings(file=findings.file, mode=findings.mode)
+        try:
+            converter = Converter(file, Builder(trial, folder, model_class), assumed or {}, constant)
+            model = converter.model()
+        except OutOfTime:
+            findings.take(trial)
+            raise
+        if not converter.needed:
+            break
+        constant |= converter.needed
+    findings.take(trial)
+    findings.too_large |= trial.too_large
     model.file = findings.file
     model.layers_read = sum(1 for _ in model.walk())
-
-    def taking(names: frozenset[str]) -> Model:
-        again = OnnxFindings(file=findings.file, mode=findings.mode)
-        found = convert(file, again, folder, given=given | names, model_class=model_class)
-        if not again.report.ok:
-            raise IRError(again.report)
-        return found
-
-    if converter.defaults:
-        model.defaults = Defaults(converter.defaults, taking)
     return model
 
 
 class Converter:
-    """Converts one model; findings report the parts that cannot be converted."""
+    """Converts one model; findings report the parts that cannot be converted.
+
+    `constant`: inputs whose initializers are constants, whatever callers supply. `needed`: those that have to be added,
+    because the translation of a node depends on their values.
+    """
 
     def __init__(
-        self, file: OnnxFile, builder: Builder, assumed: Mapping[str, TensorType], given: frozenset[str]
+        self, file: OnnxFile, builder: Builder, assumed: Mapping[str, TensorType], constant: frozenset[str]
     ) -> None:
-        self.proto, self.builder, self.assumed, self.given = file.proto, builder, assumed, given
+        self.proto, self.builder, self.assumed, self.constant = file.proto, builder, assumed, constant
         self.findings = builder.findings
         self.functions = {(f.domain, f.name, f.overload): f for f in file.proto.functions}
         self.raw = file.raw
-        self.defaults: dict[str, TensorType] = {}
+        self.needed: set[str] = set()
+        self._defaults: dict[Node, Array] = {}
         self.makers: dict[str, LayerRef] = {}
-        self._expansions: dict[Key, Expansion] | None = None
-        self._called = 0
+        self._size = Size(self.functions)
 
     def model(self) -> Model:
         graph = self.proto.graph
         scope = Scope(opsets_of(self.proto.opset_import))
         self._check_opset(scope.opsets.get(""))
-        self._initializers(graph, scope, self.raw, without=self.given)
+        self._initializers(graph, scope, self.raw, {info.name: info for info in graph.input})
         stored = set(scope.values)
-        self._note_defaults((info for info in graph.input if info.name in stored), scope)
         parameters = [p for i in graph.input if i.name not in stored and (p := self._parameter(i, scope))]
         self.translate(graph.node, scope)
         results = [r for output in graph.output if (r := self._result(output, scope))]
         model = self.builder.model_class.of(results, parameters, graph.name)
         model.rt_info = self._about(parameters)
+        if self._defaults:
+            self._set_defaults(model)
         return model
+
+    def _set_defaults(self, model: Model) -> None:
+        """Set the default values of Parameters, and infer the types of the values that they give."""
+        reached = set(model.nodes)
+        for node, array in self._defaults.items():
+            node.held = array
+        model.unreachable = [node for node in self._defaults if node not in reached]
+        if not self.builder.errors:
+            infer_types(model, self.findings)
 
     def _about(self, parameters: list[Node]) -> dict[str, Any]:
         """Return the model's description in the file: its producer, its metadata, the names of its inputs'
@@ -134,33 +156,42 @@ class Converter:
         graph: onnx.GraphProto,
         scope: Scope,
         raw: Mapping[int, Array] | None = None,
+        inputs: Mapping[str, onnx.ValueInfoProto] | None = None,
         *,
         without: Collection[str] = (),
     ) -> None:
+        """Define the initializers of a graph. `inputs`: the inputs whose default values they may be."""
+        infos = inputs or {}
         for number, tensor in enumerate(graph.initializer):
-            if tensor.name not in without:
+            if (name := tensor.name) not in without:
                 read = partial(read_tensor, raw=raw.get(number)) if raw else read_tensor
-                self._define(tensor.name, self._constant(tensor.name, read, tensor), scope)
+                self._define(name, self._initializer(name, read, tensor, infos.get(name)), scope)
         for sparse in graph.sparse_initializer:
-            if sparse.values.name not in without:
-                self._define(sparse.values.name, self._constant(sparse.values.name, dense, sparse), scope)
+            if (name := sparse.values.name) not in without:
+                self._define(name, self._initializer(name, dense, sparse, infos.get(name)), scope)
 
-    def _note_defaults(self, inputs: Iterable[onnx.ValueInfoProto], scope: Scope) -> None:
-        """Note the inputs that are initializers as well: a caller that leaves them out gets these values."""
-        for info in inputs:
-            value, declared = scope.value(info.name), self._declared(info, "input")
-            if value is not None and declared is not None:
-                self._check_declared(info, value, "input", "its initializer is")
-                self.defaults[info.name] = declared
-
-    def _constant(self, name: str, read: Callable[..., tuple[Any, ElementType]], tensor: Any) -> Value | None:
+    def _initializer(
+        self,
+        name: str,
+        read: Callable[..., tuple[Any, ElementType]],
+        tensor: Any,
+        info: onnx.ValueInfoProto | None,
+    ) -> Value | None:
         try:
             array, kind = read(tensor, self.builder.folder)
-            return self.builder.constant(array, kind, name)
         except BadTensor as error:
             self._note_size(error)
             self.find(error.code, f"the initializer {name!r}: {error}")
             return None
+        if info is None or (declared := self._declared(info, "input")) is None:
+            return self.builder.constant(array, kind, name)
+        fits = self._check_declared(info, TensorType(kind, PartialShape(array.shape)), "input", "its initializer is")
+        # Before version 4 an initializer had to be among the inputs, and nobody could give it another value.
+        if not fits or name in self.constant or self.proto.ir_version < _DEFAULTS_SINCE:
+            return self.builder.constant(array, kind, name)
+        node = self.builder.parameter(declared, name)
+        self._defaults[node] = array
+        return node.outputs[0]
 
     def _parameter(self, info: onnx.ValueInfoProto, scope: Scope) -> Node | None:
         declared = self._declared(info, "input")
@@ -187,18 +218,21 @@ class Converter:
         if value is None:
             return None
         if has_type(info.type):
-            self._check_declared(info, value, "output", "the graph makes")
+            self._check_declared(info, value.type, "output", "the graph makes")
         return self.builder.result(value, info.name)
 
-    def _check_declared(self, info: onnx.ValueInfoProto, value: Value, what: str, made: str) -> None:
+    def _check_declared(self, info: onnx.ValueInfoProto, type: TensorType, what: str, made: str) -> bool:
+        """Return whether a value can be of the type that the file declares; add a finding if not."""
         declared = self._declared(info, what)
         if declared is None:
-            return
-        differs = DYNAMIC not in (value.element_type, declared.element_type)
-        differs &= value.element_type is not declared.element_type
-        if differs or not declared.shape.compatible(value.type.shape):
-            message = f"the {what} {info.name!r} is declared {declared}, and {made} {value.type}"
-            self.find("F011", message, found=str(declared), allowed=str(value.type))
+            return False
+        differs = DYNAMIC not in (type.element_type, declared.element_type)
+        differs &= type.element_type is not declared.element_type
+        if differs or not declared.shape.compatible(type.shape):
+            message = f"the {what} {info.name!r} is declared {declared}, and {made} {type}"
+            self.find("F011", message, found=str(declared), allowed=str(type))
+            return False
+        return True
 
     def _define(self, name: str, value: Value | None, scope: Scope) -> None:
         if not name:
@@ -256,6 +290,7 @@ class Converter:
                     "F005", f"the input {name!r} is neither produced by an earlier node nor an input of the graph"
                 )
         results: Sequence[Value | None] | None = None
+        errors = self.builder.errors
         try:
             call = call_of(node, scope.opsets, scope.references, self.functions)
             inputs = [scope.value(name) if name and scope.knows(name) else None for name in node.input]
@@ -270,6 +305,8 @@ class Converter:
             pass
         except Exception as error:  # unexpected by the translator: an error in the node or in the translator
             self.find("F009", f"{node.op_type}: its translation failed: {type(error).__name__}: {str(error)[:200]}")
+        if self._defaults and self.builder.errors > errors:
+            self.needed |= self._defaults_before(node, scope)
         for index, name in enumerate(node.output):
             value = results[index] if results is not None and index < len(results) else None
             if name and results is not None and value is None:
@@ -277,6 +314,15 @@ class Converter:
             if value is None and name in self.assumed and type(scope) is Scope and scope.depth == 0:
                 value = self.builder.parameter(self.assumed[name], name).outputs[0]
             self._define(name, value, scope)
+
+    def _defaults_before(self, node: onnx.NodeProto, scope: Scope) -> set[str]:
+        """Return the names of the Parameters with a default value on which a node depends; of a node with bodies, which
+        read any value of the graph, all of them."""
+        if any(attribute.HasField("g") for attribute in node.attribute):
+            return {parameter.given_name for parameter in self._defaults}
+        values = [scope.value(name) for name in node.input if name and scope.knows(name)]
+        before = ordered(value.node for value in values if value is not None)
+        return {parameter.given_name for parameter in before if parameter in self._defaults}
 
     def _call(self, call: Call, inputs: list[Value | None], scope: Scope) -> Sequence[Value | None] | None:
         """Return the values that a node computes; None if findings report the reason why there are none."""
@@ -308,9 +354,11 @@ class Converter:
 
     def _function(self, call: Call, inputs: list[Value | None], scope: Scope) -> list[Value | None] | None:
         """Return the outputs of a call of a function: its body is translated in its own scope."""
-        self._check_expansion(call, scope)
+        function = call.function
+        key = None if function is None else (function.domain, function.name, function.overload)
+        self._size.check_call(key, scope.depth)
         body = call.body([None if v is None else v.type for v in inputs])
-        self._count(body.node)
+        self._size.add(body.node)
         references = call.defaults() | {a.name: a for a in body.attribute_proto} | call.attributes
         inner = Scope(self._opsets_within(body, call, scope), scope.depth + 1, references)
         padded = [*inputs, *[None] * len(body.input)]
@@ -318,7 +366,7 @@ class Converter:
         left_out = {name for name, value in zip(body.input, padded, strict=False) if value is None}
         inner.values = {name: value for name, value in zip(body.input, padded, strict=False) if value is not None}
         before = self.builder.errors
-        self.translate([_without(node, left_out) for node in body.node], inner)
+        self.translate([without(node, left_out) for node in body.node], inner)
         # Errors within the body are found here; the caller reports outputs that the body declares and does not compute.
         return None if self.builder.errors > before else [inner.values.get(name) for name in body.output]
 
@@ -336,7 +384,7 @@ class Converter:
         scope: BodyScope,
     ) -> Inner:
         """Return the body of a node; `types` and `sliced` as in Enter. Raises Broken, with findings."""
-        self._count(graph.node)
+        self._size.add(graph.node)
         if len(graph.input) != len(types):
             raise Refused("F004", f"the body {graph.name!r} has {len(graph.input)} inputs, expected {len(types)}")
         before = self.builder.errors
@@ -380,48 +428,9 @@ class Converter:
             return self.builder.constant(constant, value.element_type, name)
         return self.builder.parameter(value.type.without_value(), name).outputs[0]
 
-    # Size limits
-
-    def _check_expansion(self, call: Call, scope: Scope) -> None:
-        """Raise TooMuch for a call that would expand to too many nodes, before any of them is created."""
-        deep, many = 0, 0
-        if call.function is not None:
-            if self._expansions is None:
-                self._expansions = expansions(self.functions.values())
-            function = call.function
-            many, deep = self._expansions[function.domain, function.name, function.overload]
-        if scope.depth + 1 + deep > MAX_DEPTH:
-            raise TooMuch(f"functions call one another more than {MAX_DEPTH} deep")
-        self._check_count(many)
-
-    def _count(self, nodes: Sequence[onnx.NodeProto]) -> None:
-        self._called += len(nodes)
-        self._check_count()
-
-    def _check_count(self, more: int = 0) -> None:
-        if self._called + more > MAX_NODES:
-            raise TooMuch(f"functions and bodies become more than {MAX_NODES} nodes: they multiply")
-
     def _note_size(self, error: Exception) -> None:
         self.findings.too_large |= isinstance(error, (TooMuch, HugeTensor))
 
 
 def _as_it_is(value: Value, name: str) -> Value:
     return value
-
-
-def ref_of(node: onnx.NodeProto, number: str, opsets: Mapping[str, int]) -> LayerRef:
-    """Return the name of a node in findings. `number`: its position; in a body it is prefixed with that of the
-    enclosing node."""
-    domain = domain_of(node.domain)
-    version = f"{node.domain} {opsets.get(domain, '')}" if domain else f"onnx{opsets.get('', '')}"
-    return LayerRef(number, node.name or next((o for o in node.output if o), ""), node.op_type, version)
-
-
-def _without(node: onnx.NodeProto, names: set[str]) -> onnx.NodeProto:
-    if not names.intersection(node.input):
-        return node
-    copy = onnx.NodeProto()
-    copy.CopyFrom(node)
-    copy.input[:] = ["" if name in names else name for name in node.input]
-    return copy

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from irexec.frontends.onnx.builder import TooMuch
 from irexec.frontends.onnx.messages import onnx
 
 Key = tuple[str, str, str]
@@ -81,3 +82,34 @@ def _calls(nodes: Iterable[onnx.NodeProto]) -> Iterator[Key]:
         for attribute in node.attribute:
             for graph in [attribute.g, *attribute.graphs]:
                 yield from _calls(graph.node)
+
+
+class Size:
+    """The number of nodes from functions and bodies that were translated so far, which is limited."""
+
+    def __init__(self, functions: Mapping[Key, onnx.FunctionProto]) -> None:
+        self._functions, self._count = functions, 0
+        self._expansions: dict[Key, Expansion] | None = None
+
+    def add(self, nodes: Sequence[onnx.NodeProto]) -> None:
+        """Count the nodes of a function or body. Raises TooMuch."""
+        self._count += len(nodes)
+        self._check()
+
+    def check_call(self, function: Key | None, depth: int) -> None:
+        """Raise TooMuch for a call that would expand to too many nodes, before any of them is created.
+
+        `function`: the function of the model that is called, if it is one; `depth`: the number of enclosing calls.
+        """
+        deep, many = 0, 0
+        if function is not None:
+            if self._expansions is None:
+                self._expansions = expansions(self._functions.values())
+            many, deep = self._expansions[function]
+        if depth + 1 + deep > MAX_DEPTH:
+            raise TooMuch(f"functions call one another more than {MAX_DEPTH} deep")
+        self._check(many)
+
+    def _check(self, more: int = 0) -> None:
+        if self._count + more > MAX_NODES:
+            raise TooMuch(f"functions and bodies become more than {MAX_NODES} nodes: they multiply")

@@ -21,7 +21,9 @@ exactly the same, operators with the version `onnxN` are used, whose kernels are
 Supported are tensors of every ONNX type, sequences of tensors (lists of arrays), optional values (None if there is
 none), external data below the model's folder, and sparse initializers. Names of dimensions (`dim_param`) are in the
 model's `rt_info["dimensions"]`, its metadata in `rt_info["metadata"]`. An initializer that is also an input is the
-input's default: a call may give another value by name; the IR that is saved has the file's.
+default value of that input (`model.optional_inputs`, from version 4 of the format, as in ONNX Runtime): a call may give
+another value by name. Where a node can only be translated for a known value, the initializer is a constant. An IR that
+is saved has the values of the file as constants.
 
 A layer has the name of the node whose output it produces; additional layers of a node have that name with a number.
 
@@ -195,8 +197,7 @@ def _row(name: str, versions: Versions) -> str:
 
 
 def _missing(ways: dict[str, Versions]) -> str:
-    """Return what is unsupported: an operator's name if none of its versions is supported, otherwise the unsupported
-    versions."""
+    """Return what is unsupported: the operator's name if no version is supported, otherwise those versions."""
     names = []
     for name, versions in ways.items():
         lost = [since for since, how in versions if how == "no"]

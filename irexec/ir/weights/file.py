@@ -88,12 +88,17 @@ class Weights:
 
     @classmethod
     def find(
-        cls, xml_path: str | os.PathLike[str] | None, weights: str | os.PathLike[str] | bytes | memoryview | None = None
+        cls,
+        xml_path: str | os.PathLike[str] | None,
+        weights: str | os.PathLike[str] | bytes | memoryview | Weights | None = None,
     ) -> Weights:
         """Return the given weights, else the file beside the model: its path with the last suffix replaced by `.bin`.
 
-        A file is mapped, not read. Raises OSError if a path is given and cannot be opened.
+        A file is mapped, not read. Weights of another reading are used again without opening their file. Raises OSError
+        if a path is given and cannot be opened.
         """
+        if isinstance(weights, Weights):
+            return cls(weights._data, file=weights.file, is_reported=weights._is_reported)
         if isinstance(weights, bytes | bytearray | memoryview):
             return cls(weights)
         if weights is not None:
@@ -112,8 +117,7 @@ class Weights:
         return cls(b"" if mapping is None else memoryview(mapping), file=path)
 
     def of_layer(self, layer: Layer, findings: Findings, plain: dict[str, Any] | None = None) -> Stored | None:
-        """Return the value of a `Const` layer; None, with findings, if it cannot be read. `plain`: see
-        `plain_constant`."""
+        """The value of a `Const` layer; None, with findings, if it is unreadable. `plain`: see `plain_constant`."""
         written = plain or read_constant(layer, findings)
         value = None
         if written is not None:
@@ -315,8 +319,7 @@ def _is_finite(raw: bytes | memoryview, element_type: ElementType) -> bool:
 
 
 def _spoilt(array: Array) -> int:
-    """Return the number of NaN and infinite values, unless they are intended: a mask or a limit consists of infinities,
-    and possibly 0."""
+    """Return the number of NaN and infinite values, but 0 for a mask or limit: infinities and possibly zeros."""
     finite = np.isfinite(array)
     if finite.all():
         return 0

@@ -74,5 +74,3 @@ def _halve(constant: graph.Node) -> None:
     largest = np.finfo(np.float16).max
     assert constant.constant is not None
     constant.constant = np.clip(constant.constant, -largest, largest).astype(F16.dtype)
-    value = constant.outputs[0]
-    value.type = type(value.type).of(constant.constant, F16)

@@ -7,14 +7,12 @@ Source: the operation pages of these names.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.activation.formulas import (
-    GELU_TANH,
     elu,
     gelu_erf,
     gelu_tanh,
@@ -26,9 +24,7 @@ from irexec.ops.activation.formulas import (
     softsign,
     swish,
 )
-from irexec.ops.arithmetic.error_function import LOGIT_ABOVE, LOGIT_BELOW
 from irexec.ops.compute.elementwise import Formula, blockwise, result_like, through_floats, wide_pair
-from irexec.ops.compute.follow import Follow, follows, follows_as
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, Operator, operator, rounded
@@ -270,42 +266,3 @@ def _one_element(check: Check, constraint: str, tensor: TensorType, port: str) -
     fits = tensor.rank in (None, 0) or (tensor.rank == 1 and tensor.shape[0].contains(1))
     message = f"{port} has shape {tensor.shape}, expected one element"
     check(constraint, fits, message, port=port, found=str(tensor.shape), allowed="a scalar or [1]")
-
-
-# What compiled code may compute on the way, for f32.
-
-
-@follows(clamp_1)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    return Follow("clamp", numbers=(attributes["min"], attributes["max"]))
-
-
-@follows(relu_1)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    return Follow("clamp", numbers=(0.0, math.inf))
-
-
-follows_as(sigmoid_1, "sigmoid")
-follows_as(hsigmoid_5, "hsigmoid")
-follows_as(hswish_4, "hswish")
-follows_as(mish_4, "mish")
-
-
-@follows(prelu_1)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    slope = constants[1]
-    is_one = port == 0 and slope is not None and slope.size == 1
-    return Follow("leaky", numbers=(float(slope.reshape(-1)[0]),)) if is_one and slope is not None else None
-
-
-@follows(swish_4)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    beta = constants[1] if len(constants) > 1 else np.ones(1)
-    return Follow("swish", numbers=(float(beta.reshape(-1)[0]),)) if beta is not None and beta.size == 1 else None
-
-
-@follows(gelu_2, gelu_7)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    if attributes.get("approximation_mode", "erf").lower() == "tanh":
-        return Follow("gelu_tanh", numbers=GELU_TANH)
-    return Follow("gelu_erf", numbers=(*LOGIT_ABOVE, *LOGIT_BELOW))

@@ -13,13 +13,12 @@ import numpy as np
 
 from irexec.ops.compute.elementwise import BLOCK, for_blocks
 from irexec.ops.compute.precision import compute_dtype
-from irexec.ops.compute.rowwise import RowWise
 from irexec.ops.declare.attributes import NonNegative, ReaderDefault
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.shapes import axis_in
 from irexec.threads.parallel import scratch
-from irexec.types import F32, FLOATS, Array, PartialShape, TensorType
+from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
@@ -100,13 +99,3 @@ def _log_softmax_rows(x: Array, out: Array, powers: Array, axis: int) -> None:
 
 def _wide(array: Any, dtype: np.dtype[Any]) -> Array:
     return np.asarray(array, dtype)
-
-
-@softmax_1.specialize
-@softmax_8.specialize
-def _(types: NodeTypes, *, axis: int) -> Callable[..., Array] | None:
-    """Along the last axis, use compiled code once compiling pays."""
-    x = types.inputs[0]
-    if x is None or x.rank is None or x.element_type is not F32 or axis not in (-1, x.rank - 1):
-        return None
-    return RowWise(lambda x, *, out=None: _along(_softmax_rows, x, axis, out), 1, "softmax")

@@ -6,14 +6,12 @@ Source: the operation pages of these names, and the page of broadcast rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.native.after import Kind
 from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_pair, wide_pair
-from irexec.ops.compute.follow import Follow, follows
 from irexec.ops.compute.named import made_later, ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, Tolerance, exact, operator, rounded
@@ -100,35 +98,12 @@ def divide_1(a: T, b: T, /, *, m_pythondiv: bool = True, how: Broadcasting, out:
         return np.asarray(np.floor_divide(np.subtract(a, rest), b, out=out))
 
 
-def _follows(operator: Operator, first: Kind, second: Kind) -> None:
-    """Declare the effect on `a` as the first kind and the effect on `b` as the second kind."""
-
-    @follows(operator)
-    def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-        return Follow((first, second)[port], 1 - port) if attributes["auto_broadcast"] == "numpy" else None
-
-
-_follows(add_1, "add", "add")
-_follows(subtract_1, "subtract", "subtract_from")
-_follows(multiply_1, "multiply", "multiply")
-_follows(divide_1, "divide", "divide_by")
-_follows(maximum_1, "maximum", "maximum")
-_follows(minimum_1, "minimum", "minimum")
-
-
 @operator("Power", "opset1", shapes=broadcast, values="elementwise", tolerance=rounded(4))
 def power_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """a to the power of b. Integers wrap; with a negative exponent they are truncated (0 unless a is 1 or -1)."""
     if is_float(a.dtype):
         return wide_pair(_real_power, a, b, how, out)
     return broadcast_pair(_integer_power, a, b, how, out)
-
-
-@follows(power_1)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    exponent = constants[1]
-    is_two = port == 0 and exponent is not None and exponent.size == 1 and exponent.reshape(-1)[0] == 2
-    return Follow("square") if is_two else None
 
 
 def _real_power(a: Array, b: Array, out: Array | None = None) -> Array:

@@ -14,7 +14,6 @@ import numpy as np
 
 from irexec.ops.arithmetic.error_function import erf_f32, erf_f64, erfinv_f64, erfinv_near
 from irexec.ops.compute.elementwise import blockwise, elementwise, half_away, in_doubles, result_like, through_floats
-from irexec.ops.compute.follow import follows_as
 from irexec.ops.compute.named import ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, operator, rounded
@@ -130,9 +129,3 @@ def round_5(
 
 def _half_away(x: Array, out: Array) -> None:
     out[...] = half_away(x)
-
-
-follows_as(abs_1, "absolute")
-follows_as(negative_1, "negative")
-follows_as(sqrt_1, "sqrt")
-follows_as(tanh_1, "tanh")

@@ -8,18 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ir.weights.file import release_pages
-from irexec.native import pays
-from irexec.native.after import After
-from irexec.native.capture import captured_all
-from irexec.native.memory import Records
-from irexec.ops.compute.contiguous import all_contiguous
-from irexec.ops.compute.follow import Lead, Link, after_sums
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.convolution.blocks import Runner, convolver
 from irexec.ops.declare.checks import holds
@@ -51,7 +43,7 @@ def group_convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array
 
 
 class Convolve:
-    """A convolution with one kernel `[G, O, I, *K]`; data that depends on the input shape is kept per shape."""
+    """A convolution with one kernel `[G, O, I, *K]`; what depends on the shape of the data is kept per shape."""
 
     KEPT = 8
 
@@ -59,95 +51,37 @@ class Convolve:
         self.dtype, self.sums = dtype, sum_dtype(dtype, math.prod(kernel.shape[2:]))
         self.kernel = np.ascontiguousarray(kernel, self.sums)
         self.windows = windows
-        self.prepared: dict[tuple[int, ...], _Prepared] = {}
+        self._prepared: dict[tuple[int, ...], tuple[tuple[int, ...], Runner]] = {}
 
     def __call__(self, data: Array, out: Array | None = None) -> Array:
         """Convolve; into `out` when it is given."""
-        return self.run(data, out)[0]
-
-    def run(self, data: Array, out: Array | None) -> tuple[Array, bool]:
-        """Convolve; return the result and whether compiled code computed it."""
-        found = self._prepared(data.shape)
-        target = summing_buffer(found.result, self.sums, out)
-        run, is_compiled = found.runner()
+        # Other threads may execute this concurrently and clear the cache.
+        if (found := self._prepared.get(data.shape)) is None:
+            if len(self._prepared) >= self.KEPT:
+                self._prepared.clear()
+            found = self._prepared[data.shape] = self._prepare(data.shape)
+        result, run = found
+        target = summing_buffer(result, self.sums, out)
         run(data if data.dtype == self.sums else data.astype(self.sums), target)
-        return settle(target, self.dtype, out), is_compiled
+        return settle(target, self.dtype, out)
 
-    def followed(self, data: Array, out: Array, after: tuple[After, ...], operands: Records) -> bool:
-        """Convolve f32 and apply the following layers; return False if that was not possible."""
-        run, is_compiled = self._prepared(data.shape).runner()
-        if is_compiled:
-            run(data, out, after, operands)
-        else:
-            run(data, out)
-        return is_compiled
-
-    def _prepared(self, shape: tuple[int, ...]) -> _Prepared:
-        found = self.prepared.get(shape)
-        if found is None:
-            if len(self.prepared) >= self.KEPT:
-                self.prepared.clear()
-            found = self.prepared[shape] = self._prepare(shape)
-        return found
-
-    def _prepare(self, shape: tuple[int, ...]) -> _Prepared:
-        groups, outputs, _, *kernel = self.kernel.shape
-        windows = Windows.over(shape[2:], kernel, self.windows)
-        result = (shape[0], groups * outputs, *windows.counts)
-        trimmed = windows.trimmed()
-        if 0 in result or 0 in self.kernel.shape or 0 in trimmed.kernel:
-            return _Prepared(result, _zero, self.kernel)
-        weights = self.kernel
-        if trimmed is not windows:
-            weights = weights[:, :, :, *(slice(t.start, t.stop) for t in map(windows.taps, range(len(kernel))))]
-        plain = convolver(shape[0], weights, trimmed)
-        if self.sums != np.float32:
-            return _Prepared(result, plain, weights)
-        products = math.prod(result) * math.prod(weights.shape[2:])
-        return _Prepared(result, plain, weights, products, partial(_compiled, shape[0], weights, trimmed))
+    def _prepare(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], Runner]:
+        """Return the shape of the result and the function for data of this shape."""
+        weights, windows = without_idle_taps(self.kernel, shape, self.windows)
+        result = (shape[0], weights.shape[0] * weights.shape[1], *windows.counts)
+        return result, _zero if 0 in result or 0 in weights.shape else convolver(shape[0], weights, windows)
 
 
-class _Prepared:
-    """The convolution of data of one shape: the output shape, the NumPy kernel, and compiled code once compiling
-    pays.
+def without_idle_taps(kernel: Array, shape: tuple[int, ...], windowing: Windowing) -> tuple[Array, Windows]:
+    """Return the kernel `[G, O, I, *K]` and its windows over data of this shape, without the taps that are always over
+    padding.
     """
-
-    def __init__(
-        self,
-        result: tuple[int, ...],
-        plain: Runner,
-        weights: Array,
-        products: int = 0,
-        compile: Callable[[], Runner] | None = None,
-    ) -> None:
-        self._weights = weights
-        self.result, self.products = result, products
-        # A single tuple, so that other threads see it either before or after it is replaced.
-        self._runner: tuple[Callable[..., Array], bool] = plain, False
-        self._compile, self._calls = compile, 0
-
-    def runner(self) -> tuple[Callable[..., Array], bool]:
-        """Return the function for this call, and whether it is compiled code."""
-        runner = self._runner
-        if self._compile is not None and not runner[1]:
-            self._calls += 1
-            if pays(self._calls, self.products):
-                runner = self._runner = self._compile(), True
-                # Compiled code uses the weights in another layout.
-                release_pages(self._weights)
-        return runner
-
-
-def _compiled(batch: int, weights: Array, windows: Windows) -> Runner:
-    if weights.shape[1:3] == (1, 1):
-        from irexec.ops.convolution.sliding import Sliding
-
-        return Sliding(batch, len(weights), weights, windows)
-    from irexec.ops.convolution.compiled import CompiledConvolver, WholeConvolver
-
-    if windows.is_whole and len(weights) == 1:
-        return WholeConvolver(batch, weights)
-    return CompiledConvolver(batch, weights, windows)
+    windows = Windows.over(shape[2:], kernel.shape[3:], windowing)
+    trimmed = windows.trimmed()
+    if trimmed is windows:
+        return kernel, windows
+    taps = [windows.taps(axis) for axis in range(kernel.ndim - 3)]
+    return kernel[:, :, :, *(slice(t.start, t.stop) for t in taps)], trimmed
 
 
 def _zero(data: Array, out: Array) -> Array:
@@ -168,27 +102,13 @@ def _(types: NodeTypes, *, windows: Windowing) -> Callable[..., Array] | None:
 
 
 class _ConstantKernel:
-    """A convolution with a constant kernel, laid out once; it leads the following layers that compiled code can
-    compute.
-    """
+    """A convolution with a constant kernel, laid out once."""
 
     def __init__(self, kernel: Array, windows: Windowing) -> None:
-        self.convolve = Convolve(kernel, kernel.dtype, windows)
+        self._convolve = Convolve(kernel, kernel.dtype, windows)
 
     def __call__(self, data: Array, kernel: Array, /, *, out: Array | None = None) -> Array:
-        result, is_compiled = self.convolve.run(data, out)
-        if is_compiled:
-            captured_all()
-        return result
-
-    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
-        after, operands = after_sums(links, result.shape.to_shape(), self.convolve.dtype, "channel")
-
-        def call(data: Array, kernel: Array, *coming: Array, out: Array) -> bool:
-            arrays = all_contiguous(coming)
-            return self.convolve.followed(data, out, after, operands.records(arrays))
-
-        return (len(after), call) if after else None
+        return self._convolve(data, out)
 
 
 @convolution_1.work

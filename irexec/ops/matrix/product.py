@@ -19,6 +19,12 @@ FEW_ROWS = 4
 MATRIX_PARTS = 4
 # The amount of an unaligned matrix that is copied at a time: it stays in the caches until it is multiplied.
 COPIED_BYTES = 1 << 21
+# NumPy multiplies integers element by element. From this many multiply-adds on, exact products of floats are faster.
+LEAST_INTEGER_WORK = 1 << 13
+# Floats of 64 bits hold whole numbers up to this exactly.
+EXACT = 1 << 53
+# The parts of integers whose products are summed exactly, for sums of up to 2²¹ products.
+LIMB_BITS = 16
 # Products with at most this many rows, which are at least this many times as long, are transposed, with this many
 # columns at a time.
 TURNED_ROWS, TURNED_DEPTH, TURNED_COLUMNS = 128, 8, 512
@@ -35,6 +41,8 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
         return out
     batch = out.shape[:-2]
     rows, inner, columns = a.shape[-2], a.shape[-1], b.shape[-1]
+    if out.dtype.kind in "iu" and out.size * inner >= LEAST_INTEGER_WORK and inner << 2 * LIMB_BITS <= EXACT:
+        return _multiply_integers(a, b, out)
     # The parts and their order do not depend on the memory layout of `b`, so that a copy of `b` gives identical bits.
     if a.ndim == b.ndim == 2 and rows < columns and out.size * inner > SMALL:
         return _by_columns(a, b, out)
@@ -62,6 +70,37 @@ def multiply(a: Array, b: Array, out: Array) -> Array:
         pieces = split(columns, parts_along(columns, parts), 16)
         parallel_for(len(pieces), lambda i: np.matmul(a, _part(b, -1, pieces[i]), out=_part(out, -1, pieces[i])))
     return out
+
+
+def _multiply_integers(a: Array, b: Array, out: Array) -> Array:
+    """Multiply integers by products of floats of 64 bits, each of which is exact; the results wrap as integers do."""
+    if a.shape[-1] * _largest(a) * _largest(b) <= EXACT:
+        sums = np.empty(out.shape)
+        multiply(a.astype(np.float64), b.astype(np.float64), sums)
+        np.copyto(out, sums.astype(np.int64), casting="unsafe")
+        return out
+    total = np.zeros(out.shape, np.uint64)
+    left, right = _limbs(a), _limbs(b)
+    for place, x in enumerate(left):
+        for other, y in enumerate(right[: len(right) - place]):
+            sums = np.empty(out.shape)
+            multiply(x, y, sums)
+            total += sums.astype(np.uint64) << np.uint64(LIMB_BITS * (place + other))
+    np.copyto(out, total, casting="unsafe")
+    return out
+
+
+def _largest(integers: Array) -> int:
+    """Return the largest magnitude of integers that are not empty."""
+    return max(int(integers.max()), -int(integers.min()))
+
+
+def _limbs(integers: Array) -> list[Array]:
+    """Return integers modulo 2 to the power of their bits as parts of LIMB_BITS, the lowest part first."""
+    count = max(1, integers.dtype.itemsize * 8 // LIMB_BITS)
+    numbers = integers.astype(np.uint64)
+    mask = np.uint64((1 << LIMB_BITS) - 1)
+    return [(numbers >> np.uint64(LIMB_BITS * place) & mask).astype(np.float64) for place in range(count)]
 
 
 def _by_columns(a: Array, b: Array, out: Array) -> Array:

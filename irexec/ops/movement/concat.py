@@ -5,19 +5,15 @@ Source: operation page Concat-1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
 from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.native import pays
-from irexec.native.capture import captured_all
 from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator
+from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.axes import sum_of
 from irexec.ops.rules.shapes import axis_in
-from irexec.types import ANY, ANY_DIMENSION, F32, Array, PartialShape, TensorType
+from irexec.types import ANY, ANY_DIMENSION, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
@@ -31,39 +27,6 @@ def concat_1(*tensors: T, axis: int, out: Array | None = None) -> T:
     """
     result: Array = np.concatenate(tensors, axis, out)
     return result
-
-
-# Fewer elements are left to NumPy, which has less overhead.
-_LEAST_SIZE = 1 << 7
-
-
-@concat_1.specialize
-def _(types: NodeTypes, *, axis: int) -> Callable[..., Array] | None:
-    """Runs of f32 are copied by compiled code, once compiling pays."""
-    shape = types.outputs[0].shape
-    given = [type.shape.to_shape() for type in types.inputs if type is not None and type.shape.is_static]
-    is_plain = types.outputs[0].element_type is not F32 or len(given) < len(types.inputs)
-    if is_plain or prod(shape.to_shape()) < _LEAST_SIZE:
-        return None
-    compiled: Callable[[Sequence[Array], Array], Array] | None = None
-    calls = 0
-
-    def run(*tensors: Array, out: Array | None = None) -> Array:
-        nonlocal compiled, calls
-        if compiled is None:
-            calls += 1
-            if pays(calls, prod(shape.to_shape())):
-                from irexec.ops.movement.joining import CompiledConcat
-
-                compiled = CompiledConcat(given, axis % len(given[0]))
-        if compiled is None or not (out is None or out.flags.c_contiguous):
-            plain: Array = concat_1.kernel(*tensors, axis=axis, out=out)
-            return plain
-        result = compiled(tensors, np.empty(shape.to_shape(), np.float32) if out is None else out)
-        captured_all()
-        return result
-
-    return run
 
 
 @concat_1.shapes

@@ -7,22 +7,18 @@ meant, and is what OpenVINO computes. OpenVINO writes eps_mode in capitals, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.compute.rowwise import RowWise
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.normalization.statistics import check_axes, normalize
 from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import F32, FLOATS, INTEGERS, Array, PartialShape, TensorType
-
-if TYPE_CHECKING:
-    from irexec.native.rows import Kind
+from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
@@ -45,8 +41,13 @@ def mvn_1(
 
     C1: reduction_axes are in [-rank, rank - 1]. C2: none comes twice.
     """
-    axes = reduction_axes or tuple(range(1 if across_channels else 2, data.ndim))
+    axes = reduced_axes(reduction_axes, across_channels, data.ndim)
     return _normalized(data, axes, normalize_variance, eps, True, out)
+
+
+def reduced_axes(reduction_axes: tuple[int, ...], across_channels: bool, rank: int) -> tuple[int, ...]:
+    """Return the axes over which MVN-1 takes the mean of data of a rank."""
+    return reduction_axes or tuple(range(1 if across_channels else 2, rank))
 
 
 @operator("MVN", "opset6", inplace="data", tolerance=rounded(64))
@@ -117,37 +118,3 @@ def draw_axes(rng: np.random.Generator, axes: TensorType, data: TensorType) -> A
     if rank is None or count > rank:
         return None
     return rng.permutation(rank)[:count].reshape(axes.shape.to_shape()).astype(axes.element_type.dtype)
-
-
-def _row_wise(types: NodeTypes, axes: Sequence[int], variance: bool, eps: float, inside: bool) -> RowWise | None:
-    """The last axes normalized by compiled code, once that pays."""
-    data = types.inputs[0]
-    if data is None or data.rank is None or data.element_type is not F32 or not axes:
-        return None
-    last = sorted(axis % data.rank for axis in axes if -data.rank <= axis < data.rank)
-    if last != list(range(data.rank - len(axes), data.rank)):
-        return None
-
-    def plain(data: Array, *others: Array, out: Array | None = None) -> Array:
-        return _normalized(data, last, variance, eps, inside, out)
-
-    kind: Kind = "centred" if not variance else "normalized_inside" if inside else "normalized_outside"
-    return RowWise(plain, len(last), kind, eps, len(types.inputs) - 1)
-
-
-@mvn_6.specialize
-def _(types: NodeTypes, *, normalize_variance: bool, eps: float, eps_mode: str) -> Callable[..., Array] | None:
-    axes = types.constants[1]
-    if axes is None:
-        return None
-    return _row_wise(types, axes.reshape(-1).tolist(), normalize_variance, eps, eps_mode.lower() == "inside_sqrt")
-
-
-@mvn_1.specialize
-def _(
-    types: NodeTypes, *, across_channels: bool, reduction_axes: tuple[int, ...], normalize_variance: bool, eps: float
-) -> Callable[..., Array] | None:
-    data = types.inputs[0]
-    rank = 0 if data is None or data.rank is None else data.rank
-    axes = reduction_axes or tuple(range(1 if across_channels else 2, rank))
-    return _row_wise(types, axes, normalize_variance, eps, True)

@@ -9,20 +9,16 @@ the mean of integers is rounded to the nearest, ties to even.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.native.capture import captured_all
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, wider
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.attributes import Alias
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
-from irexec.ops.pooling.pooling import Pooling
+from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import covered, slide
 from irexec.ops.rules.windows import Windows, dilated
@@ -47,16 +43,16 @@ def _means(data: Array, placed: Windows, out: Array | None, exclude_pad: bool) -
     whole = not is_float(data.dtype)
     dtype = np.dtype(np.uint64 if data.dtype.kind == "u" else np.int64) if whole else compute_dtype(data.dtype)
     shape = (*data.shape[:2], *placed.counts)
-    counts = _counts(placed, exclude_pad).astype(dtype)
+    divisors = counts(placed, exclude_pad).astype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         sums = slide(np.add, data, placed, 0, summing_buffer(shape, dtype, out))
         if not whole and not np.isfinite(np.add.reduce(sums, axis=None)):
             sums = slide(np.add, data, placed, 0, np.empty(shape, wider(dtype)))
-        means = _divided(sums, counts) if whole else np.divide(sums, counts, out=sums)
+        means = _divided(sums, divisors) if whole else np.divide(sums, divisors, out=sums)
     return means if means is out else narrow(means, data.dtype, out)
 
 
-def _counts(windows: Windows, exclude_pad: bool) -> Array:
+def counts(windows: Windows, exclude_pad: bool) -> Array:
     """Return the divisor of each window's sum; 1 for a window without any pixel, whose sum is 0."""
     padded = any(windows.begins) or any(windows.ends)
     if padded and not exclude_pad:
@@ -104,27 +100,6 @@ def avg_pool_1(
 ) -> T:
     """AvgPool-14 without rounding ceil_torch. Constraints as there."""
     return np.asarray(avg_pool_14.compute(data, rounding_type=rounding_type, out=out, **rest))
-
-
-@avg_pool_1.specialize
-@avg_pool_14.specialize
-@avg_pool_16.specialize
-def _(types: NodeTypes, *, windows: PoolWindowing, exclude_pad: bool) -> Callable[..., Array]:
-    plain = partial(_means, exclude_pad=exclude_pad)
-
-    def compile(shape: tuple[int, ...], placed: Windows) -> Callable[[Array, Array], Array]:
-        from irexec.ops.convolution.sliding import SlidingMean
-
-        means = SlidingMean(shape[0], shape[1], placed.trimmed(), _counts(placed, exclude_pad))
-
-        def run(data: Array, out: Array) -> Array:
-            means(data, out)
-            captured_all()
-            return out
-
-        return run
-
-    return Pooling(windows, plain, compile)
 
 
 @avg_pool_16.shapes

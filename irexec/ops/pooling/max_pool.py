@@ -15,13 +15,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.native.capture import captured_all
 from irexec.ops.compute.precision import is_float, is_narrow, narrow, widen
 from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
-from irexec.ops.pooling.pooling import Pooling
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import MANY_TAPS, slide
 from irexec.ops.rules.shapes import axis_in
@@ -98,9 +96,7 @@ def _largest(data: Array, windows: Windows, out: Array | None) -> Array:
 
 
 def _indices(data: Array, windows: Windows, axis: int) -> Array:
-    """Return the index of each window's largest element, in row-major order from `axis` on; the first of equal
-    elements.
-    """
+    """Return the index of each window's largest element, in row-major order from `axis` on; the first of equals."""
     taps = [windows.taps(axis) for axis in range(len(windows.kernel))]
     few = math.prod(map(len, taps)) <= MANY_TAPS
     found = _places_by_taps(data, windows, taps) if few else _places_by_rank(data, windows)
@@ -170,36 +166,12 @@ def _(
     if types.used is None or types.used[1]:
         return None
     unused = np.zeros((), index_element_type.dtype)
-    largest = _pooling(windows)
 
     def run(data: Array) -> tuple[Array, Array]:
-        values = largest(data)
+        values = _largest(data, windows.over(data.shape[2:]), None)
         return values, np.broadcast_to(unused, values.shape)
 
     return run
-
-
-@max_pool_1.specialize
-def _(types: NodeTypes, *, windows: PoolWindowing) -> Callable[..., Array]:
-    return _pooling(windows)
-
-
-def _pooling(windows: PoolWindowing) -> Pooling:
-    """MaxPool without indices."""
-
-    def compile(shape: tuple[int, ...], placed: Windows) -> Callable[[Array, Array], Array]:
-        from irexec.ops.convolution.sliding import Sliding
-
-        slide = Sliding(shape[0], shape[1], None, placed.trimmed())
-
-        def run(data: Array, out: Array) -> Array:
-            slide(data, out)
-            captured_all()
-            return out
-
-        return run
-
-    return Pooling(windows, _largest, compile)
 
 
 @max_pool_8.shapes

@@ -15,14 +15,12 @@ import numpy as np
 
 from irexec.ops.compute.elementwise import half_away, truncated
 from irexec.ops.compute.precision import compute_dtype, holds, is_float, is_narrow, narrow, widen, wider
-from irexec.ops.compute.rowwise import RowWise
-from irexec.ops.declare.operator import Elements, NodeTypes, Operator, operator, rounded
+from irexec.ops.declare.operator import Elements, Operator, operator, rounded
 from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
-from irexec.ops.rules.axes import integers
-from irexec.types import BOOLEAN, F32, INTEGERS, NUMERIC, Array
+from irexec.types import BOOLEAN, INTEGERS, NUMERIC, Array
 
 if TYPE_CHECKING:
-    from irexec.native.rows import Kind
+    pass
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
@@ -93,29 +91,6 @@ def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) 
     return narrow((total - np.fmod(total, size)) // size, data.dtype, out)
 
 
-def _row_wise(op: Operator, kind: Kind) -> None:
-    """Let compiled code reduce the last axes of f32, once that pays."""
-
-    @op.specialize
-    def _(types: NodeTypes, *, keep_dims: bool) -> Callable[..., Array] | None:
-        data, axes = types.inputs[0], types.constants[1]
-        if data is None or axes is None or not axes.size or data.element_type is not F32 or not data.shape.is_static:
-            return None
-        extents = data.shape.to_shape()
-        along = sorted(axis % len(extents) for axis in integers(axes) if -len(extents) <= axis < len(extents))
-        if along != list(range(len(extents) - axes.size, len(extents))):
-            return None
-
-        def plain(data: Array, axes: Array, /, *, out: Array | None = None) -> Array:
-            return np.asarray(op.kernel(data, axes, keep_dims=keep_dims, out=out))
-
-        divisor = float(np.prod([extents[axis] for axis in along])) if kind == "mean" else 1.0
-        return RowWise(plain, len(along), kind, divisor, 1, types.outputs[0].shape.to_shape())
-
-
-_row_wise(reduce_mean_1, "mean")
-
-
 @_reduction("ReduceMax")
 def reduce_max_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
     """The greatest element; nan when one is nan (in OpenVINO nan is passed over, or not, by its place).
@@ -137,10 +112,6 @@ def reduce_min_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -
         highest = np.inf if is_float(data.dtype) else _limits(data.dtype).max
         return _filled(data, axes, keep_dims, out, highest)
     return narrow(_reduce(np.minimum, data, axes, keep_dims, out), data.dtype, out)
-
-
-_row_wise(reduce_max_1, "largest")
-_row_wise(reduce_min_1, "smallest")
 
 
 def _limits(dtype: np.dtype[Any]) -> Any:
@@ -179,9 +150,6 @@ def reduce_l2_4(data: Array, axes: Array, keep_dims: bool, out: Array | None) ->
                 total = _reduce(np.add, np.square(wide), axes, keep_dims, None, wide.dtype)
             return narrow(np.sqrt(total), data.dtype, out)
         return narrow(truncated(half_away(np.sqrt(total.astype(np.float64))), data.dtype), data.dtype, out)
-
-
-_row_wise(reduce_l2_4, "length")
 
 
 def _logical(type: str, ufunc: str, doc: str) -> Operator:

@@ -1,22 +1,18 @@
-"""What the recurrent operators share: activations, the input projection of all time steps, the walk over time,
-and when compiled code takes that over."""
+"""What the recurrent operators share: activations, the input projection of all time steps, the walk over time."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ir.weights.file import release_pages
-from irexec.native import pays
-from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, require
 from irexec.ops.matrix.product import multiply
+from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
@@ -31,9 +27,7 @@ Direction = Literal["forward", "reverse", "bidirectional"]
 
 @group
 class Gates:
-    """The activation functions of a cell's gates, and the clipping bound of their inputs; each cell declares its
-    defaults.
-    """
+    """The activation functions of a cell's gates, and the clipping of their inputs; each cell declares its defaults."""
 
     activations: tuple[Activation, ...]
     activations_alpha: tuple[float, ...] = ()
@@ -70,9 +64,7 @@ _ACTIVATIONS: dict[str, InPlace] = {"relu": _relu, "sigmoid": _sigmoid, "tanh": 
 
 
 def activations_of(names: Sequence[str], defaults: Sequence[str]) -> list[InPlace]:
-    """Return the activation functions, which work in place; `defaults` replaces an empty list. Raises ConstraintError
-    C1.
-    """
+    """Return the activations, which work in place; `defaults` replaces an empty list. Raises ConstraintError C1."""
     _check_activations(require, names or defaults, len(defaults))
     return [_ACTIVATIONS[name] for name in names or defaults]
 
@@ -95,15 +87,68 @@ def check_gates(check: Check, gates: Gates, count: int) -> None:
     check("C2", clip >= 0, f"clip is {clip}, expected a positive number", attribute="clip", allowed="> 0")
 
 
-def sequence_extents(
-    check: Check, hidden_size: int, direction: str, x: TensorType, sequence_lengths: TensorType
-) -> tuple[Extents, int]:
-    """Match the inputs that every sequence has (C3: X, C4: sequence_lengths); the extents, and num_directions."""
-    extents = Extents(check, hidden_size=hidden_size)
-    extents.match("C3", "x", x, "batch_size", "seq_length", "input_size")
-    extents.match("C4", "sequence_lengths", sequence_lengths, "batch_size")
-    _check_lengths(check, sequence_lengths.ints or [], extents["seq_length"].max)
-    return extents, 2 if direction == "bidirectional" else 1
+def cell_shapes(
+    check: Check,
+    gates: Gates,
+    hidden_size: int,
+    inputs: dict[str, TensorType | None],
+    defaults: int,
+    rows: int,
+    bias: int,
+) -> tuple[PartialShape, ...]:
+    """The shape rule of a cell: the shapes of its states.
+
+    C1: the activations are as many as the `defaults`. C2: the clipping. C3: X. C4 and possibly C5: the states. The next
+    three: W with `rows` * hidden_size rows, R with the same, and B with `bias` * hidden_size elements.
+    """
+    check_gates(check, gates, defaults)
+    extents, states = Extents(check, hidden_size=hidden_size), len(inputs) - 4
+    patterns: list[tuple[str | int, ...]] = [
+        ("batch_size", "input_size"),
+        *[("batch_size", "hidden_size")] * states,
+        (rows * hidden_size, "input_size"),
+        (rows * hidden_size, "hidden_size"),
+        (bias * hidden_size,),
+    ]
+    for constraint, (name, tensor), pattern in zip(
+        ("C3", "C4", "C5", "C6", "C7", "C8"), inputs.items(), patterns, strict=False
+    ):
+        extents.match(constraint, name, tensor, *pattern)
+    return (extents.shape("batch_size", "hidden_size"),) * states
+
+
+def sequence_shapes(
+    check: Check,
+    gates: Gates,
+    hidden_size: int,
+    direction: str,
+    inputs: dict[str, TensorType],
+    defaults: int,
+    rows: int,
+    bias: int,
+) -> tuple[PartialShape, ...]:
+    """The shape rule of a sequence: the shapes of Y and of the last states.
+
+    C1 to C3 as in `cell_shapes`. C4: sequence_lengths. From C5: the states, W, R and B for each direction.
+    """
+    check_gates(check, gates, defaults)
+    extents, directions = Extents(check, hidden_size=hidden_size), 2 if direction == "bidirectional" else 1
+    extents.match("C3", "x", inputs["x"], "batch_size", "seq_length", "input_size")
+    lengths = inputs["sequence_lengths"]
+    extents.match("C4", "sequence_lengths", lengths, "batch_size")
+    in_range(check, "C4", "sequence_lengths", lengths.ints, 0, extents["seq_length"].max)
+    others = [(name, tensor) for name, tensor in inputs.items() if name not in ("x", "sequence_lengths")]
+    states = len(others) - 3
+    patterns: list[tuple[str | int, ...]] = [
+        *[("batch_size", directions, "hidden_size")] * states,
+        (directions, rows * hidden_size, "input_size"),
+        (directions, rows * hidden_size, "hidden_size"),
+        (directions, bias * hidden_size),
+    ]
+    for constraint, (name, tensor), pattern in zip(("C5", "C6", "C7", "C8", "C9"), others, patterns, strict=False):
+        extents.match(constraint, name, tensor, *pattern)
+    state = extents.shape("batch_size", directions, "hidden_size")
+    return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states
 
 
 def draw_lengths(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
@@ -153,14 +198,8 @@ def run_sequence(
 def checked_lengths(sequence_lengths: Array, steps: int) -> Array:
     """The lengths as i64. C4: they lie in [0, steps]."""
     lengths = sequence_lengths.astype(np.int64)
-    _check_lengths(require, lengths.tolist(), steps)
+    in_range(require, "C4", "sequence_lengths", lengths, 0, steps)
     return lengths
-
-
-def _check_lengths(check: Check, lengths: list[int], longest: int | None) -> None:
-    low, high = min(lengths, default=0), max(lengths, default=0)
-    message = f"sequence_lengths holds {low}..{high}, expected 0 to {longest}"
-    check("C4", low >= 0 and (longest is None or high <= longest), message, port="sequence_lengths")
 
 
 def transposed(rows: Array) -> Array:
@@ -192,66 +231,3 @@ def _reversed(x: Array, lengths: Array) -> Array:
     time = np.arange(steps)
     index = np.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
     return np.take_along_axis(x, index[..., None], axis=1)
-
-
-def state_shapes(extents: Extents, directions: int, states: int) -> tuple[PartialShape, ...]:
-    """Return the shapes of Y and of the last states."""
-    state = extents.shape("batch_size", directions, "hidden_size")
-    return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states
-
-
-# (x, states ..., lengths, and perhaps the weights) → Y and the last states.
-Run = Callable[..., tuple[Array, ...]]
-
-
-def constant_weights(
-    weights: Sequence[Array | None],
-    plain: Run,
-    compiled: Callable[..., Run],
-    direction: Direction,
-    gates: Gates,
-    defaults: Sequence[str],
-) -> Run | None:
-    """Return the kernel of a sequence with constant W, R and B: in NumPy, and in compiled code once compiling pays.
-
-    Returns None if there is no compiled code for it. `compiled(w, r, b, direction, activations, clip)` creates the
-    code.
-    """
-    w, r, b = weights
-    if w is None or r is None or b is None or compute_dtype(r.dtype) != np.float32 or not w.size or not r.size:
-        return None
-    options = direction, gates.activations or defaults, gates.clip
-    return _ConstantWeights(
-        (w, r, b),
-        partial(plain, hidden_size=r.shape[2], direction=direction, gates=gates),
-        lambda: compiled(widen(w), widen(r), widen(b), *options),
-    )
-
-
-class _ConstantWeights:
-    # The cost of the gates of one step in NumPy, as the number of multiply-adds of equal duration.
-    STEP = 1 << 20
-
-    def __init__(self, weights: tuple[Array, Array, Array], plain: Run, compile: Callable[[], Run]) -> None:
-        self._weights, self._plain, self._compile = weights, plain, compile
-        self._calls = 0
-        self._compiled: Run | None = None
-
-    def __call__(self, x: Array, /, *others: Array) -> tuple[Array, ...]:
-        compiled = self._when_it_pays(x) if x.size else None
-        if compiled is None:
-            return self._plain(x, *others)
-        *states, lengths, _, _, _ = others
-        found = compiled(widen(x), *map(widen, states), checked_lengths(lengths, x.shape[1]))
-        return tuple(narrow(array, x.dtype) for array in found)
-
-    def _when_it_pays(self, x: Array) -> Run | None:
-        if self._compiled is None:
-            self._calls += 1
-            w, r, _ = self._weights
-            if pays(self._calls, x.shape[1] * (x.shape[0] * (w.size + r.size) + self.STEP)):
-                self._compiled = self._compile()
-                # Compiled code uses the weights in another layout.
-                release_pages(w)
-                release_pages(r)
-        return self._compiled

@@ -7,31 +7,22 @@ scores, left out of the product.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod, sqrt
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.native import pays
-from irexec.native.capture import captured_all
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.threads.parallel import parallel_for, parts_for, scratch, split
-from irexec.types import BOOLEAN, DYNAMIC, F32, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
-
-if TYPE_CHECKING:
-    from irexec.native.attention import Mask
-    from irexec.ops.sequence.attention import CompiledAttention
+from irexec.types import BOOLEAN, DYNAMIC, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
 
 # The scores of one block of queries: they stay in a core's second-level cache.
 BLOCK_BYTES = 1 << 20
-# For fewer queries than this, preparing compiled code costs more than it saves, unless the keys have few elements.
-FEW_QUERIES, FEW_ELEMENTS = 8, 1 << 15
 
 
 @operator("ScaledDotProductAttention", "opset13", tolerance=rounded(256))
@@ -57,13 +48,13 @@ def scaled_dot_product_attention_13(
     one element. C6: the batch dimensions broadcast. C7: sink broadcasts to a column of the scores, [N, ..., L, 1].
     """
     if attention_mask is not None and attention_mask.ndim == 0 and not causal:
-        _check_scalar(require, attention_mask.item())
+        check_scalar_mask(require, attention_mask.item())
     dtype = compute_dtype(query.dtype)
-    batch = _common(query, key, value)
+    batch = common_batch(query, key, value)
     length, embedding, sources = query.shape[-2], query.shape[-1], key.shape[-2]
     mask = None if causal or attention_mask is None or attention_mask.ndim == 0 else attention_mask
     if mask is not None:
-        batch = _common(query, key, value, mask)
+        batch = common_batch(query, key, value, mask)
     target = summing_buffer((*batch, length, value.shape[-1]), dtype, out)
     factor = dtype.type(1 / sqrt(max(embedding, 1))) if scale is None else scale.reshape(()).astype(dtype)
     q, k, v = (np.broadcast_to(x.astype(dtype, copy=False), (*batch, *x.shape[-2:])) for x in (query, key, value))
@@ -112,82 +103,8 @@ def _softmax(scores: Array, extra: Array | None) -> Array:
     return total
 
 
-@scaled_dot_product_attention_13.specialize
-def _(types: NodeTypes, *, causal: bool) -> Callable[..., Array] | None:
-    """In f32 and without a sink it is computed by compiled code, once that pays."""
-    f32 = types.outputs[0].element_type is F32
-    has_sink = len(types.inputs) > 5 and types.inputs[5] is not None
-    mask = types.constants[3] if len(types.constants) > 3 else None
-    return _Attention(causal, mask is not None) if f32 and not has_sink else None
-
-
-class _Attention:
-    """Attention in f32: by NumPy, and by compiled code once compiling pays."""
-
-    def __init__(self, causal: bool, has_known_mask: bool) -> None:
-        self._causal, self._has_known_mask = causal, has_known_mask
-        self._compiled: CompiledAttention | None = None
-        self._calls = 0
-
-    def __call__(
-        self,
-        query: Array,
-        key: Array,
-        value: Array,
-        attention_mask: Array | None = None,
-        scale: Array | None = None,
-        /,
-        *,
-        out: Array | None = None,
-    ) -> Array:
-        compiled = self._when_it_pays(query, key, value)
-        if compiled is None:
-            kernel: Callable[..., Array] = scaled_dot_product_attention_13.kernel
-            return kernel(query, key, value, attention_mask, scale, causal=self._causal, out=out)
-        arrays, kind = self._prepared(query, key, value, attention_mask)
-
-        if attention_mask is not None and attention_mask.ndim == 0 and not self._causal:
-            _check_scalar(require, attention_mask.item())
-        arrangement = compiled.arranged(arrays, kind, lambda: _common(*arrays))
-        target = summing_buffer(arrangement.shape, query.dtype, out)
-        factor = np.full(1, 1 / sqrt(query.shape[-1]), np.float32) if scale is None else scale.reshape(1)
-        compiled(arrangement, arrays, factor, target)
-        # A scalar mask cannot be captured: its value was read, and it may change between runs.
-        if attention_mask is None or attention_mask.ndim or self._causal or self._has_known_mask:
-            captured_all()
-        return settle(target, query.dtype, out)
-
-    def _prepared(self, query: Array, key: Array, value: Array, mask: Array | None) -> tuple[tuple[Array, ...], Mask]:
-        """Return the arrays in the form of compiled code, and the kind of their mask, if any."""
-        from irexec.ops.sequence.attention import by_rows
-
-        arrays = by_rows(query), key if key.flags.aligned else np.ascontiguousarray(key), by_rows(value)
-        if self._causal or mask is None or mask.ndim == 0:
-            return arrays, "causal" if self._causal else "none"
-        kind: Mask = "forbidding" if mask.dtype == np.bool_ else "added"
-        numbers = np.where(mask, np.float32(0), np.float32(-1)) if kind == "forbidding" else mask
-        if mask.shape[-1] == 1:
-            numbers = np.broadcast_to(numbers, (*mask.shape[:-1], key.shape[-2]))
-        return (*arrays, by_rows(numbers)), kind
-
-    def _when_it_pays(self, query: Array, key: Array, value: Array) -> CompiledAttention | None:
-        """Return the compiled kernel, if compiling pays and it is faster for such extents."""
-        is_worth_it = query.shape[-2] >= FEW_QUERIES or key.size <= FEW_ELEMENTS
-        if not (is_worth_it and query.size and value.size):
-            return None
-        if self._compiled is None:
-            self._calls += 1
-            if pays(self._calls, query.size * key.shape[-2] * 2):
-                from irexec.ops.sequence.attention import CompiledAttention
-
-                self._compiled = CompiledAttention()
-        return self._compiled
-
-
 def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, parts: int) -> list[tuple[tuple[Any, ...], slice]]:
-    """Return (position in the batch, range of queries) of each block: some heads of the last batch axis, or some rows
-    of one head.
-    """
+    """(position in the batch, range of queries) of each block: heads of the last batch axis, or rows of one head."""
     images, heads = batch[:-1], batch[-1]
     wanted = -(-parts // max(prod(images), 1))
     fitting = max(1, BLOCK_BYTES // max(1, row_bytes * length))
@@ -207,14 +124,14 @@ def _column(sink: Array, shape: tuple[int, ...]) -> Array:
     return sink
 
 
-def _common(*tensors: Array) -> tuple[int, ...]:
+def common_batch(*tensors: Array) -> tuple[int, ...]:
     """Return the batch dimensions of all inputs."""
     batch = common_shape(*(t.shape[:-2] for t in tensors))
     assert batch is not None
     return batch
 
 
-def _check_scalar(check: Check, mask: Any) -> None:
+def check_scalar_mask(check: Check, mask: Any) -> None:
     message = f"the scalar attention_mask is {mask}, expected the number 0"
     check("C4", mask == 0, message, port="attention_mask", allowed="0")
 
@@ -288,7 +205,7 @@ def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimen
         return
     if mask.rank == 0:
         if mask.element_type is BOOLEAN or mask.scalar is not None:
-            _check_scalar(check, mask.scalar if mask.element_type is not BOOLEAN else "boolean")
+            check_scalar_mask(check, mask.scalar if mask.element_type is not BOOLEAN else "boolean")
         return
     message = f"attention_mask has shape {mask.shape}, expected [..., {length} or 1, {sources}]"
     fits = mask.rank >= 2 and all(

@@ -33,9 +33,9 @@ class _Block:
     checked: list[Checked] = field(default_factory=list)
 
 
-def examples_page(path: str | os.PathLike[str]) -> str:
-    """The report on a page's examples as the text of one HTML file. Raises OSError."""
-    page, result = read_page(path), check_page(path)
+def examples_page(path: str | os.PathLike[str], data: bytes) -> str:
+    """The report on a page's examples as the text of one HTML file. `data`: the bytes of the page."""
+    page, result = read_page(path, data), check_page(path, data=data)
     text = page.examples[0].excerpt.page.text if page.examples else ""
     lines = text.split("\n")
     blocks = list(_blocks(page, result.examples))

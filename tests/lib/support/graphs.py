@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import irexec
-from irexec import Model, Node, Value, native
-from irexec.engine import CompiledModel, InferRequest, runner
-from irexec.ops.compute import pointwise, rowwise
+from irexec import Model, Node, Value
+from irexec.engine import CompiledModel, InferRequest
+from irexec.lowering.backend import Backend, Mode
 from irexec.ops.declare.contents import everything
 from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.opsets.nodes import make_node
@@ -154,10 +153,12 @@ def node_by_node(model: Model, inputs: list[Array]) -> list[Array]:
     return [values[result.outputs[0]] for result in model.results]
 
 
-def difference(model: Model, inputs: list[Array], runs: int = 3, tolerance: float = 1e-5) -> str | None:
+def difference(
+    model: Model, inputs: list[Array], runs: int = 3, tolerance: float = 1e-5, lowered: bool = False
+) -> str | None:
     """What the engine computes otherwise than node by node, in some runs of one request; None when nothing.
 
-    Every second run has its floats in reversed order, where the model takes them.
+    Every second run has its floats in reversed order, where the model takes them. `lowered`: from the first run on.
     """
     given = [inputs, [np.flip(array).copy() if array.dtype.kind == "f" else array for array in inputs]]
     expected = [node_by_node(model, inputs)]
@@ -165,7 +166,7 @@ def difference(model: Model, inputs: list[Array], runs: int = 3, tolerance: floa
         expected.append(node_by_node(model, given[1]))
     except ConstraintError:
         given, expected = [inputs] * 2, expected * 2
-    request = CompiledModel(model).create_infer_request()
+    request = CompiledModel(model, Backend(Mode.AT_ONCE) if lowered else None).create_infer_request()
     kept = []
     for number in range(runs):
         own = given[number % 2]
@@ -173,7 +174,7 @@ def difference(model: Model, inputs: list[Array], runs: int = 3, tolerance: floa
         kept.append(request.infer(copies).to_tuple())
         if any(a.tobytes() != b.tobytes() for a, b in zip(copies, own, strict=True) if a.dtype.kind != "T"):
             return f"run {number}: an input was written to"
-    if native.has_begun() and _has_unheld_memory(request):
+    if lowered and _has_unheld_memory(request):
         return "compiled code is told of memory that nobody holds"
     for number, got in enumerate(kept):
         for index, (a, b) in enumerate(zip(got, expected[number % 2], strict=True)):
@@ -191,15 +192,3 @@ def alike(got: Array, expected: Array, tolerance: float = 1e-5) -> bool:
     a, b = got.astype(np.float64), expected.astype(np.float64)
     tolerance = 2e-3 if expected.dtype.itemsize == 2 else tolerance
     return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True))
-
-
-def compiled_at_once(setting: Callable[[Any, str, Any], object]) -> None:
-    """Let whatever can be compiled code be that from the first run on, and the second run of a plan be recorded.
-
-    `setting(module, name, value)` sets a name, as pytest's `monkeypatch.setattr` does.
-    """
-    setting(native, "MANY_CALLS", 1)
-    setting(native, "MANY_PRODUCTS", 1)
-    setting(runner, "FIRST_RECORDED", 2)
-    setting(rowwise, "LEAST_SIZE", 1)
-    setting(pointwise, "LEAST_WORK", 1)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from irexec.engine import InferRequest
-from irexec.native import compiler
-from irexec.native.memory import Records
-from irexec.threads.tasks import Sequence
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.tasks import Sequence
 
 # No count is as large, and every address is.
 LEAST_ADDRESS = 1 << 44

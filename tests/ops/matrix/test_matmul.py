@@ -7,14 +7,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.lowering import kernels
 from support.oracle import infer, openvino, run, tensor
 
-import irexec
-from irexec import Model, native
+from irexec import Model
 from irexec import opset13 as ops
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import NodeTypes, Operator
-from irexec.ops.matrix.matmul import matmul_1
+from irexec.ops.matrix.matmul import ConstantMatrix, matmul_1
 from irexec.threads import parallel
 from irexec.types import F32, TensorType
 
@@ -192,7 +192,38 @@ def test_later_calls_change_no_bit_without_compiled_code() -> None:
     next(node for node in model.nodes if node.constant is not None).constant = odd
     assert not any(node.constant.flags.aligned for node in model.nodes if node.constant is not None)
     given = rng.standard_normal((40, 900)).astype(np.float32)
-    with native.plainly():
-        compiled = irexec.compile_model(model)
-        first, *later = [compiled([given])[0].copy() for _ in range(5)]
+    compiled = kernels(model)
+    first, *later = [compiled([given])[0].copy() for _ in range(5)]
+    (step,) = compiled._plans.general.steps
+    assert step.call.matrix.right.flags.aligned
     assert all(np.array_equal(first, other) for other in later)
+
+
+@pytest.mark.parametrize(("rows", "at_once"), [(64, True), (2000, False)], ids=["small", "large"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_a_constant_is_converted_for_blas(rows: int, at_once: bool, dtype: Any) -> None:
+    """A small one when it is planned, a large one when the engine asks for it."""
+    numbers = np.random.default_rng(0).standard_normal((rows, 700)).astype(dtype)
+    odd = np.frombuffer(b"\0" + numbers.tobytes(), dtype, offset=1).reshape(numbers.shape)
+    matrix = ConstantMatrix(odd, False)
+    assert (matrix.right.flags.aligned and matrix.right.dtype == np.float32) == at_once
+    matrix.prepare()
+    assert matrix.right.flags.aligned and np.array_equal(matrix.right, numbers.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
+@pytest.mark.parametrize("bits", [4, 20, 64])
+@pytest.mark.parametrize("shape", [(40, 50, 30), (3, 700, 5), (1, 9000, 1)])
+def test_products_of_integers_are_exact_and_wrap(dtype: Any, bits: int, shape: tuple[int, int, int]) -> None:
+    """As NumPy multiplies element by element; small, large, and extreme numbers, and transposed matrices."""
+    rng = np.random.default_rng(bits)
+    information, (rows, depth, columns) = np.iinfo(dtype), shape
+    low, high = max(information.min, -(1 << bits)), min(information.max, 1 << bits)
+    a = rng.integers(low, high, (2, rows, depth), dtype, endpoint=True)
+    b = rng.integers(low, high, (columns, depth), dtype, endpoint=True)
+    a[0, 0, :3], b[0, :3] = low, high
+    with np.errstate(over="ignore"):
+        expected = sum((a[:, :, k, None] * b.T[k] for k in range(depth)), np.zeros((2, rows, columns), dtype))
+    found = ops.matmul(a, b, False, True)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, expected)

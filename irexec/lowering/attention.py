@@ -1,0 +1,129 @@
+"""ScaledDotProductAttention by compiled code: the memory layout of the heads and the division of queries into tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from irexec.lowering.capture import did_uncaptured_work
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.attention import LAYER, Mask, write_attention
+from irexec.lowering.llvm.host import Native
+from irexec.lowering.llvm.memory import Field, Records
+from irexec.lowering.tasks import TASKS, run_tasks, tasks_for
+from irexec.threads.parallel import parts_along, split
+from irexec.types import Array
+
+# Vectors in a panel of keys, and in one of values.
+VECTORS = 2
+# The cost of a score besides its products, in multiply-adds.
+SCORE_WORK = 32
+# Laying out keys and values takes as long as about 9 queries; with more than two tasks per head, each has at least this
+# many.
+LEAST_QUERIES = 256
+# The number of arrangements that are kept.
+KEPT = 8
+F32_BYTES = 4
+
+
+class Arrangement(NamedTuple):
+    """The properties of a call that follow from the shapes and strides of its arrays."""
+
+    shape: tuple[int, ...]
+    function: Native
+    layer: Records
+    tasks: Records
+    scratch: int
+
+
+class CompiledAttention:
+    """Attention of f32 arrays `[..., L, E]`, `[..., S, E]`, `[..., S, Ev]`; a mask has S columns."""
+
+    def __init__(self) -> None:
+        self._arranged: dict[tuple[object, ...], Arrangement] = {}
+
+    def arranged(self, arrays: Sequence[Array], kind: Mask, checked: Callable[[], tuple[int, ...]]) -> Arrangement:
+        """The arrangement of query, key, value and optional mask. `checked` returns the common batch, if needed."""
+        known = kind, *[(array.shape, array.strides) for array in arrays]
+        # Other threads may execute this concurrently and clear the cache.
+        if (found := self._arranged.get(known)) is None:
+            found = _arrange(checked(), kind, *arrays)
+            if len(self._arranged) >= KEPT:
+                self._arranged.clear()
+            self._arranged[known] = found
+        return found
+
+    def __call__(self, arrangement: Arrangement, arrays: Sequence[Array], scale: Array, out: Array) -> None:
+        """Compute attention into `out`, which is contiguous."""
+        no_mask = [0] * (4 - len(arrays))
+        layer = arrangement.layer.filled(*arrays, *no_mask, out, scale)
+        run_tasks(arrangement.function, layer, arrangement.tasks, arrangement.scratch)
+
+
+def by_rows(array: Array) -> Array:
+    """Return the array itself, or a copy whose rows are contiguous."""
+    if array.strides[-1] == array.itemsize and array.flags.aligned:
+        return array
+    did_uncaptured_work()
+    return np.ascontiguousarray(array)
+
+
+def _arrange(
+    batch: tuple[int, ...], kind: Mask, query: Array, key: Array, value: Array, mask: Array | None = None
+) -> Arrangement:
+    made = compiler()
+    (length, depth), (keys, columns) = query.shape[-2:], value.shape[-2:]
+    height, across = made.height(length, VECTORS), VECTORS * made.lanes
+    starts = [_starts(array, batch) for array in (query, key, value)]
+    starts.append(starts[0] * 0 if mask is None else _starts(mask, batch))
+    starts.append(np.arange(prod(batch)) * (length * columns))
+    heads = Records(np.stack(starts, axis=1))
+    pitch = -(-keys // made.lanes) * made.lanes
+    scores = height * across
+    key_panels = scores + height * pitch + height
+    value_panels = key_panels + -(-keys // across) * across * depth
+    sizes: dict[str, Field] = {
+        "heads": heads,
+        "keys": keys,
+        "depth": depth,
+        "columns": columns,
+        "query_row": query.strides[-2] // F32_BYTES,
+        "key_row": key.strides[-2] // F32_BYTES,
+        "key_column": key.strides[-1] // F32_BYTES,
+        "value_row": value.strides[-2] // F32_BYTES,
+        "mask_row": 0 if mask is None or mask.shape[-2] == 1 else mask.strides[-2] // F32_BYTES,
+        "scores": scores,
+        "pitch": pitch,
+        "key_panels": key_panels,
+        "value_panels": value_panels,
+    }
+    name = f"attention_{height}_{kind}"
+    function = made.made(name, 4, lambda module, name: write_attention(module, name, made.lanes, height, VECTORS, kind))
+    work = len(heads) * length * keys * (depth + columns + SCORE_WORK)
+    tasks = _tasks(len(heads), length, height, tasks_for(work))
+    size = value_panels + -(-columns // across) * across * keys
+    layer = Records.named(LAYER, [dict.fromkeys(LAYER, 0) | sizes])
+    return Arrangement((*batch, length, columns), function, layer, tasks, size)
+
+
+def _tasks(heads: int, length: int, height: int, wanted: int) -> Records:
+    """Return at most this number of tasks; heads are divided first, since each task lays out all keys of its heads."""
+    head_parts = split(heads, wanted)
+    parts = parts_along(length, max(1, wanted // (TASKS * len(head_parts))), LEAST_QUERIES)
+    rows = [part for part in split(length, parts, height) if part[1] - part[0] >= height]
+    rows[-1] = (rows[-1][0], length)
+    return Records.of([[*head, *part] for head, part in product(head_parts, rows)])
+
+
+def _starts(array: Array, batch: tuple[int, ...]) -> Array:
+    """Return the offset of each head in an array that broadcasts to this batch."""
+    strides = np.broadcast_to(array, (*batch, *array.shape[-2:])).strides
+    starts = np.zeros(batch, np.int64)
+    for axis, extent in enumerate(batch):
+        steps = np.arange(extent) * (strides[axis] // F32_BYTES)
+        starts += steps.reshape(-1, *[1] * (len(batch) - 1 - axis))
+    return starts.reshape(-1)

@@ -1,0 +1,108 @@
+"""The back end of one compiled model: decides once when the model is lowered, and keeps what its plans share."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from irexec.engine.lowered import Call, Program, RunCalls
+from irexec.engine.plan import Plan
+from irexec.graph.multiply_adds import multiply_adds
+from irexec.lowering.capture import did_uncaptured_work
+from irexec.ops.declare.prepared import Prepared
+from irexec.ops.declare.work import steps
+from irexec.types import Array
+
+if TYPE_CHECKING:
+    from irexec.lowering.fusion import FusedGroup
+    from irexec.lowering.plans import LoweredPlan
+
+# A model is lowered after this many inferences, if they took at least this much work in total: compiling takes
+# about as long as this work.
+MANY_CALLS = 3
+MUCH_WORK = 1 << 28
+# The work of a layer besides its elements: the time in which Python calls a kernel.
+LAYER_WORK = 1 << 14
+
+
+class Mode(Enum):
+    """When a model is lowered."""
+
+    KERNELS = "never: every call returns the same bits"
+    AT_ONCE = "before the first inference: every call returns the same bits"
+    OFTEN_USED = "once the model has run often enough for compiling to pay"
+
+
+@cache
+def is_available() -> bool:
+    """True if llvmlite is installed and IREXEC_FAST is not 0."""
+    return os.environ.get("IREXEC_FAST", "") != "0" and find_spec("llvmlite") is not None
+
+
+class Backend:
+    """Lowers the plans of one compiled model: see irexec.engine.lowered.Backend."""
+
+    def __init__(self, mode: Mode = Mode.OFTEN_USED) -> None:
+        self.mode = mode if is_available() else Mode.KERNELS
+        self._is_lowered = self.mode is Mode.AT_ONCE
+        self._calls = self._work = 0
+        self._plans: WeakKeyDictionary[Plan, LoweredPlan] = WeakKeyDictionary()
+        self._prepared = Prepared()
+        self._works: WeakKeyDictionary[Plan, int] = WeakKeyDictionary()
+        self._lock = threading.RLock()
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether the next inference runs lowered."""
+        return self._is_lowered
+
+    def begin(self, plan: Plan) -> bool:
+        if not self._is_lowered and self.mode is not Mode.KERNELS:
+            with self._lock:
+                self._calls += 1
+                self._work += self._work_of(plan)
+                self._is_lowered = self._calls >= MANY_CALLS and self._work >= MUCH_WORK
+        if self._is_lowered:
+            # A kernel of another model may run this one. Its layer does more than compiled code reports meanwhile.
+            did_uncaptured_work()
+        return self._is_lowered
+
+    def calls(self, plan: Plan) -> Mapping[int, Callable[..., Any]]:
+        return self._lowered(plan).calls
+
+    def run_first(
+        self, plan: Plan, calls: list[Call], outs: Mapping[int, Array], slots: list[Any], run: RunCalls
+    ) -> Program:
+        return self._lowered(plan).run_first(plan, calls, outs, slots, run)
+
+    def groups(self, plan: Plan) -> list[FusedGroup]:
+        """Return the groups of layers that are computed together."""
+        return self._lowered(plan).groups
+
+    def _lowered(self, plan: Plan) -> LoweredPlan:
+        from irexec.lowering.plans import LoweredPlan
+
+        with self._lock:
+            if (found := self._plans.get(plan)) is None:
+                found = self._plans[plan] = LoweredPlan(plan, self._prepared)
+            return found
+
+    def _work_of(self, plan: Plan) -> int:
+        if (found := self._works.get(plan)) is None:
+            found = self._works[plan] = _work(plan)
+        return found
+
+
+def _work(plan: Plan) -> int:
+    """The elements and multiply-adds of one inference, as far as they follow from static shapes."""
+    total = len(plan.steps) * LAYER_WORK
+    for step in plan.steps:
+        total += steps(step.operator, step.given, step.node.all_attributes, step.types) or 0
+        total += multiply_adds(step.node, step.given, step.types) or 0
+    return total + sum(_work(body) for bodies in plan.subplans.values() for body in bodies)

@@ -1,0 +1,268 @@
+"""Convolution by compiled code: the parameters of `irexec.lowering.llvm.convolution`, computed once per shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from irexec.lowering.capture import scratch
+from irexec.lowering.contiguous import contiguous
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_pad, write_padding
+from irexec.lowering.llvm.host import Native
+from irexec.lowering.llvm.memory import Field, Records
+from irexec.lowering.products import CompiledProduct
+from irexec.lowering.shifted import Shifted
+from irexec.lowering.tasks import run_tasks, tasks_for
+from irexec.ops.convolution.columns import Range
+from irexec.ops.declare.prepared import Prepared
+from irexec.ops.rules.windows import Windows
+from irexec.threads.parallel import split
+from irexec.types import Array
+
+# The padded input of one task stays in the second-level cache.
+TASK_BYTES = 1 << 19
+# The maximum number of tasks with separate padding that an input is divided into for the threads; shared lines are
+# padded twice.
+MOST_PADDED = 8
+# A padded input of at most this size is shared by all tasks.
+SHARED_BYTES = 1 << 21
+# The number of products in a partial sum: their weights stay in the first-level cache, and the total is more accurate.
+DEPTH_STEP = 512
+# With fewer pixels per task than this, the output channels are divided instead.
+FEW_PIXELS = 192
+F32 = np.dtype(np.float32)
+
+
+class CompiledConvolver:
+    """The equivalent of `blocks.convolver` for f32: a function (data, out)."""
+
+    def __init__(self, batch: int, weights: Array, windows: Windows, prepared: Prepared) -> None:
+        self.windows = windows = windows.lifted(3)
+        self.batch, (self.groups, self.outputs, self.inputs) = batch, weights.shape[:3]
+        self.image, self.plane = prod(windows.extents), prod(windows.counts)
+        pointwise = windows.is_pointwise and set(windows.strides) == {1}
+        # The maximum number of pixels in one run of memory.
+        self.pixels = self.plane if pointwise else prod(windows.counts[1:])
+        made = compiler()
+        self.tile = made.tile(self.outputs, self.pixels)
+        self.step = self.tile.width * made.lanes
+        self.is_short = self.pixels < self.step
+        # An input that is read without padding must have as many pixels as a tile reads.
+        self.is_direct = pointwise
+        self.blocks = -(-self.outputs // self.tile.height)
+        height = self.tile.height
+        rows = weights.reshape(*weights.shape[:2], -1)
+        self.weights = prepared.of((weights,), ("convolution", height), lambda: _packed(rows, height))
+        # An element of the padded input and of the sums costs about as much as so many multiply-adds.
+        self.wanted = tasks_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
+        self._functions: dict[tuple[After, ...], Native] = {}
+        self.padding: _Padding | None = None
+        tasks = list(self._tasks())
+        self.is_last = not any(task["tiles"] for task in tasks)
+        self.tasks = Records.named(TASK, tasks)
+        padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
+        self.scratch = padded + self.tile.height * (self.tile.width + 1) * made.lanes
+        self.layer = self._layer(padded)
+
+    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
+        """Convolve and apply the layers in `after`, given as operand records, see `llvm.epilogue`."""
+        data = contiguous(data)
+        if self.padding is not None:
+            data = self.padding(data)
+        run_tasks(self._function(after), self.layer.filled(data, out, operands), self.tasks, self.scratch)
+        return out
+
+    def _function(self, after: tuple[After, ...]) -> Native:
+        if (found := self._functions.get(after)) is None:
+            made, tile, is_short, is_last = compiler(), self.tile, self.is_short, self.is_last
+            shape = f"{tile.height}x{tile.width}+{tile.extra}{'short' * is_short}{'last' * is_last}"
+            name = "_".join(("convolve", shape, *(step.name for step in after)))
+            found = self._functions[after] = made.made(
+                name, 4, lambda module, name: write_convolve(module, name, made.lanes, tile, after, is_short, is_last)
+            )
+        return found
+
+    def _layer(self, padded: int) -> Records:
+        return Records.named(
+            LAYER,
+            [
+                {
+                    "input": 0,
+                    "result": 0,
+                    "operands": 0,
+                    "weights": self.weights,
+                    "pad": pad_function().address,
+                    "depth": self.weights.shape[2],
+                    "depth_step": DEPTH_STEP,
+                    "group_input": self.inputs * (self.padding.channel if self.padding else self.image),
+                    "channel_input": self.image,
+                    "inputs": self.inputs,
+                    "group_result": self.outputs * self.plane,
+                    "channel_result": self.plane,
+                    "outputs": self.outputs,
+                    "blocks": self.blocks,
+                    "stride": self.windows.strides[2],
+                    "padded": padded,
+                }
+            ],
+        )
+
+    def _tasks(self) -> Iterator[dict[str, Any]]:
+        """Return about the requested number of tasks; the input of each stays in the cache."""
+        group_parts = split(self.groups, self.wanted)
+        wanted = -(-self.wanted // (self.batch * len(group_parts)))
+        image = self.image
+        if self.is_direct:
+            offsets = Records(np.arange(self.inputs) * self.image)
+            parts = max(-(-self.inputs * self.pixels * F32.itemsize // TASK_BYTES), wanted)
+            chunks = [self._run_of_pixels(*run, offsets) for run in self._runs(min(parts, self._most_runs))]
+        else:
+            whole = Shifted(self.windows, (0, self.windows.counts[1]), (0, self.windows.counts[2]))
+            nbytes = self.inputs * whole.channel_size * F32.itemsize
+            if self.windows.counts[0] == 1 and self.batch * self.groups * nbytes <= SHARED_BYTES:
+                # All tasks read the same input, so it is padded once.
+                self.padding = _Padding(self, whole)
+                image = self.padding.channel
+                offsets = self._places(whole)
+                chunks = [self._run_of_pixels(*run, offsets) for run in self._runs(min(wanted, self._most_runs))]
+            else:
+                wanted = min(wanted, -(-MOST_PADDED // (self.batch * len(group_parts))))
+                parts = max(-(-nbytes // TASK_BYTES), -(-wanted // self.windows.counts[0]))
+                chunks = [
+                    self._padded(z, *part)
+                    for z, part in product(range(self.windows.counts[0]), self._rectangles(parts))
+                ]
+        block_parts = split(self.blocks, -(-wanted // len(chunks)))
+        for chunk, n, (g0, g1), (b0, b1) in product(chunks, range(self.batch), group_parts, block_parts):
+            yield chunk | {
+                "first_group": g0,
+                "last_group": g1,
+                "first_block": b0,
+                "last_block": b1,
+                "input": chunk["input"] + n * self.groups * self.inputs * image,
+                "result": chunk["result"] + n * self.groups * self.outputs * self.plane,
+            }
+
+    @property
+    def _most_runs(self) -> int:
+        """Return the maximum number of runs of pixels; with fewer pixels, output channels are divided."""
+        return max(self.pixels // FEW_PIXELS, 1)
+
+    def _runs(self, parts: int, pixels: int | None = None) -> list[Range]:
+        """Divide pixels into about this number of runs of complete tiles; the last run includes the remainder."""
+        pixels = self.pixels if pixels is None else pixels
+        runs = split(max(pixels // self.step, 1) * self.step, parts, self.step)
+        return [*runs[:-1], (runs[-1][0], pixels)]
+
+    def _rectangles(self, parts: int) -> Iterator[tuple[Range, Range]]:
+        """Divide a plane's output pixels into about this many rectangles (rows and span), none below a tile."""
+        _, height, width = self.windows.counts
+        if height == 1 and width >= self.step:
+            return product([(0, 1)], self._runs(parts, width))
+        most = max(height // -(-self.step // width), 1)
+
+        def tiles(parts: int) -> int:
+            return sum(-(-(stop - start) * width // self.step) for start, stop in split(height, parts))
+
+        # A few parts more or less may fill their tiles better.
+        candidates = range(min(max(parts * 3 // 4, 1), most), min(parts * 3 // 2, most) + 1)
+        return product(split(height, min(candidates, key=tiles)), [(0, width)])
+
+    def _run_of_pixels(self, start: int, stop: int, offsets: Records) -> dict[str, Any]:
+        """Return a task for pixels of an input that is read in place."""
+        padding = {"lines": 0, "line_count": 0, "channel_padded": 0}
+        return {"input": start, "result": start, "offsets": offsets} | padding | self._tiles(stop - start)
+
+    def _padded(self, z: int, rows: Range, span: Range) -> dict[str, Any]:
+        """Return a task for pixels of one plane; the input under them is copied with its padding."""
+        block = Shifted(self.windows, rows, span)
+        lines = block.lines_of(z)
+        return {
+            "input": 0,
+            "result": (z * self.windows.counts[1] + rows[0]) * self.windows.counts[2] + span[0],
+            "offsets": self._places(block),
+            "lines": Records.named(LINE, lines),
+            "line_count": len(lines),
+            "channel_padded": block.channel_size,
+        } | self._tiles(block.pixels)
+
+    def _tiles(self, pixels: int) -> dict[str, int]:
+        """Return the tiles of a run of pixels."""
+        whole, rest = divmod(pixels, self.step)
+        singles = rest if whole and rest <= self.tile.extra else 0
+        tiles = whole - 1 if singles else whole + (rest > 0)
+        last = pixels - self.step if not singles else (whole - 1) * self.step
+        return {"pixels": pixels, "tiles": tiles, "last_tile": max(last, 0), "singles": singles}
+
+    def _places(self, block: Shifted) -> Records:
+        """Return the offset of each product's first pixel."""
+        return Records(np.add.outer(np.arange(self.inputs) * block.channel_size, block.offsets()).reshape(-1))
+
+
+class WholeConvolver:
+    """A convolution with one window that covers all pixels: a product with the kernel as a matrix."""
+
+    def __init__(self, batch: int, weights: Array) -> None:
+        self._multiply = CompiledProduct(weights.reshape(weights.shape[1], -1).T, batch)
+
+    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
+        """Convolve and apply the layers in `after`; operands per channel apply to the columns of the product."""
+        return self._multiply(data, out, _by_columns(after), operands)
+
+
+@cache
+def _by_columns(after: tuple[After, ...]) -> tuple[After, ...]:
+    return tuple(step._replace(takes="column") if step.takes == "channel" else step for step in after)
+
+
+class _Padding:
+    """The input of a convolution with its padding, in memory of the calling thread."""
+
+    def __init__(self, convolver: CompiledConvolver, block: Shifted) -> None:
+        channels = convolver.batch * convolver.groups * convolver.inputs
+        self.channel = block.channel_size
+        self.size = channels * self.channel + convolver.step
+        self.tasks = Records.of(split(channels, convolver.wanted))
+        lines = block.lines_of(0)
+        fields: dict[str, Field] = {
+            "input": 0,
+            "padded": 0,
+            "pad": pad_function().address,
+            "channel_input": convolver.image,
+            "channel_padded": self.channel,
+            "lines": Records.named(LINE, lines),
+            "line_count": len(lines),
+            "stride": convolver.windows.strides[2],
+        }
+        self.layer = Records.named(PADDING, [fields])
+        made = compiler()
+        self.function = made.made("pad_channels", 4, lambda module, name: write_padding(module, name, made.lanes))
+
+    def __call__(self, data: Array) -> Array:
+        padded = scratch("padded input", (self.size,), F32)
+        run_tasks(self.function, self.layer.filled(data, padded), self.tasks, 0)
+        return padded
+
+
+def pad_function(padding: float = 0.0) -> Native:
+    made = compiler()
+    name = "pad" if padding == 0 else "pad_with_lowest"
+    return made.made(name, 5, lambda module, name: write_pad(module, name, made.lanes, padding))
+
+
+def _packed(weights: Array, height: int) -> Array:
+    """Return `[G, O, depth]` as `[G, blocks, depth, height]`: the weights that a tile multiplies by the same pixels are
+    adjacent.
+    """
+    groups, outputs, depth = weights.shape
+    blocks = -(-outputs // height)
+    padded = np.zeros((groups, blocks * height, depth), F32)
+    padded[:, :outputs] = weights
+    return np.ascontiguousarray(padded.reshape(groups, blocks, height, depth).swapaxes(2, 3))

@@ -1,0 +1,143 @@
+"""Elementwise layers that compiled code can apply to the result of the previous layer before storing it.
+
+An operator declares with `follows` its effect on the input that comes from the previous layer; the kernel of the
+previous layer returns from `leads` the number of following layers that it can compute. The engine finds the chains:
+irexec.lowering.fusion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, SupportsFloat
+
+import numpy as np
+
+from irexec.lowering.llvm.after import NUMBERS, After, Kind
+from irexec.lowering.llvm.memory import Records
+from irexec.ops.declare.operator import NodeTypes, Operator
+from irexec.types import Array, TensorType
+
+
+class Follow(NamedTuple):
+    """The effect of a layer on each element of one input: with another input, or with known numbers.
+
+    `constant`: the other input in the shape in which it broadcasts as NumPy's operands do, if its own shape differs.
+    """
+
+    kind: Kind
+    operand: int | None = None
+    numbers: tuple[SupportsFloat, ...] = ()
+    constant: Array | None = None
+
+
+class Link(NamedTuple):
+    """A following layer: its other operand is a constant, or a value of known type that is computed at run time."""
+
+    follow: Follow
+    constant: Array | None = None
+    type: TensorType | None = None
+
+
+Lead = Callable[..., bool]
+"""Takes a kernel's inputs, the operands that are known only when the model runs, and `out`.
+
+Returns False where only the kernel itself was computed, and none of the layers that follow."""
+
+
+# A function that returns an operator's effect on an input of a layer; None if it has no simple form.
+Describe = Callable[[int, NodeTypes], Follow | None]
+_described: dict[Operator, Describe] = {}
+
+
+def follows(*operators: Operator) -> Callable[[Describe], Describe]:
+    """Declare the effect with which operators follow another layer."""
+
+    def declare(describe: Describe) -> Describe:
+        _described.update(dict.fromkeys(operators, describe))
+        return describe
+
+    return declare
+
+
+def can_follow(operator: Operator) -> bool:
+    """Return whether an operator has an effect that is declared."""
+    return operator in _described
+
+
+def follow_of(operator: Operator, port: int, types: NodeTypes) -> Follow | None:
+    """Return the effect of a layer on its input `port`."""
+    describe = _described.get(operator)
+    return None if describe is None else describe(port, types)
+
+
+def after_sums(
+    links: Sequence[Link], shape: tuple[int, ...], dtype: np.dtype[Any], takes: Literal["channel", "column"]
+) -> tuple[tuple[After, ...], Operands]:
+    """Return the leading links that compiled code can compute on an f32 result of this shape, with their operands.
+
+    `takes`: whether a constant has a number for each channel (axis 1) or each column (the last axis).
+    """
+    after: list[After] = []
+    operands: list[Array | None] = []
+    for link in links if dtype == np.float32 else ():
+        if link.follow.operand is None:
+            after.append(After(link.follow.kind, "numbers"))
+            operands.append(numbers_of(link.follow))
+        elif link.constant is not None:
+            along = _along(link.constant, shape, 1 if takes == "channel" else len(shape) - 1)
+            if along is None:
+                break
+            after.append(After(link.follow.kind, takes))
+            operands.append(along)
+        elif link.type is not None and link.type.shape == shape:
+            after.append(After(link.follow.kind, "result"))
+            operands.append(None)
+        else:
+            break
+    return tuple(after), Operands(operands)
+
+
+def numbers_of(follow: Follow) -> Array:
+    """Return the link's numbers, as many as compiled code reads."""
+    return np.array([*map(float, follow.numbers), *[0] * (NUMBERS - len(follow.numbers))], np.float32)
+
+
+class Operands:
+    """The operands of an epilogue's steps in the form of compiled code; None stands for an operand that is computed at
+    run time.
+
+    `ways`: divisor, cycle and step of each operand that differs between rows.
+    """
+
+    def __init__(self, known: Sequence[Array | None], ways: Sequence[tuple[int, int, int]] | None = None) -> None:
+        self._known, self._ways = known, ways or [(1, 1, 1)] * len(known)
+        self._complete = None if any(array is None for array in known) else self._records(known)
+
+    def records(self, coming: Sequence[Array]) -> Records:
+        """Return the records of all operands, including the contiguous arrays computed at run time."""
+        if self._complete is not None:
+            return self._complete
+        came = iter(coming)
+        return self._records([next(came) if array is None else array for array in self._known])
+
+    def _records(self, arrays: Sequence[Any]) -> Records:
+        return Records.of([(array, *way) for array, way in zip(arrays, self._ways, strict=True)])
+
+
+def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
+    """Return the numbers of a constant, one for each position of the axis, if it varies along this axis alone."""
+    if constant.ndim > len(shape):
+        return None
+    extents = (1,) * (len(shape) - constant.ndim) + constant.shape
+    if any(extent != 1 for other, extent in enumerate(extents) if other != axis):
+        return None
+    return np.ascontiguousarray(np.broadcast_to(constant.reshape(-1), shape[axis]))
+
+
+class Layout(NamedTuple):
+    """How compiled code traverses a result: the width of its rows, the steps, each operand's part per row."""
+
+    width: int
+    after: tuple[After, ...] = ()
+    operands: tuple[Array | None, ...] = ()
+    ways: tuple[tuple[int, int, int], ...] = ()

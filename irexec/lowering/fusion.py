@@ -1,0 +1,205 @@
+"""Fusion: groups of a layer and the elementwise layers after it that its kernel may apply before storing the result.
+
+The plan itself does not change: all layers keep their steps, buffers and checks. When the kernel of the first layer has
+computed the whole group, the other steps only pass on its result, which is in the buffer that all of them share. A
+layer may therefore join a group under three conditions: no other layer reads the result of the layer before it, it
+writes its own result in place, and its other inputs are available when the first layer runs. Layers in between that
+only change the shape of the result, such as a Reshape, run unchanged; the operands of the layers after them are
+converted to the shape of the first layer's result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irexec.engine.memory import MemoryPlan
+from irexec.engine.plan import Plan
+from irexec.engine.step import Step
+from irexec.lowering.capture import captured_all, did_uncaptured_work
+from irexec.lowering.follow import Link, follow_of
+from irexec.lowering.pointwise import Pointwise
+from irexec.lowering.table import Lowered
+from irexec.ops.declare.operator import NodeTypes
+from irexec.records import record
+from irexec.types import Array, PartialShape, TensorType
+
+
+class FusedGroup(NamedTuple):
+    """The calls of one group by step number, and the slots that the first step reads besides its inputs."""
+
+    first: int
+    operands: tuple[int, ...]
+    lead: Callable[..., bool]
+    # The numbers of the following steps.
+    following: tuple[int, ...]
+
+
+def find_groups(plan: Plan, forms: Mapping[int, Lowered]) -> list[FusedGroup]:
+    """Return all groups of a plan. `forms` are the lowered forms of its steps by number."""
+    # The effects of elementwise operators are declared there.
+    import irexec.lowering.followers  # noqa: F401
+
+    steps = plan.steps
+    # Slots that outlive the run.
+    kept = {*plan.results, *(slot for step in steps if step.operator.type == "Assign" for slot in step.inputs)}
+    readers: dict[int, list[int]] = {}
+    made = {}
+    for number, step in enumerate(steps):
+        made.update(dict.fromkeys(step.outputs, number))
+        for slot in step.inputs:
+            readers.setdefault(slot, []).append(number)
+    finder = _Finder(steps, plan.memory, plan.template, kept, readers, made, forms)
+    groups: list[FusedGroup] = []
+    following: set[int] = set()
+    for number in range(len(steps)):
+        group = None if number in following else finder.group(number)
+        if group is not None:
+            groups.append(group)
+            following.update(group.following)
+    return groups
+
+
+@record(eq=False)
+class _Finder:
+    steps: Sequence[Step]
+    memory: MemoryPlan
+    template: Sequence[Any]
+    kept: set[int]
+    readers: dict[int, list[int]]
+    made: dict[int, int]
+    forms: Mapping[int, Lowered]
+
+    def group(self, first: int) -> FusedGroup | None:
+        """Return the group that begins with a step, or None if no other layer belongs to it."""
+        step = self.steps[first]
+        if not step.is_sure or first not in self.memory.buffer_of:
+            return None
+        leader = self.forms.get(first) or self._pointwise(step)
+        if leader is None:
+            return None
+        links: list[Link] = []
+        found: list[tuple[int, int | None]] = []
+        last = first
+        while (following := self._following(first, last)) is not None:
+            number, link, operand = following
+            links.append(link)
+            found.append((number, operand))
+            last = number
+        taken = leader.leads(links, step.types[0])
+        if taken is None:
+            return None
+        count, lead = taken
+        operands = tuple(operand for _, operand in found[:count] if operand is not None)
+        return FusedGroup(first, operands, lead, tuple(number for number, _ in found[:count]))
+
+    def _following(self, first: int, last: int) -> tuple[int, Link, int | None] | None:
+        """Return (step, link, slot of an operand that is computed at run time) of the layer after `last`."""
+        number = self._reader(last)
+        while number is not None and self.steps[number].operator.reshapes and self.steps[number].shape is not None:
+            last, number = number, self._reader(number)
+        if number is None:
+            return None
+        step, shape = self.steps[number], self.steps[first].shape
+        if self.memory.buffer_of.get(number) != self.memory.buffer_of[first] or shape is None:
+            return None
+        if not step.is_sure or (step.dtype, step.shape) != (self.steps[first].dtype, self.steps[last].shape):
+            return None
+        port = step.inputs.index(self.steps[last].outputs[0])
+        link = self._link(step, port, shape)
+        if link is None or link.follow.operand is None or link.constant is not None:
+            return None if link is None else (number, link, None)
+        other = step.inputs[link.follow.operand]
+        return None if self.made.get(other, -1) >= first else (number, link, other)
+
+    def _reader(self, number: int) -> int | None:
+        """Return the only step that reads a step's result, provided that the result does not outlive the run."""
+        (slot,) = self.steps[number].outputs
+        readers = self.readers.get(slot, [])
+        return readers[0] if len(readers) == 1 and slot not in self.kept else None
+
+    def _link(self, step: Step, port: int, shape: tuple[int, ...]) -> Link | None:
+        """Return the link that describes the effect of a step on its input `port`, for elements in this shape."""
+        constants = tuple([self.template[slot] for slot in step.inputs])
+        follow = follow_of(step.operator, port, NodeTypes(step.given, step.types, constants, step.node.all_attributes))
+        if follow is None or follow.operand is None:
+            return None if follow is None else Link(follow)
+        known = constants[follow.operand] if follow.constant is None else follow.constant
+        link = Link(follow, known, step.given[follow.operand])
+        return link if step.shape is None or step.shape == shape else _reshaped(link, step.shape, shape)
+
+    def _pointwise(self, step: Step) -> Lowered | None:
+        """Return an elementwise layer as the first of a group, with its effect on an input of its result's shape."""
+        if step.dtype != np.float32:
+            return None
+        for port, given in enumerate(step.given):
+            if given is not None and given.element_type.dtype == step.dtype and given.shape.to_shape() == step.shape:
+                link = self._link(step, port, given.shape.to_shape())
+                return None if link is None else Pointwise(len(step.inputs), port, link)
+        return None
+
+
+def _reshaped(link: Link, shape: tuple[int, ...], target: tuple[int, ...]) -> Link | None:
+    """Return the link with the operand reshaped, so that it applies to elements in shape `target` as this link does in
+    `shape`.
+    """
+    own = link.constant.shape if link.constant is not None else link.type.shape.to_shape() if link.type else ()
+    extents = seen_in(target, shape, own)
+    if extents is None or link.type is None:
+        return None
+    constant = None if link.constant is None else link.constant.reshape(extents)
+    return Link(link.follow, constant, TensorType(link.type.element_type, PartialShape(extents)))
+
+
+def seen_in(target: tuple[int, ...], shape: tuple[int, ...], extents: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Return the extents with which an operand broadcasts to `target`; it broadcasts to `shape` with `extents`.
+
+    `shape` and `target` hold the same elements in the same order. Returns None if there are no such extents.
+    """
+    if len(extents) > len(shape) or prod(shape) != prod(target) or not prod(shape):
+        return None
+    extents = (1,) * (len(shape) - len(extents)) + extents
+    rest = [(whole, own > 1) for whole, own in zip(shape, extents, strict=True) if whole > 1]
+    found: list[int] = []
+    before = after = 1  # numbers of elements up to this axis, in the shape and in the target
+    varies = False
+    for extent in target:
+        starts_anew = before == after and extent > 1
+        after *= extent
+        while before < after:
+            whole, own = rest.pop(0)
+            if not starts_anew and own != varies:
+                return None
+            before, varies, starts_anew = before * whole, own, False
+        found.append(extent if varies else 1)
+    return tuple(found)
+
+
+class Leading:
+    """The call of the first step of a group; `computed_all`: in this run it also computed the `following` steps."""
+
+    def __init__(self, group: FusedGroup, out: Array) -> None:
+        self._group, self._out, self.following = group, out, group.following
+        self.computed_all = False
+
+    def __call__(self, *inputs: Any) -> Array:
+        self.computed_all = self._group.lead(*inputs, out=self._out)
+        if self.computed_all:
+            captured_all()
+        else:
+            did_uncaptured_work()
+        return self._out
+
+
+def unless_fused(leading: Leading, call: Callable[..., Any], out: Array) -> Callable[..., Any]:
+    """Return the call of a following step, which returns its buffer if the first step of the group already computed the
+    result.
+    """
+
+    def run(*inputs: Any) -> Any:
+        return out if leading.computed_all else call(*inputs)
+
+    return run

@@ -1,0 +1,46 @@
+"""Concat of f32 by compiled code, on all threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from irexec.lowering.contiguous import all_contiguous
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.joining import TASK, write_join
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.tasks import run_tasks
+from irexec.threads.parallel import split
+from irexec.types import Array
+
+# The approximate number of elements that one task copies.
+PIECE = 1 << 13
+
+
+class CompiledConcat:
+    """The concatenation of arrays of these shapes, which differ along `axis` only."""
+
+    def __init__(self, shapes: Sequence[tuple[int, ...]], axis: int) -> None:
+        made = compiler()
+        self._function = made.made("join", 4, lambda module, name: write_join(module, name, made.lanes))
+        rows, lengths = prod(shapes[0][:axis]), [prod(shape[axis:]) for shape in shapes]
+        self.tasks = Records.of(list(_tasks(rows, lengths)))
+
+    def __call__(self, tensors: Sequence[Array], out: Array) -> Array:
+        """Concatenate into `out`, which is contiguous."""
+        sources = Records.of([all_contiguous(tensors)])
+        run_tasks(self._function, Records.of([[sources, out]]), self.tasks, 0)
+        return out
+
+
+def _tasks(rows: int, lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Return tasks, each of some rows of a source, or of a part of a single row."""
+    total, place = sum(lengths), 0
+    for source, length in enumerate(lengths):
+        pieces = -(-rows * length // PIECE)
+        for first, last in split(rows, pieces):
+            for start, stop in split(length, pieces if rows == 1 else 1, 16):
+                record = [source, first, last, stop - start, start, place + start, length, total]
+                assert len(record) == len(TASK)
+                yield record
+        place += length

@@ -1,0 +1,213 @@
+"""A convolution without columns in memory (no im2col): each kernel tap is an offset into the padded input.
+
+`result[m, p] = Σ_k weights[k, m] · input[offsets[k] + p]` over runs of pixels p: see `irexec.lowering.shifted`
+for an input in which the pixels under each tap are one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from irexec.lowering.llvm.after import DEAR, After
+from irexec.lowering.llvm.code import F32, I32, Code, Fields, Number, Run, copy_every_second, copy_run, fill_run
+from irexec.lowering.llvm.epilogue import epilogue
+from irexec.lowering.llvm.host import Tile
+
+# The fields of `convolve`'s record, each a 64-bit number. Lengths and positions count elements of f32.
+LAYER = (
+    "input", "result", "operands", "weights",  # addresses; `operands` belong to the following layers
+    "pad",  # the address of `write_pad`'s function, which all convolutions share
+    "depth", "depth_step",  # products per sum, and the products that are summed at a time
+    "group_input", "channel_input", "inputs",  # sizes of one group and of one channel; channels per group
+    "group_result", "channel_result", "outputs", "blocks",  # of one group, of one channel; channels and tiles per group
+    "stride",  # stride of the windows along a row
+    "padded",  # the elements of scratch memory for the padded input; the sums are stored after it
+)  # fmt: skip
+TASK = (
+    "first_group", "last_group", "first_block", "last_block",
+    "input", "result",  # start positions
+    "offsets",  # an address: the position in the padded input of each product's pixels
+    "lines", "line_count", "channel_padded",  # an address: the padding of the input; 0 lines if it is not padded
+    "pixels", "tiles", "last_tile",  # pixels of each sum; tiles without single sums; the last possible start of a tile
+    "singles",  # single sums of the last tile, if any
+)  # fmt: skip
+# For an input that is padded in advance, once for all tasks.
+PADDING = ("input", "padded", "pad", "channel_input", "channel_padded", "lines", "line_count", "stride")
+CHANNELS = ("first", "last")
+LINE = ("target", "before", "source", "count", "after")
+
+
+def write_convolve(
+    module: Any,
+    name: str,
+    lanes: int,
+    tile: Tile,
+    after: Sequence[After] = (),
+    is_short: bool = False,
+    is_last: bool = False,
+) -> Code:
+    """Write `convolve(layer, task, scratch, round)`: one task.
+
+    A tile is a number of channels by vectors of pixels. `is_short`: there are fewer pixels than in one tile. `is_last`:
+    there is only one tile, with single sums.
+    """
+    plain = None if is_last else _write_tile(module, f"{name}_tile", lanes, tile._replace(extra=0), is_short, after)
+    last = _write_tile(module, f"{name}_last", lanes, tile, False, after) if tile.extra else None
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    scratch, height, step = code.parameters[2].floats(), tile.height, tile.width * lanes
+    with code.loop(task.first_group, task.last_group) as group:
+        source = layer.input.floats() + task.input + group * layer.group_input
+        is_padded = code.number(0) < task.line_count
+        with code.when(is_padded), code.loop(0, layer.inputs) as channel:
+            code.run_at(
+                layer.pad,
+                (source + channel * layer.channel_input).address,
+                (scratch + channel * task.channel_padded).address,
+                task.lines,
+                task.line_count,
+                layer.stride,
+            )
+        base = Run(code, code.builder.select(is_padded, scratch.pointer, source.pointer))
+        with code.loop(task.first_block, task.last_block) as block:
+            weights = layer.weights.floats() + (group * layer.blocks + block) * layer.depth * height
+            channel = block * height
+            first = task.result + group * layer.group_result + channel * layer.channel_result
+
+            def sums(tile: Code, start: Number, count: Number) -> None:
+                with code.loop(0, layer.depth, layer.depth_step) as k:
+                    code.run(
+                        tile,
+                        (weights + k * height).address,
+                        (base + start).address,
+                        (task.offsets.numbers() + k).address,
+                        (layer.depth - k).at_most(layer.depth_step),
+                        k,
+                        layer.depth - k - layer.depth_step,
+                        (scratch + layer.padded).address,
+                        code.parameters[0],
+                        group * layer.outputs + channel,
+                        (layer.outputs - channel).at_most(height),
+                        first + start,
+                        count,
+                    )
+
+            if plain is not None:
+                with code.loop(0, task.tiles) as number:
+                    # The last tile may overlap the tile before it; both then compute the same sums of the same
+                    # products.
+                    sums(plain, (number * step).at_most(task.last_tile), task.pixels.at_most(step))
+            if last is not None:
+                with code.when(code.number(0) < task.singles):
+                    sums(last, task.last_tile, task.singles + step)
+    return code.end()
+
+
+def _write_tile(module: Any, name: str, lanes: int, tile: Tile, is_short: bool, after: Sequence[After]) -> Code:
+    """Write `tile(weights, input, offsets, depth, added, left, sums, layer, channel, rows, place, count)`.
+
+    The function adds `depth` products to each sum of a tile. `added` products are already in `sums`; if more are
+    `left`, the sums are stored there, otherwise the sums of `rows` rows are finished and stored in the result: `count`
+    pixels of each, from `place` on.
+    """
+    height, width, extra = tile
+    code = Code(module, name, 12, lanes)
+    weights, data, offsets, depth, added, left, scratch, layer_place, channel, rows, place, count = code.parameters
+    layer, sums, b = Fields(layer_place, LAYER), scratch.floats(), code.builder
+    places = offsets.numbers()
+    masks = [code.mask(count - x * lanes) if is_short else None for x in range(width)]
+    # The single sums of all rows are computed as a vector. Lanes without a sum read the pixel of the last sum.
+    single = ir.VectorType(F32, height)
+    pixel_of = [(count - width * lanes - 1).at_most(n) + width * lanes for n in range(extra)]
+    zeros = [code.zeros()] * (height * width) + [ir.Constant(single, None)] * extra
+    with code.folding(0, depth, zeros) as fold:
+        pixels = data.floats() + places.number(fold.index)
+        vectors = [pixels.vector(x * lanes, masks[x]) for x in range(width)]
+        column = weights.floats() + fold.index * height
+        for m in range(height):
+            weight = code.splat(column.scalar(m))
+            for x in range(width):
+                fold.values[m * width + x] = code.call("fmuladd", weight, vectors[x], fold.values[m * width + x])
+        for n, pixel in enumerate(pixel_of, height * width):
+            factor = code.splat(pixels.scalar(pixel), height)
+            fold.values[n] = code.call("fmuladd", column.few(height), factor, fold.values[n])
+    across = width + (extra > 0)
+    totals: list[list[Any]] = []
+    is_first = added < 1
+    for m in range(height):
+        row = fold.values[m * width : (m + 1) * width]
+        if extra:
+            own = [b.extract_element(vector, ir.Constant(I32, m)) for vector in fold.values[height * width :]]
+            row.append(_beginning_with(code, own))
+        before = [sums.vector((m * across + x) * lanes) for x in range(across)]
+        totals.append([b.fadd(b.select(is_first, code.zeros(), x), y) for x, y in zip(before, row, strict=True)])
+
+    def keep() -> None:
+        for m, x in ((m, x) for m in range(height) for x in range(across)):
+            sums.put_vector((m * across + x) * lanes, totals[m][x])
+
+    with b.if_else(code.number(0) < left) as (unfinished, finished):
+        with unfinished:
+            keep()
+        with finished:
+            if any(step.kind in DEAR for step in after):
+                keep()
+                with code.loop(0, rows) as number:
+                    here = place + number * layer.channel_result
+                    change = epilogue(code, after, layer.operands, channel + number, here)
+                    copy_run(sums + number * (across * lanes), layer.result.floats() + here, count, change)
+            else:
+                masks += [code.mask(count - width * lanes)] * (extra > 0)
+                for m in range(height):
+                    with code.when(code.number(m) < rows):
+                        here = place + layer.channel_result * m
+                        change = epilogue(code, after, layer.operands, channel + m, here)
+                        for x, mask in enumerate(masks):
+                            index = code.number(x * lanes)
+                            (layer.result.floats() + here).put_vector(index, change(index, totals[m][x], mask), mask)
+    return code.end()
+
+
+def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
+    """Return a vector with these values in the first lanes and 0 in the others."""
+    vector = code.zeros()
+    for lane, scalar in enumerate(scalars):
+        vector = code.builder.insert_element(vector, scalar, ir.Constant(I32, lane))
+    return vector
+
+
+def write_padding(module: Any, name: str, lanes: int) -> Code:
+    """Write `pad(padding, channels, scratch, round)`: copy some channels of an input with their padding."""
+    code = Code(module, name, 4, lanes)
+    padding, task = Fields(code.parameters[0], PADDING), Fields(code.parameters[1], CHANNELS)
+    with code.loop(task.first, task.last) as channel:
+        source = padding.input.floats() + channel * padding.channel_input
+        target = padding.padded.floats() + channel * padding.channel_padded
+        code.run_at(padding.pad, source.address, target.address, padding.lines, padding.line_count, padding.stride)
+    return code.end()
+
+
+def write_pad(module: Any, name: str, lanes: int, padding: float = 0.0) -> Code:
+    """Write `pad(source, target, lines, line_count, stride)`: copy one channel's lines with the padding before and
+    after each.
+    """
+    code = Code(module, name, 5, lanes)
+    source, target = code.parameters[0].floats(), code.parameters[1].floats()
+    lines, line_count, stride = code.parameters[2:]
+    with code.loop(0, line_count) as number:
+        line = Fields((lines.numbers() + number * len(LINE)).address, LINE)
+        begin = target + line.target
+        fill_run(begin, line.before, padding)
+        pixels, row = begin + line.before, source + line.source
+        with code.when(stride < 2):
+            copy_run(row, pixels, line.count)
+        with code.when(code.number(1) < stride):
+            with code.when(stride < 3):
+                copy_every_second(row, pixels, line.count)
+            with code.when(code.number(2) < stride), code.loop(0, line.count) as x:
+                pixels.put(x, row.scalar(x * stride))
+        fill_run(pixels + line.count, line.after, padding)
+    return code.end()

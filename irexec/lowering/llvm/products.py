@@ -1,0 +1,77 @@
+"""The product of a matrix and a matrix whose columns are laid out in panels: a tile of sums stays in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.code import Code, Fields, copy_run
+from irexec.lowering.llvm.epilogue import epilogue
+
+# The fields of `multiply`'s record, each a 64-bit number. Lengths and positions count elements of f32.
+LAYER = (
+    "left", "result", "operands", "panels",  # addresses; `operands` belong to the following layers
+    "depth", "depth_step",  # products per sum, and the number of products that are summed at a time
+    "columns",  # of the result
+)  # fmt: skip
+TASK = ("first_panel", "last_panel", "first_row", "last_row")
+# The unroll factor of the loop over products.
+UNROLLED = 8
+
+
+def write_multiply(module: Any, name: str, lanes: int, height: int, width: int, after: Sequence[After] = ()) -> Code:
+    """Write `multiply(layer, task, scratch, round)`: one task, of at least `height` rows. A tile has `height` rows and
+    `width` vectors, which are the columns of a panel.
+    """
+    tile = write_tile(module, f"{name}_tile", lanes, height, width)
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    sums = code.parameters[2].floats()
+    across = lanes * width
+    with code.loop(task.first_panel, task.last_panel) as panel:
+        weights = layer.panels.floats() + panel * layer.depth * across
+        column = panel * across
+        with code.loop(task.first_row, task.last_row, height) as row:
+            # The last tile may overlap the tile before it; both then compute the same sums of the same products.
+            first = row.at_most(task.last_row - height)
+            left = layer.left.floats() + first * layer.depth
+            with code.loop(0, layer.depth, layer.depth_step) as k:
+                depth = (layer.depth - k).at_most(layer.depth_step)
+                code.run(tile, (left + k).address, (weights + k * across).address, depth, layer.depth, sums.address, k)
+            count = (layer.columns - column).at_most(across)
+            with code.loop(0, height) as m:
+                place = (first + m) * layer.columns + column
+                change = epilogue(code, after, layer.operands, column, place)
+                copy_run(sums + m * across, layer.result.floats() + place, count, change)
+    return code.end()
+
+
+def write_tile(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
+    """Write `tile(left, panel, depth, row_length, sums, added)`: add `depth` products to each sum of a tile."""
+    code = Code(module, name, 6, lanes)
+    left, panel, depth, row_length, sums, added = code.parameters
+    rows = [left.floats() + row_length * m for m in range(height)]
+    across = lanes * width
+
+    def products(k: Any, before: list[Any]) -> list[Any]:
+        weights = [(panel.floats() + k * across).vector(x * lanes) for x in range(width)]
+        after = []
+        for m in range(height):
+            factor = code.splat(rows[m].scalar(k))
+            after += [code.call("fmuladd", factor, weights[x], before[m * width + x]) for x in range(width)]
+        return after
+
+    whole = depth & -UNROLLED
+    with code.folding(0, whole, [code.zeros()] * (height * width), UNROLLED) as fold:
+        for step in range(UNROLLED):
+            fold.values = products(fold.index + step, fold.values)
+    with code.folding(whole, depth, fold.values) as rest:
+        rest.values = products(rest.index, rest.values)
+    is_first = added < 1
+    for m in range(height):
+        for x in range(width):
+            place = m * across + x * lanes
+            before = code.builder.select(is_first, code.zeros(), sums.floats().vector(place))
+            sums.floats().put_vector(place, code.builder.fadd(before, rest.values[m * width + x]))
+    return code.end()

@@ -1,0 +1,85 @@
+"""Products of two matrices computed at run time, by compiled code: their memory layout and the division into tasks."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from irexec.lowering.contiguous import contiguous
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.host import Native
+from irexec.lowering.llvm.matrices import LAYER, PLACE, write_matrices
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.tasks import TASKS, run_tasks, tasks_for
+from irexec.threads.parallel import parts_along, split
+from irexec.types import Array
+
+# Vectors in a panel of the right matrix.
+VECTORS = 2
+# Laying out the right matrix costs as much as some rows; with more than two tasks per matrix, each task has at least
+# this many rows.
+LEAST_ROWS = 256
+# The number of arrangements that are kept.
+KEPT = 8
+F32_BYTES = 4
+
+
+class _Arrangement(NamedTuple):
+    """The properties of a call that follow from the shapes and strides of its arrays."""
+
+    function: Native
+    layer: Records
+    tasks: Records
+    scratch: int
+
+
+class CompiledMatrices:
+    """Stacks of f32 matrices `[..., M, K]` and `[..., K, N]`, none empty, whose leading axes broadcast."""
+
+    def __init__(self) -> None:
+        self._arranged: dict[tuple[object, ...], _Arrangement] = {}
+
+    def __call__(self, left: Array, right: Array, out: Array) -> None:
+        """Multiply into `out` `[..., M, N]`, which is contiguous."""
+        left = left if left.strides[-1] == F32_BYTES else contiguous(left)
+        known = left.shape, left.strides, right.shape, right.strides
+        # Other threads may execute this concurrently and clear the cache.
+        if (found := self._arranged.get(known)) is None:
+            found = _arrange(left, right, out.shape[:-2])
+            if len(self._arranged) >= KEPT:
+                self._arranged.clear()
+            self._arranged[known] = found
+        run_tasks(found.function, found.layer.filled(left, right, out), found.tasks, found.scratch)
+
+
+def _arrange(left: Array, right: Array, batch: tuple[int, ...]) -> _Arrangement:
+    made = compiler()
+    (rows, depth), columns = left.shape[-2:], right.shape[-1]
+    height, across = made.height(rows, VECTORS), VECTORS * made.lanes
+    starts = [_starts(left, batch), _starts(right, batch), np.arange(prod(batch)) * (rows * columns)]
+    places = Records(np.stack(starts, axis=1))
+    assert places.numbers.shape[1] == len(PLACE)
+    strides = [left.strides[-2] // F32_BYTES, right.strides[-2] // F32_BYTES, right.strides[-1] // F32_BYTES]
+    layer = Records.of([[0, 0, 0, places, rows, depth, columns, *strides, height * across]])
+    assert layer.numbers.shape == (1, len(LAYER))
+    wanted = tasks_for(len(places) * rows * depth * columns)
+    parts = split(len(places), wanted)
+    row_parts = parts_along(rows, max(1, wanted // (TASKS * len(parts))), LEAST_ROWS)
+    pieces = [piece for piece in split(rows, row_parts, height) if piece[1] - piece[0] >= height]
+    pieces[-1] = (pieces[-1][0], rows)
+    tasks = Records.of([[*part, *piece] for part, piece in product(parts, pieces)])
+    name = f"matrices_{height}"
+    function = made.made(name, 4, lambda module, name: write_matrices(module, name, made.lanes, height, VECTORS))
+    return _Arrangement(function, layer, tasks, height * across + -(-columns // across) * across * depth)
+
+
+def _starts(array: Array, batch: tuple[int, ...]) -> Array:
+    """Return the offset of each matrix in an array that broadcasts to this batch."""
+    strides = np.broadcast_to(array, (*batch, *array.shape[-2:])).strides
+    starts = np.zeros(1, np.int64)
+    for extent, stride in zip(batch, strides, strict=False):
+        starts = np.add.outer(starts, np.arange(extent) * (stride // F32_BYTES)).reshape(-1)
+    return starts

@@ -1,0 +1,118 @@
+"""Elementwise layers in compiled code, on all threads and fused with the following layers.
+
+Each operand is a number or a run of numbers for each row of the result, whichever axes it broadcasts along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from irexec.lowering.elementwise import CompiledPointwise
+from irexec.lowering.follow import Layout, Lead, Link, numbers_of
+from irexec.lowering.llvm.after import DEAR, After
+from irexec.lowering.table import Lowered
+from irexec.types import Array, TensorType
+
+# The cost of a step per element, in multiply-adds: for steps bound by memory access, and for other steps.
+CHEAP_WORK, DEAR_WORK = 8, 48
+# Less work than this is left to NumPy, which has less overhead.
+LEAST_WORK = 1 << 8
+# Elements of a row if all elements are treated alike, and the least elements of a row otherwise.
+ROW, SHORTEST = 1 << 12, 8
+
+
+class Pointwise(Lowered):
+    """An elementwise layer that leads the following layers: its effect on its input `port` is `own`."""
+
+    def __init__(self, inputs: int, port: int, own: Link) -> None:
+        self._inputs, self._port, self._own = inputs, port, own
+
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
+        shape = result.shape.to_shape()
+        layout = lay_out([self._own, *links], shape)
+        work = prod(shape) * sum(DEAR_WORK if step.kind in DEAR else CHEAP_WORK for step in layout.after)
+        if not layout.after or work < LEAST_WORK:
+            return None
+        other = self._own.follow.operand if self._own.constant is None else None
+        compiled = CompiledPointwise(layout, prod(shape), work)
+
+        def call(*inputs: Array, out: Array) -> bool:
+            own, coming = inputs[: self._inputs], inputs[self._inputs :]
+            compiled(own[self._port], out, coming if other is None else (own[other], *coming))
+            return True
+
+        return len(layout.after) - 1, call
+
+
+def lay_out(links: Sequence[Link], shape: tuple[int, ...]) -> Layout:
+    """Return rows for as many links as possible; of these, the longest rows."""
+    best = Layout(0)
+    for axis in range(len(shape) + 1):
+        width = prod(shape[axis:])
+        if axis and width < SHORTEST:
+            break
+        found = _steps(links, shape, axis)
+        if len(found.after) > len(best.after):
+            best = found
+    return best
+
+
+def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int) -> Layout:
+    """Return the leading links that can be computed in rows of the axes from this axis on."""
+    after: list[After] = []
+    operands: list[Array | None] = []
+    ways: list[tuple[int, int, int]] = []
+    for link in links:
+        if link.follow.operand is None:
+            after.append(After(link.follow.kind, "numbers"))
+            operands.append(numbers_of(link.follow))
+            ways.append((1, 1, 0))
+            continue
+        extents = _extents(link)
+        way = None if extents is None else _way(extents, shape, axis)
+        if way is None:
+            break
+        after.append(After(link.follow.kind, way[0]))
+        operands.append(None if link.constant is None else np.ascontiguousarray(link.constant))
+        ways.append(way[1:])
+    width = min(prod(shape), ROW) if axis == 0 else prod(shape[axis:])
+    if axis == 0:
+        ways = [(1, 1 << 40, width) if step.takes == "run" else way for step, way in zip(after, ways, strict=True)]
+    return Layout(width, tuple(after), tuple(operands), tuple(ways))
+
+
+def _extents(link: Link) -> tuple[int, ...] | None:
+    """Return the shape of a link's other operand, if the operand is f32."""
+    if link.constant is not None:
+        return link.constant.shape if link.constant.dtype == np.float32 else None
+    static = link.type is not None and link.type.shape.is_static and link.type.element_type.dtype == np.float32
+    return link.type.shape.to_shape() if static and link.type is not None else None
+
+
+def _way(extents: tuple[int, ...], shape: tuple[int, ...], axis: int) -> tuple[Any, int, int, int] | None:
+    """Return ("row" or "run", divisor, cycle, step) for an operand of these extents; None if there is no such form.
+
+    The operand may vary along consecutive axes before `axis`, and along all or none of the axes from `axis` on.
+    """
+    if len(extents) > len(shape):
+        return None
+    extents = (1,) * (len(shape) - len(extents)) + extents
+    if any(own not in (1, whole) for own, whole in zip(extents, shape, strict=True)):
+        return None
+    # An axis of one element fits both cases.
+    varies = [own > 1 for own in extents]
+    inner = {one for one, whole in zip(varies[axis:], shape[axis:], strict=True) if whole > 1}
+    if len(inner) == 2:
+        return None
+    takes, step = ("run", prod(shape[axis:])) if inner == {True} else ("row", 1)
+    outer = [place for place in range(axis) if varies[place]]
+    if not outer:
+        return takes, 1, 1, 0
+    first, last = outer[0], outer[-1]
+    if any(not varies[place] and shape[place] > 1 for place in range(first, last)):
+        return None
+    return takes, prod(shape[last + 1 : axis]), prod(shape[first : last + 1]), step

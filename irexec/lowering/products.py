@@ -1,0 +1,91 @@
+"""Products with a constant matrix by compiled code: its columns in panels, and the tasks for a number of rows."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from irexec.lowering.contiguous import contiguous
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.host import Native
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.llvm.products import write_multiply
+from irexec.lowering.tasks import WORTH_PRODUCTS, run_tasks, tasks_for
+from irexec.ops.matrix.product import FEW_ROWS
+from irexec.threads.parallel import parallel_for, parts_for, split
+from irexec.types import Array
+
+# The number of products in a partial sum: their operands stay in the caches, and the total is more accurate.
+DEPTH_STEP = 512
+# Rows of one task.
+MOST_ROWS = 256
+# Reading the panels from memory takes as long as multiplying this number of rows by them.
+READ_ROWS = 16
+
+
+class CompiledProduct:
+    """The product of `a` `[..., K]` and one `right` `[K, N]`, both f32 and not empty."""
+
+    KEPT = 8
+    MANY_ROWS = 64
+
+    def __init__(self, right: Array, rows: int) -> None:
+        self.depth, self.columns = right.shape
+        made = compiler()
+        needed = -(-self.columns // made.lanes)
+        fitting = [vectors for vectors in (1, 2, 4, 8) if vectors >= needed or vectors == made.registers // 4]
+        self.vectors = 2 if rows >= FEW_ROWS else fitting[0]
+        parts = parts_for(self._work(rows), WORTH_PRODUCTS)
+        while parts > 1 and self.vectors > 2 and needed < 2 * parts * self.vectors:
+            self.vectors //= 2
+        self.across = self.vectors * made.lanes
+        self.panels = _packed(right, self.across)
+        self._layer = Records.of([[0, 0, 0, self.panels, self.depth, DEPTH_STEP, self.columns]])
+        self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Records, int]] = {}
+
+    def __call__(self, a: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
+        """Multiply into `out`, which is contiguous, and apply the layers in `after`: see `llvm.epilogue`. Leading
+        axes are arbitrary.
+        """
+        a = contiguous(a)
+        known = a.size, after
+        # Other threads may execute this concurrently and clear the cache.
+        if (prepared := self._prepared.get(known)) is None:
+            if len(self._prepared) >= self.KEPT:
+                self._prepared.clear()
+            prepared = self._prepared[known] = self._prepare(a.size // self.depth, after)
+        function, tasks, scratch = prepared
+        run_tasks(function, self._layer.filled(a, out, operands), tasks, scratch)
+        return out
+
+    def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
+        """Return the function and tasks for this number of rows, and the scratch memory of each task."""
+        height = compiler().height(rows, self.vectors)
+        parts = tasks_for(self._work(rows))
+        pieces = [piece for piece in split(rows, -(-rows // MOST_ROWS), height) if piece[1] - piece[0] >= height]
+        pieces[-1] = (pieces[-1][0], rows)
+        tasks = [[p0, p1, r0, r1] for (r0, r1), (p0, p1) in product(pieces, split(len(self.panels), parts))]
+        return self._function(height, after), Records.of(tasks), height * self.across
+
+    def _work(self, rows: int) -> int:
+        return max(rows, READ_ROWS) * int(self.depth * self.columns)
+
+    def _function(self, height: int, after: tuple[After, ...]) -> Native:
+        made, width = compiler(), self.vectors
+        name = "_".join(("multiply", f"{height}x{width}", *(step.name for step in after)))
+        return made.made(name, 4, lambda module, name: write_multiply(module, name, made.lanes, height, width, after))
+
+
+def _packed(right: Array, across: int) -> Array:
+    """Return `[K, N]` as `[panels, K, across]`, padded with zeros after the last column."""
+    depth, columns = right.shape
+    panels = np.zeros((-(-columns // across), depth, across), np.float32)
+
+    def pack(number: int) -> None:
+        part = right[:, number * across : (number + 1) * across]
+        panels[number, :, : part.shape[1]] = part
+
+    parallel_for(len(panels), pack)
+    return panels

@@ -1,0 +1,62 @@
+"""Row kernels in compiled code: means, normalization and softmax along the last axes of a tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.lowering.contiguous import contiguous
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.host import Native
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.llvm.rows import Kind, write_rows
+from irexec.lowering.tasks import run_tasks, tasks_for
+from irexec.threads.parallel import split
+from irexec.types import Array
+
+# The cost of an element, in multiply-adds.
+WORK: dict[Kind, int] = {
+    "mean": 2,
+    "length": 3,
+    "largest": 2,
+    "smallest": 2,
+    "centred": 6,
+    "normalized_inside": 10,
+    "normalized_outside": 10,
+    "softmax": 48,
+}
+
+
+class CompiledRows:
+    """The compiled kernel `kind` over the rows of f32 arrays."""
+
+    def __init__(self, kind: Kind, number: float = 0.0) -> None:
+        self._kind: Kind = kind
+        self._number = np.array([number], np.float32)
+        self._functions: dict[tuple[After, ...], Native] = {}
+        self._tasks: dict[tuple[int, int], Records] = {}
+
+    def __call__(
+        self, data: Array, width: int, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
+        """Process rows of `data` of this width into `out`, which is contiguous and may be `data` itself."""
+        layer = Records.of([[contiguous(data), out, operands, self._number, width]])
+        run_tasks(self._function(after), layer, self._parts(data.size // width, data.size), 0)
+
+    def _function(self, after: tuple[After, ...]) -> Native:
+        if (found := self._functions.get(after)) is None:
+            made, kind = compiler(), self._kind
+            name = "_".join(("rows", kind, *(step.name for step in after)))
+            found = self._functions[after] = made.made(
+                name, 4, lambda module, name: write_rows(module, name, made.lanes, kind, after)
+            )
+        return found
+
+    def _parts(self, rows: int, size: int) -> Records:
+        parts = tasks_for(size * WORK[self._kind])
+        # Other threads may execute this concurrently.
+        if (found := self._tasks.get((rows, parts))) is None:
+            if len(self._tasks) >= 8:
+                self._tasks.clear()
+            found = self._tasks[rows, parts] = Records.of(split(rows, parts))
+        return found

@@ -1,0 +1,66 @@
+"""LSTMSequence and GRUSequence with constant weights lowered, summed in f32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from irexec.ir.weights.file import release_pages
+from irexec.lowering.recurrence import CompiledGru, CompiledLstm
+from irexec.lowering.table import Lowered, Site, lowers
+from irexec.ops.compute.precision import compute_dtype, narrow, widen
+from irexec.ops.sequence import gru, lstm
+from irexec.ops.sequence.gru import SequenceGates as GruGates
+from irexec.ops.sequence.lstm import SequenceGates as LstmGates
+from irexec.ops.sequence.recurrent import Direction, Gates, checked_lengths
+from irexec.types import Array
+
+
+class LoweredSequence(Lowered):
+    """A sequence whose W, R and B are constants."""
+
+    def __init__(self, site: Site, compiled: Callable[..., tuple[Array, ...]]) -> None:
+        self._kernel, self._compiled = site.kernel, compiled
+
+    def __call__(self, x: Array, /, *others: Array, out: Array | None = None) -> tuple[Array, ...]:
+        if not x.size:
+            results: tuple[Array, ...] = self._kernel(x, *others)
+            return results
+        *states, lengths, _, _, _ = others
+        found = self._compiled(widen(x), *map(widen, states), checked_lengths(lengths, x.shape[1]))
+        return tuple(narrow(array, x.dtype) for array in found)
+
+
+def _sequence(
+    site: Site,
+    compiled: type[CompiledGru] | type[CompiledLstm],
+    direction: Direction,
+    gates: Gates,
+    defaults: Sequence[str],
+) -> Lowered | None:
+    weights = tuple([array for array in site.types.constants[-3:] if array is not None and array.size])
+    if len(weights) < 3 or compute_dtype(weights[1].dtype) != np.float32:
+        return None
+    options = direction, gates.activations or defaults, gates.clip
+
+    def make() -> CompiledGru | CompiledLstm:
+        w, r, b = map(widen, weights)
+        made = compiled(w, r, b, *options)
+        for array in weights:
+            # Compiled code uses the weights in another layout.
+            release_pages(array)
+        return made
+
+    return LoweredSequence(site, site.prepared.of(weights, (compiled.kind, options), make))
+
+
+@lowers(lstm.lstm_sequence_5)
+def _(site: Site, *, direction: Direction, gates: LstmGates) -> Lowered | None:
+    return _sequence(site, CompiledLstm, direction, gates, lstm.DEFAULTS)
+
+
+@lowers(gru.gru_sequence_5)
+def _(site: Site, *, direction: Direction, gates: GruGates, linear_before_reset: bool) -> Lowered | None:
+    """Compiled code multiplies the state before the reset gate is applied."""
+    return _sequence(site, CompiledGru, direction, gates, gru.DEFAULTS) if linear_before_reset else None

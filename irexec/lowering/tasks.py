@@ -1,0 +1,239 @@
+"""Tasks of compiled code on all threads: a pool that spins while it waits, so that even some 20 µs of work are shared.
+
+See `irexec.lowering.llvm.pool` for how its members share the tasks of a job.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from irexec.lowering.capture import current_capture
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.host import Native
+from irexec.lowering.llvm.memory import Records, begin
+from irexec.lowering.llvm.pool import (
+    AT,
+    AWAKE,
+    MEMBERS,
+    PATIENCE,
+    REST,
+    REST_FOR,
+    SCRATCH,
+    SCRATCH_STRIDE,
+    SIZE,
+    write_lead,
+    write_sequence,
+    write_serve,
+)
+from irexec.threads.parallel import all_cores_have_callers, num_threads, parts_for
+
+# A member that found nothing to do for so many spins, some 100 µs, sleeps until it is woken.
+SPINS = 4000
+# Microseconds for which the caller leaves its core to a member that was interrupted.
+BREAK = 20
+# So many multiply-adds are worth a second thread.
+WORTH_PRODUCTS = 1 << 20
+# Compiled code begins a task in no time: there are more of them than parts, so that threads are done at the same time.
+TASKS = 4
+
+
+class Job(NamedTuple):
+    """Calls of function(shared, task, scratch, round) for each of the tasks, in this number of rounds.
+
+    Each task has scratch memory of the given size in bytes.
+    """
+
+    function: Native
+    shared: Records
+    tasks: Records
+    rounds: int
+    scratch_bytes: int
+
+
+class Sequence:
+    """Jobs that are done one after the other, without Python between them, when it is called."""
+
+    def __init__(self, jobs: list[Job]) -> None:
+        self.scratch_bytes = max(job.scratch_bytes for job in jobs)
+        self.is_shared = [job.tasks.count > 1 for job in jobs]
+        self.jobs = Records.of(
+            [
+                [job.rounds, job.tasks.count, job.function.address, job.shared, job.tasks, job.tasks.stride]
+                for job in jobs
+            ]
+        )
+
+    def __call__(self) -> None:
+        members = num_threads() - 1 if any(self.is_shared) and not all_cores_have_callers() else 0
+        if not (members and _the_pool(members).run(self)):
+            _alone().go_on(self)
+
+    def __len__(self) -> int:
+        return self.jobs.count
+
+
+class State:
+    """What compiled code knows of a pool, or of a thread alone, and the scratch memory of its members."""
+
+    def __init__(self, members: int = 0) -> None:
+        made = compiler()
+        self._lead = made.made("lead", 7, lambda module, name: write_lead(module, name, made.lanes)).call
+        self._members = 1 + members
+        self.numbers = np.zeros(SIZE, np.int64)
+        self.numbers[PATIENCE] = SPINS
+        self.numbers[REST], self.numbers[REST_FOR] = _rest()
+        self.numbers[MEMBERS] = members
+        self.address = begin(self.numbers)
+        self._scratch, self._size = np.empty(0, np.uint8), 0
+
+    def lead(self, job: Job) -> None:
+        """Do a job, together with all threads that use this state."""
+        function, shared, tasks, rounds, scratch_bytes = job
+        if self._size < scratch_bytes:
+            self._grow(scratch_bytes)
+        self._lead(self.address, rounds, tasks.count, function.address, shared.address, tasks.address, tasks.stride)
+
+    def go_on(self, sequence: Sequence, at: int = 0) -> int:
+        """Do a sequence from this job on; with which to go on once those who sleep are woken, or how many it has."""
+        if self._size < sequence.scratch_bytes:
+            self._grow(sequence.scratch_bytes)
+        _run_sequence()(self.address, sequence.jobs.address, at, len(sequence))
+        return int(self.numbers[AT])
+
+    def _grow(self, scratch_bytes: int) -> None:
+        self._scratch, self._size = np.empty(scratch_bytes * self._members, np.uint8), scratch_bytes
+        self.numbers[SCRATCH], self.numbers[SCRATCH_STRIDE] = begin(self._scratch), scratch_bytes
+
+
+@cache
+def _run_sequence() -> Callable[..., None]:
+    made = compiler()
+    return made.made("sequence", 4, lambda module, name: write_sequence(module, name, made.lanes)).call
+
+
+@cache
+def _rest() -> tuple[int, int]:
+    """A function of the system that leaves the core to others, and for how long it should."""
+    found = getattr(ctypes.CDLL(None), "usleep", None) if os.name == "posix" else None
+    return (0, 0) if found is None else (ctypes.cast(found, ctypes.c_void_p).value or 0, BREAK)
+
+
+class ThreadPool:
+    """The calling thread and `members` others."""
+
+    def __init__(self, members: int) -> None:
+        made = compiler()
+        self._serve = made.made("serve", 2, lambda module, name: write_serve(module, name, made.lanes)).call
+        self._state = State(members)
+        self._turn = threading.Lock()
+        self._wakers = [threading.Lock() for _ in range(members)]
+        self._ended = False
+        for number, waker in enumerate(self._wakers, 1):
+            waker.acquire()
+            arguments = (number, waker)
+            threading.Thread(target=self._member, args=arguments, name=f"irexec-pool-{number}", daemon=True).start()
+
+    def __len__(self) -> int:
+        return len(self._wakers)
+
+    def _member(self, number: int, waker: threading.Lock) -> None:
+        while waker.acquire() and not self._ended:
+            self._serve(self._state.address, number)
+
+    def run(self, work: Job | Sequence) -> bool:
+        """Do the work; False when another thread has the pool."""
+        if not self._turn.acquire(blocking=False):
+            return False
+        try:
+            if isinstance(work, Job):
+                self._wake_all()
+                self._state.lead(work)
+                return True
+            at = 0
+            while at < len(work):
+                if work.is_shared[at]:
+                    self._wake_all()
+                at = self._state.go_on(work, at)
+        finally:
+            self._turn.release()
+        return True
+
+    def _wake_all(self) -> None:
+        """Wake who sleeps."""
+        if self._state.numbers[AWAKE] < len(self._wakers):
+            self._wake()
+
+    def _wake(self) -> None:
+        for waker in self._wakers:
+            # Who ends the pool may have released it already.
+            with suppress(RuntimeError):
+                waker.release()
+
+    def close(self) -> None:
+        """Let the members end."""
+        self._ended = True
+        self._wake()
+
+
+_local = threading.local()
+_team: ThreadPool | None = None
+_lock = threading.Lock()
+
+
+def tasks_for(products: int) -> int:
+    """The number of tasks for this number of multiply-adds of compiled code, independent of the number of threads."""
+    parts = parts_for(products, WORTH_PRODUCTS)
+    return 1 if parts == 1 else TASKS * parts
+
+
+def run_tasks(function: Native, shared: Records, tasks: Records, scratch_size: int, rounds: int = 1) -> None:
+    """Call function(shared, task, scratch, round) for each task, with `scratch_size` elements of f32 each.
+
+    A round starts when the previous one is complete. All threads participate, unless they have other work; then the
+    calling thread does everything.
+    """
+    job = Job(function, shared, tasks, rounds, 4 * scratch_size)
+    if (taken := current_capture()) is not None:
+        taken.jobs.append(job)
+    members = num_threads() - 1 if tasks.count > 1 and not all_cores_have_callers() else 0
+    if not (members and _the_pool(members).run(job)):
+        _alone().lead(job)
+
+
+def _alone() -> State:
+    """What compiled code knows of this thread."""
+    if (alone := getattr(_local, "alone", None)) is None:
+        alone = _local.alone = State()
+    return alone
+
+
+def _the_pool(members: int) -> ThreadPool:
+    """The thread pool of this process, with this number of members."""
+    global _team
+    pool = _team
+    if pool is not None and len(pool) == members:
+        return pool
+    with _lock:
+        if _team is None or len(_team) != members:
+            if _team is not None:
+                _team.close()
+            _team = ThreadPool(members)
+        return _team
+
+
+def _forget_pool() -> None:
+    """A forked process has only the thread that forked."""
+    global _team, _lock
+    _team, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)

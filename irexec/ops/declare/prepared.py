@@ -1,0 +1,45 @@
+"""Forms of constants, such as another memory layout, that the plans of a model share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+from weakref import ref
+
+from irexec.types import Array
+
+T = TypeVar("T")
+
+
+class Prepared:
+    """Forms of constants that kernels or compiled code read, made once for all plans of a model.
+
+    A form lives as long as a plan uses it.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, tuple[ref[Any], tuple[Array, ...]]] = {}
+        self._lock = threading.RLock()
+
+    def of(self, constants: tuple[Array, ...], form: Hashable, make: Callable[[], T]) -> T:
+        """Return the form of some constants; `make` makes it when no plan uses it yet.
+
+        Constants are told apart by their memory, to which references are kept as long as the form lives.
+        """
+        key = form, *((c.__array_interface__["data"][0], c.shape, c.strides, c.dtype.str) for c in constants)
+        with self._lock:
+            entry = self._known.get(key)
+            found: T | None = None if entry is None else entry[0]()
+            if found is None:
+                found = make()
+                self._known[key] = ref(found, lambda gone: self._forget(key, gone)), constants
+        return found
+
+    def _forget(self, key: Hashable, gone: ref[Any]) -> None:
+        if (entry := self._known.get(key)) is not None and entry[0] is gone:
+            del self._known[key]
+
+    def __len__(self) -> int:
+        """Return the number of forms."""
+        return len(self._known)

@@ -1,0 +1,365 @@
+"""Fusion: layers that compiled code computes with the one before give what they give alone, and stay layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
+
+
+from support.lowering import groups, kernels, lowered
+
+import irexec
+from irexec import Model
+from irexec.lowering import follow, pointwise
+from irexec.lowering.elementwise import CompiledPointwise
+from irexec.lowering.fusion import seen_in
+from irexec.ops.declare.operator import NodeTypes
+from irexec.threads import parallel
+from irexec.types import F32, PartialShape, TensorType
+
+ops: Any = irexec.opset15
+SHAPE = [2, 6, 19, 21]
+rng = np.random.default_rng(0)
+
+
+def constant(*shape: int) -> Any:
+    return ops.constant(rng.standard_normal(shape).astype(np.float32))
+
+
+def convolved(x: Any, channels: int = 6) -> Any:
+    return ops.convolution(x, constant(channels, channels, 3, 3), [1, 1], [1, 1], [1, 1], [1, 1])
+
+
+def swish(x: Any) -> Any:
+    return ops.swish(x, ops.constant(np.float32(1.5)))
+
+
+def multiplied(x: Any) -> Any:
+    return ops.matmul(x, constant(21, 33), False, False)
+
+
+def reshaped(x: Any, *shape: int) -> Any:
+    return ops.reshape(x, ops.constant(np.array(shape)), False)
+
+
+CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
+    "bias": (1, lambda x: ops.add(convolved(x), constant(1, 6, 1, 1))),
+    "bias without batch": (1, lambda x: ops.add(constant(6, 1, 1), convolved(x))),
+    "scalar": (1, lambda x: ops.multiply(convolved(x), constant())),
+    "bias and relu": (2, lambda x: ops.relu(ops.add(convolved(x), constant(1, 6, 1, 1)))),
+    "clamp": (2, lambda x: ops.clamp(ops.add(convolved(x), constant(1, 6, 1, 1)), 0.0, 6.0)),
+    "swish": (2, lambda x: swish(ops.add(convolved(x), constant(1, 6, 1, 1)))),
+    "swish of 1": (1, lambda x: ops.swish(convolved(x))),
+    "sigmoid": (1, lambda x: ops.sigmoid(convolved(x))),
+    "input added": (1, lambda x: ops.add(convolved(x), x)),
+    "residual": (3, lambda x: ops.relu(ops.add(ops.exp(x), ops.add(convolved(x), constant(1, 6, 1, 1))))),
+    "made later": (1, lambda x: ops.multiply(ops.relu(convolved(x)), ops.exp(x))),
+    "slopes by channel": (2, lambda x: ops.prelu(ops.add(convolved(x), constant(1, 6, 1, 1)), constant(6))),
+    "limits by channel": (
+        1,
+        lambda x: ops.fake_quantize(
+            ops.relu(convolved(x)), *(ops.constant(np.full((1, 6, 1, 1), n, np.float32)) for n in (0, 2, 0, 2)), 16
+        ),
+    ),
+    "not of channels": (0, lambda x: ops.add(convolved(x), constant(19, 21))),
+    "columns": (1, lambda x: ops.add(multiplied(x), constant(33))),
+    "columns and gelu": (2, lambda x: ops.gelu(ops.add(multiplied(x), constant(1, 1, 33)), approximation_mode="erf")),
+    "columns and gelu by tanh": (
+        2,
+        lambda x: ops.gelu(ops.add(constant(33), multiplied(x)), approximation_mode="tanh"),
+    ),
+    "columns and residual": (
+        2,
+        lambda x: ops.add(
+            ops.exp(ops.gather(x, ops.constant(np.arange(33) % 21), ops.constant(3))),
+            ops.add(multiplied(x), constant(33)),
+        ),
+    ),
+    "columns in another shape": (
+        2,
+        lambda x: ops.hswish(
+            reshaped(ops.multiply(reshaped(multiplied(x), -1, 33), constant(1, 33)), 2, 3, 2, 19, 33),
+        ),
+    ),
+    "residual in another shape": (
+        2,
+        lambda x: ops.add(
+            reshaped(ops.exp(ops.gather(x, ops.constant(np.arange(33) % 21), ops.constant(3))), 228, 33),
+            ops.add(reshaped(multiplied(x), 228, 33), constant(33)),
+        ),
+    ),
+    "columns divided": (0, lambda x: ops.add(reshaped(multiplied(x), 2, 6, 19, 3, 11), constant(3, 1))),
+    "channels of flat planes": (
+        2,
+        lambda x: ops.relu(
+            ops.squeeze(
+                ops.add(
+                    ops.unsqueeze(reshaped(convolved(x), 2, 6, 399), ops.constant(np.int64([0]))), constant(1, 6, 1)
+                ),
+                ops.constant(np.int64([0])),
+            )
+        ),
+    ),
+    "groups of channels": (0, lambda x: ops.add(reshaped(convolved(x), 2, 3, 2, 399), constant(2, 1))),
+    "one window": (
+        3,
+        lambda x: ops.sigmoid(
+            ops.add(
+                ops.add(
+                    ops.convolution(x, constant(700, 6, 19, 21), [1, 1], [0, 0], [0, 0], [1, 1]), constant(1, 700, 1, 1)
+                ),
+                constant(700, 1, 1),
+            )
+        ),
+    ),
+    "grouped": (
+        2,
+        lambda x: ops.relu(
+            ops.add(
+                ops.group_convolution(x, constant(6, 1, 1, 3, 3), [1, 1], [1, 1], [1, 1], [1, 1]),
+                constant(1, 6, 1, 1),
+            )
+        ),
+    ),
+}
+
+
+def taken(compiled: Any) -> int:
+    """How many layers follow others."""
+    return sum(len(group.following) for group in groups(compiled))
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_chain_computes_what_its_layers_do(name: str) -> None:
+    count, build = CHAINS[name]
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    model = Model([ops.exp(build(x))], [x])
+    compiled, plain = lowered(model), kernels(model)
+    assert taken(compiled) == count
+    for _ in range(3):
+        given = [rng.standard_normal(SHAPE).astype(np.float32)]
+        np.testing.assert_allclose(compiled(given)[0], plain(given)[0], rtol=2e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_an_operand_is_seen_in_another_shape(seed: int) -> None:
+    """It does the same to elements that lie in one shape and in another."""
+    draw = np.random.default_rng(seed)
+    factors = [int(n) for n in draw.choice([1, 2, 3, 5], draw.integers(0, 5))]
+
+    def grouped() -> tuple[int, ...]:
+        cuts = sorted(draw.integers(0, len(factors) + 1, draw.integers(0, 5)).tolist())
+        return tuple(prod(factors[a:b]) for a, b in zip([0, *cuts], [*cuts, len(factors)], strict=True))
+
+    shape, target = grouped(), grouped()
+    whole = tuple(n if draw.random() < 0.5 else 1 for n in shape)
+    own = whole[draw.integers(0, len(whole)) :] if draw.random() < 0.3 else whole
+    x, y = draw.standard_normal(shape), draw.standard_normal(own)
+    extents = seen_in(target, shape, own)
+    expected = x + y
+    if extents is not None:
+        assert np.array_equal((x.reshape(target) + y.reshape(extents)).reshape(shape), expected)
+    else:
+        # Every choice of axes along which the operand varies, or does not, makes something else of it.
+        numbers = np.broadcast_to(np.arange(y.size).reshape(y.shape), shape).reshape(target)
+        choices = product(*[sorted({1, n}) for n in target])
+        fitting = [one for one in choices if prod(one) == y.size]
+        assert not any(np.array_equal(np.broadcast_to(np.arange(y.size).reshape(e), target), numbers) for e in fitting)
+
+
+def test_what_another_layer_reads_ends_the_chain() -> None:
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    sums = convolved(x)
+    compiled = lowered(Model([ops.exp(ops.add(ops.relu(sums), ops.exp(sums)))], [x]))
+    assert taken(compiled) == 0
+
+
+def test_a_result_ends_the_chain() -> None:
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    biased = ops.add(convolved(x), constant(1, 6, 1, 1))
+    compiled = lowered(Model([biased, ops.relu(biased)], [x]))
+    assert taken(compiled) == 0
+    for _ in range(5):
+        first, second = compiled([np.ones(SHAPE, np.float32)]).to_tuple()
+        assert np.array_equal(np.maximum(first, 0), second)
+
+
+@pytest.mark.parametrize(
+    ("function", "exact"),
+    [
+        (ops.swish, lambda x: x / (1 + np.exp(-x))),
+        (ops.sigmoid, lambda x: 1 / (1 + np.exp(-x))),
+        (ops.relu, lambda x: np.maximum(x, 0)),
+        (ops.tanh, np.tanh),
+        (ops.mish, lambda x: x * np.tanh(np.logaddexp(0, x))),
+        (lambda x: ops.maximum(x, ops.constant(np.float32([[1]]))), lambda x: np.maximum(x, 1)),
+        (ops.abs, np.abs),
+        (ops.sqrt, np.sqrt),
+        (ops.hsigmoid, lambda x: np.clip(x + 3, 0, 6) / 6),
+        (lambda x: ops.clamp(x, -1.0, 88.0), lambda x: np.clip(x, -1, 88)),
+    ],
+    ids=["swish", "sigmoid", "relu", "tanh", "mish", "maximum", "abs", "sqrt", "hsigmoid", "clamp"],
+)
+def test_extremes(function: Callable[[Any], Any], exact: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Very large, very small, infinite and nan."""
+    magnitudes = np.float32([0, 1e-45, 1e-20, 0.5, 1, 17, 80, 87.4, 88.8, 89, 95, 103, 104.5, 120, 1e10, 3e38, np.inf])
+    values = np.concatenate([magnitudes, -magnitudes, np.float32([np.nan] * 30), np.linspace(-110, 95, 64 * 64)])
+    values = np.resize(values.astype(np.float32), (1, 4, 8, 160))
+    x = ops.parameter(values.shape, np.float32, name="x")
+    kernel = ops.constant(np.ones((4, 1, 1, 1, 1), np.float32))
+    same = ops.group_convolution(x, kernel, [1, 1], [0, 0], [0, 0], [1, 1])
+    model = Model([ops.add(function(same), ops.constant(np.float32([[0]])))], [x])
+    compiled = lowered(model)
+    found, expected = compiled([values])[0], kernels(model)([values])[0]
+    assert taken(compiled) >= 1
+    assert np.array_equal(np.isnan(found), np.isnan(expected))
+    with np.errstate(all="ignore"):
+        exactly = exact(values.astype(np.float64))
+    finite = np.isfinite(exactly) & np.isfinite(values)
+    spacing = np.spacing(np.abs(exactly[finite].astype(np.float32)))
+    assert (np.abs(found[finite] - exactly[finite]) <= 8 * spacing).all()
+    infinite = np.isinf(values)
+    np.testing.assert_array_equal(found[infinite], expected[infinite])
+
+
+@pytest.mark.parametrize("mode", ["erf", "tanh"])
+def test_gelu_is_as_right_as_the_plain_kernel(mode: str) -> None:
+    """Deep in the tail the power's argument, and so the result, is known to fewer digits: by both in the same way."""
+    values = np.resize(np.linspace(-14, 14, 40_000).astype(np.float32), (1, 4, 100, 100))
+    values[0, 0, 0, :6] = [np.nan, np.inf, -np.inf, -0.0, 3e38, -3e38]
+    x = ops.parameter(values.shape, np.float32, name="x")
+    same = ops.group_convolution(x, ops.constant(np.ones((4, 1, 1, 1, 1), np.float32)), [1, 1], [0, 0], [0, 0], [1, 1])
+    last = ops.add(ops.gelu(same, approximation_mode=mode), ops.constant(np.float32([[0]])))
+    model = Model([last], [x])
+    compiled = lowered(model)
+    found, expected = compiled([values])[0], kernels(model)([values])[0]
+    assert taken(compiled) == 1
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-37)
+
+
+def test_every_kind_is_known_to_the_compiler() -> None:
+    from typing import get_args
+
+    import irexec.lowering.followers  # noqa: F401
+    from irexec.lowering.llvm.after import Kind
+
+    attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1, "levels": 256}
+    vector = TensorType(F32, PartialShape([1, 2]))
+    described = []
+    for mode, size in product(("erf", "tanh"), (1, 2)):
+        constants = (None, *[np.full(size, number, np.float32) for number in (2, 3, 4, 5)])
+        types = NodeTypes((vector,) * 5, (vector,), constants, attributes | {"approximation_mode": mode})
+        described += [describe(port, types) for describe in set(follow._described.values()) for port in (0, 1)]
+    kinds = {kind for group in get_args(Kind) for kind in (get_args(group) or [group])}
+    assert {one.kind for one in described if one is not None} == kinds
+
+
+def quantized(x: Any, levels: int = 256, *limits: float) -> Any:
+    return ops.fake_quantize(x, *(ops.constant(np.float32(limit)) for limit in limits or (-1, 2.5, -1, 2.5)), levels)
+
+
+@pytest.mark.parametrize("levels", [2, 16, 255, 256])
+def test_fake_quantize_gives_the_bits_of_its_kernel(levels: int) -> None:
+    """Behind an elementwise layer that is exact, for values at, between and beyond the limits, and nan."""
+    low, high = np.float32(-1.7), np.float32(2.3)
+    halves = low + (high - low) * (np.arange(4 * levels, dtype=np.float32) / np.float32(2 * (levels - 1)))
+    values = np.concatenate([halves, rng.uniform(-3, 4, 5000), [low, high, np.nan, np.inf, -np.inf, 0.0, -0.0]])
+    values = np.resize(values.astype(np.float32), (2, 3, 40, 50))
+    x = ops.parameter(values.shape, np.float32, name="x")
+    model = Model([ops.exp(quantized(ops.negative(x), levels, low, high, -1.25, 3.5))], [x])
+    compiled = lowered(model)
+    assert taken(compiled) == 1
+    np.testing.assert_array_equal(compiled([values])[0], kernels(model)([values])[0])
+
+
+def test_fake_quantize_behind_a_convolution() -> None:
+    """A sum that is rounded in another way may be on the other side of the middle between two levels."""
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    model = Model([ops.negative(quantized(ops.relu(ops.add(convolved(x), constant(1, 6, 1, 1)))))], [x])
+    given = rng.standard_normal(SHAPE).astype(np.float32)
+    compiled = lowered(model)
+    assert taken(compiled) == 3
+    found, expected = compiled([given])[0], kernels(model)([given])[0]
+    step = 3.5 / 255
+    assert np.abs(found - expected).max() <= step * 1.01
+    assert np.mean(np.abs(found - expected) > step / 2) < 0.01
+
+
+POINTWISE: dict[str, Callable[[Any], Any]] = {
+    "slopes by channel": lambda x: ops.prelu(x, constant(6)),
+    "slopes by NumPy's rules": lambda x: ops.prelu(x, constant(19, 1)),
+    "quantized": quantized,
+    "swish": swish,
+    "hswish": ops.hswish,
+    "hsigmoid": ops.hsigmoid,
+    "mish": ops.mish,
+    "tanh": ops.tanh,
+    "leaky": lambda x: ops.prelu(x, ops.constant(np.float32([-0.3]))),
+    "subtract": lambda x: ops.subtract(x, constant(1, 6, 1, 1)),
+    "subtracted": lambda x: ops.subtract(constant(), x),
+    "divide": lambda x: ops.divide(x, constant(2, 1, 1, 1)),
+    "divided": lambda x: ops.divide(constant(19, 21), x),
+    "maximum": lambda x: ops.maximum(x, constant(1, 6, 1, 1)),
+    "minimum": lambda x: ops.minimum(constant(19, 21), ops.abs(x)),
+    "square and root": lambda x: ops.sqrt(ops.power(x, ops.constant(np.float32(2)))),
+    "negative": lambda x: ops.relu(ops.negative(x)),
+    "gate": lambda x: ops.multiply(x, ops.reduce_mean(x, ops.constant(np.int64([2, 3])), True)),
+    "gate on the left": lambda x: ops.swish(
+        ops.multiply(ops.reduce_mean(x, ops.constant(np.int64([0, 2, 3])), True), x)
+    ),
+    "batch": lambda x: ops.add(x, ops.reduce_max(x, ops.constant(np.int64([1, 2, 3])), True)),
+    "columns": lambda x: ops.relu(ops.add(ops.multiply(x, constant(21)), constant(1, 1, 21))),
+    "rows": lambda x: ops.add(ops.sigmoid(x), constant(19, 1)),
+    "mask": lambda x: ops.add(ops.multiply(x, constant()), constant(2, 1, 19, 21)),
+    "channels and all": lambda x: ops.add(ops.multiply(x, constant(6, 1, 1)), ops.exp(x)),
+    "not of rows": lambda x: ops.hswish(ops.add(x, constant(1, 6, 1, 21))),
+    "twice itself": lambda x: ops.multiply(ops.exp(x), x),
+}
+
+
+@pytest.mark.parametrize("name", POINTWISE)
+def test_layers_of_single_elements_are_compiled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each gives what it gives alone: up to rounding, and exactly for any number of threads."""
+    monkeypatch.setattr(pointwise, "LEAST_WORK", 1)
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    model = Model([ops.exp(POINTWISE[name](ops.floor(x)))], [x])
+    compiled = lowered(model)
+    given = (3 * rng.standard_normal(SHAPE)).astype(np.float32)
+    expected = kernels(model)([given])[0]
+    assert groups(compiled) if name != "not of rows" else len(groups(compiled)) == 1
+    found = [compiled([given])[0] for _ in range(3)]
+    np.testing.assert_allclose(found[-1], expected, rtol=2e-5, atol=1e-6)
+    for threads in (1, 2, 8):
+        parallel.set_num_threads(threads)
+        assert np.array_equal(compiled([given])[0], found[-1])
+    parallel.set_num_threads(None)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_operands_of_any_broadcast(seed: int) -> None:
+    """Rows of the result take what NumPy broadcasts to them, wherever the layout takes the layer on at all."""
+    draw = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in draw.choice([1, 2, 3, 5, 17], draw.integers(1, 5)))
+    source = draw.standard_normal(shape).astype(np.float32)
+    expected, links, coming = source, [], []
+    for _ in range(draw.integers(1, 4)):
+        own = tuple(int(n) if draw.random() < 0.5 else 1 for n in shape[draw.integers(0, len(shape) + 1) :])
+        operand = draw.standard_normal(own).astype(np.float32)
+        is_constant = draw.random() < 0.5
+        type = TensorType(F32, PartialShape(own))
+        links.append(follow.Link(follow.Follow("add", 1), operand if is_constant else None, type))
+        coming += [] if is_constant else [operand]
+        layout = pointwise.lay_out(links, shape)
+        if len(layout.after) < len(links):
+            return
+        expected = expected + operand
+        found = np.full(shape, np.nan, np.float32)
+        CompiledPointwise(layout, found.size, 1)(source, found, coming)
+        np.testing.assert_array_equal(found, expected)

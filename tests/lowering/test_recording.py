@@ -1,0 +1,223 @@
+"""Recorded runs: what is done in one call gives what its layers give one by one, for other numbers, too."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
+
+from support.graphs import RandomGraph, candidates, difference
+from support.lowering import lowered_engine, small_ones_too
+from support.ownership import unheld
+from support.waiting import PATIENCE
+
+import irexec
+from irexec import Model
+from irexec.engine import CompiledModel, InferRequest
+from irexec.lowering import tasks
+from irexec.threads import parallel
+
+ops: Any = irexec.opset15
+rng = np.random.default_rng(0)
+RUNS = 6
+
+
+@pytest.fixture(autouse=True)
+def small_layers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_ones_too(monkeypatch.setattr)
+
+
+def constant(*shape: int) -> Any:
+    return ops.constant(rng.standard_normal(shape).astype(np.float32))
+
+
+def i64(*values: int) -> Any:
+    return ops.constant(np.array(values, np.int64))
+
+
+def numbers(*shape: int) -> np.ndarray:
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def entries(request: InferRequest) -> list[str]:
+    """What the runs after the recorded one do: sequences and layers."""
+    (own,) = request._runners.values()
+    program = own._program
+    assert program is not None
+    return [
+        "sequence" if isinstance(call[0], tasks.Sequence) else own.plan.steps[number].node.type
+        for number, call in zip(program.numbers, program.calls, strict=True)
+    ]
+
+
+def checked(model: Model, *shape: int) -> InferRequest:
+    """A request after some runs, whose results were those of plain kernels."""
+    request = lowered_engine(model).create_infer_request()
+    for _ in range(RUNS):
+        given = [numbers(*shape)]
+        expected = CompiledModel(model)(given).to_tuple()
+        for found, wanted in zip(request.infer(given).to_tuple(), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-4)
+    assert unheld(request) == []
+    return request
+
+
+def projected(x: Any, width: int) -> Any:
+    return ops.add(ops.matmul(x, constant(width, width), False, False), constant(width))
+
+
+def heads(x: Any) -> Any:
+    return ops.transpose(ops.reshape(x, i64(1, 20, 4, 8), False), i64(0, 2, 1, 3))
+
+
+def attention(x: Any) -> Any:
+    query, key, value = (heads(projected(x, 32)) for _ in range(3))
+    found = ops.transpose(ops.scaled_dot_product_attention(query, key, value, causal=False), i64(0, 2, 1, 3))
+    added = ops.add(x, projected(ops.reshape(found, i64(1, 20, 32), False), 32))
+    return ops.mvn(added, i64(2), True, 1e-5, "inside_sqrt")
+
+
+def convolution(x: Any) -> Any:
+    """With small weights: sums that grew from layer to layer would make the exponential of a rounding error large."""
+    weights = ops.constant(numbers(6, 6, 3, 3) / np.float32(8))
+    sums = ops.convolution(x, weights, [1, 1], [1, 1], [1, 1], [1, 1])
+    return ops.swish(ops.add(sums, constant(1, 6, 1, 1)), ops.constant(np.float32(1)))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_transformer_is_one_sequence_between_its_input_and_its_result(threads: int) -> None:
+    x = ops.parameter([1, 20, 32], np.float32, name="x")
+    parallel.set_num_threads(threads)
+    try:
+        model = Model([ops.exp(attention(attention(projected(x, 32))))], [x])
+        assert entries(checked(model, 1, 20, 32)) == ["MatMul", "Add", "sequence", "Exp"]
+    finally:
+        parallel.set_num_threads(None)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_convolutions_with_views_and_residuals(threads: int) -> None:
+    x = ops.parameter([1, 6, 40, 42], np.float32, name="x")
+    first = convolution(x)
+    left, right = ops.split(convolution(first), ops.constant(np.int64(1)), num_splits=2).outputs
+    joined = ops.concat([ops.sigmoid(right), left], axis=1)
+    pooled = ops.max_pool(convolution(ops.add(joined, first)), [1, 1], [1, 1], [0, 0], [0, 0], [2, 2])
+    parallel.set_num_threads(threads)
+    try:
+        request = checked(Model([ops.exp(pooled.output(0)), ops.exp(joined)], [x]), 1, 6, 40, 42)
+        assert entries(request).count("sequence") == 1
+    finally:
+        parallel.set_num_threads(None)
+
+
+def test_random_graphs() -> None:
+    pool, wrong = candidates(), {}
+    for seed in range(10_000, 10_080):
+        graph = RandomGraph(pool, seed, dynamic=seed % 3 == 0)
+        if (found := difference(graph.model, graph.inputs, runs=5, tolerance=1e-4, lowered=True)) is not None:
+            wrong[seed] = found
+    assert wrong == {}
+
+
+def test_a_layer_of_numpy_stays_in_its_place() -> None:
+    x = ops.parameter([1, 6, 20, 20], np.float32, name="x")
+    between = ops.reverse_sequence(convolution(convolution(x)), i64(20), batch_axis=0, seq_axis=2)
+    request = checked(Model([ops.exp(convolution(convolution(between)))], [x]), 1, 6, 20, 20)
+    assert "ReverseSequence" in entries(request)
+
+
+def test_another_number_of_threads_and_another_thread() -> None:
+    x = ops.parameter([1, 6, 40, 40], np.float32, name="x")
+    model = Model([ops.exp(convolution(convolution(convolution(x))))], [x])
+    request = lowered_engine(model).create_infer_request()
+    given = numbers(1, 6, 40, 40)
+    expected = CompiledModel(model)([given])[0]
+    try:
+        for threads in (1, 3, 2):
+            parallel.set_num_threads(threads)
+            for _ in range(RUNS):
+                np.testing.assert_allclose(request.infer([given])[0], expected, rtol=1e-3, atol=1e-4)
+            with ThreadPoolExecutor(1) as pool:
+                found = pool.submit(lambda: request.infer([given])[0]).result(PATIENCE)
+            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+    finally:
+        parallel.set_num_threads(None)
+
+
+def test_several_requests_at_once() -> None:
+    x = ops.parameter([1, 20, 32], np.float32, name="x")
+    compiled = lowered_engine(Model([ops.exp(attention(attention(projected(x, 32))))], [x]))
+    given = [numbers(1, 20, 32) for _ in range(3)]
+    expected = [CompiledModel(compiled.model)([array])[0] for array in given]
+    wrong: list[int] = []
+
+    def run(number: int) -> None:
+        request = compiled.create_infer_request()
+        for _ in range(40):
+            if not np.allclose(request.infer([given[number]])[0], expected[number], rtol=1e-3, atol=1e-4):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert wrong == []
+
+
+def test_an_error_after_recorded_layers_is_that_of_its_layer() -> None:
+    x, lengths = ops.parameter([1, 6, 20, 20], np.float32, name="x"), ops.parameter([1], np.int64, name="lengths")
+    last = ops.reverse_sequence(convolution(convolution(x)), lengths, batch_axis=0, seq_axis=2)
+    request = lowered_engine(Model([ops.exp(last)], [x, lengths])).create_infer_request()
+    for _ in range(RUNS):
+        request.infer([numbers(1, 6, 20, 20), np.int64([3])])
+    assert "sequence" in entries(request)
+    with pytest.raises(irexec.IRError) as caught:
+        request.infer([numbers(1, 6, 20, 20), np.int64([70])])
+    assert caught.value.report.diagnostics[0].layer.type == "ReverseSequence"
+
+
+def test_a_mean_that_overflows_is_seen_in_every_run() -> None:
+    x = ops.parameter([1, 6, 20, 20], np.float32, name="x")
+    whole = ops.multiply(ops.relu(x), ops.constant(np.float32(1e38)))
+    pooled = ops.avg_pool(whole, [2, 2], [0, 0], [0, 0], [2, 2], True, "floor")
+    request = lowered_engine(Model([ops.relu(pooled)], [x])).create_infer_request()
+    for number in range(RUNS):
+        given = np.full((1, 6, 20, 20), 1 if number < 4 else 3, np.float32)
+        assert np.allclose(request.infer([given])[0], given[:, :, ::2, ::2] * np.float32(1e38))
+
+
+def test_the_number_of_a_scalar_mask_is_seen_in_every_run() -> None:
+    x, mask = ops.parameter([1, 20, 32], np.float32, name="x"), ops.parameter([1], np.float32, name="mask")
+    scalar = ops.squeeze(ops.relu(mask), i64(0))
+    parts = [heads(projected(x, 32)) for _ in range(3)]
+    model = Model([ops.exp(ops.scaled_dot_product_attention(*parts, scalar, causal=False))], [x, mask])
+    request = lowered_engine(model).create_infer_request()
+    for _ in range(RUNS):
+        request.infer([numbers(1, 20, 32), np.float32([0])])
+    with pytest.raises(irexec.IRError, match="attention_mask"):
+        request.infer([numbers(1, 20, 32), np.float32([1])])
+
+
+def test_a_recording_holds_the_memory_that_it_reads() -> None:
+    """The forms of layers may forget what they compiled for a shape, which the recording still runs."""
+    x = ops.parameter([1, 6, 20, 20], np.float32, name="x")
+    compiled = lowered_engine(Model([ops.exp(convolution(convolution(x)))], [x]))
+    request, given = compiled.create_infer_request(), numbers(1, 6, 20, 20)
+    expected = request.infer([given])[0]
+    (own,) = request._runners.values()
+    convolutions = list(compiled.backend.calls(own.plan).values())
+    made = [weakref.ref(code) for form in convolutions for _, code in form._known.values()]
+    assert len(made) == 2 and unheld(request) == []
+    for form in convolutions:
+        form._known.clear()
+    gc.collect()
+    assert [code() for code in made] == [None, None]
+    np.testing.assert_array_equal(request.infer([given])[0], expected)
