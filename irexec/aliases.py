@@ -22,6 +22,7 @@ _MODULES |= {
     "irexec._op_base": "irexec.openvino.custom",
     "irexec._ov_api": "irexec.openvino._pyopenvino",
     "irexec.passes.graph_rewrite": "irexec.openvino.passes.rewrite",
+    "irexec.tools.ovc.convert": "irexec.openvino.tools.ovc",
     "irexec.utils.postponed_constant": "irexec.openvino.utils.postponed",
 }
 # The names of modules in version 0.1; they are removed in version 0.3.
@@ -40,6 +41,7 @@ _RENAMED = {
 
 def is_opset(name: str) -> bool:
     """Return True for the name of an opset module, such as `opset13` or `onnx18`."""
+    name = name.removesuffix(".ops")  # OpenVINO's modules contain their functions in a module of their own.
     number = name.removeprefix("opset").removeprefix("onnx")
     return number != name and number.isascii() and number.isdigit()
 
@@ -74,7 +76,7 @@ def opset_module(name: str) -> ModuleType:
     """Return the module that contains the functions of an opset. Raises AttributeError if the opset does not exist."""
     from irexec.openvino.opsets import opset
 
-    return opset(name)
+    return opset(name.removesuffix(".ops"))
 
 
 def _imported(name: str) -> ModuleType:

@@ -37,6 +37,8 @@ class Namespace(types.ModuleType):
 
     def __init__(self, opset: str, node_class: NodeClass) -> None:
         super().__init__(f"irexec.{opset}", f"The operators of {opset}, as functions of arrays or nodes.")
+        # OpenVINO's opsets are packages, whose module `ops` has the same functions.
+        self.__path__: list[str] = []
         self._opset, self._node_class = opset, node_class
         self._made: dict[str, tuple[Operator, Callable[..., Any]]] = {}
 

@@ -20,7 +20,18 @@ from irexec.openvino import (
 from irexec.openvino._pyopenvino import util
 from irexec.openvino.async_queue import AsyncInferQueue
 from irexec.openvino.compiled import CompiledModel
-from irexec.openvino.core import Core, Extension, OpExtension, Version, get_batch, get_version, set_batch, shutdown
+from irexec.openvino.core import (
+    Core,
+    Extension,
+    OpExtension,
+    Version,
+    compile_model,
+    get_batch,
+    get_version,
+    set_batch,
+    shutdown,
+    tensor_from_file,
+)
 from irexec.openvino.custom.op import Op
 from irexec.openvino.custom.visitor import AttributeVisitor
 from irexec.openvino.frontend import (
@@ -75,7 +86,8 @@ __all__ = [
     "Layout", "Model", "Node", "NodeContext", "NodeFactory", "NotImplementedFailure", "OVAny", "Op",
     "OpConversionFailure", "OpExtension", "OpValidationFailure", "Output", "PartialShape", "Place", "ProfilingInfo",
     "ProgressReporterExtension", "RTMap", "RemoteContext", "RemoteTensor", "Shape", "Strides", "Symbol",
-    "TelemetryExtension", "Tensor", "TensorVector", "Type", "VAContext", "VASurfaceTensor", "VariableState", "Version",
-    "_offline_transformations", "experimental", "frontend", "get_batch", "get_version", "layout_helpers", "op",
-    "passes", "preprocess", "properties", "save_model", "serialize", "set_batch", "shutdown", "util",
+    "TelemetryExtension", "Tensor", "TensorVector", "Type", "VAContext", "VASurfaceTensor", "VariableState",
+    "Version", "_offline_transformations", "compile_model", "experimental", "frontend", "get_batch", "get_version",
+    "layout_helpers", "op", "passes", "preprocess", "properties", "save_model", "serialize", "set_batch", "shutdown",
+    "tensor_from_file", "util",
 ]  # fmt: skip
