@@ -11,10 +11,11 @@ from irexec.graph.model import Value
 T = TypeVar("T")
 
 
-def expected(given: Any, kind: type[T], function: str) -> T:
+def expected(given: Any, kind: type[T] | tuple[type[T], ...], function: str) -> T:
     """Return the argument if it is an instance of a class. Raises TypeError, which names the function."""
     if not isinstance(given, kind):
-        raise TypeError(f"{function}: incompatible function arguments: {given!r} is no {kind.__name__}")
+        names = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+        raise TypeError(f"{function}: incompatible function arguments: {given!r} is no {names}")
     return given
 
 

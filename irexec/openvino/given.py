@@ -11,6 +11,7 @@ from irexec.engine.arguments import fitting
 from irexec.engine.results import Results
 from irexec.graph import ports as graph_ports
 from irexec.graph.model import Value
+from irexec.openvino.checks import expected
 from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.types import CONTAINERS, DYNAMIC, STRING, ElementType
 
@@ -67,8 +68,10 @@ def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
 
 
 def only(ports: Sequence[Value], index: int | None) -> int:
-    """Return the position, or by default that of the only port. Raises RuntimeError if there are several."""
+    """Return the position, or by default that of the only port. Raises RuntimeError if there are several, TypeError for
+    an object that is no position."""
     if index is not None:
+        expected(index, (int, np.integer), "a tensor by its position")
         return graph_ports.position(ports, index)
     if len(ports) != 1:
         raise RuntimeError(f"there are {len(ports)} ports: name one by its position")
