@@ -1,4 +1,4 @@
-"""LSTM whose weights are whole numbers; what they are multiplied with is made whole numbers by its own range.
+"""LSTM with integer weights; the operand of each product is quantized by its own range.
 
 Source: DynamicQuantizeLSTM in ONNX Runtime's list of contributed operators. Batches come first, as in IR.
 """
@@ -20,7 +20,7 @@ TR: TypeAlias = Annotated[Array, Elements("TR", {U8, I8})]
 
 
 def product(x: Array, w: Array, scale: Array, zero: Array) -> Array:
-    """`x` as numbers of 8 bits, by its range with 0, times (`w` - `zero`) * `scale`; sums are exact."""
+    """Quantize `x` to 8 bits by its range including 0, and multiply by (`w` - `zero`) * `scale`; sums are exact."""
     low, high = np.float32(min(x.min(initial=0), 0)), np.float32(max(x.max(initial=0), 0))
     step = (high - low) / np.float32(255) if high > low else np.float32(1)
     middle = np.rint(np.clip(-low / step, 0, 255))
@@ -50,7 +50,7 @@ def dynamic_quantize_lstm_7(
 ) -> tuple[T, T, T]:
     """LSTM of ONNX with w [directions, input, 4 * hidden] and r [directions, hidden, 4 * hidden]. C1, C2 as there.
 
-    Scales and zero points are of each direction, or of each of its columns.
+    Scales and zero points are per direction or per column of a direction.
     """
     return lstm(
         x,
