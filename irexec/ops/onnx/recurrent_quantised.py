@@ -31,7 +31,7 @@ def centred(w: Array, zero: Array) -> Array:
 
 
 def product(x: Array, weights: Array, scale: Array) -> Array:
-    """Quantize `x` to 8 bits by its range including 0, and multiply by centred weights and their scale; sums are exact."""
+    """Quantize `x` to 8 bits by its range including 0, multiply by centred weights and the scale; sums are exact."""
     low, high = np.float32(min(x.min(initial=0), 0)), np.float32(max(x.max(initial=0), 0))
     step = (high - low) / np.float32(255) if high > low else np.float32(1)
     middle = np.rint(np.clip(-low / step, 0, 255))
