@@ -1,9 +1,9 @@
 """ConvolutionBackpropData and GroupConvolutionBackpropData: transposed convolution.
 
 Source: operation pages ConvolutionBackpropData-1, GroupConvolutionBackpropData-1. With `output_shape` given, pads
-follow the page's formula also for auto_pad explicit and valid, where OpenVINO takes the attributes or zero. Where
-`output_shape` is larger than what the data reaches, the rest is zeros at the end, as OpenVINO, ONNX and TensorFlow have
-it: the formula's total padding is no less than 0.
+follow the page's formula also for auto_pad explicit and valid, where OpenVINO takes the attributes or zero. If
+`output_shape` extends beyond the data, the rest is zeros at the end, as OpenVINO, ONNX and TensorFlow have it: the
+formula's total padding is no less than 0.
 """
 
 from __future__ import annotations

@@ -309,7 +309,7 @@ def _(
     *others: TensorType,
     padding: Padding,
 ) -> int:
-    """The padded image, however small the result; a single pad may stand for each axis."""
+    """The padded image, however small the result; a single pad may apply to each axis."""
     shape = image.shape.to_shape()
     pads = [p * len(shape) if len(p) == 1 else p for p in (padding.pads_begin, padding.pads_end)]
     return 4 * prod(n + sum(p[axis] for p in pads if axis < len(p)) for axis, n in enumerate(shape))

@@ -168,7 +168,7 @@ def _(data: Array, indices: Array, updates: Array) -> Open | None:
 
 
 def _open(data: Array, indices: Array, updates: Array) -> Open | None:
-    """Places that several different updates name under none: the page says that there should be none."""
+    """Return the places with several different updates under none, which the page forbids."""
     k = indices.shape[-1]
     rows = flat_rows("C5", indices, data.shape[:k], negative=True)
     note = "indices name {count} more than once, which is not supported; irexec uses the last update"

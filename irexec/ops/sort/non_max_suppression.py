@@ -1,8 +1,8 @@
 """NonMaxSuppression: selects the boxes with the best scores and drops boxes that overlap them.
 
-Source: operation pages NonMaxSuppression-1, -3, -4, -5 and -9. What the pages leave open or OpenVINO does otherwise:
-equal scores go to the lower box index; a score equal to the threshold is taken (OpenVINO leaves it out); a box whose
-overlap equals iou_threshold stays; an iou_threshold of 0 keeps only boxes that do not overlap.
+Source: operation pages NonMaxSuppression-1, -3, -4, -5 and -9. Details that the pages do not define, or that differ in
+OpenVINO: equal scores select the lower box index; a score equal to the threshold is selected (in OpenVINO not); a box
+whose overlap equals iou_threshold is kept; an iou_threshold of 0 keeps only boxes that do not overlap.
 """
 
 from __future__ import annotations
