@@ -1,6 +1,6 @@
 """Elementwise arithmetic with two operands, broadcast to each other.
 
-Integers wrap. What the pages call undefined, division by zero, gives 0 for integers and the IEEE result for floats.
+Integers wrap. Division by zero, which the pages do not define, gives 0 for integers and the IEEE result for floats.
 Source: the operation pages of these names, and the page of broadcast rules.
 """
 
@@ -37,7 +37,7 @@ _POWER = made_later(_known_power, 2)
 def _arithmetic(
     type: str, function: Any, doc: str, pair: Callable[..., Array] = arithmetic_pair, tolerance: Tolerance = exact
 ) -> Operator:
-    """An operator that applies a function to each pair; `pair` says how: by default, NumPy rounds the result once."""
+    """Return an operator that applies a function to each pair by `pair`; by default NumPy rounds the result once."""
 
     def kernel(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
         return pair(function, a, b, how, out)

@@ -96,7 +96,7 @@ def atanh_4(x: T, /, *, out: Array | None = None) -> T:
 def erf_1(x: T, /, *, out: Array | None = None) -> T:
     """The Gauss error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
 
-    The page prints 1/π and the bounds -x, x; its name and OpenVINO say the usual function.
+    The page prints 1/π and the bounds -x, x; its name and OpenVINO mean the usual function.
     """
     if x.dtype == np.float64:
         return in_doubles(erf_f64, x, out)

@@ -21,7 +21,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 
 @operator("Select", "opset1", values="elementwise")
 def select_1(cond: T_COND, then: T, else_: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
-    """`then` where `cond` is true, `else` elsewhere, the three broadcast as `auto_broadcast` says.
+    """`then` where `cond` is true, `else` elsewhere, the three broadcast according to `auto_broadcast`.
 
     "numpy": all three to each other. (By the page `cond` goes one way only, into the shape of the other two;
     OpenVINO and ONNX's Where let it widen them, so it may here.) "pdpd": `cond` and `else` into `then`.

@@ -1,9 +1,9 @@
 """ConvolutionBackpropData and GroupConvolutionBackpropData: transposed convolution.
 
 Source: operation pages ConvolutionBackpropData-1, GroupConvolutionBackpropData-1. With `output_shape` given, pads
-follow the page's formula also for auto_pad explicit and valid, where OpenVINO takes the attributes or zero. Where
-`output_shape` is larger than what the data reaches, the rest is zeros at the end, as OpenVINO, ONNX and TensorFlow have
-it: the formula's total padding is no less than 0.
+follow the page's formula also for auto_pad explicit and valid, where OpenVINO takes the attributes or zero. If
+`output_shape` extends beyond the data, the rest is zeros at the end, as OpenVINO, ONNX and TensorFlow have it: the
+formula's total padding is no less than 0.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from irexec.ops.convolution.convolution import grouped_channels, spatial_rank, w
 from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, require, summed
+from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.rules.windows import Windowing, check_windows, dilated, meeting
@@ -57,33 +58,23 @@ def convolution_backprop_data_1(
     the kernel has data's rank. C4: both have the same C_IN. C5: the padding leaves at least one pixel. C6: output_shape
     has one value per spatial axis, none negative.
     """
-    return _spread(data, kernel[None], output_shape, windows, out)
+    return _spread(data, kernel[None], output_shape, windows=windows, out=out)
 
 
 @operator("GroupConvolutionBackpropData", "opset1", tolerance=summed(8))
 def group_convolution_backprop_data_1(
-    data: T,
-    kernel: T,
-    output_shape: T_SHAPE | None = None,
-    /,
-    *,
-    windows: Spreading,
-    out: Array | None = None,
+    *inputs: Annotated[Any, InputsOf(convolution_backprop_data_1)], windows: Spreading, out: Array | None = None
 ) -> T:
     """ConvolutionBackpropData on each group of channels: `data` `[N, G * C_IN, *X]`, `kernel` `[G, C_IN, C_OUT, *K]`.
 
     C1, C2, C5, C6 as in ConvolutionBackpropData-1. C3: the kernel has one axis more than data. C4: data has G * C_IN
     channels.
     """
-    return _spread(data, kernel, output_shape, windows, out)
+    return _spread(*inputs, windows=windows, out=out)
 
 
 def _spread(
-    data: Array,
-    kernel: Array,
-    output_shape: Array | None,
-    windows: Spreading,
-    out: Array | None,
+    data: Array, kernel: Array, output_shape: Array | None = None, *, windows: Spreading, out: Array | None
 ) -> Array:
     """Compute a transposed convolution with a kernel `[G, I, O, *K]`, with blocks of output channels on all threads."""
     groups, inputs, outputs, *taps = kernel.shape

@@ -43,7 +43,7 @@ def group_convolution_1(data: T, kernel: T, /, *, windows: Windowing, out: Array
 
 
 class Convolve:
-    """A convolution with one kernel `[G, O, I, *K]`; what depends on the shape of the data is kept per shape."""
+    """A convolution with one kernel `[G, O, I, *K]`; values that depend on the shape of the data are kept per shape."""
 
     KEPT = 8
 

@@ -1,7 +1,7 @@
 """Detectron's grid of priors, its features of regions, and its detections.
 
 Source: operation pages ExperimentalDetectronPriorGridGenerator-6, ExperimentalDetectronROIFeatureExtractor-6,
-ExperimentalDetectronDetectionOutput-6; arithmetic that the pages leave open is OpenVINO's reference.
+ExperimentalDetectronDetectionOutput-6; for arithmetic that the pages do not define, OpenVINO's reference.
 """
 
 from __future__ import annotations

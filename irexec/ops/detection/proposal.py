@@ -1,6 +1,6 @@
 """Proposal: regions of interest of a Faster R-CNN head, from anchors at every point of its feature map.
 
-Source: operation pages Proposal-1 and -4; the anchors and what `framework` changes are those of OpenVINO's reference.
+Source: operation pages Proposal-1 and -4; for the anchors and the effect of `framework`, OpenVINO's reference.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def anchors_of(s: Settings) -> Array:
 
 
 def _extent(image: Array, s: Settings) -> Array:
-    """The greatest corner, twice. TensorFlow's boxes have rows first: what is called x counts rows there."""
+    """Return the greatest corner, twice. TensorFlow's boxes have rows first: x counts rows there."""
     height, width = image[:2]
     return np.array([height, width] * 2 if s.tensorflow else [width, height] * 2, image.dtype)
 

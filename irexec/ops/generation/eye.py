@@ -29,7 +29,8 @@ def eye_9(
     *,
     output_type: ElementType,
 ) -> Annotated[Array, TypeFrom("output_type")]:
-    """batch_shape + [num_rows, num_columns], one where column - row is `diagonal_index`, zero elsewhere.
+    """Return matrices of the shape batch_shape + [num_rows, num_columns], 1 where column - row is `diagonal_index`,
+    else 0.
 
     Raises ConstraintError C2 for a negative extent. Shape rule: C1 num_rows, num_columns and diagonal_index have one
     element, C3 batch_shape is 1D, C4 output_type is numeric.

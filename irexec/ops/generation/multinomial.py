@@ -1,6 +1,6 @@
-"""Multinomial: classes drawn with given probabilities.
+"""Multinomial: random classes drawn with given probabilities.
 
-Source: operation page Multinomial-13. It leaves the generator open; it is that of OpenVINO's CPU plugin: MT19937
+Source: operation page Multinomial-13. It does not define the generator, which is that of OpenVINO's CPU plugin: MT19937
 seeded by C++'s `std::seed_seq{global_seed, op_seed}`.
 """
 
@@ -35,7 +35,8 @@ def multinomial_13(
 ) -> Annotated[Array, TypeFrom("convert_type")]:
     """[batch, num_samples] classes, drawn from `probs` [batch, classes] or their logarithms.
 
-    A number takes the first class whose cumulative probability is not below it. Two seeds of 0 draw others each time.
+    Each random number selects the first class whose cumulative probability is not below it. With two seeds of 0 each
+    call draws anew.
 
     C1: probs is [batch_size, class_size]. C2: num_samples is a scalar or has one element, not negative. C3: without
     replacement there are at least num_samples classes. C4: probabilities are finite, not negative, and not all zero.
@@ -58,7 +59,7 @@ def multinomial_13(
 
 
 def uniform(global_seed: int, op_seed: int, count: int) -> Array:
-    """Numbers in [0, 1], with the precision of f32."""
+    """Return random numbers in [0, 1], with the precision of f32."""
     generator = np.random.MT19937()
     if global_seed or op_seed:
         key = np.array(seed_sequence((global_seed, op_seed), 624), np.uint32)
@@ -68,7 +69,7 @@ def uniform(global_seed: int, op_seed: int, count: int) -> Array:
 
 @lru_cache(maxsize=16)
 def seed_sequence(seeds: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """What C++'s `std::seed_seq` generates: `count` (at least 624) 32-bit numbers."""
+    """Return the `count` (at least 624) 32-bit numbers that C++'s `std::seed_seq` generates."""
     size, shift = len(seeds), (count - 11) // 2
     last = shift + 11
     words = [0x8B8B8B8B] * count
@@ -90,7 +91,9 @@ def seed_sequence(seeds: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 
 def draw(weights: Array, numbers: Array, with_replacement: bool) -> Array:
-    """The class [batch, count] for each number in [0, 1]; without replacement a class drawn has no more weight."""
+    """Return the class [batch, count] for each number in [0, 1]; without replacement the weight of a drawn class
+    becomes 0.
+    """
     drawn = np.zeros(numbers.shape, np.int64)
     if not numbers.size:
         return drawn

@@ -1,6 +1,6 @@
 """RandomUniform: numbers drawn evenly from an interval, by the generators that TensorFlow and PyTorch use.
 
-Source: operation page RandomUniform-8; how 64-bit numbers are put together, OpenVINO's reference.
+Source: operation page RandomUniform-8; for the order of the halves of 64-bit numbers, OpenVINO's reference.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _BITS = {"f16": (10, 11), "bf16": (7, 8), "f32": (23, 24), "f64": (52, 53)}
 
 
 def philox(key: int, counter: int, count: int) -> Array:
-    """The first `count` u32 numbers of Philox 4x32 with 10 rounds, for u64 key and counter."""
+    """Return the first `count` u32 numbers of Philox 4x32 with 10 rounds, for a u64 key and counter."""
     blocks = np.arange(-(-count // 4), dtype=np.uint64)
     n_low, n_high = blocks & _LOW, blocks >> _32
     c_low = np.full_like(blocks, counter & 0xFFFFFFFF)
@@ -59,7 +59,7 @@ def philox(key: int, counter: int, count: int) -> Array:
 
 
 def mersenne_twister(seed: int, count: int) -> Array:
-    """The first `count` u32 numbers of MT19937, seeded as by torch.manual_seed."""
+    """Return the first `count` u32 numbers of MT19937, seeded as by torch.manual_seed."""
     drawn: Array = np.random.RandomState(seed & 0xFFFFFFFF).randint(0, 2**32, count, dtype=np.uint32)
     return drawn
 
@@ -78,8 +78,8 @@ def random_uniform_8(
 ) -> Annotated[Array, TypeFrom("output_type")]:
     """An array of the given shape with numbers in [minval, maxval).
 
-    The same seeds always give the same numbers (OpenVINO's CPU plugin goes on in the stream at each inference); two
-    seeds of 0 give others each time. Narrow floats are put into the interval in f32 and rounded once.
+    The same seeds always give the same numbers (OpenVINO's CPU plugin continues its stream in each inference); with two
+    seeds of 0 each call gives new numbers. Narrow floats are computed in f32 and rounded once.
 
     C1: shape is 1D. C2: minval and maxval are scalars or have one element. C3: they are of the output's type.
     C4: minval is below maxval. C5: the shape has no negative extent.
@@ -107,7 +107,7 @@ def random_uniform_8(
 
 
 def _integers(drawn: Array, low: Any, high: Any, kind: str, pytorch: bool) -> Array:
-    """x mod (maxval - minval) + minval, in the unsigned type of the same width, so that nothing overflows."""
+    """Return x mod (maxval - minval) + minval, in the unsigned type of the same width, which cannot overflow."""
     wide: Any = np.uint32 if kind == "i32" else np.uint64
     span = wide((int(high) - int(low)) % 2 ** (8 * np.dtype(wide).itemsize))
     shifted: Array = drawn.astype(wide) % span + np.asarray(low).astype(wide)
@@ -115,7 +115,7 @@ def _integers(drawn: Array, low: Any, high: Any, kind: str, pytorch: bool) -> Ar
 
 
 def _floats(drawn: Array, low: Any, high: Any, kind: str, pytorch: bool) -> Array:
-    """The lowest bits as a fraction of [0, 1), scaled to the interval."""
+    """Return the lowest bits as a fraction in [0, 1), scaled to the interval."""
     wide: Any = np.float64 if kind == "f64" else np.float32
     bits = _BITS[kind][pytorch]
     fraction = (drawn & drawn.dtype.type(2**bits - 1)).astype(wide) * wide(2.0**-bits)

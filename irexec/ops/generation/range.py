@@ -36,7 +36,7 @@ Number: TypeAlias = int | float
 
 @operator("Range", "opset1")
 def range_1(start: T, stop: T, step: T, /) -> T:
-    """start, start + step, ... up to but not including `stop`; nothing when that lies in the other direction.
+    """Return start, start + step, ... up to but not including `stop`; empty if `stop` is in the other direction.
 
     Raises ConstraintError C2 for a step of 0 or a value that is not finite.
     Shape rule: C1 start, stop and step are scalars.
@@ -46,7 +46,7 @@ def range_1(start: T, stop: T, step: T, /) -> T:
 
 @operator("Range", "opset4")
 def range_4(start: T1, stop: T2, step: T3, /, *, output_type: ElementType) -> Annotated[Array, TypeFrom("output_type")]:
-    """As Range-1 in `output_type`, to which the inputs are cast towards zero before anything is computed.
+    """As Range-1 in `output_type`, to which the inputs are first cast, rounding towards zero.
 
     Constraints likewise. Shape rule: C3 output_type is numeric.
     """
@@ -86,7 +86,7 @@ _AT_ONCE = 1 << 20
 
 
 def _cast(value: Number, kind: ElementType) -> Number:
-    """Towards zero for integer types; the value itself when it is no number."""
+    """Round towards zero for integer types; return the value itself if it is not finite."""
     return int(value) if kind.is_integral and isfinite(value) else value
 
 
@@ -107,7 +107,7 @@ def _check_count(check: Check, count: int) -> bool:
 
 
 def _count(first: Number, last: Number, by: Number) -> int:
-    """max(ceil((stop - start) / step), 0), exactly for whole numbers."""
+    """Return max(ceil((stop - start) / step), 0), computed exactly for integers."""
     if isinstance(first, int) and isinstance(last, int) and isinstance(by, int):
         return max(-((first - last) // by), 0)
     return max(ceil((last - first) / by), 0)

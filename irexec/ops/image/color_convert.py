@@ -23,7 +23,7 @@ def _compute(x: Array) -> Array:
 
 
 def _clipped(x: Array, dtype: np.dtype[np.generic]) -> Array:
-    """x within [0, 255], in `dtype`; integers are rounded."""
+    """Return x clipped to [0, 255], in `dtype`; integers are rounded."""
     bounded = np.clip(x, 0, 255)
     return narrow(bounded if is_float(dtype) else np.floor(bounded + x.dtype.type(0.5)), dtype)
 
@@ -41,7 +41,7 @@ def _to_rgb(y: Array, u: Array, v: Array, *, bgr: bool) -> Array:
 
 
 def _split(arg: Array) -> tuple[Array, Array, int, int]:
-    """y [N, H, W] and the flat rest [N, H * W / 2] of a single plane [N, 1.5 H, W, 1], with H and W."""
+    """Split a single plane [N, 1.5 H, W, 1] into y [N, H, W] and the flat rest [N, H * W / 2]; also return H and W."""
     batch, rows, width, _ = arg.shape
     height = rows * 2 // 3
     flat = arg.reshape(batch, rows * width)
@@ -135,8 +135,8 @@ def nv12_to_bgr_8(arg: T, uv: T | None = None, /) -> T:
 def i420_to_rgb_8(arg: T, u: T | None = None, v: T | None = None, /) -> T:
     """[N, H, W, 3] from one plane [N, 1.5 H, W, 1], or y [N, H, W, 1] and u, v [N, H / 2, W / 2, 1].
 
-    C1: arg is [N, H, W, 1]. C2: u and v are [N, H / 2, W / 2, 1]. C3: the image has even sides. C4: u and v come
-    together.
+    C1: arg is [N, H, W, 1]. C2: u and v are [N, H / 2, W / 2, 1]. C3: the image has even sides. C4: u and v are both
+    given or both omitted.
     """
     return _from_i420(arg, u, v, bgr=False)
 
@@ -179,7 +179,7 @@ def _planes(check: Check, image: TensorType, *, single_plane: bool) -> list[Part
 def rgb_to_nv12_17(image: T, /, *, single_plane: bool = True) -> list[T]:
     """One plane [N, 1.5 H, W, 1], or y [N, H, W, 1] and uv [N, H / 2, W / 2, 2], from [N, H, W, 3].
 
-    The colour of four pixels is the mean of theirs (of the rounded ones for u8), as OpenVINO's reference has it.
+    The colour of four pixels is the mean of their colours (rounded ones for u8), as in OpenVINO's reference.
 
     C1: image is [N, H, W, 3]. C2: its sides are even.
     """

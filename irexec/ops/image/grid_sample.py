@@ -1,4 +1,4 @@
-"""GridSample: pixels of an image at places that are given as normalised coordinates.
+"""GridSample: an image sampled at normalized coordinates.
 
 Source: operation page GridSample-9; the coefficient of the cubic (-0.75) and the rounding of nearest (half to even) are
 those of OpenVINO's reference.
@@ -33,11 +33,11 @@ def grid_sample_9(
     mode: Literal["bilinear", "bicubic", "nearest"] = "bilinear",
     padding_mode: Padding = "zeros",
 ) -> T:
-    """[N, C, H_out, W_out]: `data` [N, C, H, W] at the places of `grid` [N, H_out, W_out, 2], pairs (x, y) in [-1, 1].
+    """[N, C, H_out, W_out]: `data` [N, C, H, W] sampled at `grid` [N, H_out, W_out, 2], pairs (x, y) in [-1, 1].
 
     Weights are computed in the grid's precision, at least f32; integers are rounded half to even.
 
-    C1: data is [N, C, H, W]. C2: grid is [N, H_out, W_out, 2]. C3: an image that is sampled has pixels.
+    C1: data is [N, C, H, W]. C2: grid is [N, H_out, W_out, 2]. C3: a sampled image has pixels.
     """
     batch, channels, height, width = data.shape
     _, rows, columns, _ = grid.shape
@@ -61,14 +61,14 @@ def grid_sample_9(
 
 
 def _denormalise(value: Array, extent: int, align_corners: bool) -> Array:
-    """From [-1, 1] to pixels: the ends are the centres of the outer pixels (`align_corners`) or their outer borders."""
+    """Map [-1, 1] to pixels: the ends are the centres of the outer pixels (`align_corners`) or their outer borders."""
     size = value.dtype.type(extent)
     result: Array = (value + 1) * (size - 1) / 2 if align_corners else ((value + 1) * size - 1) / 2
     return result
 
 
 def _bounded(index: Array, extent: int, padding: str, align_corners: bool) -> tuple[Array, Array]:
-    """Integer coordinates (as floats) brought into [0, extent), and which of them were inside."""
+    """Return integer coordinates (as floats) moved into [0, extent), and a mask of those that were inside."""
     # Clipped, so that the cast is defined; nan becomes 0.
     whole = np.nan_to_num(np.clip(index, -(2.0**31), 2.0**31)).astype(np.int64)
     inside = (whole >= 0) & (whole < extent)
@@ -108,7 +108,7 @@ def _bicubic(fetch: Fetch, y: Array, x: Array) -> Array:
 
 
 def _cubic(r: Array) -> list[Array]:
-    """The weights [N, 1, points] of the four pixels around a place r after the second."""
+    """Return the weights [N, 1, points] of the four pixels around a position at distance r from the second."""
     a, r = r.dtype.type(-0.75), r[:, None]
 
     def near(t: Array) -> Array:

@@ -58,9 +58,9 @@ def interpolate_11(
 
     Narrow floats are computed in f32, integers in f64. Integers are rounded half to even as by OpenVINO's CPU plugin
     (its reference, for 8 bits only, drops the fraction or rounds, by mode); the pillow modes round half away from zero
-    after each pass, as Pillow does; all stay within the range of the type. Coordinates follow the
-    page's formulas with the scale as it was given; OpenVINO leaves an axis whose extent does not change as it is, which
-    differs for tf_half_pixel_for_nn and for scales near 1. linear_onnx works with any axes.
+    after each pass, as Pillow does; all stay within the range of the type. Coordinates follow the page's formulas with
+    the scale as it was given; OpenVINO does not resample an axis whose extent stays the same, which differs for
+    tf_half_pixel_for_nn and for scales near 1. linear_onnx accepts any axes.
 
     C1: scales_or_sizes and axes are 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many scales or sizes as
     axes. C4: they are not negative. C5: sizes are integers, scales floating-point. C6: the pillow modes take two axes.
@@ -131,7 +131,7 @@ _MOST_AT_ONCE = 1 << 20
 
 
 def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) -> Array:
-    """As `_resized`; a large image in parts along an axis that keeps its extent, if there is one."""
+    """Apply `_resized`; a large image is processed in parts along an axis that keeps its extent, if there is one."""
     targets = {number: axis.target for number, axis, _ in passes}
     largest = prod(max(extent, targets.get(number, 0)) for number, extent in enumerate(image.shape))
     kept = next((n for n, extent in enumerate(image.shape) if n not in targets and extent > 1), None)
@@ -146,7 +146,7 @@ def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) ->
 
 
 def _resized(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) -> Array:
-    """All passes in order, each with the zeros before its axis, and the rounding that the mode has for integers."""
+    """Apply all passes in order, each with the number of zeros before its axis, and the mode's rounding of integers."""
     if mode == "nearest":
         result = image
         for number, axis, zeros in passes:
@@ -252,11 +252,11 @@ def interpolate_1(
 ) -> T:
     """`data` resized along the attribute `axes` to `target_spatial_shape`.
 
-    The page names the modes and leaves their arithmetic open; it is OpenVINO's: nearest rounds as "simple"; linear is
+    The page does not define the arithmetic of the modes. It is OpenVINO's: nearest rounds as "simple"; linear is
     linear_onnx up to rank 4 and linear above; coordinates are align_corners, or else asymmetric, or, for linear without
-    pads on other than the axes (2, 3) of four, half_pixel. area, which OpenVINO has no kernel for, is the mean of the
-    stretch that an output element covers. A single pad stands for each of the axes, as the page says; as many pads
-    as axes are theirs (OpenVINO pads the first dimensions).
+    pads on other than the axes (2, 3) of four, half_pixel. area, for which OpenVINO has no kernel, is the mean of the
+    input elements that an output element covers. A single pad applies to each of the axes, as the page says; as many
+    pads as axes apply to the axes (in OpenVINO to the first dimensions).
 
     C1: target_spatial_shape is 1D. C2: axes are distinct and in [0, rank - 1]. C3: as many sizes as axes. C4: they are
     not negative. C5: pads are for the axes only. C7: an axis without elements can only be resized to 0.
@@ -309,7 +309,7 @@ def _(
     *others: TensorType,
     padding: Padding,
 ) -> int:
-    """The padded image, however small the result; a single pad may stand for each axis."""
+    """The padded image, however small the result; a single pad may apply to each axis."""
     shape = image.shape.to_shape()
     pads = [p * len(shape) if len(p) == 1 else p for p in (padding.pads_begin, padding.pads_end)]
     return 4 * prod(n + sum(p[axis] for p in pads if axis < len(p)) for axis, n in enumerate(shape))

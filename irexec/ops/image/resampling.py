@@ -1,4 +1,4 @@
-"""Resampling along one axis: which input elements an output element takes, and with what weights.
+"""Resampling along one axis: the input elements of each output element, and their weights.
 
 Every mode of Interpolate is separable, so that a whole interpolation is one pass per axis.
 Source: operation pages Interpolate-4 and -11; Pillow's resampling as the latter describes it.
@@ -21,14 +21,14 @@ Rounding = Literal["round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "
 
 
 class Taps(NamedTuple):
-    """For each output element the input elements it takes, [taps, out], and their weights (None: one tap, as it is)."""
+    """The input elements of each output element, [taps, out], and their weights (None: one tap with weight 1)."""
 
     indices: Array
     weights: Array | None
 
 
 class Axis(NamedTuple):
-    """One interpolated axis: its extents, its scale, and the attributes that decide its weights."""
+    """One interpolated axis: its extents, its scale, and the attributes that determine its weights."""
 
     mode: Mode
     coordinates: Coordinates
@@ -43,7 +43,7 @@ class Axis(NamedTuple):
 
 @lru_cache(maxsize=512)
 def taps_of(axis: Axis, part: range) -> Taps:
-    """The taps of a part of an axis' output elements."""
+    """Return the taps of a range of output elements of an axis."""
     return _BUILDERS[axis.mode](axis, part)
 
 
@@ -55,9 +55,9 @@ MOST_COPIES = 8
 
 
 def resample(x: Array, number: int, axis: Axis, zeros: int = 0) -> Array:
-    """One pass along axis `number`, in x's dtype; `x` itself where that changes nothing.
+    """Resample along axis `number`, in x's dtype; return `x` itself if nothing changes.
 
-    Where x has fewer elements than the axis, `zeros` stand before them and the others behind.
+    If x has fewer elements than the axis, `zeros` zeros precede them, and the other zeros follow.
     """
     extent = x.shape[number]
     if extent < axis.source:
@@ -77,7 +77,7 @@ def resample(x: Array, number: int, axis: Axis, zeros: int = 0) -> Array:
 
 
 def _among_zeros(taps: Taps, axis: Axis, zeros: int, extent: int) -> Taps:
-    """Taps of elements that have zeros around them, where one zero stands behind the elements for all of them."""
+    """Return the taps of elements surrounded by zeros, which a single zero after the elements represents."""
     if extent == axis.source:
         return taps
     indices = taps.indices - zeros
@@ -100,7 +100,7 @@ def _resampled(x: Array, axis: int, taps: Taps) -> Array:
 
 
 def _pick(x: Array, axis: int, index: Array) -> Array:
-    """x[index] along the axis."""
+    """Return x[index] along the axis."""
     source, target = x.shape[axis], len(index)
     times = target // source if source and axis == x.ndim - 1 else 0
     if 0 < times <= MOST_COPIES and np.array_equal(index, np.arange(target) // times):
@@ -113,7 +113,7 @@ def _pick(x: Array, axis: int, index: Array) -> Array:
 
 
 def _coordinates(axis: Axis, part: range) -> Array:
-    """Where each output element lies on the input axis, in f32 (as OpenVINO) or, for f64 data, in f64."""
+    """Return the position of each output element on the input axis, in f32 (as OpenVINO) or, for f64 data, in f64."""
     kind: Any = np.float64 if axis.double else np.float32
     x: Array = np.arange(part.start, part.stop).astype(kind)
     scale = kind(axis.scale)
@@ -216,7 +216,7 @@ def _bicubic(x: Array, a: float) -> Array:
 
 
 def _area(axis: Axis, part: range) -> Taps:
-    """Each output element is the mean of the stretch of input that it covers."""
+    """Return taps for means: each output element is the mean of the input elements that it covers."""
     ratio = axis.source / axis.target
     left = np.arange(part.start, part.stop) * ratio
     index = np.floor(left).astype(np.intp) + np.arange(math.ceil(ratio) + 1)[:, None]
@@ -227,7 +227,7 @@ def _area(axis: Axis, part: range) -> Taps:
 
 
 def _normalised(index: Array, weight: Array, extent: int) -> Taps:
-    """Weights outside the axis are dropped, the rest sums to 1 (or is 0); taps without any weight are left out."""
+    """Drop weights outside the axis and scale the others to the sum 1 (or 0); omit taps without any weight."""
     weight = np.where((index >= 0) & (index < extent), weight, 0)
     total = weight.sum(axis=0)
     weight = np.divide(weight, total, out=np.zeros_like(weight), where=total != 0)

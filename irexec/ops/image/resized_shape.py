@@ -1,4 +1,4 @@
-"""The shape that Interpolate makes of an image: its pads, the axes that are resized, and to how many elements."""
+"""The output shape of Interpolate: the pads, the axes that are resized, and their new extents."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ def spatial_pads(check: Check, pads: Sequence[int], axes: Sequence[int], rank: i
 
 
 def full_pads(pads: Sequence[int], rank: int) -> list[int]:
-    """One pad per dimension: missing ones are 0, those beyond the rank are dropped."""
+    """Return one pad per dimension: missing pads are 0, pads beyond the rank are dropped."""
     return [*pads[:rank], *[0] * (rank - len(pads))]
 
 
 def scaled_extent(extent: int, scale: float) -> int:
-    """floor(extent * scale) in f32 with OpenVINO's margin, so that 10 * f32(0.7) is 7; too many beyond f32."""
+    """Return floor(extent * scale) in f32 with OpenVINO's margin, so that 10 * f32(0.7) is 7; MAX_LENGTH + 1 beyond
+    f32.
+    """
     factor = np.float32(scale)
     if factor == 1:
         return extent

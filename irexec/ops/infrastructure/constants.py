@@ -1,4 +1,4 @@
-"""Parameter, Const and Result: where values enter a model, stand in it, and leave it.
+"""Parameter, Const and Result: the inputs, constants and outputs of a model.
 
 Source: operation pages Parameter-1, Constant-1, Result-1.
 """
@@ -17,7 +17,7 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY | FOREIGN | CONTAINERS)]
 
 @operator("Parameter", "opset1")
 def parameter_1(*, shape: PartialShape, element_type: ElementType) -> Annotated[Array, TypeFrom("element_type")]:
-    """An input of the model. It has no kernel: the engine puts the caller's array in its place."""
+    """An input of the model. It has no kernel: the engine uses the caller's array."""
     raise TypeError("a Parameter has no value of its own")
 
 
@@ -30,7 +30,7 @@ def _(check: Check, *, shape: PartialShape) -> PartialShape:
 def const_1(
     *, element_type: ElementType, shape: tuple[int, ...], offset: int = 0, size: int = 0
 ) -> Annotated[Array, TypeFrom("element_type")]:
-    """A constant out of the `.bin`. It has no kernel: the weights hold its value."""
+    """A constant stored in the `.bin` file. It has no kernel: its value is read from the weights."""
     raise TypeError("a Const has no value but that of the weights")
 
 

@@ -1,6 +1,6 @@
 """TensorIterator and Loop: a body run once per slice, or while a condition holds.
 
-Source: operation pages TensorIterator-1, Loop-5. Inference and execution of bodies are the validator's and engine's.
+Source: operation pages TensorIterator-1, Loop-5. Bodies are inferred in irexec/inference and run by the engine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 
 @operator("TensorIterator", "opset1", has_bodies=True)
 def tensor_iterator_1(*inputs: Each) -> list[Each]:
-    """The body once per slice of the sliced inputs; outputs are the last values, or all of them concatenated."""
+    """Run the body once per slice of the sliced inputs; outputs are the last values, or all values concatenated."""
     raise TypeError("the engine runs bodies")
 
 
@@ -27,5 +27,5 @@ def loop_5(
     /,
     *inputs: Each,
 ) -> list[Each]:
-    """The body at most `trip_count` times (-1: without bound), as long as its condition holds."""
+    """Run the body at most `trip_count` times (-1: no limit), as long as its condition holds."""
     raise TypeError("the engine runs bodies")

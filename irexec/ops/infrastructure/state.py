@@ -1,4 +1,4 @@
-"""ReadValue and Assign: a variable's value, and the value it has from then on.
+"""ReadValue and Assign: read and set the value of a variable.
 
 Source: operation pages ReadValue-3, ReadValue-6, Assign-3, Assign-6. The engine keeps the variables.
 """
@@ -17,7 +17,7 @@ T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
 @operator("ReadValue", "opset3", shapes=same_as(), view="init_value", has_state=True)
 def read_value_3(init_value: T, /, *, variable_id: str) -> T:
-    """The variable's value, or `init_value` (which also decides type and shape) before the first Assign."""
+    """Return the variable's value, or before the first Assign `init_value`, which also determines type and shape."""
     return init_value
 
 
@@ -30,7 +30,7 @@ def read_value_6(
     variable_type: ElementType = DYNAMIC,
     variable_shape: PartialShape = ANY_SHAPE,
 ) -> T:
-    """The variable's value, or before the first Assign `init_value` (zeros of the variable's shape when not given).
+    """Return the variable's value, or before the first Assign `init_value` (by default zeros of the variable's shape).
 
     C1: type and shape of `init_value` satisfy `variable_type` and `variable_shape`.
     """
@@ -41,7 +41,7 @@ def read_value_6(
 
 @read_value_6.older
 def _(form: OlderForm, init_value: TensorType | None) -> None:
-    """The version before has a variable of the initial value's type."""
+    """In the previous version the variable has the initial value's type."""
     form.need(init_value is not None, "there is no initial value")
     if init_value is not None:
         own = form.outputs[0]
@@ -67,13 +67,13 @@ def _(
 
 @operator("Assign", "opset3", shapes=same_as(), view="value", has_state=True)
 def assign_3(value: T, /, *, variable_id: str) -> T:
-    """The variable takes `value`; the output is `value`."""
+    """Set the variable to `value`, which is also the output."""
     return value
 
 
 @operator("Assign", "opset6", shapes=same_as(), view="value", has_state=True)
 def assign_6(value: T, /, *, variable_id: str) -> T:
-    """The variable takes `value`; the output is `value`."""
+    """Set the variable to `value`, which is also the output."""
     return value
 
 

@@ -1,7 +1,7 @@
 """Inverse: the inverse, or its transpose, of square matrices.
 
-Source: operation page Inverse-14. Every type is computed in f32, as the page says. The page leaves open what a singular
-matrix gives; it is refused here.
+Source: operation page Inverse-14. Every type is computed in f32, as on the page. The page does not define the result
+for a singular matrix, which is rejected here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Arguments of the scatter operators: checks, copies of data, random inputs, and results that the page leaves open."""
+"""Arguments of the scatter operators: checks, copies of data, random inputs, and results that the page does not
+define.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def scatter_elements_update_12(
     """A copy of `data` with each update combined into the element at its own place, but `indices`' along `axis`.
 
     data: rank r; indices, updates: the same shape of rank r; axis: scalar or [1]. `use_init_val` false: data's values
-    take no part in what is combined. Raises ConstraintError for
+    are not combined with the updates. Raises ConstraintError for
 
     C1  indices of another rank than data
     C2  indices larger than data in a dimension other than `axis`
@@ -72,8 +72,8 @@ def _(form: OlderForm, data: TensorType, *others: TensorType | None) -> None:
 def scatter_elements_update_3(data: T, indices: T_IND, updates: T, axis: T_AXIS, /, *, out: Array | None = None) -> T:
     """As version 12 without a reduction, and (C3) an index must lie in [0, d - 1].
 
-    The page also wants `indices` no larger than data along `axis`; OpenVINO takes more, and so does irexec, since there
-    is nothing else that such indices could mean.
+    The page also wants `indices` no larger than data along `axis`; OpenVINO and irexec accept larger ones, because
+    their meaning is unambiguous.
     """
     return _update(data, indices, updates, axis, "none", True, out, negative=False)
 
@@ -203,7 +203,7 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
 
 @scatter_elements_update_12.open
 def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: str = "none") -> Open | None:
-    """Elements that several different updates name under none: the page leaves open which of them is the last."""
+    """Return the elements with several different updates under none: the page does not define which is the last."""
     if reduction != "none":
         return None
     rows = _places(data.shape, indices, integer(axis) % data.ndim, negative=True)

@@ -149,7 +149,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @scatter_nd_update_15.open
 def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
-    """Places that several different updates name under none: the page leaves open which of them is the last."""
+    """Return the places with several different updates under none: the page does not define which is the last."""
     note = "indices name {count} more than once; their order is undefined, and irexec uses the last update"
     return _open(data, indices, updates, note) if reduction == "none" else None
 

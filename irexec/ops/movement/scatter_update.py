@@ -107,7 +107,7 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
 
 @scatter_update_3.open
 def _(data: Array, indices: Array, updates: Array, axis: Array) -> Open | None:
-    """Slices that several different updates name: the page leaves open which of them is the last."""
+    """Return the slices with several different updates: the page does not define which is the last."""
     along = integer(axis) % data.ndim
     outer, extent, inner = math.prod(data.shape[:along]), data.shape[along], math.prod(data.shape[along + 1 :])
     rows = flat_rows("C1", indices, (extent,), negative=False)

@@ -50,7 +50,7 @@ def split_1(data: T, axis: T_AXIS, /, *, num_splits: Pieces) -> list[T]:
 
 @operator("VariadicSplit", "opset1", view="data", values="kernel")
 def variadic_split_1(data: T, axis: T_AXIS, split_lengths: T_LENGTHS, /) -> list[T]:
-    """`data` in pieces of `split_lengths` (1D) along `axis`, a scalar or one element; one -1 takes what is left.
+    """`data` in pieces of `split_lengths` (1D) along `axis`, a scalar or one element; one -1 takes the rest.
 
     Raises ConstraintError C1 when the lengths do not sum to the dimension, C2 for an axis outside [-rank, rank - 1],
     C4 for a second -1 or another negative length. Shape rule: C3 split_lengths is 1D, C5 axis is one element.
@@ -149,7 +149,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, num_
 
 @variadic_split_1.draw("axis", "split_lengths")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """The first axis, whose last piece takes what single elements leave."""
+    """Draw the first axis, of which the last piece takes all but single elements."""
     if port == "axis":
         return filled(types, port, 0)
     count = types[port].shape[0].value

@@ -1,7 +1,7 @@
 """MVN: mean-variance normalization.
 
-Source: operation pages MVN-1 (introduced in opset2), MVN-6. Both print a sum of squares for the variance; its mean is
-meant, and is what OpenVINO computes. OpenVINO writes eps_mode in capitals, the page in small letters: both are read.
+Source: operation pages MVN-1 (introduced in opset2), MVN-6. Both print a sum of squares for the variance, but mean its
+mean, as OpenVINO computes it. OpenVINO writes eps_mode in capitals, the page in small letters: both are read.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def mvn_6(
     eps_mode: Literal["inside_sqrt", "outside_sqrt", "INSIDE_SQRT", "OUTSIDE_SQRT"],
     out: Array | None = None,
 ) -> T:
-    """`data` less its mean over `axes`, divided by its deviation with `normalize_variance`; `eps` as `eps_mode` says.
+    """`data` less its mean over `axes`, divided by its deviation with `normalize_variance`; `eps` is applied according
+    to `eps_mode`.
 
     C1: axes is 1D. C2: its values are in [-rank, rank - 1].
     """

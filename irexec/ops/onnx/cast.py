@@ -50,11 +50,11 @@ def cast_25(
 ) -> T2:
     """Each element in the type `to`.
 
-    What goes beyond an 8-bit float is its greatest number, or without `saturate` infinity (f8e5m2) or NaN;
-    `round_mode` is for f8e8m0 alone, whose numbers are powers of two. Integers wrap; real numbers go to integers as in
-    Convert of IR. Strings are read as decimal numbers, INF or NaN in any letter case, and written in the shortest form
-    that reads back. NaN has no f4e2m1: it is -0, as in ONNX's tests. C1: `to` is no complex number. C2: a string is no
-    number.
+    Numbers beyond an 8-bit float type become its greatest number, or without `saturate` infinity (f8e5m2) or NaN;
+    `round_mode` applies to f8e8m0 only, whose numbers are powers of two. Integers wrap; real numbers become integers as
+    in IR's Convert. Strings are read as decimal numbers, INF or NaN in any letter case, and written in the shortest
+    form that is read as the same number. f4e2m1 has no NaN; the result is -0, as in ONNX's tests. C1: `to` is no
+    complex number. C2: a string is no number.
     """
     source = ElementType.of(input.dtype)
     if source is to:
@@ -86,7 +86,7 @@ def _to_float8(x: Array, to: ElementType, saturate: bool) -> Array:
 
 
 def _to_f8e8m0(x: Array, saturate: bool, round_mode: str) -> Array:
-    """The exponents of f32 numbers, rounded; below them the one number 2**-127. Signs are passed over."""
+    """Return the rounded exponents of f32 numbers as f8e8m0; smaller numbers become 2**-127. Signs are ignored."""
     bits = np.ascontiguousarray(x).view(np.uint32)
     exponent, rest = ((bits >> 23) & 0xFF).astype(np.int32), bits & 0x7FFFFF
     # A denormal number of f32 lies below the code 1; the code 0 stands at half of its range.
@@ -108,7 +108,7 @@ def _written(x: Array) -> Array:
 
 
 def _read(texts: Array) -> Array:
-    """Strings as the numbers that they spell: i64 where all are whole, else f64."""
+    """Return strings as numbers: i64 if all are integers, else f64."""
     items = [str(text).strip() for text in texts.ravel().tolist()]
     for convert, dtype in ((int, np.int64), (float, np.float64)):
         try:

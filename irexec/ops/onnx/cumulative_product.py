@@ -23,9 +23,9 @@ T_AXIS: TypeAlias = Annotated[Array, Elements("T2", INDICES)]
 def cum_prod_26(
     x: T, axis: T_AXIS, /, *, exclusive: bool = False, reverse: bool = False, out: Array | None = None
 ) -> T:
-    """Products of the first elements of x along `axis`, each with its own element or (`exclusive`) without.
+    """The running products of x along `axis`, with (or if `exclusive` without) the element itself.
 
-    From the end when `reverse`. Integers wrap. C1: `axis` is a scalar in [-rank, rank - 1].
+    `reverse` starts from the end. Integers wrap. C1: `axis` is a scalar in [-rank, rank - 1].
     """
     along = axis_of("C1", integer(axis), x.ndim, "axis")
     factors = np.moveaxis(x, along, 0)

@@ -1,6 +1,6 @@
-"""Images of any number of axes in ONNX: sampled at places, and put together of blocks.
+"""Images with any number of spatial axes in ONNX: sampled at positions, and assembled from blocks.
 
-Source: ONNX operator pages GridSample-20, Col2Im-18. For two axes irexec's operators of IR do the same.
+Source: ONNX operator pages GridSample-20, Col2Im-18. For two axes the operators of IR are used.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ def grid_sample_20(
     mode: Literal["nearest", "linear", "cubic"] = "linear",
     padding_mode: Literal["zeros", "border", "reflection"] = "zeros",
 ) -> T:
-    """`x` [N, C, *extents] at the places of `grid` [N, *points, axes], coordinates in [-1, 1], the last axis first.
+    """Sample `x` [N, C, *extents] at the positions in `grid` [N, *points, axes], coordinates in [-1, 1], the last axis
+    first.
 
-    C1: grid has as many axes as x has spatial ones, and a place for each of its images. C2: x has elements. C3: cubic
-    takes images of two axes.
+    C1: grid has as many axes as x has spatial ones, and a position for each of its images. C2: x has elements. C3:
+    cubic takes images of two axes.
     """
     extents = x.shape[2:]
     points = widen(grid).reshape(len(x), prod(grid.shape[1:-1]), len(extents))[..., ::-1]
@@ -64,13 +65,13 @@ def grid_sample_20(
 
 
 def _place(coordinate: Array, extent: int, align_corners: bool) -> Array:
-    """A coordinate in [-1, 1] as a place between the elements of an axis."""
+    """Return the position along an axis, in elements, of a coordinate in [-1, 1]."""
     moved: Array = np.nan_to_num(coordinate + 1, nan=0.0, posinf=1e9, neginf=-1e9)
     return moved / 2 * (extent - 1) if align_corners else (moved * extent - 1) / 2
 
 
 def _bounded(place: Array, extent: int, padding: str, align_corners: bool) -> Array:
-    """Indices of elements for places that may lie beyond the ends."""
+    """Return indices of elements for positions that may lie beyond the ends."""
     if padding == "reflection" and extent > 1:
         low, span = (0.0, extent - 1.0) if align_corners else (-0.5, float(extent))
         away = np.abs(place - low) % (2 * span)
@@ -109,7 +110,7 @@ def col2im_18(
     pads_begin: NonNegativeInts,
     pads_end: NonNegativeInts,
 ) -> T:
-    """[N, C * product(block_shape), L] blocks to images [N, C, *image_shape]; where they overlap they add up.
+    """Assemble blocks [N, C * product(block_shape), L] to images [N, C, *image_shape]; overlapping elements are added.
 
     C1: x has rank 3, its second extent is a multiple of the block's size, its last is the number of blocks that fit.
     C2: the lists have one value for each axis of the image, which is not negative, and positive in block_shape.

@@ -1,4 +1,4 @@
-"""ImageDecoder of ONNX: a compressed picture as pixels. Extra: `images`.
+"""ImageDecoder of ONNX: the pixels of a compressed picture. Extra: `images`.
 
 Source: ONNX operator page ImageDecoder-20, which leaves the decoding to a library; here that is Pillow.
 """
@@ -26,7 +26,7 @@ def image_decoder_20(
 ) -> Annotated[Array, Elements("T2", {U8})]:
     """[height, width, 3 or 1] pixels of a picture in one of Pillow's formats.
 
-    C1: encoded is the picture's bytes. C2: Pillow reads them, and they are no more pixels than memory holds.
+    C1: encoded is 1D. C2: Pillow can decode the bytes, and the pixels fit into memory.
     """
     try:
         from PIL import Image, UnidentifiedImageError

@@ -1,4 +1,4 @@
-"""Normalisation of ONNX where IR's is another: training, regions of an even size, any norm.
+"""Normalization in ONNX beyond IR's: training, regions of an even size, any norm.
 
 Source: ONNX operator pages BatchNormalization-15, LRN-13, LpNormalization-22.
 """
@@ -25,11 +25,11 @@ T2: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]
 def batch_normalization_15(
     x: T, scale: T1, bias: T1, input_mean: T2, input_var: T2, /, *, epsilon: float, momentum: float
 ) -> tuple[T, T2, T2]:
-    """In training: x normalised by the mean and variance of each channel, and the running ones, updated.
+    """In training: x normalized by the mean and variance of each channel, and the updated running statistics.
 
-    A channel without elements has no mean: it is nan.
+    The mean of a channel without elements is NaN.
 
-    x: [N, C, *X]; the others: [C]. C1: they are.
+    x: [N, C, *X]; the others: [C]. C1: these shapes.
     """
     wide = x.astype(np.result_type(compute_dtype(x.dtype), np.float32), copy=False)
     axes = (0, *range(2, x.ndim))
@@ -64,7 +64,7 @@ def _(
 def lrn_1(x: T, /, *, size: Positive, alpha: float, beta: float, bias: float) -> T:
     """`x` / (`bias` + `alpha` / `size` * sum of squares over `size` channels around) ** `beta`.
 
-    The region reaches (size - 1) / 2 channels to both sides; of an even size, one more upwards.
+    The region extends (size - 1) / 2 channels to both sides; a region of even size extends one more channel upwards.
 
     C1: x has rank 2 or more.
     """

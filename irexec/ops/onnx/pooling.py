@@ -1,4 +1,4 @@
-"""Pools of ONNX that IR has not: by a norm, of regions, and the way back from indices.
+"""Pooling in ONNX that IR does not have: by a norm, of regions, and unpooling.
 
 Source: ONNX operator pages LpPool-18, AveragePool-19, MaxUnpool-9, MaxRoiPool-1, RoiAlign-16; for the maximum over the
 samples of a region, which the page does not define, ONNX's reference implementation.
@@ -52,7 +52,7 @@ def _(check: Check, data: TensorType, *, windows: PoolWindowing, p: float) -> Pa
 
 @operator("AveragePool", "onnx19", tolerance=rounded(16))
 def average_pool_19(data: T, /, *, windows: PoolWindowing) -> T:
-    """The mean of each window of `data` `[N, C, *X]` and its padding; what sticks out of the padding does not count.
+    """The mean of each window of `data` `[N, C, *X]` and its padding; elements beyond the padding do not count.
 
     C1 to C3 as in LpPool.
     """
@@ -77,7 +77,7 @@ def _(check: Check, data: TensorType, *, windows: PoolWindowing) -> PartialShape
 
 @group
 class Unpooling:
-    """The windows that a pool had along each spatial axis."""
+    """The windows of the pooling that is reversed, along each spatial axis."""
 
     kernel: PositiveInts
     strides: PositiveInts
@@ -85,20 +85,20 @@ class Unpooling:
     pads_end: NonNegativeInts
 
     def extents(self, pooled: Iterable[Any]) -> list[Any]:
-        """The spatial extents (numbers, or dimensions) of what was pooled."""
+        """Return the spatial extents (numbers or dimensions) before pooling."""
         axes = zip(pooled, self.kernel, self.strides, self.pads_begin, self.pads_end, strict=True)
         return [(extent - 1) * s + (k - b - e) for extent, k, s, b, e in axes]
 
 
 @operator("MaxUnpool", "onnx9")
 def max_unpool_9(x: T_ANY, indices: T_IND, output_shape: T_IND | None = None, /, *, windows: Unpooling) -> T_ANY:
-    """Zeros of the shape that MaxPool had, with the elements of `x` where `indices` say that they came from.
+    """Reverse MaxPool: the elements of `x` at the positions in `indices`, and zeros elsewhere.
 
-    An `output_shape` that is larger has its further elements at the ends of the axes.
+    A larger `output_shape` adds zeros at the ends of the axes.
 
-    C1: x has rank 3 to 5. C2: kernel, strides and pads have one value per spatial axis, and a pool of them can make x.
-    C3: indices has x's shape, and lies within the result. C4: output_shape is 1D, has a
-    value for each axis of x, and is no smaller than the result.
+    C1: x has rank 3 to 5. C2: kernel, strides and pads have one value per spatial axis, and pooling with them can have
+    the shape of x. C3: indices has x's shape, and lies within the result. C4: output_shape is 1D, has a value for each
+    axis of x, and is no smaller than the result.
     """
     shape = [*x.shape[:2], *windows.extents(x.shape[2:])]
     size = math.prod(shape)
@@ -174,7 +174,7 @@ def max_roi_pool_1(x: T, rois: T, /, *, pooled_shape: PositiveInts, spatial_scal
 
 
 def _bins(first: int, last: int, count: int, extent: int) -> list[tuple[int, int]]:
-    """Where each of `count` bins of a side of a region begins and ends, within the image."""
+    """Return the start and end of each of `count` bins along a side of a region, clipped to the image."""
     size = max(last - first + 1, 1) / count
     edges = [(math.floor(i * size) + first, math.ceil((i + 1) * size) + first) for i in range(count)]
     return [(min(max(begin, 0), extent), min(max(end, 0), extent)) for begin, end in edges]
@@ -228,7 +228,7 @@ def roi_align_16(
 
 
 def _largest(feature: Array, y: Array, x: Array) -> Array:
-    """The largest of the four weighted pixels around each place; 0 for a place outside of the image."""
+    """Return the largest of the four weighted pixels around each position; 0 for a position outside the image."""
     if not math.prod(feature.shape[1:]):
         return np.zeros((len(feature), *y.shape), feature.dtype)
     v, h = Between.pixels(y, feature.shape[1]), Between.pixels(x, feature.shape[2])

@@ -1,6 +1,6 @@
-"""QuantizeLinear and DequantizeLinear of ONNX: numbers as whole multiples of a scale, for tensors, axes and blocks.
+"""QuantizeLinear and DequantizeLinear of ONNX: numbers as integer multiples of a scale, per tensor, axis or block.
 
-Source: ONNX operator pages QuantizeLinear-28, DequantizeLinear-28. A NaN that becomes an integer is taken as 0.
+Source: ONNX operator pages QuantizeLinear-28, DequantizeLinear-28. NaN is quantized to the integer 0.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ T_TO: TypeAlias = Annotated[Array, TypeFrom("to")]
 
 
 def spread(given: Array, shape: tuple[int, ...], axis: int, block: int) -> Array:
-    """Scales or zero points so that they broadcast along `shape`: of the tensor, of an axis, or of blocks of an axis.
+    """Return scales or zero points (per tensor, per axis or per block) in a form that broadcasts to `shape`.
 
     Raises ConstraintError C1.
     """
@@ -108,7 +108,7 @@ def quantize_linear_28(
 
 
 def limits(kind: ElementType) -> tuple[int, int]:
-    """The least and the greatest number of an integer type."""
+    """Return the least and the greatest number of an integer type."""
     if kind.is_signed:
         return -(1 << (kind.bitwidth - 1)), (1 << (kind.bitwidth - 1)) - 1
     return 0, (1 << kind.bitwidth) - 1

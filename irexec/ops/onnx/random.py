@@ -1,7 +1,7 @@
-"""Random numbers of ONNX: normal and uniform ones, and draws by probability.
+"""Random numbers in ONNX: normal and uniform distributions, and draws by probability.
 
-Source: ONNX operator pages. They leave the generator open: here a seed gives the numbers that it gives in ONNX's
-reference implementation (NumPy's RandomState), and a node without one gives others at each run.
+Source: ONNX operator pages. They do not define the generator. Here a seed gives the same numbers as in ONNX's reference
+implementation (NumPy's RandomState), and a node without a seed gives new numbers in each run.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def dropout_12(
     *,
     seed: int | None = None,
 ) -> tuple[Annotated[Array, Elements("T", FLOATS)], Annotated[Array, Elements(None, {BOOLEAN})]]:
-    """In training, `x` with a part of about `ratio` set to 0 and the rest enlarged; and what was kept.
+    """In training: return `x` with a share of about `ratio` set to 0 and the rest scaled up, and a mask of the kept
+    elements.
 
     C1: ratio is one number in [0, 1).
     """

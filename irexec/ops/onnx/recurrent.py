@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM of ONNX with what IR's sequences do not have: peepholes, coupled gates, all activations.
+"""RNN, GRU and LSTM of ONNX with features that IR's sequences lack: peepholes, coupled gates, all activations.
 
 Source: ONNX operator pages RNN-22, GRU-22, LSTM-22. Here batches come first, as in IR: x is [batch, time, input], the
 states are [batch, directions, hidden]; the weights are as ONNX has them.
@@ -26,7 +26,9 @@ Activation = Callable[[Array], Array]
 
 @group
 class Recurrence:
-    """What RNN, GRU and LSTM share: the states' size, the directions, the functions of the gates and their clipping."""
+    """The attributes of RNN, GRU and LSTM: the states' size, the directions, the activations of the gates and their
+    clipping.
+    """
 
     hidden_size: Positive
     direction: Literal["forward", "reverse", "bidirectional"]
@@ -57,7 +59,7 @@ ACTIVATIONS: dict[str, tuple[Callable[[Array, float, float], Array], float, floa
 
 
 def _functions(how: Recurrence) -> list[Activation]:
-    """The activations in order; those that take an alpha or a beta take the next one that is given."""
+    """Return the activations in order. Each that has an alpha or a beta takes the next given one."""
     left_alphas, left_betas = list(how.alphas), list(how.betas)
     found = []
     for name in how.activations:
@@ -79,9 +81,9 @@ Step = Callable[[Array, list[Array]], list[Array]]
 
 
 def _walk(x: Array, states: list[Array], lengths: Array, backwards: bool, step: Step) -> tuple[Array, list[Array]]:
-    """All time steps. x: the projected input [batch, time, n] → the outputs [batch, time, hidden], the last states.
+    """Run all time steps of the projected input x [batch, time, n]; return outputs [batch, time, hidden] and states.
 
-    Beyond its length a batch keeps its states, and its outputs are 0.
+    After the end of a sequence its states stay the same, and its outputs are 0.
     """
     times = x.shape[1]
     outputs = np.zeros((len(x), times, states[0].shape[1]), x.dtype)
@@ -103,9 +105,9 @@ def _run(
     project: Callable[[int], Array],
     make: Callable[[int], Step],
 ) -> list[Array]:
-    """Both directions, or one: the outputs [batch, directions, time, hidden] and the last states.
+    """Run one direction or both; return the outputs [batch, directions, time, hidden] and the last states.
 
-    `project`: number of the direction → what its gates get of x, with their biases.
+    `project`: number of the direction → the contribution of x and the biases to its gates.
     """
     in_range(require, "C1", "sequence_lens", sequence_lens, 0, x.shape[1])
     ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[how.direction]
@@ -147,7 +149,7 @@ def rnn_7(x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Re
 def gru_7(
     x: T, initial_h: T, sequence_lens: T1, w: T, r: T, b: T, /, *, how: Recurrence, linear_before_reset: bool = False
 ) -> tuple[T, T]:
-    """Gates z, r and h, as the page has them. C1 and C2 as in RNN."""
+    """Gates z, r and h, as on the page. C1 and C2 as in RNN."""
     functions, n = _functions(how), how.hidden_size
     of_input, of_state = np.split(widen(b), 2, axis=1)
 
@@ -211,7 +213,7 @@ def lstm(
     project: Callable[[int], Array],
     recur: Callable[[int, Array], Array],
 ) -> tuple[Array, Array, Array]:
-    """The cells of an LSTM. `project`, `recur`: what the gates of a direction get of all of x, and of a state h."""
+    """Run an LSTM. `project`, `recur`: the contributions of x, and of a state h, to the gates of a direction."""
     functions, n = _functions(how), how.hidden_size
     biases = widen(b).reshape(len(b), 2, -1).sum(1)
 
@@ -249,7 +251,7 @@ def shapes_of(
     *,
     transposed: bool = False,
 ) -> list[PartialShape]:
-    """The shapes of the outputs, and the checks C1 and C2. `transposed`: the weights have the gates last."""
+    """Return the shapes of the outputs; check C1 and C2. `transposed`: the gates are the last axis of the weights."""
     hidden, directions = how.hidden_size, how.directions
     extents = Extents(check)
     extents.match("C1", "x", x, "batch", "time", "input")

@@ -1,4 +1,4 @@
-"""LSTM whose weights are whole numbers; what they are multiplied with is made whole numbers by its own range.
+"""LSTM with integer weights; the operand of each product is quantized by its own range.
 
 Source: DynamicQuantizeLSTM in ONNX Runtime's list of contributed operators. Batches come first, as in IR.
 """
@@ -19,19 +19,19 @@ TW: TypeAlias = Annotated[Array, Elements("TW", {U8, I8})]
 TR: TypeAlias = Annotated[Array, Elements("TR", {U8, I8})]
 
 
-# f32 holds whole numbers up to this exactly.
+# f32 represents all integers up to this number.
 _EXACT = 1 << 24
 
 
 def centred(w: Array, zero: Array) -> Array:
-    """`w` - `zero` as floats in which the sums of products with numbers of 8 bits are exact."""
+    """Return `w` - `zero` in a float type in which sums of products with 8-bit numbers are exact."""
     weights = w.astype(np.float64) - zero
     largest = 255 * np.abs(weights).max(initial=0) * len(weights)
     return weights.astype(np.float32) if largest <= _EXACT else weights
 
 
 def product(x: Array, weights: Array, scale: Array) -> Array:
-    """`x` as numbers of 8 bits, by its range with 0, times the centred weights and their scale; sums are exact."""
+    """Quantize `x` to 8 bits by its range including 0, multiply by centred weights and the scale; sums are exact."""
     low, high = np.float32(min(x.min(initial=0), 0)), np.float32(max(x.max(initial=0), 0))
     step = (high - low) / np.float32(255) if high > low else np.float32(1)
     middle = np.rint(np.clip(-low / step, 0, 255))
@@ -61,7 +61,7 @@ def dynamic_quantize_lstm_7(
 ) -> tuple[T, T, T]:
     """LSTM of ONNX with w [directions, input, 4 * hidden] and r [directions, hidden, 4 * hidden]. C1, C2 as there.
 
-    Scales and zero points are of each direction, or of each of its columns.
+    Scales and zero points are per direction or per column of a direction.
     """
     # The recurrence multiplies by the same weights in each step.
     recurrent = [centred(*weights) for weights in zip(r, r_zero, strict=True)]

@@ -1,8 +1,7 @@
-"""RegexFullMatch of ONNX: which strings a regular expression matches from beginning to end.
+"""RegexFullMatch of ONNX: whether a regular expression matches whole strings.
 
-Source: ONNX operator page RegexFullMatch-20. The expressions are RE2's: without references back and without looking
-around. Like RE2's they take time in proportion to the text: all that can match is followed at once, nothing is tried
-again.
+Source: ONNX operator page RegexFullMatch-20. Expressions have RE2's syntax, without back references and look-around. As
+in RE2, matching takes time proportional to the text: all possible states are followed at once, without backtracking.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _MOST_STATES = 20_000
 
 
 class Unsupported(ValueError):
-    """An expression that RE2 does not have, or one of too many states."""
+    """Raised for an expression that RE2 does not support, or that has too many states."""
 
 
 # RE2's classes in brackets are those of ASCII.
@@ -51,7 +50,7 @@ _CATEGORIES = {
 
 
 class Spelling:
-    """What RE2 writes and Python does not, in Python's words: classes of characters become characters of private use.
+    """RE2's syntax in Python's: classes of characters that Python lacks become characters of private use.
 
     `pattern`: the expression for Python's parser. `classes`: such a character → the test that it stands for.
     """
@@ -66,7 +65,7 @@ class Spelling:
         self.pattern = "".join(parts)
 
     def _next(self, pattern: str, place: int, within: bool) -> tuple[str, int, bool]:
-        """One part in Python's words, where the next one begins, and whether that is within brackets."""
+        """Return one part in Python's syntax, the start of the next part, and whether that is within brackets."""
         if found := _CATEGORY.match(pattern, place):
             sign, caret, long, short = found.groups()
             return self._category(long or short, (sign == "P") is not bool(caret)), found.end(), within
@@ -105,7 +104,7 @@ class Spelling:
 
 
 class Automaton:
-    """All ways through an expression. State 0 is the end; `free` are the states that follow without a character."""
+    """The states of an expression. State 0 is the end; `free` contains the states that follow without a character."""
 
     def __init__(self, pattern: str) -> None:
         self.edges: dict[int, Edge] = {}
@@ -132,7 +131,7 @@ class Automaton:
         return after
 
     def _item(self, operation: Any, argument: Any, after: int) -> int:
-        """The state from which one item leads to `after`."""
+        """Return the state from which one item leads to `after`."""
         if operation in (words.LITERAL, words.NOT_LITERAL, words.ANY, words.IN):
             state = self._new()
             self.edges[state] = (_accepts(operation, argument, self.flags, self.classes), after)
@@ -173,7 +172,7 @@ class Automaton:
         return state
 
     def matches(self, text: str) -> bool:
-        """True when the expression matches all of the text."""
+        """Return whether the expression matches the whole text."""
         states = self._reached([self.start], text, 0)
         for place, character in enumerate(text):
             taken = [edge[1] for s in states if (edge := self.edges.get(s)) is not None and edge[0](character)]
@@ -183,7 +182,7 @@ class Automaton:
         return 0 in states
 
     def _reached(self, states: Iterable[int], text: str, place: int) -> set[int]:
-        """The states, and all that follow without a character."""
+        """Return the states, and all states that follow without a character."""
         reached, pending = set(), list(states)
         while pending:
             state = pending.pop()
@@ -194,7 +193,7 @@ class Automaton:
 
 
 def _accepts(operation: Any, argument: Any, flags: int, classes: dict[str, Accepts]) -> Accepts:
-    """The test of a character, which Python's own expressions do for one at a time."""
+    """Return the test of a single character, made by Python's regular expressions."""
     if operation is words.ANY:
         return (lambda c: True) if flags & re.DOTALL else (lambda c: c != "\n")
     if operation is words.IN:
@@ -236,7 +235,7 @@ def _member(operation: Any, argument: Any, classes: dict[str, Accepts]) -> Accep
 
 
 def _stands(at: str, text: str, place: int) -> bool:
-    """Whether a place of the text is what an anchor asks for."""
+    """Return whether a position in the text satisfies an anchor."""
     if at in ("AT_BEGINNING", "AT_BEGINNING_STRING"):
         return place == 0
     if at in ("AT_END", "AT_END_STRING"):
@@ -252,7 +251,7 @@ def _stands(at: str, text: str, place: int) -> bool:
 
 @operator("RegexFullMatch", "onnx20")
 def regex_full_match_20(x: S, /, *, pattern: str) -> Annotated[Array, Elements(None, {BOOLEAN})]:
-    """True for each string of `x` that `pattern` matches whole. C1: the pattern is one of RE2's."""
+    """True for each string of `x` that `pattern` matches completely. C1: RE2 supports the pattern."""
     automaton = Automaton(pattern)
     return np.array([automaton.matches(str(text)) for text in x.ravel()], np.bool_).reshape(x.shape)
 

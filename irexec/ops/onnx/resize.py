@@ -1,6 +1,6 @@
-"""Resize of ONNX in what IR's Interpolate does not have: crops, filters that stretch, weights without the outside.
+"""Resize of ONNX with features that IR's Interpolate lacks: crops, antialiasing filters, weights without the outside.
 
-Source: ONNX operator page Resize-19; for what it leaves open ONNX's reference implementation.
+Source: ONNX operator page Resize-19; for undefined details ONNX's reference implementation.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def resize_19(
     extrapolation_value: float = 0.0,
     policy: Policy = "stretch",
 ) -> T:
-    """`x` resized along `axes` (all by default) by `scales` or to `sizes`; `roi` is what tf_crop_and_resize cuts out.
+    """`x` resized along `axes` (all by default) by `scales` or to `sizes`; `roi` is the region that tf_crop_and_resize
+    cuts out.
 
     C1: there are scales or sizes, 1D, one for each axis, and a roi for tf_crop_and_resize. C2: axes are distinct axes
     of x. C3: scales are positive and finite, as the roi is, and no size is negative. C4: an axis without elements can
@@ -141,7 +142,7 @@ def _check_roi(check: Check, ends: list[float]) -> None:
 def _scaled(check: Check, extent: Dimension, scale: float) -> Dimension:
     """Return the extent of the result along an axis; check C3.
 
-    It is that of every runtime. By the page, the result of a crop would shrink to the part that is cut out.
+    All runtimes compute it in this way. By the page, the result of a crop would shrink to the region.
     """
     fits = math.isfinite(scale) and scale > 0 and extent.min * scale <= MAX_LENGTH
     message = f"the scale of {extent} elements is {scale}, expected a positive number and at most {MAX_LENGTH} elements"
@@ -151,7 +152,7 @@ def _scaled(check: Check, extent: Dimension, scale: float) -> Dimension:
 
 
 def _places(coordinates: str, side: Side) -> Array:
-    """Where each element of the result lies between the elements of the image."""
+    """Return the position of each element of the result along the axis of the image."""
     extent, scale, target, start, end = side
     x = np.arange(target, dtype=np.float64)
     if coordinates == "asymmetric":
@@ -178,7 +179,7 @@ Weigh = tuple[int, Callable[[Array], Array]]
 
 
 def _weigher(mode: str, nearest_mode: str, scale: float, a: float) -> Weigh:
-    """How many elements to each side have a weight, and the weight of one at a distance."""
+    """Return the number of elements to each side that have a weight, and the weights by distance."""
     stretch = min(scale, 1.0)
     if mode == "nearest":
         return 1, lambda distance: _nearest(distance, nearest_mode)
@@ -188,7 +189,7 @@ def _weigher(mode: str, nearest_mode: str, scale: float, a: float) -> Weigh:
 
 
 def _nearest(distance: Array, mode: str) -> Array:
-    """1 for the neighbour that the mode takes. The distances of the two are in (-1, 0] and [0, 1)."""
+    """Return 1 for the neighbour that the mode selects, else 0. The distances of the two are in (-1, 0] and [0, 1)."""
     below = -distance[:, :1]
     upper = {
         "round_prefer_floor": below > 0.5,
@@ -206,7 +207,7 @@ def _cubic(x: Array, a: float) -> Array:
 
 
 def _resampled(x: Array, axis: int, places: Array, weigh: Weigh, exclude_outside: bool) -> Array:
-    """Weighted sums of the neighbours along one axis; beyond its ends the last elements go on."""
+    """Return weighted sums of the neighbours along one axis; beyond its ends the last elements are repeated."""
     reach, weights_of = weigh
     extent = x.shape[axis]
     below = np.floor(places).astype(np.int64)

@@ -1,7 +1,7 @@
-"""ScatterND of ONNX: a copy of a tensor with updates at places that index tuples name.
+"""ScatterND of ONNX: a copy of a tensor with updates at the positions given by index tuples.
 
-Source: ONNX operator page ScatterND, versions 11, 13, 16 and 18; where the page is silent, ONNX's reference
-implementation (NaN, complex numbers, booleans) and ONNX Runtime (sums of strings).
+Source: ONNX operator page ScatterND, versions 11, 13, 16 and 18; for undefined details ONNX's reference implementation
+(NaN, complex numbers, booleans) and ONNX Runtime (sums of strings).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _combine(target: Array, rows: Array, updates: Array, reduction: str) -> None
 
 
 def _join(target: Array, rows: Array, updates: Array) -> None:
-    """NumPy's ufunc.at knows no strings: each round takes the first update that is left for every row."""
+    """Join strings, which NumPy's ufunc.at does not support: each round takes the next update of every row."""
     left = np.arange(rows.size)
     while left.size:
         places, first = np.unique(rows[left], return_index=True)
@@ -168,7 +168,7 @@ def _(data: Array, indices: Array, updates: Array) -> Open | None:
 
 
 def _open(data: Array, indices: Array, updates: Array) -> Open | None:
-    """Places that several different updates name under none: the page says that there should be none."""
+    """Return the places with several different updates under none, which the page forbids."""
     k = indices.shape[-1]
     rows = flat_rows("C5", indices, data.shape[:k], negative=True)
     note = "indices name {count} more than once, which is not supported; irexec uses the last update"

@@ -1,4 +1,4 @@
-"""Sequences of tensors, and optionals: what ONNX has to make them and to take them apart.
+"""Sequences of tensors, and optionals: the operators of ONNX that create and read them.
 
 Source: ONNX operator pages. A sequence is a tensor of rank 1 whose elements are tensors, an optional one of at most one
 element (irexec.types.containers).

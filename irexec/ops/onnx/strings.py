@@ -93,7 +93,7 @@ def tf_idf_vectorizer_9(
     pool_strings: tuple[str, ...] = (),
     weights: tuple[float, ...] = (),
 ) -> Annotated[Array, Elements(None, {F32})]:
-    """How often each n-gram of the pool comes in each row of `x` [C] or [N, C], weighted as `mode` says.
+    """Count each n-gram of the pool in each row of `x` [C] or [N, C], weighted according to `mode`.
 
     C1: x is [C] or [N, C]. C2: the pool, its counts and its indexes fit each other.
     """

@@ -34,7 +34,7 @@ def avg_pool_16(data: T, /, *, windows: PoolWindowing, exclude_pad: ExcludePad, 
 
     C1: data has rank 3, 4 or 5. C2: kernel, strides, dilations and pads have one value per spatial axis. C3: the
     kernel, dilated, fits into the padded data. C4: with `exclude_pad`, no window lies in the padding alone: the kernel,
-    dilated, covers more than each padding (from OpenVINO; the page says nothing).
+    dilated, covers more than each padding (from OpenVINO; the page does not define it).
     """
     return _means(data, windows.over(data.shape[2:]), out, exclude_pad)
 

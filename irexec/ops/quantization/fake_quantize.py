@@ -36,10 +36,10 @@ def fake_quantize_1(
     how: Broadcasting,
     out: Array | None = None,
 ) -> T_F:
-    """x, brought from [input_low, input_high] to one of `levels` values in [output_low, output_high].
+    """Map x from [input_low, input_high] to one of `levels` values in [output_low, output_high].
 
-    Halves go to the even level. C1: the limits broadcast into the shape of x, NumPy's or PaddlePaddle's way; with
-    "none" they have its shape, or one element as in OpenVINO.
+    Halves are rounded to the even level. C1: the limits broadcast into the shape of x, as in NumPy or PaddlePaddle;
+    with "none" they have its shape, or one element as in OpenVINO.
     """
     given = (input_low, input_high, output_low, output_high)
     dtype = compute_dtype(x.dtype)
@@ -70,14 +70,14 @@ def fake_quantize_1(
 
 
 def _limit(x: Array, limit: Array, port: str, how: Broadcasting) -> Array:
-    """A limit with as many axes as x."""
+    """Return a limit with as many axes as x."""
     if limit.size > 1 and limit.shape != x.shape:
         limit = aligned(x, limit, how, port)
     return limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
 
 
 def _blocks(rows: int, length: int) -> Iterator[tuple[slice, slice]]:
-    """Parts of a matrix that stay in cache: several rows, or a piece of one."""
+    """Yield parts of a matrix that fit into the cache: several rows, or a piece of one row."""
     step, width = max(1, BLOCK // max(1, length)), max(1, min(length, BLOCK))
     for row in range(0, rows, step):
         for column in range(0, length, width):
@@ -85,7 +85,7 @@ def _blocks(rows: int, length: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _between(x: Array, low: Array, high: Array, output_low: Array, output_high: Array, levels: int) -> None:
-    """The page's last case, for all: the level number is clipped in place of x, which comes to the same."""
+    """Apply the page's last case to all elements: the level number is clipped instead of x, with the same result."""
     np.subtract(x, low, x)
     np.divide(x, high - low, x)
     np.multiply(x, x.dtype.type(levels - 1), x)
@@ -96,7 +96,7 @@ def _between(x: Array, low: Array, high: Array, output_low: Array, output_high: 
 
 
 def _by_cases(x: Array, low: Array, high: Array, output_low: Array, output_high: Array, levels: int) -> None:
-    """The page's expression as it stands: for limits that are equal or the wrong way round."""
+    """Apply the page's expression literally, for limits that are equal or reversed."""
     number = x.copy()
     _between(number, low, high, output_low, output_high, levels)
     above = np.where(x > np.maximum(low, high), output_high, number)
@@ -119,7 +119,7 @@ def _one(shape: Sequence[int]) -> bool:
 
 
 def _broadcasts(x: PartialShape, limit: PartialShape, how: Broadcasting) -> bool:
-    """Whether the limit may broadcast, and the result may have x's shape."""
+    """Return whether the limit can broadcast with x to the shape of x."""
     fits = True
 
     def note(constraint: str, condition: bool | None, message: str, **details: object) -> bool:

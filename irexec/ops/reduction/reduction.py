@@ -30,7 +30,7 @@ T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 def _reduce(
     ufunc: Any, data: Array, axes: Array, keep_dims: bool, out: Array | None, dtype: Any = None, **options: Any
 ) -> Array:
-    """A ufunc's reduction along the axes that `axes` names; `dtype` is what it accumulates in."""
+    """Return a ufunc's reduction along `axes`; `dtype` is the type of the sums."""
     along = reduced_axes(axes, data.ndim)
     with np.errstate(all="ignore"):
         if out is not None and (dtype is None or dtype == out.dtype):
@@ -93,9 +93,9 @@ def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) 
 
 @_reduction("ReduceMax")
 def reduce_max_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
-    """The greatest element; nan when one is nan (in OpenVINO nan is passed over, or not, by its place).
+    """The greatest element; NaN if one is NaN (in OpenVINO it depends on the position of the NaN).
 
-    Of nothing, as in OpenVINO's core: the type's lowest finite number.
+    For no elements, as in OpenVINO's core: the type's lowest finite number.
     """
     if _count(data, axes) == 0:
         return _filled(data, axes, keep_dims, out, _limits(data.dtype).min)
@@ -104,9 +104,9 @@ def reduce_max_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -
 
 @_reduction("ReduceMin")
 def reduce_min_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
-    """The smallest element; nan when one is nan (in OpenVINO nan is passed over, or not, by its place).
+    """The smallest element; NaN if one is NaN (in OpenVINO it depends on the position of the NaN).
 
-    Of nothing, as in OpenVINO's core: infinity, or the integer type's highest number.
+    For no elements, as in OpenVINO's core: infinity, or the integer type's highest number.
     """
     if _count(data, axes) == 0:
         highest = np.inf if is_float(data.dtype) else _limits(data.dtype).max

@@ -1,4 +1,4 @@
-"""What the recurrent operators share: activations, the input projection of all time steps, the walk over time."""
+"""Functions that the recurrent operators share: activations, the input projection of all time steps, the time steps."""
 
 from __future__ import annotations
 

@@ -72,8 +72,8 @@ def rnn_cell_1(
 ) -> T:
     """One step: Ho [batch, hidden] from X [batch, input], the state H, W, R and the sum of biases B.
 
-    The page requires B; OpenVINO takes zeros when it is left out, and so is done here. relu, sigmoid and tanh have no
-    parameters, so that activations_alpha and activations_beta change nothing.
+    The page requires B; without it OpenVINO and irexec use zeros. relu, sigmoid and tanh have no parameters, so that
+    activations_alpha and activations_beta change nothing.
 
     C1: one activation. C2: clip is positive (0: none). C3: X is [batch_size, input_size]. C4: H is
     [batch_size, hidden_size]. C5: W is [hidden_size, input_size]. C6: R is [hidden_size, hidden_size].

@@ -40,8 +40,8 @@ def scaled_dot_product_attention_13(
 ) -> T:
     """Attention of `query` `[N, ..., L, E]` over `key` `[N, ..., S, E]` and `value` `[N, ..., S, Ev]`.
 
-    `attention_mask` `[N, ..., L or 1, S]` is added to the scores, or (boolean) says which are allowed; a scalar 0
-    stands for none, and `causal` takes its place. `scale` replaces 1 / sqrt(E).
+    `attention_mask` `[N, ..., L or 1, S]` is added to the scores, or (boolean) selects the allowed ones; a scalar 0
+    means no mask, and `causal` replaces it. `scale` replaces 1 / sqrt(E).
 
     C1: query has rank 3 or more. C2: key has rank 3 or more, and query's E. C3: value has rank 3 or more, and key's S.
     C4: attention_mask is a scalar 0 or has rank 2 or more, fitting L and S, and is of type T or boolean. C5: scale has

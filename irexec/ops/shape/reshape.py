@@ -24,7 +24,8 @@ T_SHAPE: TypeAlias = Annotated[Array, Elements("T_SHAPE", INTEGERS)]
 
 @operator("Reshape", "opset1", view="data", reshapes=True, values="kernel")
 def reshape_1(data: T, shape: T_SHAPE, /, *, special_zero: Annotated[bool, ReaderDefault(False)]) -> T:
-    """`data` in `shape`: one -1 takes what is left, and with `special_zero` a 0 copies the dimension at its place.
+    """`data` in `shape`: one -1 takes the remaining elements, and with `special_zero` a 0 copies the dimension at its
+    position.
 
     Raises ConstraintError C1 when the number of elements would change, C2 for a second -1, C3 for a special zero
     beyond the rank of `data`, C5 for another negative extent. Shape rule: C4 shape is 1D.

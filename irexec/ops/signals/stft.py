@@ -159,7 +159,7 @@ def _(
 
 
 def _draw_frames(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Frames as long as the window, or as the bins say, half of each under the next."""
+    """Draw frames as long as the window, or as the bins require, each overlapping half of the next."""
     bins = types["data"].shape[-3].value if "data" in types else 0
     size = max(types["window"].shape[0].value, 2 * (bins - 1), 1)
     return filled(types, port, size if port == "frame_size" else -(-size // 2))

@@ -1,8 +1,8 @@
 """NonMaxSuppression: selects the boxes with the best scores and drops boxes that overlap them.
 
-Source: operation pages NonMaxSuppression-1, -3, -4, -5 and -9. What the pages leave open or OpenVINO does otherwise:
-equal scores go to the lower box index; a score equal to the threshold is taken (OpenVINO leaves it out); a box whose
-overlap equals iou_threshold stays; an iou_threshold of 0 keeps only boxes that do not overlap.
+Source: operation pages NonMaxSuppression-1, -3, -4, -5 and -9. Details that the pages do not define, or that differ in
+OpenVINO: equal scores select the lower box index; a score equal to the threshold is selected (in OpenVINO not); a box
+whose overlap equals iou_threshold is kept; an iou_threshold of 0 keeps only boxes that do not overlap.
 """
 
 from __future__ import annotations
@@ -218,6 +218,15 @@ def non_max_suppression_5(
     return _select_5(*inputs, how=how, soft_cut=True)
 
 
+def _select_4(
+    boxes: Array, scores: Array, max_boxes: Array | None = None, *thresholds: Array | None, how: Selection
+) -> tuple[Array, int]:
+    """Return the selected indices and the maximum number per class. `thresholds`: of the overlap, of the score."""
+    limit = max(int(_scalar(max_boxes)), 0)
+    overlap, score = map(_scalar, (*thresholds, None, None)[:2])
+    return select(boxes, scores, limit, overlap, score, 0.0, how, soft_cut=False)[0], limit
+
+
 def _fill(indices: Array, rows: int, kind: ElementType) -> Array:
     """Return the first `rows` indices, padded with -1."""
     result = np.full((rows, 3), -1, kind.dtype)
@@ -242,9 +251,7 @@ def non_max_suppression_4(
     C1: boxes is [num_batches, num_boxes, 4]. C2: scores is [num_batches, num_classes, num_boxes]. C3: the other inputs
     are scalars.
     """
-    limit = max(int(_scalar(max_output_boxes_per_class)), 0)
-    thresholds = _scalar(iou_threshold), _scalar(score_threshold)
-    indices, _ = select(boxes, scores, limit, *thresholds, 0.0, how, soft_cut=False)
+    indices, limit = _select_4(boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, how=how)
     batches, classes, count = scores.shape
     return _fill(indices, min(count, limit) * batches * classes, how.index_type)
 
@@ -257,24 +264,14 @@ def _(check: Check, *inputs: TensorType | None) -> PartialShape:
 
 
 @operator("NonMaxSuppression", "opset3")
-def non_max_suppression_3(
-    boxes: T,
-    scores: T,
-    max_output_boxes_per_class: T_MAX_BOXES | None = None,
-    iou_threshold: T_THRESHOLDS | None = None,
-    score_threshold: T_THRESHOLDS | None = None,
-    /,
-    *,
-    how: Selection,
-) -> T_IND:
+def non_max_suppression_3(*inputs: Annotated[Any, InputsOf(non_max_suppression_4)], how: Selection) -> T_IND:
     """selected_indices [min(num_boxes, max_output_boxes_per_class * num_classes), 3], cut or filled with -1.
 
     C1 to C3 as NonMaxSuppression-4.
     """
-    limit = max(int(_scalar(max_output_boxes_per_class)), 0)
-    thresholds = _scalar(iou_threshold), _scalar(score_threshold)
-    indices, _ = select(boxes, scores, limit, *thresholds, 0.0, how, soft_cut=False)
-    return _fill(indices, min(scores.shape[2], limit * scores.shape[1]), how.index_type)
+    indices, limit = _select_4(*inputs, how=how)
+    _, classes, count = inputs[1].shape
+    return _fill(indices, min(count, limit * classes), how.index_type)
 
 
 @non_max_suppression_3.older

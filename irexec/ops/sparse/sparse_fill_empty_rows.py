@@ -27,7 +27,7 @@ def sparse_fill_empty_rows_16(
 ) -> tuple[T_IDX, T, Flags]:
     """`values` [M] at `indices` [M, 2], with `default_value` at [row, 0] for each empty row: indices, values, flags.
 
-    The entries come in row-major order, those of one place as they came; flag r says that row r was empty.
+    The entries are in row-major order, those of one position in their given order; flag r is true if row r was empty.
 
     C1: values has rank 1. C2: dense_shape has two elements, none negative. C3: indices has shape [M, 2] and lies within
     dense_shape. C4: default_value is a scalar.

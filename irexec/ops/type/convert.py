@@ -21,10 +21,10 @@ T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]
 def convert_1(
     input: T, /, *, destination_type: ElementType, out: Array | None = None
 ) -> Annotated[Array, TypeFrom("destination_type")]:
-    """Each element in `destination_type`; casting.py has the rules.
+    """Convert each element to `destination_type`, by the rules in casting.py.
 
-    C1: strings convert to strings only. The types u1, u3, u6 and nf4 travel as uint8, which is taken for u8 here:
-    a node that declares one of them is specialised, as is one that has nothing to convert.
+    C1: strings convert to strings only. The types u1, u3, u6 and nf4 are stored as uint8 arrays, which this kernel
+    treats as u8; nodes that declare one of them are specialised, as are nodes that convert nothing.
     """
     if input.dtype == object:
         return input
@@ -43,7 +43,9 @@ def _(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
 
 @operator("ConvertLike", "opset1", view="data", values="elementwise")
 def convert_like_1(data: T, like: T2, /, *, out: Array | None = None) -> T2:
-    """Each element of `data` in the element type of `like`, whose shape and values do not matter. C1 as Convert-1."""
+    """Convert each element of `data` to the element type of `like`, whose shape and values are not used. C1 as
+    Convert-1.
+    """
     if data.dtype == object:
         return data
     return into(cast(data, ElementType.of(data.dtype), ElementType.of(like.dtype)), out, data)
@@ -60,7 +62,9 @@ def _(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
 
 
 def _for_types(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
-    """The conversion from the first input's declared type to the output's, where arrays do not tell them or agree."""
+    """Return the conversion for the declared types, if the arrays' dtypes do not determine them or nothing is
+    converted.
+    """
     data, target = types.inputs[0], types.outputs[0].element_type
     if data is None or data.element_type.is_dynamic or target.is_dynamic:
         return None
@@ -73,12 +77,12 @@ def _for_types(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
 
 
 def _unchanged(data: Array, *_: Array) -> Array:
-    """The array itself."""
+    """Return the array itself."""
     return data
 
 
 def _converted(check: Check, data: TensorType, target: ElementType, attribute: str | None) -> PartialShape | TensorType:
-    """The shape of the result; with its value where the kernel could not tell the type of a known one."""
+    """Return the shape of the result, with its value if the kernel could not determine the type of a known value."""
     source = data.element_type
     if source.is_dynamic or target.is_dynamic:
         return data.shape

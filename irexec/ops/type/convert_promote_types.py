@@ -1,4 +1,4 @@
-"""ConvertPromoteTypes: two tensors brought to a common element type.
+"""ConvertPromoteTypes: two tensors converted to a common element type.
 
 Source: operation page ConvertPromoteTypes-14.
 """
@@ -54,7 +54,7 @@ _SIGNED = (I4, I8, I16, I32, I64)
 
 
 class Promotion(NamedTuple):
-    """The common type, or None; and why it is not to be had safely, if so."""
+    """The common type, or None; and the reason if the promotion is unsafe."""
 
     type: ElementType | None
     unsafe: str | None = None
@@ -63,7 +63,7 @@ class Promotion(NamedTuple):
 def promote(
     a: ElementType, b: ElementType, target_of_u64: ElementType, scalars: tuple[bool, bool] = (False, False)
 ) -> Promotion:
-    """The common type of two. `scalars`: which of them PyTorch's rule takes for a scalar beside a tensor."""
+    """Return the common type of two types. `scalars`: which of them PyTorch's rule treats as a scalar with a tensor."""
     if a is b:
         return Promotion(a)
     if BOOLEAN in (a, b):
@@ -86,7 +86,7 @@ def promote(
 
 
 def _range(kind: ElementType) -> tuple[float, float]:
-    """The lowest and the highest number."""
+    """Return the lowest and the highest number of a type."""
     if kind.is_real:
         highest = float(ml_dtypes.finfo(kind.dtype).max)  # type: ignore[no-untyped-call]
         return -highest, highest
@@ -114,7 +114,7 @@ def _common_integer(a: ElementType, b: ElementType, target_of_u64: ElementType) 
 def _agreed(
     a: ElementType, b: ElementType, ranks: tuple[int | None, int | None], unsafe: bool, pytorch: bool, u64: ElementType
 ) -> tuple[ElementType | None, tuple[str, str] | None]:
-    """The common type, and the constraint that is broken with the reason."""
+    """Return the common type, and the broken constraint with the reason."""
     scalars = (ranks[0] == 0, ranks[1] == 0) if pytorch and None not in ranks else (False, False)
     found = promote(a, b, u64, scalars)
     if found.type is None:
@@ -136,10 +136,10 @@ def convert_promote_types_14(
 ) -> tuple[T_OUT, T_OUT]:
     """Both inputs, converted to their common type.
 
-    Floats win over integers, and integers over boolean; of one kind the narrowest type that holds both.
-    C1: there is a common type. C2: without `promote_unsafe` nothing widens beyond both types, u64 does not meet a
-    signed integer, a float has at least twice the bits of an integer it takes, and a tensor beside a PyTorch scalar
-    has its range at least. (OpenVINO lets some such tensors pass, u64 beside i32 for one.)
+    Floats take precedence over integers, and integers over boolean; within one kind it is the narrowest type that holds
+    both. C1: there is a common type. C2: without `promote_unsafe` the common type is one of both types, u64 is not
+    combined with a signed integer, a float has at least twice the bits of the integer, and a tensor has at least the
+    range of a PyTorch scalar. (OpenVINO accepts some of these, such as u64 with i32.)
     """
     a, b = ElementType.of(input_0.dtype), ElementType.of(input_1.dtype)
     ranks = (input_0.ndim, input_1.ndim)

@@ -24,7 +24,9 @@ T_IDX: TypeAlias = Annotated[Array, Elements("T_IDX", INDICES)]
 
 @operator("StringTensorUnpack", "opset15")
 def string_tensor_unpack_15(data: Text, /) -> tuple[Index, Index, Symbols]:
-    """Where each string of `data` begins and ends (shape of data, i32) in all their bytes (1D, u8)."""
+    """Return the begin and end of each string of `data` (shape of data, i32) in the joined bytes (1D, u8), and these
+    bytes.
+    """
     encoded = [text.encode() for text in data.ravel().tolist()]
     borders = np.fromiter(accumulate(map(len, encoded), initial=0), np.int32, len(encoded) + 1)
     symbols = np.frombuffer(b"".join(encoded), np.uint8)
@@ -41,16 +43,16 @@ def _(check: Check, data: TensorType) -> tuple[PartialShape, PartialShape, Parti
 
 @operator("StringTensorPack", "opset15")
 def string_tensor_pack_15(begins: T_IDX, ends: T_IDX, symbols: Symbols, /) -> Text:
-    """The strings that lie in `symbols` (1D, UTF-8) from `begins` to `ends`, which have the shape of the result.
+    """Return the strings in `symbols` (1D, UTF-8) from `begins` to `ends`, which have the shape of the result.
 
-    C1: begins and ends have one shape. C2: symbols has rank 1. C3: 0 <= begin <= end <= number of symbols.
-    C4: what lies there is UTF-8.
+    C1: begins and ends have one shape. C2: symbols has rank 1. C3: 0 <= begin <= end <= number of symbols. C4: the
+    bytes are valid UTF-8.
     """
     return np.array(_texts(begins, ends, symbols), STRING.dtype).reshape(begins.shape)
 
 
 def _texts(begins: Array, ends: Array, symbols: Array) -> list[str]:
-    """The strings, in order. Raises ConstraintError C3 or C4."""
+    """Return the strings, in order. Raises ConstraintError C3 or C4."""
     raw = symbols.tobytes()
     texts = []
     for begin, end in zip(begins.ravel().tolist(), ends.ravel().tolist(), strict=True):
