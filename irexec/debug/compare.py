@@ -7,7 +7,7 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 
-from irexec.debug.blame import changed, failing, where, wrong_state
+from irexec.debug.blame import changed, failing, other_end, where, wrong_state
 from irexec.debug.comparison import Comparison, Row
 from irexec.debug.culprit import Culprit, alone, descend, function_of, look_behind
 from irexec.debug.errors import NONE, Bounds, Error, measure, within
@@ -147,6 +147,7 @@ def _judge_results(
         found.culprit = changed(reference.model, comparing.twins, reference.model.results)
     else:
         found.culprit = wrong_state(reference, comparing.loaded, comparing.written, errors)
+        found.culprit = found.culprit or other_end(reference, comparing.loaded, plain, errors)
         if found.culprit is None:
             _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
     found.where = where(found.rows, comparing.together)
