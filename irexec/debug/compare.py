@@ -91,6 +91,9 @@ def compare(
     if twins is not None:
         found.notes += [f"without effect on these inputs: {text}" for text in _without_effect(found.rows, twins)]
     found.culprit = comparing.first(found.rows, stays=found.same)
+    if not found.exact and not found.same and found.culprit is not None and bounds is None and _is_marginal(found.rows):
+        # What is hardly beyond its tolerance counts if the results show it.
+        found.culprit = None
     if found.culprit is None and failed is not None:
         found.culprit = failing(reference.model, twins, failed.layer)
     if found.culprit is None and plain and not found.same:
@@ -99,6 +102,11 @@ def compare(
             # What other layers seemed to make up for may be the cause all the same.
             found.culprit = comparing.first(found.rows, stays=True)
     return found
+
+
+def _is_marginal(rows: Sequence[Row]) -> bool:
+    """Whether no layer is off by much more than its tolerance."""
+    return all(row.agrees or row.is_marginal for row in rows)
 
 
 def _without_effect(rows: Sequence[Row], twins: Twins) -> Iterator[str]:
@@ -137,8 +145,15 @@ def _judge_results(
     else:
         # A runtime that shows no layers runs several as one, and rounds each otherwise than when it is observed.
         least = 0.0 if found.exact else FUSED
-        units = {row.node: max(least, row.own.ulp) for row in found.rows if row.own is not None and row.agrees}
+        own = {row.node: row.own.ulp if row.agrees else row.limit for row in found.rows if row.own is not None}
+        units = {node: max(least, error) for node, error in own.items()}
         explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()})
+        if not found.exact:
+            limits = {row.node: row.limit for row in found.rows}
+            ends = [
+                limits.get(v.node, 0.0) for result in reference.model.results for v in result.inputs if v is not None
+            ]
+            explains = [[max(pair) for pair in zip(step, ends, strict=True)] for step in explains]
         agrees = not unexplained(errors, explains) and not (found.exact and any(row.healed for row in found.rows))
     if agrees:
         return
