@@ -33,15 +33,17 @@ def ir_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 def layers(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """N007: put the `<layers>` element around layers that are direct children of `<net>` and adjacent."""
-    root, text = written.positions.tag(0), written.text
-    first, last = text.find("<layer "), text.rfind("</layer>")
-    if root is None or "<layers" in text or not root.stop <= first < last or text[root.stop : first].strip():
+    positions = written.positions
+    children = positions.children(0)
+    names = [positions.name_text(child) for child in children]
+    count = names.count("layer")
+    if not count or names[:count] != ["layer"] * count or "layers" in names:
         return
-    stop = last + len("</layer>")
-    if "<edges" not in text[:stop]:
-        blanks = text[written.before_blanks(first) : first]
-        edits = (written.edit(Span(first, 0), f"<layers>{blanks}"), written.edit(Span(stop, 0), f"{blanks}</layers>"))
-        yield Fix("add <layers>", Safety.UNSAFE, edits)
+    first, last = positions.extents().whole(children[0]), positions.extents().whole(children[count - 1])
+    blanks = written.text[written.before_blanks(first.start) : first.start]
+    start, stop = Span(first.start, 0), Span(last.stop, 0)
+    edits = (written.edit(start, f"<layers>{blanks}"), written.edit(stop, f"{blanks}</layers>"))
+    yield Fix("add <layers>", Safety.UNSAFE, edits)
 
 
 def newer_ir(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -109,8 +111,7 @@ def other_identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def _searched(net: Net) -> set[int]:
-    """Return the ids that OpenVINO reaches when it searches from the results; it rejects the file if no layer has one
-    of them."""
+    """The ids that OpenVINO reaches when it searches from the results; it rejects the file if one has no layer."""
     givers: dict[int | None, list[int]] = {}
     for edge in net.edges:
         if (giver := number(edge.from_layer)) is not None:
@@ -146,8 +147,7 @@ def other_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def _version(layer: Layer, written: Written) -> Iterator[Fix]:
-    """Return the opset that introduced the operator; of several versions the newest, which may compute different
-    results."""
+    """Return the opset that introduced the operator; of several the newest, which may compute different results."""
     canonical = contents.canonical_type(layer.type or "")
     if canonical is None or canonical not in contents.CONTENTS:
         return

@@ -249,8 +249,7 @@ def _attempt(now: Examined, batch: list[Choice], reader: _Reader) -> tuple[list[
 
 
 def _is_better(after: Report, before: Report, stage: int) -> bool:
-    """Return True if some stage has fewer findings and no earlier stage has more; new errors are allowed only if they
-    were hidden before."""
+    """True if a stage has fewer findings and no earlier one more; new errors must have been hidden before."""
     old, new = _errors(before), _errors(after)
     if any(count > old[code] and _stage(code) <= stage for code, count in new.items()):
         return False

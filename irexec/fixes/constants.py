@@ -16,8 +16,7 @@ from irexec.types import STRING, ElementType
 
 
 def attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """C003, C012: set the value that agrees with all the others; otherwise correct the attribute with the most similar
-    name."""
+    """C003, C012: set the value that agrees with all the others; otherwise correct the most similar name."""
     at, name = finding.at, finding.attribute
     layer, _ = written.layers.get(at.element, (None, None)) if at is not None else (None, None)
     if layer is None or name is None:
@@ -51,8 +50,7 @@ class _Told:
             self.declared = ()
 
     def value_of(self, name: str) -> str | None:
-        """Return the value of an attribute that follows from the others: the type or shape of the port, if shape and
-        type give the size."""
+        """The value of an attribute that follows from the others: the port's type or shape, if they give the size."""
         if name == "size":
             if self.kind in (self.declared_kind, None) and self.shape == self.declared:
                 needed = _bytes(self.declared_kind, self.shape)

@@ -19,8 +19,7 @@ _Pair = tuple[int, int]
 
 
 def unified(old: Sequence[str], new: Sequence[str], name: str) -> Iterator[str]:
-    """Return the lines of a unified diff; an empty list if the texts are equal. Every line ends with a line feed,
-    except possibly the last."""
+    """Return the lines of a unified diff, none for equal texts; each ends with a line feed, but maybe the last."""
     for number, group in enumerate(_Lines(old, new).get_grouped_opcodes()):
         if not number:
             yield from (f"--- {name}\n", f"+++ {name}\n")
@@ -93,8 +92,7 @@ def _alike_at_begin(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _unique(old: Sequence[str], new: Sequence[str]) -> list[_Pair]:
-    """Return the lines that occur exactly once in each text: the longest selection that is in the same order in
-    both."""
+    """Return the lines that occur exactly once in each text: the longest selection in the same order in both."""
     counts, other_counts = Counter(old), Counter(new)
     places = {line: number for number, line in enumerate(new)}
     pairs = [(number, places[line]) for number, line in enumerate(old) if counts[line] == other_counts[line] == 1]

@@ -36,8 +36,7 @@ class Ids:
         return id in self._alike
 
     def fitting(self, at: int, id: int) -> list[int]:
-        """Return the elements, among those with the same id as the element `at`, that may get `id` so that all ids are
-        in ascending order."""
+        """Return the elements with the id of the element `at` that may get `id` so that all ids ascend."""
         if len(self._falls) > _MOST_FALLS:
             return []
         place = self.places[at]

@@ -17,7 +17,7 @@ from irexec.ir.xml.positions import Comment, Positions
 from irexec.ir.xml.source import Source
 
 _COMMENT = re.compile(r"\s*irexec:\s*ignore\b([\w\s,]*)")
-_LISTS = re.compile(r"<(layers|edges|input|output)\b")
+_LISTS = frozenset({"layers", "edges", "input", "output"})
 
 
 class _Ignored(NamedTuple):
@@ -77,6 +77,4 @@ def _element_of(comment: Comment, positions: Positions) -> int | None:
     """Return the element that a comment concerns; None for the whole file."""
     if comment.parent <= 0:
         return None
-    parent = positions.tag(comment.parent)
-    is_list = parent is not None and _LISTS.match(positions.text, parent.start) is not None
-    return comment.latest + 1 if is_list else comment.parent
+    return comment.latest + 1 if positions.name_text(comment.parent) in _LISTS else comment.parent

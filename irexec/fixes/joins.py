@@ -21,8 +21,7 @@ MOST_CHOICES, MOST_OPEN = 8, 100
 
 
 def attributes(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """E010: correct the names of an edge's attributes, in all edges with the same attributes, and add ports where only
-    one is possible."""
+    """E010: correct the attribute names of all edges like this one, and add ports where only one is possible."""
     if finding.at is None or finding.at.element not in written.edges:
         return
     first, net = written.edges[finding.at.element]
@@ -73,8 +72,7 @@ def _ports(written: Written, net: Net, layer_id: str | None, *, is_output: bool)
 
 
 def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """E002: name the only port of the layer, or the only unconnected one; if several are possible, suggest each of
-    them."""
+    """E002: name the only port of the layer, or the only unconnected one; of several, suggest each."""
     if finding.at is None or finding.attribute is None or finding.at.element not in written.edges:
         return
     edge, net = written.edges[finding.at.element]
@@ -102,16 +100,14 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def _meant_ports(ports: tuple[Port, ...], written: Written, *, is_output: bool) -> list[Port]:
-    """Return the ports of a side that an edge may refer to: those with a unique id, and of inputs the unconnected
-    ones."""
+    """Return the ports of a side that an edge may refer to: those with unique ids, only unconnected inputs."""
     free = ports if is_output else [port for port in ports if port.at not in written.given_by]
     counts = Counter(number(port.id) for port in ports)
     return [port for port in free or ports if counts[number(port.id)] == 1]
 
 
 def _that_fit(outputs: list[Port], edge: Edge, net: Net, written: Written) -> list[Port]:
-    """Return the outputs of a layer whose type is that of the input port at the end of the edge; all outputs if none
-    matches."""
+    """The outputs of a layer whose type is that of the input port at the end of the edge; or all if none matches."""
     ends = written.shared("ends", net, lambda: written.by_numbers(net))
     taker = ends.get((False, number(edge.to_layer), number(edge.to_port)))
     owners = [owner for port in outputs if (owner := written.ports.get(port.at)) is not None]

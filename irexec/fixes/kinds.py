@@ -44,8 +44,7 @@ def opset(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def _type_told(layer: Layer, net: Net, written: Written) -> str | None:
-    """Return the type of a layer from the rest of it: only one operator reads the weights, one starts and one ends a
-    model."""
+    """Return the type that the rest of a layer implies: only one operator reads weights, starts or ends a model."""
     ports, id = written.ports_named(net), number(layer.id)
     takes, gives = bool(layer.inputs or ports.get((False, id))), bool(layer.outputs or ports.get((True, id)))
     if not takes and set(layer.data) == _OF_CONSTANTS:

@@ -131,8 +131,7 @@ def _has_attribute(layer: Layer, name: str) -> bool:
 
 
 def _both_pads(layer: Layer, name: str, halves: bool, written: Written) -> Iterator[Fix]:
-    """Rewrite the pads of another framework as pads_begin and pads_end, which may be equal or listed one after the
-    other."""
+    """Rewrite the pads of another framework as pads_begin and pads_end, equal ones or listed one after the other."""
     operator = contents.find(layer.type or "", layer.version or "")
     names = {a.file_name for a in operator.attributes} if operator is not None else set()
     place = written.positions.written(layer.data_at, name)
@@ -196,8 +195,7 @@ def root_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def idle_attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """L011, C006: remove an attribute that has no meaning. OpenVINO does not read the bytes of a constant with a
-    `value`."""
+    """L011, C006: remove an attribute that has no meaning. OpenVINO ignores the bytes of a constant with `value`."""
     if finding.at is None or finding.attribute is None:
         return
     layer, _ = written.layers.get(finding.at.element, (None, None))

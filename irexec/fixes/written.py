@@ -19,8 +19,6 @@ from irexec.types import TensorType
 T = TypeVar("T")
 
 _BLANKS = re.compile(r"\s*")
-_PLAIN_DIM = re.compile(r"<dim\s*>\s*(?:<!\[CDATA\[[^<]*\]\]>|[^<]*)\s*</dim\s*>")
-_NO_EDGES = re.compile(r"<edges\s*/>|<edges\s*>\s*</edges\s*>")
 
 
 class Owner(NamedTuple):
@@ -45,8 +43,7 @@ class Written(Editable):
     # Look-ups
 
     def shared(self, what: str, net: Net, make: Callable[[], T]) -> T:
-        """Return data that the fixes of many findings about a net share, computed once, so that the cost does not grow
-        quadratically."""
+        """Data that the fixes of many findings about a net share, computed once: the cost must not be quadratic."""
         key = (what, net.at)
         if key not in self._shared:
             self._shared[key] = make()
@@ -208,8 +205,7 @@ class Written(Editable):
         return self.edit(Span(start, attribute.whole.stop - start), "")
 
     def add_edge(self, net: Net, text: str) -> Edit | None:
-        """Return an edit that adds an edge after the last one, on a line of its own if the last one is; None in a net
-        without edges."""
+        """An edit that adds an edge after the last one, on its own line if that is; None in a net without edges."""
         return self.add_behind(net.edges[-1].at, text) if net.edges else None
 
     def add_behind(self, element: int, text: str) -> Edit | None:
@@ -217,27 +213,30 @@ class Written(Editable):
         extent = self.positions.extent(element)
         if extent is None:
             return None
-        blanks = self.text[self.before_blanks(extent.start) : extent.start]
-        return self.edit(Span(extent.stop, 0), blanks + text)
+        return self.edit(Span(extent.stop, 0), self._blanks_before(extent.start) + text)
+
+    def _blanks_before(self, offset: int) -> str:
+        return self.text[self.before_blanks(offset) : offset]
 
     def add_edges(self, net: Net, texts: list[str]) -> Edit | None:
-        """Return an edit that adds the `<edges>` of a model without edges, in the layout of its layers; None in a
-        body."""
+        """Return an edit that adds the `<edges>` of a model without edges, laid out as its layers; None in a body."""
         if net is not self.document.net:
             return None
-        first = self.positions.extent(net.layers[0].at) if net.layers else None
-        stop = self.text.rfind("</")
-        if first is None or stop < first.stop:
+        positions, root = self.positions, self.positions.end_tag(0)
+        if not net.layers or root is None:
             return None
-        inner = self.text[self.before_blanks(first.start) : first.start]
-        layers = self.text.rfind("<layers", 0, first.start)
-        outer = self.text[self.before_blanks(layers) : layers]
+        extents, first = positions.extents(), net.layers[0].at
+        inner, outer = map(self._blanks_before, (extents.starts[first], extents.starts[extents.parents[first]]))
         block = f"{outer}<edges>{''.join(inner + text for text in texts)}{outer}</edges>"
-        empty = _NO_EDGES.search(self.text, first.stop)
-        if empty is not None:
-            start = self.before_blanks(empty.start())
-            return self.edit(Span(start, empty.end() - start), block)
-        return self.edit(Span(self.before_blanks(stop), 0), block)
+        place = Span(self.before_blanks(root.start), 0)
+        for child in positions.children(0):
+            if positions.name_text(child) == "edges":  # It contains no edge.
+                empty = extents.whole(child)
+                if empty.stop != extents.tag_stops[child] and not positions.is_plain(child):
+                    return None  # A comment in it would be lost.
+                start = self.before_blanks(empty.start)
+                place = Span(start, empty.stop - start)
+        return self.edit(place, block)
 
     def add_last(self, element: int, text: str) -> Edit | None:
         """Return an edit that adds an element at the end of another element."""
@@ -252,8 +251,7 @@ class Written(Editable):
         return blanks[0] if blanks is not None and "\n" in blanks[0] else ""
 
     def move_to_data(self, layer: Layer, name: str) -> list[Edit]:
-        """Return edits that move an attribute of the layer's start tag into its `<data>`, which is added if it is
-        missing."""
+        """Return edits that move an attribute of the layer's start tag into its `<data>`, added if it is missing."""
         written, tag = self.positions.written(layer.at, name), self.positions.tag(layer.at)
         if written is None or tag is None or self.text[tag.stop - 2] == "/":
             return []
@@ -287,7 +285,7 @@ class Written(Editable):
             return None
         ends = [span for span in spans if span is not None]
         apart = ends[min(place, len(ends) - 1)].start
-        blank = self.text[self.before_blanks(apart) : apart]
+        blank = self._blanks_before(apart)
         texts = [f"<dim>{dim}</dim>" for dim in dims]
         if place == len(ends):
             return self.edit(Span(ends[-1].stop, 0), "".join(blank + text for text in texts))
@@ -295,13 +293,10 @@ class Written(Editable):
 
     def _drop_dim(self, element: int) -> Edit | None:
         """Return an edit that removes a dim that contains only its number."""
-        extent = self.positions.extent(element)
-        is_plain = extent is not None and _PLAIN_DIM.fullmatch(self.text, extent.start, extent.stop)
-        return self.drop_element(element) if is_plain else None
+        return self.drop_element(element) if self.positions.is_plain(element) else None
 
     def set_text(self, element: int, text: str) -> Edit | None:
-        """Return an edit that replaces the only text in an element; None if there are several texts, or no place for
-        one."""
+        """Return an edit that replaces the only text in an element; None if there are several, or no place for one."""
         tag, end = self.positions.tag(element), self.positions.end_tag(element)
         texts = list(self.positions.inner_texts(element))
         if tag is None or end is None or len(texts) > 1:

@@ -287,8 +287,7 @@ def _downwards(found: Alignment) -> bool:
 
 
 def _reading(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | None:
-    """Return the type and the values that a node reads, in terms of the second model; of constants only their presence
-    counts."""
+    """The type and the values that a node reads, by the second model's names; of constants only their presence."""
     sources: list[Hashable] = []
     anything = False
     for value in node.inputs:
@@ -304,8 +303,7 @@ def _reading(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | No
 
 
 def _beside(found: Alignment) -> bool:
-    """Pair layers that are the only ones of their type in their models to read the same paired values, whatever their
-    other inputs."""
+    """Pair layers that alone of their type read the same paired values, whatever their other inputs."""
     before = len(found.forward)
     ours = _unique(_left(found.a, found.forward), lambda node: _partly(node, found.forward.get))
     # The key in terms of the second model, in which unpaired values do not count either.

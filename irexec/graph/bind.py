@@ -234,8 +234,7 @@ def bind_attributes(layer: Layer, operator: Operator, findings: Findings) -> dic
 
 
 def _report(fault: AttributeFault, layer: Layer, operator: Operator, findings: Findings, taken: str | None) -> Severity:
-    """Add the finding of a fault and return its severity. `taken`: OpenVINO's reading of this attribute, if it is
-    known."""
+    """Add the finding of a fault and return its severity. `taken`: OpenVINO's reading of it, if known."""
     name, unknown = fault.attribute, fault.code == "D001"
     if unknown and (port := _port_of(name, operator)) is not None:
         fault = _is_an_input(fault, *port, operator)

@@ -78,8 +78,7 @@ class BodyInput:
 
 @record
 class BodyOutput:
-    """The source of an outer output: a body Result, of the last iteration or (`slicing`) of all iterations
-    concatenated."""
+    """The source of an outer output: a body Result, of the last or (`slicing`) of all iterations, concatenated."""
 
     result: int
     external: int | None = None

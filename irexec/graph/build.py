@@ -209,16 +209,10 @@ def check_arity(node: Node, findings: Findings) -> None:
     if operator.type == "Pad" and count > signature.min_inputs:
         while node.inputs and node.inputs[-1] is None and len(node.inputs) > signature.min_inputs:
             node.inputs = node.inputs[:-1]
-    low, high = signature.min_inputs, signature.max_inputs
-    if signature.is_variadic and low == 0:
-        low = 1
-    if operator.has_bodies:
-        low = min(low, 1)
-    if count < low or (high is not None and count > high):
-        names = ", ".join(i.name for i in signature.inputs)
-        allowed = str(low) if low == high else f"{low} to {high}" if high is not None else f"at least {low}"
-        message = f"{operator} has {count} input ports, expected {allowed} ({names})"
-        where = At(layer.inputs[high].at) if high is not None and count > high else At(layer.at)
+    fault, most = signature.fault_of_count(count, with_bodies=operator.has_bodies), signature.max_inputs
+    if fault is not None:
+        message, allowed = f"{operator} {fault[0]}", fault[1]
+        where = At(layer.inputs[most].at) if most is not None and count > most else At(layer.at)
         findings.add("P007", message, at=where, layer=layer.ref, found=str(count), allowed=allowed)
     outputs = operator.outputs
     declared = len(layer.outputs)

@@ -26,8 +26,7 @@ class Ends(NamedTuple):
 
 
 def find_ends(nodes: Sequence[Node], edges: Iterable[Edge], key: Callable[[str | None], str]) -> Ends:
-    """Return the ends of a net with these nodes and edges, both in file order; `key` maps equal ids to the same
-    text."""
+    """Return the ends of a net with these nodes and edges, both in file order; `key` maps equal ids to one text."""
     ends = Ends(*([node for node in nodes if node.type == type] for type in _TYPES))
     if all(map(_has_exact_name, (node for nodes in ends for node in nodes))):
         return ends
@@ -49,8 +48,7 @@ def _has_exact_name(node: Node) -> bool:
 def _searched(
     roots: Iterable[Node], nodes: Iterable[Node], edges: Iterable[Edge], key: Callable[[str | None], str]
 ) -> list[Node]:
-    """Return all nodes on which roots depend, in the order of OpenVINO's search: it follows the last of several edges
-    first."""
+    """Return all nodes on which roots depend, in OpenVINO's order: it follows the last of several edges first."""
     by_id: dict[str, list[Node]] = {}
     for node in nodes:
         by_id.setdefault(key(node.id), []).append(node)

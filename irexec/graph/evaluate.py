@@ -23,11 +23,12 @@ def evaluate(operator: Operator, arrays: Sequence[Array | None], attributes: dic
     `arrays`: the arguments as converted by `input_arrays`. `attributes`: texts or values by their names in a file.
     """
     given = [None if array is None else TensorType.of(array) for array in arrays]
-    accepted = operator.accept(attributes, given)
-    breaches, types, values = accepted.breaches, [], accepted.attributes
-    if not accepted.faults:
-        types = operator.infer(given, values, breaches := [])
-    raise_findings(operator, accepted.faults, breaches)
+    values, faults = operator.parse_attributes(attributes)
+    breaches: list[Breach] = []
+    if faults:
+        raise_findings(operator, faults, operator.accept(inputs=given).breaches)
+    types = operator.infer(given, values, breaches)
+    raise_findings(operator, (), breaches)
     if (reason := beyond_memory(types)) is not None:
         raise IRError(Findings().add("O011", f"{operator}: {reason}"))
     results = _results(operator, arrays, values)
@@ -132,16 +133,9 @@ def natural(array: Array, allowed: frozenset[ElementType]) -> np.dtype[Any]:
 
 def check_count(operator: Operator, inputs: Sequence[Any]) -> None:
     """Raise IRError if the operator does not accept this number of inputs, or if a required input is None."""
-    signature = operator.signature
-    missing = [
-        signature.port_name(index)
-        for index in range(max(len(inputs), signature.min_inputs + signature.is_variadic))
-        if (index >= len(inputs) or inputs[index] is None) and not signature.input(index).optional
-    ]
-    if missing or (signature.max_inputs is not None and len(inputs) > signature.max_inputs):
-        names = ", ".join(i.name for i in signature.inputs)
-        fault = f"{', '.join(missing)} is missing" if missing else f"{len(inputs)} inputs were given"
-        raise IRError(Findings().add("P007", f"{operator} has the inputs {names}; {fault}"))
+    fault = operator.signature.fault_of_count(len(inputs), operator.signature.missing(inputs))
+    if fault is not None:
+        raise IRError(Findings().add("P007", f"{operator} {fault[0]}"))
 
 
 def raise_findings(operator: Operator, faults: Sequence[AttributeFault], breaches: Sequence[Breach]) -> None:

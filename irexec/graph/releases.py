@@ -38,8 +38,7 @@ KNOWN_UP_TO: Release = max(FIRST_RELEASE.values())
 
 
 def release_of(text: str) -> Release:
-    """Return a release such as 2024.2 (or 2024.2.0). Raises ValueError for an invalid text and for an unknown
-    release."""
+    """Return a release such as 2024.2 (or 2024.2.0). Raises ValueError for any other text."""
     match = re.fullmatch(r"(\d{4})\.(\d)(?:\.\d+)*", text)
     if match is None:
         raise ValueError(f"{text!r} is not an OpenVINO release such as 2024.2")

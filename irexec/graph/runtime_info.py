@@ -31,8 +31,7 @@ class RuntimeAttribute(NamedTuple):
 
 
 def model_info(net: Net) -> dict[str, Any]:
-    """Return the rt_info of a model or body; without `<rt_info>` it is built from the legacy sections, as in
-    OpenVINO."""
+    """Return the rt_info of a model or body; without `<rt_info>` it is built from legacy sections, as in OpenVINO."""
     if net.rt_info is not None:
         return _entries(net.rt_info.children)
     found: dict[str, Any] = {}

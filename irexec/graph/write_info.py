@@ -9,8 +9,7 @@ from irexec.ir.xml.markup import Markup, is_tag
 
 
 def write_model_info(out: Markup, info: dict[str, Any]) -> None:
-    """Write the `<rt_info>` of a net or body, even if it is empty: otherwise readers would look for the legacy
-    sections."""
+    """Write the `<rt_info>` of a net or body, even if it is empty: without it readers look for legacy sections."""
     if not info:
         out.empty("rt_info")
         return

@@ -21,8 +21,7 @@ class _Output(NamedTuple):
 
 
 class OutputIsInput(Exception):
-    """Raised if a command was to write a file that it reads. `path` is the file to write; the message names both
-    roles."""
+    """Raised if a command was to write a file that it reads. `path` is that file; the message names both roles."""
 
     def __init__(self, output: _Output, source: _Input) -> None:
         self.path = output.path
@@ -82,8 +81,7 @@ def guarded() -> Iterator[None]:
 
 @contextmanager
 def own_files() -> Iterator[None]:
-    """Context manager: inside, files that are read do not count as inputs; they are outputs of an earlier run that is
-    continued."""
+    """Context manager: files read inside are no inputs, but outputs of an earlier run that is continued."""
     command = _current
     if command is None:
         yield

@@ -48,8 +48,7 @@ _PortText = tuple[int, str | None, str | None, tuple[str, ...]]
 
 
 class PlainReader:
-    """Reads the following elements as long as they are plain; repeated elements, which are frequent in models, are read
-    once."""
+    """Reads the following elements as long as they are plain; repeated elements, which are frequent, are read once."""
 
     def __init__(self, elements: Elements) -> None:
         self._elements = elements

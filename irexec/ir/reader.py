@@ -121,8 +121,7 @@ def _stray_text(text: str, findings: Findings) -> None:
 
 
 class _Reader:
-    """Builds the document in one pass through the elements. Each method reads the element that was entered last, to its
-    end."""
+    """Builds the document in one pass through the elements. Each method reads the element entered last to its end."""
 
     def __init__(self, elements: Elements, findings: Findings) -> None:
         self._elements = elements
@@ -196,8 +195,7 @@ class _Reader:
         read_item: Callable[[_Reader], T],
         plain: Callable[[], Iterable[T]] = tuple,
     ) -> tuple[T, ...]:
-        """Return the children called `tag`; others are reported. `plain` reads the following children that are
-        plain."""
+        """Return the children called `tag`; others are reported. `plain` reads plain children that follow."""
         elements, parent = self._elements, self._elements.name
         found: list[T] = []
         if elements.is_empty:

@@ -33,8 +33,7 @@ class Parsed(NamedTuple, Generic[T]):
 
 
 def whole(text: str | None, *, signed: bool = False) -> Parsed[int]:
-    """Read an id, a version, an offset, an edge's end: OpenVINO's `stoll` (blanks and `+` in front, nothing after the
-    number)."""
+    """Read an id, a version, an offset, an edge's end: OpenVINO's `stoll` (blanks and `+` before it, nothing after)."""
     if text is None:
         return Parsed(None, None)
     if (number := digits(text)) is not None:
@@ -104,14 +103,8 @@ def int64_list(text: str) -> Parsed[list[int]]:
     return Parsed(plain, plain) if len(plain) == len(numbers) else list_of(int64, text)
 
 
-def float64_list(text: str) -> Parsed[list[float]]:
-    """Read a list of floating-point numbers."""
-    return list_of(float64, text)
-
-
 def name_list(text: str) -> list[str]:
-    r"""Return the names in `names` or `output_names`: commas separate, `\,` is a comma, blanks are kept, empty names
-    dropped."""
+    r"""Return the names in `names` or `output_names`: commas separate, `\,` is a comma, blanks stay, empty names go."""
     if "\\" not in text:
         return [name for name in text.split(",") if name]
     names = re.findall(r"(?:\\,|[^,])+", text)

@@ -34,8 +34,7 @@ class Together:
             yield stream
 
     def place(self) -> None:
-        """Rename all files to their final names, in the order in which they were created; if one of them fails, none is
-        renamed."""
+        """Rename all files to their final names, in order of creation; if one fails, none is renamed."""
         if not self._files:
             return
         *others, last = self._files
@@ -79,8 +78,7 @@ def together() -> Iterator[Together]:
 
 @contextmanager
 def staged(*paths: PathLike) -> Iterator[list[IO[bytes]]]:
-    """Context manager: return streams to files that replace the named ones, in this order, when the block ends: see
-    `together`."""
+    """Context manager: streams to files that replace the named ones, in this order, after the block: see `together`."""
     with together() as files, ExitStack() as stack:
         yield [stack.enter_context(files.create(path)) for path in paths]
 
@@ -128,8 +126,7 @@ def replace_expected(path: PathLike, before: bytes, after: bytes) -> bool:
 
 
 def _holds(path: str, expected: bytes) -> bool:
-    """Return whether the path is a regular file with these bytes which, as far as is known, no process has open for
-    writing."""
+    """Return whether the path is a regular file with these bytes which no process is known to have open for writing."""
     from irexec.ir.exchange import is_open_for_writing
 
     with own_files(), open_regular(path) as stream:
@@ -210,8 +207,7 @@ class _Staged:
         return self.identity is not None and _identity(self.target) == self.identity
 
     def put_back(self) -> None:
-        """Undo `keep_old` and `place`, as far as they were done. If that fails, the old file remains under its second
-        name."""
+        """Undo `keep_old` and `place`, as far as they were done. If that fails, the old file keeps its second name."""
         with suppress(OSError):
             if os.path.lexists(self._old):
                 os.replace(self._old, self.target)

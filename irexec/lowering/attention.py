@@ -47,9 +47,7 @@ class CompiledAttention:
         self._arranged: dict[tuple[object, ...], Arrangement] = {}
 
     def arranged(self, arrays: Sequence[Array], kind: Mask, checked: Callable[[], tuple[int, ...]]) -> Arrangement:
-        """Return the arrangement of query, key, value and optional mask. `checked` returns the common batch, if it is
-        needed.
-        """
+        """The arrangement of query, key, value and optional mask. `checked` returns the common batch, if needed."""
         known = kind, *[(array.shape, array.strides) for array in arrays]
         # Other threads may execute this concurrently and clear the cache.
         if (found := self._arranged.get(known)) is None:

@@ -51,9 +51,7 @@ def copied_by_tasks(array: Array, out: Array) -> bool:
 
 
 def all_contiguous(arrays: Sequence[Array]) -> list[Array]:
-    """Return contiguous versions of several arrays that one kernel reads besides its data; they live as long as the
-    list.
-    """
+    """Return contiguous versions of arrays that one kernel reads besides its data; they live as long as the list."""
     return [contiguous(array, f"contiguous {number}") for number, array in enumerate(arrays)]
 
 
@@ -70,9 +68,7 @@ class _Copying(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _copying(shape: tuple[int, ...], strides: tuple[int, ...]) -> _Copying | None:
-    """Return the way to copy an array of f32, matrix by matrix of its last axes; None if there are too many
-    matrices.
-    """
+    """Return the way to copy an array of f32, matrix by matrix of its last axes; None for too many matrices."""
     from irexec.lowering.llvm.transposing import LAYER, write_copy, write_transpose
     from irexec.lowering.tasks import tasks_for
 

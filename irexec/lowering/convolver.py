@@ -152,9 +152,7 @@ class CompiledConvolver:
 
     @property
     def _most_runs(self) -> int:
-        """Return the maximum number of runs of pixels; if there are fewer pixels, the output channels are divided
-        instead.
-        """
+        """Return the maximum number of runs of pixels; with fewer pixels, output channels are divided."""
         return max(self.pixels // FEW_PIXELS, 1)
 
     def _runs(self, parts: int, pixels: int | None = None) -> list[Range]:
@@ -164,9 +162,7 @@ class CompiledConvolver:
         return [*runs[:-1], (runs[-1][0], pixels)]
 
     def _rectangles(self, parts: int) -> Iterator[tuple[Range, Range]]:
-        """Divide the output pixels of one plane into about this number of rectangles (rows and their span), none
-        smaller than a tile.
-        """
+        """Divide a plane's output pixels into about this many rectangles (rows and span), none below a tile."""
         _, height, width = self.windows.counts
         if height == 1 and width >= self.step:
             return product([(0, 1)], self._runs(parts, width))

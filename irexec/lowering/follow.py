@@ -14,16 +14,20 @@ import numpy as np
 
 from irexec.lowering.llvm.after import NUMBERS, After, Kind
 from irexec.lowering.llvm.memory import Records
-from irexec.ops.declare.operator import Operator
+from irexec.ops.declare.operator import NodeTypes, Operator
 from irexec.types import Array, TensorType
 
 
 class Follow(NamedTuple):
-    """The effect of a layer on each element of one input: with another input, or with known numbers."""
+    """The effect of a layer on each element of one input: with another input, or with known numbers.
+
+    `constant`: the other input in the shape in which it broadcasts as NumPy's operands do, if its own shape differs.
+    """
 
     kind: Kind
     operand: int | None = None
     numbers: tuple[SupportsFloat, ...] = ()
+    constant: Array | None = None
 
 
 class Link(NamedTuple):
@@ -40,9 +44,8 @@ Lead = Callable[..., bool]
 Returns False where only the kernel itself was computed, and none of the layers that follow."""
 
 
-# A function that returns an operator's effect on an input, given attributes and constants; None if it has no simple
-# form.
-Describe = Callable[[int, dict[str, Any], Sequence[Array | None]], Follow | None]
+# A function that returns an operator's effect on an input of a layer; None if it has no simple form.
+Describe = Callable[[int, NodeTypes], Follow | None]
 _described: dict[Operator, Describe] = {}
 
 
@@ -61,12 +64,10 @@ def can_follow(operator: Operator) -> bool:
     return operator in _described
 
 
-def follow_of(
-    operator: Operator, port: int, attributes: dict[str, Any], constants: Sequence[Array | None]
-) -> Follow | None:
-    """Return the effect of an operator on its input `port`."""
+def follow_of(operator: Operator, port: int, types: NodeTypes) -> Follow | None:
+    """Return the effect of a layer on its input `port`."""
     describe = _described.get(operator)
-    return None if describe is None else describe(port, attributes, constants)
+    return None if describe is None else describe(port, types)
 
 
 def after_sums(
@@ -134,9 +135,7 @@ def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
 
 
 class Layout(NamedTuple):
-    """The way in which compiled code traverses a result: the width of its rows, the steps, and the part of each operand
-    per row.
-    """
+    """How compiled code traverses a result: the width of its rows, the steps, each operand's part per row."""
 
     width: int
     after: tuple[After, ...] = ()

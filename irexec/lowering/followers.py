@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+
+import numpy as np
 
 from irexec.lowering.follow import Follow, follows
 from irexec.lowering.llvm.after import Kind
@@ -24,21 +24,21 @@ from irexec.ops.activation.pointwise import (
 from irexec.ops.arithmetic.binary import add_1, divide_1, maximum_1, minimum_1, multiply_1, power_1, subtract_1
 from irexec.ops.arithmetic.error_function import LOGIT_ABOVE, LOGIT_BELOW
 from irexec.ops.arithmetic.unary import abs_1, negative_1, sqrt_1, tanh_1
-from irexec.ops.declare.operator import Operator
-from irexec.types import Array
+from irexec.ops.declare.operator import NodeTypes, Operator
+from irexec.ops.quantization.fake_quantize import fake_quantize_1
 
 
 def _follows_as(operator: Operator, kind: Kind) -> None:
     """Declare that an operator of one input has the same effect whatever layer it follows."""
-    follows(operator)(lambda port, attributes, constants: Follow(kind))
+    follows(operator)(lambda port, types: Follow(kind))
 
 
 def _follows_with(operator: Operator, first: Kind, second: Kind) -> None:
     """Declare the effect on `a` as the first kind and the effect on `b` as the second kind."""
 
     @follows(operator)
-    def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-        return Follow((first, second)[port], 1 - port) if attributes["auto_broadcast"] == "numpy" else None
+    def _(port: int, types: NodeTypes) -> Follow | None:
+        return Follow((first, second)[port], 1 - port) if types.attributes["auto_broadcast"] == "numpy" else None
 
 
 _follows_as(abs_1, "absolute")
@@ -59,40 +59,58 @@ _follows_with(subtract_1, "subtract", "subtract_from")
 
 
 @follows(power_1)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    return Follow("square") if port == 0 and _single(constants, 1) == 2 else None
+def _(port: int, types: NodeTypes) -> Follow | None:
+    return Follow("square") if port == 0 and _single(types, 1) == 2 else None
 
 
 @follows(clamp_1)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    return Follow("clamp", numbers=(attributes["min"], attributes["max"]))
+def _(port: int, types: NodeTypes) -> Follow | None:
+    return Follow("clamp", numbers=(types.attributes["min"], types.attributes["max"]))
 
 
 @follows(relu_1)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
+def _(port: int, types: NodeTypes) -> Follow | None:
     return Follow("clamp", numbers=(0.0, math.inf))
 
 
 @follows(prelu_1)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    slope = _single(constants, 1)
-    return None if port or slope is None else Follow("leaky", numbers=(slope,))
+def _(port: int, types: NodeTypes) -> Follow | None:
+    slope, data = types.constants[1], types.inputs[0]
+    if port or slope is None or data is None or data.rank is None or not np.isfinite(slope).all():
+        return None
+    if slope.size == 1:
+        return Follow("leaky", numbers=(float(slope.reshape(-1)[0]),))
+    if slope.ndim == 1 and data.rank > 1 and data.shape[1].contains(slope.size):
+        slope = slope.reshape(-1, *[1] * (data.rank - 2))
+    return Follow("prelu", 1, constant=slope)
+
+
+@follows(fake_quantize_1)
+def _(port: int, types: NodeTypes) -> Follow | None:
+    limits = [_single(types, place) for place in range(1, 5)]
+    if port or None in limits:
+        return None
+    low, high, output_low, output_high = np.array(limits, np.float32)
+    highest = np.float32(types.attributes["levels"] - 1)
+    if not low < high:
+        return None
+    return Follow("quantize", numbers=(low, high - low, highest, (output_high - output_low) / highest, output_low))
 
 
 @follows(swish_4)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    beta = _single(constants, 1) if len(constants) > 1 else 1.0
+def _(port: int, types: NodeTypes) -> Follow | None:
+    beta = _single(types, 1) if len(types.constants) > 1 else 1.0
     return None if beta is None else Follow("swish", numbers=(beta,))
 
 
 @follows(gelu_2, gelu_7)
-def _(port: int, attributes: dict[str, Any], constants: Sequence[Array | None]) -> Follow | None:
-    if attributes.get("approximation_mode", "erf").lower() == "tanh":
+def _(port: int, types: NodeTypes) -> Follow | None:
+    if types.attributes.get("approximation_mode", "erf").lower() == "tanh":
         return Follow("gelu_tanh", numbers=GELU_TANH)
     return Follow("gelu_erf", numbers=(*LOGIT_ABOVE, *LOGIT_BELOW))
 
 
-def _single(constants: Sequence[Array | None], port: int) -> float | None:
+def _single(types: NodeTypes, port: int) -> float | None:
     """Return the number of a constant with one element; None for any other input."""
-    constant = constants[port]
+    constant = types.constants[port]
     return float(constant.reshape(-1)[0]) if constant is not None and constant.size == 1 else None

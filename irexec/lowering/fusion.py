@@ -23,6 +23,7 @@ from irexec.lowering.capture import captured_all, did_uncaptured_work
 from irexec.lowering.follow import Link, follow_of
 from irexec.lowering.pointwise import Pointwise
 from irexec.lowering.table import Lowered
+from irexec.ops.declare.operator import NodeTypes
 from irexec.records import record
 from irexec.types import Array, PartialShape, TensorType
 
@@ -122,11 +123,12 @@ class _Finder:
 
     def _link(self, step: Step, port: int, shape: tuple[int, ...]) -> Link | None:
         """Return the link that describes the effect of a step on its input `port`, for elements in this shape."""
-        constants: list[Array | None] = [self.template[slot] for slot in step.inputs]
-        follow = follow_of(step.operator, port, step.node.all_attributes, constants)
+        constants = tuple([self.template[slot] for slot in step.inputs])
+        follow = follow_of(step.operator, port, NodeTypes(step.given, step.types, constants, step.node.all_attributes))
         if follow is None or follow.operand is None:
             return None if follow is None else Link(follow)
-        link = Link(follow, constants[follow.operand], step.given[follow.operand])
+        known = constants[follow.operand] if follow.constant is None else follow.constant
+        link = Link(follow, known, step.given[follow.operand])
         return link if step.shape is None or step.shape == shape else _reshaped(link, step.shape, shape)
 
     def _pointwise(self, step: Step) -> Lowered | None:

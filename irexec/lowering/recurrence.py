@@ -48,9 +48,7 @@ class _CompiledSequence:
         self._tasks: dict[int, Records] = {}
 
     def _run(self, x: Array, states: Sequence[Array], lengths: Array) -> tuple[Array, ...]:
-        """Return Y and the last states for X `[batch, steps, input]` and states `[batch, directions, units]`, none
-        empty.
-        """
+        """Y and the last states of X `[batch, steps, input]` and states `[batch, directions, units]`, none empty."""
         batch, steps, _ = x.shape
         gates = self.directions * self.gates * self.units
         # Code that processes complete vectors reads beyond the last element.

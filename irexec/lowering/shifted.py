@@ -37,9 +37,7 @@ class Shifted:
         ]
 
     def lines_of(self, z: int) -> list[dict[str, int]]:
-        """Return the lines of a channel for the output plane `z`: the start of each, its pixels, and the zeros around
-        them.
-        """
+        """Return a channel's lines for the output plane `z`: the start of each, its pixels, and the zeros around."""
         kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
         sy, (depths, height, width) = self.windows.strides[1], self.windows.extents
         found = []

@@ -6,8 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import TypeVar, cast
 
 from lsprotocol import types as lsp
@@ -16,18 +15,18 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from irexec import __version__
-from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
 from irexec.diagnostics.deadline import time_limit
-from irexec.fixes.applying import apply_fixes
 from irexec.ir.memory import no_collection
 from irexec.ir.xml.events import Span
+from irexec.lsp.actions import action, diagnostic, fix_all, range_of_place
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import choices
 from irexec.lsp.cursor import cursor_at
 from irexec.lsp.hover import hover
 from irexec.lsp.links import Refusal, definition, edge_labels, references, rename, renamed_at
+from irexec.lsp.opened import Opened
 from irexec.lsp.outline import Symbol, folds, symbols
-from irexec.lsp.units import Unit, Units, offset_before
+from irexec.lsp.units import Unit, offset_before
 
 T = TypeVar("T")
 
@@ -35,41 +34,6 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 """Seconds without a key before a text is checked: at least as long as the last check took, within these limits."""
 PATIENCE = 0.2
 """Seconds that a question about a place waits for a check, before the version checked last answers it."""
-
-_SEVERITIES = {
-    Severity.ERROR: lsp.DiagnosticSeverity.Error,
-    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
-    Severity.NOTE: lsp.DiagnosticSeverity.Information,
-}
-
-
-@dataclass
-class Opened:
-    """One version of an open text. `checking` ends with the analysis, which is `checked` from then on.
-
-    `earlier` is the version that was checked last, while this one is not. A version that was replaced is held by
-    nothing but that, and goes without the garbage collector: a task that is cancelled holds its coroutine and so its
-    version, which therefore lets go of the task.
-    """
-
-    text: str
-    version: int
-    unit: Unit
-    pause: float = 0.0
-    checking: asyncio.Task[Analysis] | None = None
-    checked: Analysis | None = None
-    findings: list[tuple[lsp.Range, Diagnostic]] = field(default_factory=list)
-    earlier: Opened | None = None
-
-    def stop(self) -> None:
-        """Cancel the check, because this version is no longer needed."""
-        if self.checking is not None:
-            self.checking.cancel()
-            self.checking = None
-
-    @cached_property
-    def units(self) -> Units:
-        return Units(self.text, self.unit)
 
 
 class Server(LanguageServer):
@@ -111,8 +75,8 @@ class Server(LanguageServer):
         analysis = await self._in_thread(self._checker, partial(self._analysis, opened.text, to_fs_path(uri)))
         opened.checked, opened.earlier = analysis, None
         opened.pause = min(max(SHORTEST_PAUSE, time.monotonic() - began), LONGEST_PAUSE)
-        opened.findings = [(_range(opened, finding.place), finding) for finding in analysis.report]
-        shown = [_diagnostic(uri, opened, range, finding) for range, finding in opened.findings]
+        opened.findings = [(range_of_place(opened, finding.place), finding) for finding in analysis.report]
+        shown = [diagnostic(uri, opened, range, finding) for range, finding in opened.findings]
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, shown, opened.version))
         return analysis
 
@@ -200,81 +164,17 @@ def _findings(server: Server) -> None:
 
         def answer(opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
             if lsp.CodeActionKind.SourceFixAll in (params.context.only or ()):
-                return _fix_all(uri, opened, analysis)
+                return fix_all(uri, opened, analysis)
             there = [number for number, (range, _) in enumerate(opened.findings) if _overlap(range, params.range)]
             findings = list(analysis.repaired) if there else []
             return [
-                _action(uri, opened, opened.findings[number][0], finding, fix)
+                action(uri, opened, opened.findings[number][0], finding, fix)
                 for number, finding in enumerate(findings)
                 for fix in finding.fixes
                 if number in there
             ]
 
         return await server.ask(uri, answer) or []
-
-
-def _range(opened: Opened, place: Place) -> lsp.Range:
-    """The range of a finding's place; the beginning of the text where it has none."""
-    if place.line is None or place.column is None:
-        return lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
-    start = opened.units.start(place.line) + place.column - 1
-    return opened.units.range(start, start + place.length)
-
-
-def _diagnostic(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic) -> lsp.Diagnostic:
-    lines = [finding.message]
-    lines += [f"{word}: {text}" for word, text in (("found", finding.found), ("allowed", finding.allowed)) if text]
-    lines += [f"openvino: {finding.openvino}"] if finding.openvino else []
-    lines += [f"help: {finding.hint}"] if finding.hint else []
-    related = [
-        lsp.DiagnosticRelatedInformation(lsp.Location(uri, _range(opened, other.place)), other.message)
-        for other in finding.related
-    ]
-    return lsp.Diagnostic(
-        range,
-        "\n".join(lines),
-        _SEVERITIES[finding.severity],
-        finding.code,
-        source="irexec",
-        related_information=related or None,
-    )
-
-
-def _action(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic, fix: Fix) -> lsp.CodeAction:
-    title = fix.title if fix.safety is Safety.SAFE else f"{fix.title} ({fix.safety})"
-    edits = [_edit(opened, edit) for edit in fix.edits]
-    return lsp.CodeAction(
-        title,
-        lsp.CodeActionKind.QuickFix,
-        [_diagnostic(uri, opened, range, finding)],
-        is_preferred=fix.safety is Safety.SAFE or None,
-        edit=lsp.WorkspaceEdit({uri: edits}),
-    )
-
-
-def _fix_all(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
-    """All safe fixes at once, as `irexec fix` makes them; empty if there are none."""
-    if not any(fix.safety is Safety.SAFE for finding in analysis.report for fix in finding.fixes):
-        return []
-    old = opened.text.splitlines(keepends=True)
-    new = apply_fixes(opened.text.encode(), analysis.path).data.decode().splitlines(keepends=True)
-    before = _alike(old, new)
-    after = _alike(old[before:][::-1], new[before:][::-1])
-    start, stop = sum(map(len, old[:before])), sum(map(len, old[: len(old) - after]))
-    edit = lsp.TextEdit(opened.units.range(start, stop), "".join(new[before : len(new) - after]))
-    whole = lsp.WorkspaceEdit({uri: [edit]})
-    return [lsp.CodeAction("make all safe fixes", lsp.CodeActionKind.SourceFixAll, edit=whole)]
-
-
-def _alike(one: list[str], other: list[str]) -> int:
-    """How many lines two texts have in common at their beginnings."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _edit(opened: Opened, edit: Edit) -> lsp.TextEdit:
-    start, stop = (opened.units.start(line) + column - 1 for line, column in (edit.begin, edit.end))
-    return lsp.TextEdit(opened.units.range(start, stop), edit.text)
 
 
 def _overlap(one: lsp.Range, other: lsp.Range) -> bool:
@@ -354,7 +254,7 @@ def _symbol(opened: Opened, symbol: Symbol) -> lsp.DocumentSymbol:
     )
 
 
-def _range_of(opened: Opened, span: Span) -> lsp.Range:
+def _range_of_span(opened: Opened, span: Span) -> lsp.Range:
     return opened.units.range(span.start, span.stop)
 
 
@@ -368,7 +268,7 @@ def _navigation(server: Server) -> None:
 
         def answer(opened: Opened, analysis: Analysis) -> lsp.Location | None:
             span = definition(analysis, opened.units.offset(params.position))
-            return None if span is None else lsp.Location(uri, _range_of(opened, span))
+            return None if span is None else lsp.Location(uri, _range_of_span(opened, span))
 
         return await server.ask(uri, answer)
 
@@ -378,7 +278,7 @@ def _navigation(server: Server) -> None:
 
         def answer(opened: Opened, analysis: Analysis) -> list[lsp.Location]:
             spans = references(analysis, opened.units.offset(params.position))
-            return [lsp.Location(uri, _range_of(opened, span)) for span in spans]
+            return [lsp.Location(uri, _range_of_span(opened, span)) for span in spans]
 
         return await server.ask(uri, answer) or []
 
@@ -386,7 +286,7 @@ def _navigation(server: Server) -> None:
     async def may_rename(params: lsp.PrepareRenameParams) -> lsp.Range | None:
         def answer(opened: Opened, analysis: Analysis) -> lsp.Range | None:
             span = renamed_at(analysis, opened.units.offset(params.position))
-            return None if span is None else _range_of(opened, span)
+            return None if span is None else _range_of_span(opened, span)
 
         return await server.ask(params.text_document.uri, answer)
 
@@ -399,7 +299,7 @@ def _navigation(server: Server) -> None:
                 replacements = rename(analysis, opened.units.offset(params.position), params.new_name)
             except Refusal as refusal:
                 raise JsonRpcInvalidParams(str(refusal)) from None
-            edits = [lsp.TextEdit(_range_of(opened, span), new) for span, new in replacements]
+            edits = [lsp.TextEdit(_range_of_span(opened, span), new) for span, new in replacements]
             return lsp.WorkspaceEdit({uri: edits})
 
         return await server.ask(uri, answer)

@@ -28,10 +28,11 @@ def make_node(
     """Return a new node on the outputs of others; arrays among the inputs become constants. Raises IRError."""
     values = _as_values(node_class, operator, inputs)
     check_count(operator, values)
-    accepted = operator.accept(attributes, [None if value is None else value.type for value in values])
-    if accepted.faults:
-        raise_findings(operator, accepted.faults, accepted.breaches)
-    node = node_class(operator, values, accepted.attributes, name=name)
+    parsed, faults = operator.parse_attributes(attributes)
+    if faults:
+        types = [None if value is None else value.type for value in values]
+        raise_findings(operator, faults, operator.accept(inputs=types).breaches)
+    node = node_class(operator, values, parsed, name=name)
     infer_outputs(node)
     if operator.type == "Result" and values[0] is not None:
         node.outputs[0].names |= values[0].names
@@ -84,8 +85,7 @@ def as_list(given: Any) -> Any:
 def constant_node(
     node_class: type[N], value: Any, dtype: Any = None, name: str = "", element_type: ElementType | None = None
 ) -> N:
-    """Return a Const with a value. `element_type` is needed if the array's dtype does not determine it (u1, nf4,
-    ...)."""
+    """Return a Const with a value. `element_type` is needed if the dtype does not determine it (u1, nf4, ...)."""
     kind = element_type or (None if dtype is None else element_type_of(dtype))
     array = np.array(value) if kind is None or element_type else np.array(value).astype(kind.dtype)
     if array.dtype.kind in "US":

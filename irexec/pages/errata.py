@@ -15,13 +15,13 @@ from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.nearest import clearest
 from irexec.ir.text import cut
 from irexec.ir.xml.events import Span
+from irexec.ir.xml.positions import Positions
 from irexec.pages.excerpt import Excerpt
 from irexec.pages.literals import read_literal
 from irexec.snippets.documented import agrees
 from irexec.snippets.example import Example, ExampleOutput
 from irexec.types import PartialShape
 
-_DIM = re.compile(r"<dim>[^<>]*</dim>")
 # Findings at an attribute that say what it should be: a port's precision, a layer's type, an attribute's value or name.
 _ATTRIBUTES = frozenset({"P004", "Q022", "D001", "D005"})
 # What follows from all else that is printed; any other erratum leaves open which of two things is wrong.
@@ -93,9 +93,7 @@ def erratum(
 
 
 def settled(errata: list[Erratum]) -> list[Erratum]:
-    """The errors of an example; while another error of it has several possible corrections, its results are not
-    corrected.
-    """
+    """The errors of an example; results are corrected only if all its other errors have one correction."""
 
     def is_certain(entry: Erratum) -> bool:
         return any(fix.safety is Safety.SAFE for fix in entry.diagnostic.fixes)
@@ -188,23 +186,24 @@ def _item(value: Any, printed: str) -> str:
 def _fixed_dims(text: str, start: int, shape: tuple[int, ...]) -> _FixResult | None:
     """The port around `start` with the dims of another shape; its comments stay where they are."""
     opening = text.rfind("<port", 0, start + 5)
-    closing = text.find("</port>", opening)
-    if opening < 0 or closing < 0 or closing - opening > _LONGEST:
+    positions = Positions(text[opening : opening + _LONGEST] if opening >= 0 else "")
+    whole, end = positions.extent(0), positions.end_tag(0)
+    if whole is None or end is None:
         return None
-    span = Span(opening, closing + len("</port>") - opening)
-    port = text[opening : span.start + span.length]
-    dims = list(_DIM.finditer(port))
+    span, port = Span(opening, whole.length), positions.text[: whole.stop]
+    children = [child for child in positions.children(0) if positions.name_text(child) == "dim"]
+    dims = [positions.extents().whole(child) for child in children if positions.is_plain(child)]
     wanted = [f"<dim>{extent}</dim>" for extent in shape]
     if not dims or not wanted:
         return None
-    line = port.rfind("\n", 0, dims[0].start()) + 1
-    between = "\n" + port[line : dims[0].start()] if line and not port[line : dims[0].start()].strip() else ""
+    line = port.rfind("\n", 0, dims[0].start) + 1
+    between = "\n" + port[line : dims[0].start] if line and not port[line : dims[0].start].strip() else ""
     if len(dims) != len(wanted):
-        return _FixResult(span, f"{port[: dims[0].start()]}{between.join(wanted)}{port[dims[-1].end() :]}")
+        return _FixResult(span, f"{port[: dims[0].start]}{between.join(wanted)}{port[dims[-1].stop :]}")
     parts, position = [], 0
     for dim, right in zip(dims, wanted, strict=True):
-        parts += [port[position : dim.start()], right]
-        position = dim.end()
+        parts += [port[position : dim.start], right]
+        position = dim.stop
     return _FixResult(span, "".join([*parts, port[position:]]))
 
 

@@ -1,4 +1,4 @@
-"""Errata in Markdown: a report to a page's maintainers, and a table of the pages that were checked."""
+"""Errata in Markdown: a report to the maintainers of pages."""
 
 from __future__ import annotations
 
@@ -42,21 +42,3 @@ def _entry(number: int, label: str, entry: Erratum) -> list[str]:
     if entry.replacement is not None:
         lines += ["Suggested replacement:", "", *fenced(entry.replacement), ""]
     return lines[:-1]
-
-
-def pages_table(rows: Iterable[tuple[str, CheckedPage]]) -> str:
-    """A Markdown table of pages (each with the name of the system that it documents), a row per version."""
-    lines = [
-        "| system | version | examples | executed | agree | errors found |",
-        "|---|---|---:|---:|---:|---:|",
-    ]
-    for system, page in rows:
-        for version in dict.fromkeys(example.operator for example in page.examples):
-            of = [example for example in page.examples if example.operator == version]
-            executed = sum(example.executed for example in of)
-            documented = sum(example.agrees is not None for example in of)
-            agree = sum(example.agrees is True for example in of)
-            errata = sum(len(example.errata) for example in of)
-            agreeing = f"{agree} of {documented}" if documented else "-"
-            lines.append(f"| {prose(system)} | {prose(version)} | {len(of)} | {executed} | {agreeing} | {errata} |")
-    return "\n".join(lines) + "\n"

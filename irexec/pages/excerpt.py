@@ -43,9 +43,7 @@ class PageText:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """`text` consists of ranges of the page: its characters from `starts[i]` on are those of the page from `origins[i]`
-    on.
-    """
+    """`text` consists of ranges of the page: from `starts[i]` on it is the page from `origins[i]` on."""
 
     text: str
     page: PageText

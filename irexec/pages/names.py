@@ -29,9 +29,7 @@ class Named:
 
     @property
     def opset(self) -> str | None:
-        """The text used as version of a layer: "opset15", "onnx18". The number on a page is not always that of the
-        opset.
-        """
+        """The text used as version of a layer: "opset15", "onnx18". A page's number is not always the opset's."""
         if self.version is None:
             return None
         if self.origin == "onnx":

@@ -24,9 +24,7 @@ from irexec.runs.values import read_inputs, read_shapes
 
 @dataclass(frozen=True, slots=True)
 class InputComparison:
-    """The comparison on one input: the verdict in one line and the name of the first wrong layer; None if it could not
-    be made.
-    """
+    """The comparison on one input: its verdict in one line and its first wrong layer; None if it was impossible."""
 
     agrees: bool | None
     verdict: str

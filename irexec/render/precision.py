@@ -10,9 +10,7 @@ _WORST = 10
 
 
 def show_forecast(found: Forecast, page: Printout) -> None:
-    """Print the verdict, the layers leading to the first overflow, the loss, the layers to keep, and the largest
-    errors.
-    """
+    """Print the verdict, the path to the first overflow, the loss, the layers to keep, and the largest errors."""
     page.line(found.verdict, "good" if found.run.fine else "error")
     if found.way:
         page.heading("intermediate layers")

@@ -28,9 +28,7 @@ _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NO
 
 
 class Printout:
-    """Lines of text; `color` enables styles, and `columns` is the number of cells per line (default: those of the
-    terminal).
-    """
+    """Lines of text; `color` enables styles, and `columns` is the cells per line (default: the terminal's)."""
 
     def __init__(self, *, color: bool = False, columns: int | None = None) -> None:
         self.color = color

@@ -38,9 +38,7 @@ class ExampleRun:
 
 
 def run_examples(snippet: Snippet, given: Given) -> ExampleRun:
-    """Run every example of a snippet. Errors in its text or in the options never raise an exception; they are in the
-    report.
-    """
+    """Run every example of a snippet. Errors in its text or the options never raise; they are in the report."""
     examples = evaluate(snippet, given)
     findings = snippet.findings
     _check_options(examples, given, findings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,6 +151,25 @@ def test_edges_are_laid_out_as_layers_are(empty: bytes) -> None:
 </net>
 """
     )
+
+
+def test_no_edges_are_added_where_a_comment_would_be_lost() -> None:
+    wrong = (FILES / "no_edges.xml").read_bytes().replace(b"</net>", b"<edges><!-- none --></edges></net>")
+    assert apply_fixes(wrong, unsafe=True).data == wrong
+
+
+def test_layers_are_put_into_a_list() -> None:
+    """Also if a body has a list of its own, or a comment precedes; not if something else stands between them."""
+    right = (FILES / "no_edges.xml").read_bytes()
+    wrong = re.sub(rb"\s*</?layers>", b"", right)
+    assert b"<layers>" not in wrong
+    again = apply_fixes(wrong, unsafe=True).data
+    assert (again.count(b"<layers>"), again.count(b"</layers>")) == (1, 1)
+    assert again.index(b"<layers>") < again.index(b"<layer ")
+    before = wrong.replace(b"<layer ", b"<!-- layers --><layer ", 1)
+    assert apply_fixes(before, unsafe=True).data.count(b"<layers>") == 1
+    between = wrong.replace(b"</layer>", b"</layer><meta_data/>", 1)
+    assert b"<layers>" not in apply_fixes(between, unsafe=True).data
 
 
 def test_ports_counted_from_one_are_not_exchanged() -> None:

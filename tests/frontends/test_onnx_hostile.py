@@ -99,7 +99,7 @@ def test_functions_that_call_one_another_for_ever(tmp_path: Path, monkeypatch: p
 
 
 def test_loops_within_loops_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("irexec.frontends.onnx.convert.MAX_NODES", 5000)
+    monkeypatch.setattr("irexec.frontends.onnx.expansion.MAX_NODES", 5000)
     body = onnx.helper.make_node("Relu", ["v0"], ["r"], name="inner")
     for depth in range(12):
         info = onnx.helper.make_tensor_value_info

@@ -73,7 +73,7 @@ def test_foreign_byte_orders_are_read() -> None:
 
 def test_a_required_input_that_is_none_is_missing() -> None:
     [finding] = refused(None)
-    assert (finding.code, finding.message) == ("P007", "ReLU-1 has the inputs x; x is missing")
+    assert (finding.code, finding.message) == ("P007", "ReLU-1 has 0 input ports, expected 1 (x); x is missing")
     [finding] = refused(None, np.float32([1]), function="concat", axis=0)
     assert "tensors[0] is missing" in finding.message
     [finding] = refused([], function="concat", axis=0)

@@ -20,6 +20,7 @@ from irexec import Model
 from irexec.lowering import follow, pointwise
 from irexec.lowering.elementwise import CompiledPointwise
 from irexec.lowering.fusion import seen_in
+from irexec.ops.declare.operator import NodeTypes
 from irexec.threads import parallel
 from irexec.types import F32, PartialShape, TensorType
 
@@ -60,6 +61,13 @@ CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "input added": (1, lambda x: ops.add(convolved(x), x)),
     "residual": (3, lambda x: ops.relu(ops.add(ops.exp(x), ops.add(convolved(x), constant(1, 6, 1, 1))))),
     "made later": (1, lambda x: ops.multiply(ops.relu(convolved(x)), ops.exp(x))),
+    "slopes by channel": (2, lambda x: ops.prelu(ops.add(convolved(x), constant(1, 6, 1, 1)), constant(6))),
+    "limits by channel": (
+        1,
+        lambda x: ops.fake_quantize(
+            ops.relu(convolved(x)), *(ops.constant(np.full((1, 6, 1, 1), n, np.float32)) for n in (0, 2, 0, 2)), 16
+        ),
+    ),
     "not of channels": (0, lambda x: ops.add(convolved(x), constant(19, 21))),
     "columns": (1, lambda x: ops.add(multiplied(x), constant(33))),
     "columns and gelu": (2, lambda x: ops.gelu(ops.add(multiplied(x), constant(1, 1, 33)), approximation_mode="erf")),
@@ -242,18 +250,52 @@ def test_every_kind_is_known_to_the_compiler() -> None:
     import irexec.lowering.followers  # noqa: F401
     from irexec.lowering.llvm.after import Kind
 
-    attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1}
-    described = {
-        describe(port, attributes | {"approximation_mode": mode}, [None, np.full(1, 2, np.float32)])
-        for describe in set(follow._described.values())
-        for port in (0, 1)
-        for mode in ("erf", "tanh")
-    }
+    attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1, "levels": 256}
+    vector = TensorType(F32, PartialShape([1, 2]))
+    described = []
+    for mode, size in product(("erf", "tanh"), (1, 2)):
+        constants = (None, *[np.full(size, number, np.float32) for number in (2, 3, 4, 5)])
+        types = NodeTypes((vector,) * 5, (vector,), constants, attributes | {"approximation_mode": mode})
+        described += [describe(port, types) for describe in set(follow._described.values()) for port in (0, 1)]
     kinds = {kind for group in get_args(Kind) for kind in (get_args(group) or [group])}
     assert {one.kind for one in described if one is not None} == kinds
 
 
+def quantized(x: Any, levels: int = 256, *limits: float) -> Any:
+    return ops.fake_quantize(x, *(ops.constant(np.float32(limit)) for limit in limits or (-1, 2.5, -1, 2.5)), levels)
+
+
+@pytest.mark.parametrize("levels", [2, 16, 255, 256])
+def test_fake_quantize_gives_the_bits_of_its_kernel(levels: int) -> None:
+    """Behind an elementwise layer that is exact, for values at, between and beyond the limits, and nan."""
+    low, high = np.float32(-1.7), np.float32(2.3)
+    halves = low + (high - low) * (np.arange(4 * levels, dtype=np.float32) / np.float32(2 * (levels - 1)))
+    values = np.concatenate([halves, rng.uniform(-3, 4, 5000), [low, high, np.nan, np.inf, -np.inf, 0.0, -0.0]])
+    values = np.resize(values.astype(np.float32), (2, 3, 40, 50))
+    x = ops.parameter(values.shape, np.float32, name="x")
+    model = Model([ops.exp(quantized(ops.negative(x), levels, low, high, -1.25, 3.5))], [x])
+    compiled = lowered(model)
+    assert taken(compiled) == 1
+    np.testing.assert_array_equal(compiled([values])[0], kernels(model)([values])[0])
+
+
+def test_fake_quantize_behind_a_convolution() -> None:
+    """A sum that is rounded in another way may be on the other side of the middle between two levels."""
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    model = Model([ops.negative(quantized(ops.relu(ops.add(convolved(x), constant(1, 6, 1, 1)))))], [x])
+    given = rng.standard_normal(SHAPE).astype(np.float32)
+    compiled = lowered(model)
+    assert taken(compiled) == 3
+    found, expected = compiled([given])[0], kernels(model)([given])[0]
+    step = 3.5 / 255
+    assert np.abs(found - expected).max() <= step * 1.01
+    assert np.mean(np.abs(found - expected) > step / 2) < 0.01
+
+
 POINTWISE: dict[str, Callable[[Any], Any]] = {
+    "slopes by channel": lambda x: ops.prelu(x, constant(6)),
+    "slopes by NumPy's rules": lambda x: ops.prelu(x, constant(19, 1)),
+    "quantized": quantized,
     "swish": swish,
     "hswish": ops.hswish,
     "hsigmoid": ops.hsigmoid,

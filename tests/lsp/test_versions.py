@@ -18,8 +18,9 @@ from support.waiting import PATIENCE
 from irexec.ir.xml.source import Source
 from irexec.lsp import analysis, server
 from irexec.lsp.analysis import Analysis
+from irexec.lsp.opened import Opened
 from irexec.lsp.outline import symbols
-from irexec.lsp.server import Opened, Server, make_server
+from irexec.lsp.server import Server, make_server
 
 MODEL = """<net name="x" version="11">
 <layers>

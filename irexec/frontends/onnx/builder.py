@@ -35,8 +35,7 @@ class Broken(Exception):
 
 
 class Builder:
-    """Creates the nodes of one model and its bodies, which are of one class. `folder`: the folder that external data
-    may be in."""
+    """Creates the nodes of one model and its bodies, of one class. `folder`: where external data may be."""
 
     def __init__(self, findings: OnnxFindings, folder: Path | None, model_class: type[Model] = Model) -> None:
         self.findings, self.folder = findings, folder

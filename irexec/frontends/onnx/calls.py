@@ -62,8 +62,7 @@ class Call:
         return self.definition.defaults if self.definition is not None else {}
 
     def body(self, types: Sequence[TensorType | None]) -> onnx.FunctionProto:
-        """Return the function that the node calls: the model's own, or the function by which ONNX defines the
-        operator."""
+        """Return the function that the node calls: the model's own, or ONNX's definition of the operator."""
         if self.function is not None:
             return self.function
         assert self.definition is not None

@@ -74,8 +74,7 @@ def definition(type: str, opset: int, domain: str) -> Definition:
 
 
 def _defined(type: str, domain: str, entry: list[Any], kinds: Callable[[int], tuple[ElementType, ...]]) -> Definition:
-    """Return the definition in a version's entry; `kinds` returns the element types in a list, given the list's
-    number."""
+    """Return the definition in a version's entry; `kinds` maps a list's number to its element types."""
     since, least, most, most_outputs, flags, attributes, ports = entry
     return Definition(
         type,
@@ -146,8 +145,7 @@ def _kinds(texts: list[str]) -> tuple[ElementType, ...]:
 
 
 def _entry(schema: Any, types: list[list[str]]) -> list[Any]:
-    """Return the entry of an operator's version for the file; lists of types are added to `types` and referred to by
-    number."""
+    """Return the entry of an operator's version for the file; lists of types are put into `types`, by number."""
     constraints = {c.type_param_str: sorted(c.allowed_type_strs) for c in schema.type_constraints}
     ports = []
     for formal in schema.inputs:

@@ -23,8 +23,7 @@ _SMALL = 1 << 18
 
 
 class OnnxFile(NamedTuple):
-    """An ONNX model as parsed from its file. `raw`: number of an initializer → its bytes, which `proto` does not
-    contain."""
+    """An ONNX model as parsed from its file. `raw`: number of an initializer → its bytes, which `proto` lacks."""
 
     proto: onnx.ModelProto
     raw: Mapping[int, Array]

@@ -116,11 +116,6 @@ class Op:
             return None
         return value.node.constant if value.node.constant is not None else value.type.value
 
-    @property
-    def output_count(self) -> int:
-        """Return the number of outputs up to the last named one."""
-        return max((i + 1 for i, name in enumerate(self.node.output) if name), default=0)
-
     def wants(self, index: int) -> bool:
         """Return True if the node names this output."""
         return index < len(self.node.output) and bool(self.node.output[index])
@@ -154,8 +149,7 @@ class Op:
         return default if attribute is None else int(attribute.i)
 
     def axis(self, name: str, default: int, index: int = 0) -> int:
-        """Return the axis of an input that an attribute specifies, counted from the front. Raises Refused if it is out
-        of range."""
+        """Return an attribute's axis of an input, counted from the front. Raises Refused if it is out of range."""
         axis, rank = self.integer(name, default), self.needs_rank(index)
         if not -rank <= axis < rank:
             self.refuse(f"{name} is {axis}, expected an axis of rank {rank}", attribute=name, found=str(axis))

@@ -13,13 +13,13 @@ import onnx
 from irexec.diagnostics import Diagnostic, LayerRef, Place, Report
 from irexec.diagnostics.deadline import OutOfTime, seconds_left
 from irexec.diagnostics.findings import Mode
-from irexec.frontends.onnx.convert import convert, ref_of
+from irexec.frontends.onnx.convert import convert
 from irexec.frontends.onnx.expansion import expansion_of, expansions
 from irexec.frontends.onnx.file import read_file
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.kinds import NotReadable, declared_type
 from irexec.frontends.onnx.questions import CHECKS, RUNTIMES, Answer, answer
-from irexec.frontends.onnx.scope import opsets_of
+from irexec.frontends.onnx.scope import opsets_of, ref_of
 from irexec.graph.model import Model
 from irexec.processes.child import Child, Ended
 from irexec.types import TensorType
@@ -152,6 +152,5 @@ def _place(findings: OnnxFindings) -> Place:
 
 
 def _in_file_order(finding: Diagnostic) -> list[int]:
-    """Return the position of the node that a finding is about, with the enclosing nodes; findings about the graph come
-    first."""
+    """Return the position of a finding's node, with the enclosing nodes; findings about the graph come first."""
     return [] if finding.layer is None else [int(part) for part in finding.layer.id.split("/")]

@@ -135,8 +135,7 @@ def with_extents(
 
 
 def _smaller(array: Array, smaller: Callable[[Array], Array], extent: Callable[[int], int]) -> Array:
-    """Return a smaller constant: weights are sliced; in small integer arrays, which are shapes, the extents are
-    replaced."""
+    """Return a smaller constant: weights are sliced; in small integer arrays (shapes) extents are replaced."""
     if array.dtype.kind in "iu" and array.size <= _STRUCTURE:
         return np.array([extent(v) for v in array.ravel().tolist()], array.dtype).reshape(array.shape)
     return smaller(array)

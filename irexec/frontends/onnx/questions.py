@@ -19,8 +19,7 @@ Said = list[tuple[int | None, str]]
 
 
 class Answer(NamedTuple):
-    """The messages of one tool, given with its version, about nodes by their number or about the model, and the
-    inferred types."""
+    """The messages of one tool, with its version, about nodes by number or about the model, and inferred types."""
 
     tool: str
     said: Said
@@ -33,8 +32,7 @@ _MOST_ELEMENTS = 1 << 24
 
 
 def checked(model: onnx.ModelProto) -> tuple[Said, bytes]:
-    """Return the messages of onnx.checker, which stops at the first error and is therefore called for each part
-    separately."""
+    """Return the messages of onnx.checker, which stops at the first error and is therefore called for each part."""
     context = checker.C.CheckerContext()
     context.ir_version = model.ir_version
     context.opset_imports = {entry.domain: entry.version for entry in model.opset_import}
@@ -94,8 +92,7 @@ def inferred(model: onnx.ModelProto) -> tuple[Said, bytes]:
 
 
 def _by_node(text: str, nodes: Sequence[onnx.NodeProto]) -> Iterator[tuple[int | None, str]]:
-    """Return the parts of an inference error by node, without errors that follow from others or are in ONNX's own
-    functions."""
+    """Return an inference error by node, without errors that follow from others or are in ONNX's own functions."""
     pieces = re.split(rf"\(op_type:[^,\n]*, node name: {_MARK}(\d+)\): ", text)
     if len(pieces) == 1:
         yield None, _short(text)

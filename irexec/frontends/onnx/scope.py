@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from irexec.diagnostics import LayerRef
 from irexec.frontends.onnx.messages import onnx
 from irexec.graph.model import Node, Value
 
@@ -76,3 +77,10 @@ def opsets_of(entries: Any) -> dict[str, int]:
 def domain_of(domain: str) -> str:
     """Return the domain; ONNX's own domain has two names."""
     return "" if domain == "ai.onnx" else domain
+
+
+def ref_of(node: onnx.NodeProto, number: str, opsets: Mapping[str, int]) -> LayerRef:
+    """Return the name of a node in findings. `number`: its position, in a body after the enclosing node's."""
+    domain = domain_of(node.domain)
+    version = f"{node.domain} {opsets.get(domain, '')}" if domain else f"onnx{opsets.get('', '')}"
+    return LayerRef(number, node.name or next((o for o in node.output if o), ""), node.op_type, version)

@@ -197,8 +197,7 @@ def _row(name: str, versions: Versions) -> str:
 
 
 def _missing(ways: dict[str, Versions]) -> str:
-    """Return what is unsupported: an operator's name if none of its versions is supported, otherwise the unsupported
-    versions."""
+    """Return what is unsupported: the operator's name if no version is supported, otherwise those versions."""
     names = []
     for name, versions in ways.items():
         lost = [since for since, how in versions if how == "no"]

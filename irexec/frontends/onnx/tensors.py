@@ -147,8 +147,7 @@ def _unpacked(data: Array, kind: ElementType) -> Array:
 
 
 def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Array:
-    """Return the mapped bytes of external data. Only regular files in the model's own folder, or below it, are
-    opened."""
+    """Return the mapped bytes of external data. Only regular files in or below the model's own folder are opened."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     location = entries.get("location", "")
     if folder is None:

@@ -25,8 +25,7 @@ def bodies_of(layer: Layer) -> list[Net]:
 
 
 def check_bodies(layer: Layer, scope: NetScope) -> None:
-    """Check a layer's port maps and back edges against its ports and its bodies. A layer without bodies is not
-    checked."""
+    """Check a layer's port maps and back edges against its ports and its bodies. Layers without bodies are skipped."""
     type = _canonical(layer)
     pairs = BODIES.get(type, ())
     if not pairs:
@@ -78,8 +77,7 @@ def _check_pair(layer: Layer, maps: tuple[PortMap, ...], body: Net, scope: NetSc
 
 
 def _entered_whole(maps: tuple[PortMap, ...]) -> set[int | None]:
-    """Return the body Parameters to which a map passes a whole value, which stays the same unless a back edge replaces
-    it."""
+    """Return the body Parameters to which a map passes a whole value, which stays unless a back edge replaces it."""
     entries = (entry for entry in maps if entry.kind == "input" and entry.axis is None and not entry.purpose)
     return {whole(entry.internal_layer_id).value for entry in entries}
 
@@ -203,8 +201,7 @@ def _rank(entry: PortMap, layer: Layer, scope: NetScope) -> int | None:
 def _check_back_edges(
     layer: Layer, inner: dict[int, Layer], entered: set[int], scope: NetScope
 ) -> tuple[set[int], set[int]]:
-    """Check the back edges: body Results that are passed to the next iteration, and the Parameters that they
-    replace."""
+    """Check the back edges: body Results that are passed to the next iteration for the Parameters that they replace."""
     carried: set[int] = set()
     renewed: set[int] = set()
     for edge in layer.back_edges or ():

@@ -47,8 +47,7 @@ class NetScope:
         layer: Layer | None = None,
         **details: Any,
     ) -> int | None:
-        """Return an id or a position. Adds `code` if it is missing or unreadable, N010 if it is not in canonical
-        form."""
+        """Return an id or a position. Adds `code` if it is missing or unreadable, N010 if its form is not canonical."""
         if text is not None and (value := self.number(text)) is not None:
             return value
         reading = whole(text, signed=signed)

@@ -117,8 +117,7 @@ class Weights:
         return cls(b"" if mapping is None else memoryview(mapping), file=path)
 
     def of_layer(self, layer: Layer, findings: Findings, plain: dict[str, Any] | None = None) -> Stored | None:
-        """Return the value of a `Const` layer; None, with findings, if it cannot be read. `plain`: see
-        `plain_constant`."""
+        """The value of a `Const` layer; None, with findings, if it is unreadable. `plain`: see `plain_constant`."""
         written = plain or read_constant(layer, findings)
         value = None
         if written is not None:
@@ -320,8 +319,7 @@ def _is_finite(raw: bytes | memoryview, element_type: ElementType) -> bool:
 
 
 def _spoilt(array: Array) -> int:
-    """Return the number of NaN and infinite values, unless they are intended: a mask or a limit consists of infinities,
-    and possibly 0."""
+    """Return the number of NaN and infinite values, but 0 for a mask or limit: infinities and possibly zeros."""
     finite = np.isfinite(array)
     if finite.all():
         return 0

@@ -12,8 +12,7 @@ _SIZE = 4
 
 
 def read_strings(data: bytes | memoryview) -> list[str]:
-    """Return the strings of a blob. Raises ValueError for inconsistent bytes; checks the count before allocating
-    memory."""
+    """Return the strings of a blob. Raises ValueError for inconsistent bytes; checks the count before it allocates."""
     if len(data) < _SIZE:
         raise ValueError(f"{len(data)} bytes are too few to contain the number of strings")
     count = int(np.frombuffer(data, _INT, 1)[0])
@@ -33,8 +32,7 @@ def read_strings(data: bytes | memoryview) -> list[str]:
 
 
 def write_strings(strings: Iterable[str]) -> bytes:
-    """Return the blob that `read_strings` reads as these strings. Raises ValueError for more text than int32 can
-    address."""
+    """Return the blob that `read_strings` reads as these strings. Raises ValueError for a text beyond int32."""
     texts = [string.encode() for string in strings]
     offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     if offsets[-1] > np.iinfo(_INT).max:

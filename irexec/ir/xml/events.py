@@ -27,8 +27,7 @@ class Span(NamedTuple):
 
 
 class Attribute(NamedTuple):
-    """An attribute in the text: its name, the value between the quotes, and the range from the name to the closing
-    quote."""
+    """An attribute in the text: its name, the value between the quotes, and the whole, from name to closing quote."""
 
     name: str
     value: Span

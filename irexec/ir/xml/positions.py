@@ -97,6 +97,22 @@ class Positions:
         (_, _, _, name), *_ = events(self.text, tag.start, tag.stop)
         return Span(tag.start + 1, len(name))
 
+    def name_text(self, element: int) -> str:
+        """Return the name of an element as a text; an empty text if there is no such element."""
+        name = self.name(element)
+        return "" if name is None else self.text[name.start : name.stop]
+
+    def children(self, parent: int) -> list[int]:
+        """Return the direct children of an element, in order."""
+        return [element for element, other in enumerate(self.extents().parents) if other == parent]
+
+    def is_plain(self, element: int) -> bool:
+        """Return whether an element has an end tag and only character data: no attributes, comments or elements."""
+        tag, end = self.tag(element), self.end_tag(element)
+        if tag is None or end is None or any(self.attributes(element)):
+            return False
+        return all(kind == "cdata" for kind, *_ in events(self.text, tag.stop, end.start))
+
     def end_tag(self, element: int) -> Span | None:
         """Return the end tag of an element; None if it has none."""
         whole, tag = self.extent(element), self.tag(element)

@@ -61,8 +61,7 @@ class Fault(NamedTuple):
 
 
 def is_plain(text: str) -> bool:
-    """Return whether expat accepts a text as well-formed, without namespaces, and libxml2 has no reason to reject
-    it."""
+    """Return whether expat accepts a text as well-formed without namespaces, and libxml2 cannot reject it."""
     if len(text) > _LONG or not _DECLARED.match(text) or "xml:" in text:
         return False
     unusual: list[str] = []

@@ -66,12 +66,26 @@ _OF_TWO: dict[str, Callable[[Code, Any, Any], Any]] = {
     "divide_by": lambda code, x, y: code.builder.fdiv(y, x),
     "maximum": lambda code, x, y: code.call("maximum", x, y),
     "minimum": lambda code, x, y: code.call("minimum", x, y),
+    "prelu": lambda code, x, y: _scaled_below_0(code, x, y),
 }
 
 
-def _leaky(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
+def _scaled_below_0(code: Code, x: Any, slope: Any) -> Any:
     b = code.builder
-    return b.select(b.fcmp_ordered("<", x, code.zeros()), b.fmul(x, numbers[0]), x)
+    return b.select(b.fcmp_ordered("<", x, code.zeros()), b.fmul(x, slope), x)
+
+
+def _quantize(code: Code, x: Any, numbers: Sequence[Any]) -> Any:
+    """FakeQuantize for input_low < input_high, with the operations of its kernel in the same order, so that the results
+    are the same bits.
+
+    The numbers are input_low, the extent of the input, the highest level, the step of the output, and output_low.
+    """
+    b = code.builder
+    low, extent, highest, step, output_low = numbers[:5]
+    level = b.fmul(b.fdiv(b.fsub(x, low), extent), highest)
+    level = clamped(code, code.call("rint", level), code.zeros(), highest)
+    return b.fadd(b.fmul(level, step), output_low)
 
 
 _OF_NUMBERS: dict[str, Callable[[Code, Any, Sequence[Any]], Any]] = {
@@ -84,7 +98,8 @@ _OF_NUMBERS: dict[str, Callable[[Code, Any, Sequence[Any]], Any]] = {
     "hswish": lambda code, x, numbers: hswish(code, x),
     "mish": lambda code, x, numbers: mish(code, x),
     "tanh": lambda code, x, numbers: tanh(code, x),
-    "leaky": _leaky,
+    "leaky": lambda code, x, numbers: _scaled_below_0(code, x, numbers[0]),
+    "quantize": _quantize,
     "absolute": lambda code, x, numbers: code.call("fabs", x),
     "negative": lambda code, x, numbers: code.builder.fneg(x),
     "sqrt": lambda code, x, numbers: code.call("sqrt", x),

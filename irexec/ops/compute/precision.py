@@ -36,16 +36,12 @@ def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a float type with a larger range than this compute dtype, for sums that overflow although the result does
-    not.
-    """
+    """A float type with a larger range than this compute dtype, for sums that overflow where the result does not."""
     return np.dtype(np.longdouble if dtype == np.float64 else np.float64)
 
 
 def holds(totals: Array) -> bool:
-    """True if all totals are in the range in which their float type is precise (neither overflow nor underflow; 0 is
-    included).
-    """
+    """True if all totals are where their float type is precise (neither overflow nor underflow; 0 included)."""
     limits = np.finfo(totals.dtype)
     within: bool = np.all((totals >= limits.tiny / limits.eps) & (totals <= limits.max)).item()
     return within

@@ -20,6 +20,7 @@ from irexec.ops.convolution.convolution import grouped_channels, spatial_rank, w
 from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, require, summed
+from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.ops.rules.windows import Windowing, check_windows, dilated, meeting
 from irexec.threads.parallel import parallel_for, parts_for, scratch, split
@@ -91,7 +92,7 @@ def _spread(
     strides, dilations, begins, ends = windows.for_rank(n)
     padding = windows.output_padding or (0,) * n
     wanted = None if output_shape is None else [int(v) for v in output_shape]
-    _check_extents(require, wanted or ())
+    in_range(require, "C6", "output_shape", wanted, 0)
     full = [(x - 1) * s + dilated(k, d) for x, s, k, d in zip(extents, strides, taps, dilations, strict=True)]
     if wanted is None:
         counts = [f - b - e + p for f, b, e, p in zip(full, begins, ends, padding, strict=True)]
@@ -184,15 +185,9 @@ def _given(check: Check, output_shape: TensorType, spatial: int) -> list[Dimensi
     message = f"output_shape has {count} values, expected one for each of the {spatial} spatial axes"
     if not check("C6", count.compatible(spatial), message, port="output_shape", allowed=str(spatial)) or known is None:
         return [Dimension(-1)] * spatial
-    if not _check_extents(check, known):
+    if not in_range(check, "C6", "output_shape", known, 0):
         return [Dimension(-1)] * spatial
     return [dimension_of(v) for v in known]
-
-
-def _check_extents(check: Check, output_shape: Sequence[int | Dimension]) -> bool:
-    negative = [v for v in output_shape if isinstance(v, int) and v < 0]
-    message = f"output_shape contains {negative}, expected no negative extents"
-    return check("C6", not negative, message, port="output_shape", allowed="0 or more")
 
 
 @convolution_backprop_data_1.work

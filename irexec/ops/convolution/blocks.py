@@ -117,9 +117,7 @@ class _Blocks:
         return out
 
     def divided_by_channels(self, data: Array, out: Array) -> Array:
-        """Convolve few pixels: all columns are computed first, then each part multiplies some rows of the weights by
-        them.
-        """
+        """Convolve few pixels: all columns first, then each part multiplies some rows of the weights by them."""
         x = data.reshape(self.batch, self.groups * self.inputs, *self.windows.extents)
         y = out.reshape(self.batch, self.groups, self.outputs, *self.windows.counts)
         columns = scratch("all columns", (x.shape[1], self.depth // self.inputs, self.plane.pixels), self.dtype)

@@ -71,9 +71,7 @@ class Block:
         return out
 
     def _padded(self, image: Array, z: int, dtype: np.dtype[Any]) -> Array:
-        """Return the padded input under the block: `[channels, kz, row phase, column phase, lines * pitch +
-        shared]`.
-        """
+        """The padded input under the block: `[channels, kz, row phase, column phase, lines * pitch + shared]`."""
         kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
         sy, sx = self.windows.strides[1:]
         phases = len(self.row_phases), len(self.column_phases)
@@ -116,9 +114,7 @@ class Block:
         return np.array(places)
 
     def lines_of(self, z: int) -> list[dict[str, int]]:
-        """Return the lines of a channel of the padded input: the start of each, its pixels, and the zeros around
-        them.
-        """
+        """Return the lines of a channel of the padded input: the start of each, its pixels, and the zeros around."""
         kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
         _, sy, _ = self.windows.strides
         depths, height, width = self.windows.extents

@@ -35,9 +35,7 @@ class OneLength(NamedTuple):
 
 
 class Within(NamedTuple):
-    """The range of a number: `Annotated[float, Within(gt=0)]`. Equivalent to pydantic's Field, without importing
-    pydantic.
-    """
+    """The range of a number: `Annotated[float, Within(gt=0)]`. As pydantic's Field, without importing pydantic."""
 
     ge: float | None = None
     gt: float | None = None

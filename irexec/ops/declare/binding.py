@@ -9,25 +9,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import attributes_in, is_group
+from irexec.ops.declare.signature import Signature
 
 
 class Binding(NamedTuple):
-    """The keyword arguments of a function: single attributes, groups by parameter, and whether it takes all other
-    attributes.
-    """
+    """The keyword arguments of a function: single attributes, groups by parameter, and whether it takes all others."""
 
     single: tuple[str, ...]
     groups: tuple[tuple[str, type, tuple[str, ...]], ...]
     rest: bool
 
     def __call__(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Return `attributes` as the function's keyword arguments; a group may also be given as one object, under its
-        parameter.
-        """
+        """Return the function's keyword arguments; a group may also be given as one object, by its parameter."""
         if self.rest and not self.groups:
             return attributes
         bound = dict(attributes) if self.rest else {n: attributes[n] for n in self.single if n in attributes}
@@ -41,9 +38,7 @@ class Binding(NamedTuple):
 
 
 def kernel_binding(groups: tuple[tuple[str, type, tuple[str, ...]], ...]) -> Binding:
-    """Return the binding of a kernel, which receives all attributes, so that an unknown name raises the TypeError of a
-    call.
-    """
+    """Return the binding of a kernel, which receives all attributes: an unknown name raises a call's TypeError."""
     return Binding((), groups, rest=True)
 
 
@@ -74,9 +69,7 @@ def binding_of(
 
 
 def _check_positional(parameters: Iterable[inspect.Parameter], ports: int | None, where: str) -> bool:
-    """Raise TypeError unless this number of arguments can be given by position; return True if the function takes
-    `**rest`.
-    """
+    """Raise TypeError unless this many arguments fit by position; return True if the function takes `**rest`."""
     kinds = [parameter.kind for parameter in parameters]
     places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     any_number = inspect.Parameter.VAR_POSITIONAL in kinds
@@ -100,3 +93,33 @@ def _keywords(
         if parameter.kind == parameter.KEYWORD_ONLY and parameter.name != "out":
             kind = parameter.annotation
             yield parameter, names.get(kind) if isinstance(kind, str) else kind
+
+
+class Declared(Protocol):
+    """The members of an operator that a binding uses."""
+
+    @property
+    def signature(self) -> Signature: ...
+
+
+class LaterBinding:
+    """The binding of a function of an operator; it is read when the function is first called."""
+
+    def __init__(
+        self, operator: Declared, function: Callable[..., Any], role: str, before: int, ports: int | None
+    ) -> None:
+        self._operator, self._function, self._role = operator, function, role
+        self._before, self._ports = before, ports
+        self._binding: Binding | None = None
+
+    def __call__(self, attributes: dict[str, Any]) -> dict[str, Any]:
+        return (self._binding or self.read())(attributes)
+
+    def read(self) -> Binding:
+        """Read the binding. Raises TypeError, with the reason, for a function that cannot be called with it."""
+        signature, function, ports = self._operator.signature, self._function, self._ports
+        if ports is None and signature.max_inputs is not None:
+            ports = self._before + signature.max_inputs
+        where = f"{self._operator}: the {self._role} ({function.__module__})"
+        self._binding = binding_of(function, signature.attributes, ports, where)
+        return self._binding

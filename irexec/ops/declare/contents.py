@@ -34,9 +34,7 @@ _FOLDED = {name.lower(): name for name in CONTENTS} | {old.lower(): new for old,
 
 
 def canonical_type(text: str) -> str | None:
-    """Return the type as written in files, for any letter case that OpenVINO accepts; None for a type that is in no
-    opset.
-    """
+    """Return the type as written in files, for any letter case that OpenVINO accepts; None for a type of no opset."""
     return text if text in CONTENTS else RENAMED.get(text) or _FOLDED.get(text.lower())
 
 

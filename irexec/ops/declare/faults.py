@@ -63,9 +63,7 @@ def _missing(attribute: Attribute, validate: Callable[[Any], Any], faults: list[
 
 
 def _unreadable(attribute: Attribute, given: Any, error: Unreadable, faults: list[AttributeFault]) -> Any:
-    """Return the fault of a text that is not a value of the attribute, and the value that OpenVINO reads (None: it
-    rejects the text).
-    """
+    """Return the fault of a text that is no value of the attribute, and what OpenVINO reads (None: nothing)."""
     name, near, lenient = attribute.file_name, error.candidates, error.lenient
     if error.code in ("D005", "D008"):
         near = tuple(nearest(_shown(given), attribute.members, 1))
@@ -80,9 +78,7 @@ def _unreadable(attribute: Attribute, given: Any, error: Unreadable, faults: lis
 
 
 def _refused(attribute: Attribute, given: Any, error: ValueError, faults: list[AttributeFault]) -> Any:
-    """Return the fault of a value outside the attribute's domain, and the value that all readers use instead, or any
-    valid value.
-    """
+    """Return the fault of a value outside the domain, and the value that all readers use instead, or a valid one."""
     name, taken_as = attribute.file_name, attribute.taken_as
     findings = error.errors() if isinstance(error, ValidationError) else [{"type": "", "msg": f"value error, {error}"}]
     for finding in findings:

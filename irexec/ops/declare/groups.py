@@ -22,9 +22,7 @@ G = TypeVar("G")
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def group(cls: type[G]) -> type[G]:
-    """Make a class of annotated fields an attribute group: an immutable value that is constructed from keyword
-    arguments.
-    """
+    """Make a class of annotated fields an attribute group: an immutable value made from keyword arguments."""
     made = record(frozen=True, kw_only=True)(cls)
     made.__attribute_group__ = True  # type: ignore[attr-defined]
     return made
@@ -37,9 +35,7 @@ def is_group(annotation: Any) -> bool:
 
 @lru_cache(None)
 def attributes_in(cls: type) -> tuple[Attribute, ...]:
-    """Return the attributes declared by a group's fields. Raises TypeError, with the name of the field, for an invalid
-    field.
-    """
+    """Return the attributes declared by a group's fields. Raises TypeError, with its name, for an invalid field."""
     if "__attribute_group__" not in vars(cls):
         raise TypeError(f"{cls.__qualname__} is derived from a group: decorate it with @group, too")
     hints = get_type_hints(cls, include_extras=True)

@@ -35,9 +35,7 @@ def layer_model(
 
 
 def attributes_model(title: str, attributes: tuple[Attribute, ...], doc: str | None) -> type[BaseModel]:
-    """Return the model of an operator's `<data>`, which forbids unknown attributes and accepts both texts and
-    values.
-    """
+    """Return the model of an operator's `<data>`, which accepts texts and values and forbids unknown attributes."""
     fields: dict[str, Any] = {}
     for a in attributes:
         annotation: Any = Annotated[a.annotation, _accepted_by(attribute_schema(a))]

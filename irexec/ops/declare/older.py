@@ -48,9 +48,7 @@ class OlderForm(ABC):
 
 
 def unchanged(form: OlderForm, *inputs: TensorType | None) -> None:
-    """The rule of an operator whose older version computes the same result with the attributes that both versions
-    have.
-    """
+    """The rule of an operator whose older version gives the same result with the attributes of both."""
 
 
 def constant_indices_inside(form: OlderForm, data: TensorType | None, indices: str, axis: str) -> bool:

@@ -9,19 +9,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from irexec.ops.declare.attributes import Attribute, AttributeFault
-from irexec.ops.declare.binding import Binding, binding_of, kernel_binding
+from irexec.ops.declare.binding import Binding, LaterBinding, kernel_binding
 from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
 from irexec.ops.declare.output_types import output_types
-from irexec.ops.declare.prepared import Prepared
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, port_parameters, read_signature
+from irexec.ops.declare.specialization import HandsOn, NodeTypes
 from irexec.ops.declare.tolerance import Open, Tolerance, exact, positioned, random, rounded, summed
-from irexec.records import field, record
 from irexec.threads.parallel import computing
-from irexec.types import ANY, Array, TensorType, UnknownRank
+from irexec.types import ANY, TensorType, UnknownRank
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -49,27 +48,6 @@ __all__ = [
     "rounded",
     "summed",
 ]
-
-
-@record(frozen=True, eq=False)
-class NodeTypes:
-    """The argument of `specialize`: the static types of one node, its constants and its attributes.
-
-    `used` flags the outputs that are read; None if they are not known. `prepared`: forms of constants.
-    """
-
-    inputs: tuple[TensorType | None, ...]
-    outputs: tuple[TensorType, ...]
-    constants: tuple[Array | None, ...]
-    attributes: dict[str, Any] = field(default_factory=dict)
-    used: tuple[bool, ...] | None = None
-    prepared: Prepared = field(default_factory=Prepared)
-
-
-class HandsOn(NamedTuple):
-    """A specialised kernel that returns its input or a view of it, although the operator's kernel takes `out`."""
-
-    call: Callable[..., Any]
 
 
 Rule = Callable[..., Any]
@@ -106,7 +84,7 @@ class Operator:
     ) -> None:
         self.type, self.opset, self.kernel = type, opset, kernel
         self.is_own = not (kernel.__module__ or "").startswith("irexec.ops.")  # None for a function made by exec().
-        self._bindings: list[_LaterBinding] = []
+        self._bindings: list[LaterBinding] = []
         self.rule: Rule | None = None
         self.inplace = (inplace,) if isinstance(inplace, str) else inplace
         self.view = (view,) if isinstance(view, str) else view
@@ -196,9 +174,7 @@ class Operator:
         return function
 
     def older(self, rule: R) -> R:
-        """Declare the equivalent in the previous version: `rule(form, *input types, *, attributes)`, see
-        `OlderForm`.
-        """
+        """Declare the form in the previous version: `rule(form, *input types, *, attributes)`, see `OlderForm`."""
         binding = self.binding(rule, "rule of the older form", before=1)
 
         def older_rule(form: OlderForm, inputs: Sequence[TensorType | None]) -> None:
@@ -209,11 +185,9 @@ class Operator:
 
     def binding(
         self, function: Callable[..., Any], role: str, *, before: int = 0, ports: int | None = None
-    ) -> _LaterBinding:
-        """Return the binding of a function that receives `ports` arguments by position, or the inputs after `before`
-        others.
-        """
-        binding = _LaterBinding(self, function, role, before, ports)
+    ) -> LaterBinding:
+        """Return the binding of a function with `ports` positional arguments, or `before` others and the inputs."""
+        binding = LaterBinding(self, function, role, before, ports)
         self._bindings.append(binding)
         if self.is_own:
             binding.read()
@@ -292,17 +266,13 @@ class Operator:
 
     @cached_property
     def accept(self) -> Acceptor:
-        """Return the acceptor of layers: `accept(attributes, inputs)`, either of which may be unknown; see
-        `Acceptor`.
-        """
+        """Return the acceptor of layers: `accept(attributes, inputs)`, of which either may be unknown."""
         from irexec.ops.declare.acceptance import Acceptor
 
         return Acceptor(self.signature, self.attributes)
 
     def parse_attributes(self, given: dict[str, Any]) -> tuple[dict[str, Any], list[AttributeFault]]:
-        """Return the attributes by Python name and all their faults. `given` maps names in a file to texts or
-        values.
-        """
+        """Return the attributes by Python name and all their faults. `given` is by names in a file: texts or values."""
         accepted = self.accept(given)
         return accepted.attributes, accepted.faults
 
@@ -341,11 +311,7 @@ class Operator:
         signature, count = self.signature, len(inputs)
         if count < signature.min_inputs or (signature.max_inputs is not None and count > signature.max_inputs):
             return False
-        if not attributes.keys() >= signature.attribute_names:
-            return False
-        return None not in inputs or all(
-            type is not None or signature.input(index).optional for index, type in enumerate(inputs)
-        )
+        return attributes.keys() >= signature.attribute_names and not (None in inputs and signature.missing(inputs))
 
     def _padded(self, inputs: Sequence[TensorType | None]) -> Sequence[TensorType | None]:
         """Return one type for each port, with None for omitted trailing ports."""
@@ -362,29 +328,6 @@ class Operator:
 def failed_rule(operator: Operator, error: Exception) -> Breach:
     """Return the finding for a shape rule that raised an exception, which is a defect: rules report with `check`."""
     return Breach("O007", f"the shape rule of {operator} is wrong; it failed: {type(error).__name__}: {error}")
-
-
-class _LaterBinding:
-    """The binding of a function of an operator; it is read when the function is first called."""
-
-    def __init__(
-        self, operator: Operator, function: Callable[..., Any], role: str, before: int, ports: int | None
-    ) -> None:
-        self._operator, self._function, self._role = operator, function, role
-        self._before, self._ports = before, ports
-        self._binding: Binding | None = None
-
-    def __call__(self, attributes: dict[str, Any]) -> dict[str, Any]:
-        return (self._binding or self.read())(attributes)
-
-    def read(self) -> Binding:
-        """Read the binding. Raises TypeError, with the reason, for a function that cannot be called with it."""
-        operator, function, ports = self._operator, self._function, self._ports
-        if ports is None and (count := operator.signature.max_inputs) is not None:
-            ports = self._before + count
-        where = f"{operator}: the {self._role} ({function.__module__})"
-        self._binding = binding_of(function, operator.attributes, ports, where)
-        return self._binding
 
 
 def operator(

@@ -12,9 +12,7 @@ from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
 def output_types(
     outputs: Sequence[Output], shapes: Any, bound: dict[str, ElementType], attributes: dict[str, Any]
 ) -> list[TensorType]:
-    """Return the types of the outputs. `shapes` is the result of a shape rule: one or several shapes, types, or
-    None.
-    """
+    """Return the output types. `shapes` is the result of a shape rule: one or several shapes or types, or None."""
     if isinstance(shapes, (PartialShape, TensorType)) or (
         shapes is not None
         and outputs

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import inspect
 import types as python_types
-from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple, Protocol, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import AttributesOf, attributes_in, is_group
@@ -17,6 +17,8 @@ from irexec.types import Array, ElementType
 
 # The maximum number of element types that a message names.
 _MOST_NAMED = 8
+
+T = TypeVar("T")
 
 
 class Elements:
@@ -110,6 +112,35 @@ class Signature:
         port = self.input(index)
         return f"{port.name}[{index - len(self.inputs) + 1}]" if port.variadic else port.name
 
+    def named(self, inputs: Sequence[T]) -> dict[str, T]:
+        """Return the inputs of ports that are not variadic by the names of the ports."""
+        return dict(zip((port.name for port in self.inputs), inputs, strict=True))
+
+    def missing(self, inputs: Sequence[object]) -> list[str]:
+        """Return the names of the required inputs that are absent or None."""
+        count = max(len(inputs), self.min_inputs + self.is_variadic)
+        return [
+            self.port_name(index)
+            for index in range(count)
+            if (index >= len(inputs) or inputs[index] is None) and not self.input(index).optional
+        ]
+
+    def fault_of_count(
+        self, count: int, missing: Sequence[str] = (), *, with_bodies: bool = False
+    ) -> tuple[str, str] | None:
+        """Return what is wrong with a number of input ports, and the numbers that are allowed; None if it is allowed.
+
+        missing: the names of inputs that lack a tensor. with_bodies: which inputs are required depends on the bodies.
+        """
+        low, high = max(self.min_inputs, int(self.is_variadic)), self.max_inputs
+        low = min(low, 1) if with_bodies else low
+        if not missing and count >= low and (high is None or count <= high):
+            return None
+        allowed = str(low) if low == high else f"{low} to {high}" if high is not None else f"at least {low}"
+        names = ", ".join(port.name for port in self.inputs)
+        message = f"has {count} input port{'s' * (count != 1)}, expected {allowed} ({names})"
+        return f"{message}; {', '.join(missing)} is missing" if missing else message, allowed
+
 
 class HasSignature(Protocol):
     """The members of an operator that InputsOf uses."""
@@ -180,9 +211,7 @@ def read_signature(kernel: Callable[..., Any]) -> Signature:
 
 
 def port_parameters(kernel: inspect.Signature, inputs: tuple[Input, ...]) -> list[inspect.Parameter]:
-    """Return the inputs as parameters, annotated as in the kernel; inputs of another version are annotated as
-    arrays.
-    """
+    """Return the inputs as parameters, annotated as in the kernel; those of another version are arrays."""
     return [
         kernel.parameters.get(i.name)
         or inspect.Parameter(

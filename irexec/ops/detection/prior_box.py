@@ -17,6 +17,7 @@ from irexec.ops.declare.groups import group
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.declare.signature import InputsOf
+from irexec.ops.rules.axes import in_range
 from irexec.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, TensorType
 
 T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
@@ -101,6 +102,10 @@ def _count(sizes: Sizes) -> int:
     return int(count + sum(each * (int(d) ** 2 - 1) for d in sizes.density))
 
 
+_LEAST = {"output_size": 0, "image_size": 1}
+"""The least extent that an input may contain."""
+
+
 @operator("PriorBox", "opset8", tolerance=rounded(16))
 def prior_box_8(
     output_size: T_INT,
@@ -121,7 +126,7 @@ def prior_box_8(
     C3: variance has 0, 1 or 4 elements. C4: with density, there is one for each fixed size, at least 1.
     """
     for name, extents in (("output_size", output_size), ("image_size", image_size)):
-        _check_extents(require, name, extents.tolist())
+        in_range(require, "C2", name, extents, _LEAST[name])
     (height, width), (image_height, image_width) = output_size.tolist(), image_size.tolist()
     step, offset, min_size = sizes.step, sizes.offset, sizes.min_size
     if not sizes.scale_all_sizes:
@@ -173,11 +178,6 @@ def _with_variances(boxes: Array, length: int, variance: Sequence[float]) -> Arr
     return result
 
 
-def _check_extents(check: Check, name: str, values: Sequence[int]) -> None:
-    least = 0 if name == "output_size" else 1
-    check("C2", min(values) >= least, f"{name} is {values}, expected values of at least {least}", port=name)
-
-
 @prior_box_8.shapes
 def _shape(check: Check, output_size: TensorType, image_size: TensorType, *, sizes: Sizes) -> PartialShape:
     density, fixed_size = sizes.density, sizes.fixed_size
@@ -198,7 +198,7 @@ def _grid_shape(
             continue
         right = tensor.rank is None or (tensor.rank == 1 and tensor.shape[0].compatible(2))
         if check("C1", right, f"{name} has shape {tensor.shape}, expected [2]", port=name) and tensor.ints is not None:
-            _check_extents(check, name, tensor.ints)
+            in_range(check, "C2", name, tensor.ints, _LEAST[name])
     known = output_size.known
     if known is None or len(known) != 2 or any(isinstance(v, int) and v < 0 for v in known):
         return PartialShape([2, ANY_DIMENSION])
@@ -236,7 +236,7 @@ def prior_box_clustered_1(
     """
     image_size = output_size if image_size is None else image_size
     for name, extents in (("output_size", output_size), ("image_size", image_size)):
-        _check_extents(require, name, extents.tolist())
+        in_range(require, "C2", name, extents, _LEAST[name])
     (rows, columns), (image_height, image_width) = output_size.tolist(), image_size.tolist()
     reserve([rows, columns, len(width), 4], np.dtype(np.float32))
     step_w, step_h = step_w or step, step_h or step

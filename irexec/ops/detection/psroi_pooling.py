@@ -138,7 +138,7 @@ def _(check: Check, feature_maps: TensorType, rois: TensorType, *, bins: Bins) -
     extents.match("C2", "rois", rois, "num_boxes", 5)
     message = f"feature_maps has {extents['C']} channels, expected {bins.channels}"
     check("C3", extents["C"].compatible(bins.channels), message, port="feature_maps", allowed=str(bins.channels))
-    check_batches(check, "C4", rois, extents["N"].max)
+    check_batches(check, "C4", rois, extents["N"])
     return extents.shape("num_boxes", *bins.pooled)
 
 
@@ -257,7 +257,7 @@ def _(
     channels = output_dim * group_size**2
     message = f"feature_maps has {extents['C']} channels, expected {channels}"
     check("C3", extents["C"].compatible(channels), message, port="feature_maps", allowed=str(channels))
-    check_batches(check, "C4", rois, extents["N"].max)
+    check_batches(check, "C4", rois, extents["N"])
     extents.match("C5", "offsets", offsets, "NUM_ROIS", "twice_classes", part_size, part_size)
     twice = extents["twice_classes"]
     divides = not twice.is_static or (twice.value % 2 == 0 and twice.value > 0 and output_dim % (twice.value // 2) == 0)

@@ -19,6 +19,7 @@ from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.declare.signature import InputsOf
 from irexec.ops.detection.roi_pooling import usable
+from irexec.ops.rules.axes import in_range, last_of
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
@@ -171,7 +172,7 @@ def roi_align_9(
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 4]. C3: batch_indices is [NUM_ROIS], each in [0, N - 1].
     """
-    _check_batches(require, batch_indices.tolist(), len(feature_maps))
+    in_range(require, "C3", "batch_indices", batch_indices, 0, len(feature_maps) - 1)
     features, boxes = widen(feature_maps), widen(rois)
     kind = boxes.dtype.type
     before, after = {"asymmetric": (0, 0), "half_pixel_for_nn": (0, 0.5), "half_pixel": (0.5, 0.5)}[aligned_mode]
@@ -193,12 +194,6 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
     form.need_attribute("aligned_mode", "asymmetric")
 
 
-def _check_batches(check: Check, batch_indices: Sequence[int], batches: int | None) -> None:
-    fits = all(i >= 0 and (batches is None or i < batches) for i in batch_indices)
-    message = f"batch_indices is {batch_indices}, expected values of at least 0 and less than {batches}"
-    check("C3", fits, message, port="batch_indices")
-
-
 def _shape(
     check: Check,
     feature_maps: TensorType,
@@ -211,7 +206,7 @@ def _shape(
     extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
     extents.match("C2", "rois", rois, "NUM_ROIS", numbers)
     extents.match("C3", "batch_indices", batch_indices, "NUM_ROIS")
-    _check_batches(check, batch_indices.ints or [], extents["N"].max)
+    in_range(check, "C3", "batch_indices", batch_indices.ints, 0, last_of(extents["N"]))
     return extents.shape("NUM_ROIS", "C", bins.pooled_h, bins.pooled_w)
 
 
@@ -248,7 +243,7 @@ def roi_align_rotated_15(
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: batch_indices is [NUM_ROIS], each in [0, N - 1].
     """
-    _check_batches(require, batch_indices.tolist(), len(feature_maps))
+    in_range(require, "C3", "batch_indices", batch_indices, 0, len(feature_maps) - 1)
     features, boxes = widen(feature_maps), widen(rois)
     kind = boxes.dtype.type
     scaled = boxes[:, :4] * kind(bins.spatial_scale)

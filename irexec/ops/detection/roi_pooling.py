@@ -14,9 +14,10 @@ import numpy as np
 from irexec.ops.compute.elementwise import half_away
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive, Within
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.rules.axes import in_range, last_of
 from irexec.ops.rules.extents import Extents
-from irexec.types import FLOATS, Array, PartialShape, TensorType
+from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 # Beyond every pixel coordinate.
@@ -122,7 +123,7 @@ def _(
     check_scale(check, "C4", spatial_scale)
     for name, pair in (("output_size", output_size), ("output_roi", output_roi)):
         check("C5", len(pair) in (0, 2), f"{name} has {len(pair)} values, expected 2", attribute=name, allowed="2")
-    check_batches(check, "C3", rois, extents["N"].max)
+    check_batches(check, "C3", rois, extents["N"])
     return extents.shape("NUM_ROIS", "C", pooled_h, pooled_w)
 
 
@@ -134,10 +135,9 @@ def usable(boxes: Array, features: Array) -> list[int]:
 
 def batches_of(constraint: str, rois: Array, count: int) -> Array:
     """The batch [boxes] of each box (batch, x1, y1, x2, y2). Raises ConstraintError for one outside [0, count - 1]."""
-    named = rois[:, 0].astype(np.int64)
-    fits = bool(np.all((named >= 0) & (named < count)))
-    require(constraint, fits, f"rois name batches {named.tolist()}, allowed is 0..{count - 1}", port="rois")
-    return named
+    batches = rois[:, 0].astype(np.int64)
+    _check_batches(require, constraint, batches, count - 1)
+    return batches
 
 
 def check_scale(check: Check, constraint: str, spatial_scale: float) -> None:
@@ -146,13 +146,14 @@ def check_scale(check: Check, constraint: str, spatial_scale: float) -> None:
     check(constraint, math.isfinite(spatial_scale), message, attribute="spatial_scale")
 
 
-def check_batches(check: Check, constraint: str, rois: TensorType, batches: int | None) -> None:
+def check_batches(check: Check, constraint: str, rois: TensorType, batches: Dimension) -> None:
     """Report known boxes with a batch index that is out of range."""
-    if rois.value is not None and rois.value.ndim == 2 and rois.value.shape[1] and batches is not None:
-        try:
-            batches_of(constraint, rois.value, batches)
-        except ConstraintError as error:
-            check(constraint, False, error.message, port="rois")
+    if rois.value is not None and rois.value.ndim == 2 and rois.value.shape[1]:
+        _check_batches(check, constraint, rois.value[:, 0].astype(np.int64), last_of(batches))
+
+
+def _check_batches(check: Check, constraint: str, batches: Array, last: int | None) -> None:
+    in_range(check, constraint, "rois", batches, 0, last)
 
 
 @roi_pooling_2.draw("rois")

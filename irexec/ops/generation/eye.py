@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
-from irexec.ops.rules.axes import filled, first_known, integer, integers, length_of, one_element
+from irexec.ops.rules.axes import filled, first_known, in_range, integer, integers, length_of, one_element
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import ANY_DIMENSION, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 
@@ -36,9 +36,8 @@ def eye_9(
     """
     rows, columns, diagonal = (integer(port) for port in (num_rows, num_columns, diagonal_index))
     batch = [] if batch_shape is None else integers(batch_shape)
-    for name, extents in (("num_rows", [rows]), ("num_columns", [columns]), ("batch_shape", batch)):
-        for extent in extents:
-            _extent(require, extent, name)
+    for name, extents in (("num_rows", rows), ("num_columns", columns), ("batch_shape", batch)):
+        in_range(require, "C2", name, extents, 0)
     diagonal = min(max(diagonal, -rows), columns)
     matrix = np.eye(rows, columns, diagonal, np.int8).astype(output_type.dtype)
     return np.broadcast_to(matrix, (*batch, rows, columns)).copy()
@@ -76,9 +75,7 @@ def _(
 
 
 def _extent(check: Check, value: int | Dimension | None, port: str) -> Dimension:
-    fits = not isinstance(value, int) or value >= 0
-    check("C2", fits, f"{port} has {value}, expected no negative extent", port=port)
-    return dimension_of(value if fits else None)
+    return dimension_of(value if in_range(check, "C2", port, value, 0) else None)
 
 
 @eye_9.draw("num_rows", "num_columns", "diagonal_index", "batch_shape")

@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.ops.declare.attributes import NonNegative
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
-from irexec.ops.rules.axes import first_known, integer, one_element
+from irexec.ops.rules.axes import first_known, in_range, integer, one_element
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import FLOATS, INDICES, Array, ElementType, PartialShape, TensorType
 
@@ -121,7 +121,7 @@ def _(check: Check, probs: TensorType, num_samples: TensorType, *, with_replacem
 
 def _check_count(check: Check, count: int, most: int | None) -> bool:
     """C2, C3; `most` is the number of classes, from which each sample takes one without replacement."""
-    if not check("C2", count >= 0, f"num_samples is {count}, expected at least 0", port="num_samples"):
+    if not in_range(check, "C2", "num_samples", count, 0):
         return False
     message = f"num_samples is {count}, expected at most {most} without replacement, the number of classes"
     check("C3", most is None or count <= most, message, port="probs")

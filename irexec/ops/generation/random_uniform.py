@@ -6,7 +6,6 @@ Source: operation page RandomUniform-8; how 64-bit numbers are put together, Ope
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import ml_dtypes
@@ -14,7 +13,7 @@ import numpy as np
 
 from irexec.ops.declare.attributes import NonNegative
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
-from irexec.ops.rules.axes import integers, one_element
+from irexec.ops.rules.axes import in_range, integers, one_element
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import (
     BF16,
@@ -26,7 +25,6 @@ from irexec.types import (
     I64,
     INDICES,
     Array,
-    Dimension,
     ElementType,
     PartialShape,
     TensorType,
@@ -87,7 +85,7 @@ def random_uniform_8(
     C4: minval is below maxval. C5: the shape has no negative extent.
     """
     extents = integers(shape)
-    _check_extents(require, extents)
+    in_range(require, "C5", "shape", extents, 0)
     low, high = minval.reshape(-1)[0], maxval.reshape(-1)[0]
     _check_limits(require, low, high)
     pytorch = alignment.lower() == "pytorch"
@@ -140,16 +138,11 @@ def _(check: Check, shape: TensorType, minval: TensorType, maxval: TensorType, *
     if known is None:
         extent = shape.shape[0] if shape.rank == 1 else None
         return PartialShape.dynamic(extent.value if extent is not None and extent.is_static else None)
-    return PartialShape(known) if _check_extents(check, known) else PartialShape.dynamic(len(known))
+    return PartialShape(known) if in_range(check, "C5", "shape", known, 0) else PartialShape.dynamic(len(known))
 
 
 def _check_limits(check: Check, low: Any, high: Any) -> None:
     check("C4", bool(low < high), f"minval is {low}, expected less than maxval, which is {high}", port="minval")
-
-
-def _check_extents(check: Check, shape: Sequence[int | Dimension]) -> bool:
-    fits = all(not isinstance(d, int) or d >= 0 for d in shape)
-    return check("C5", fits, f"shape is {shape}, expected no negative extents", port="shape")
 
 
 @random_uniform_8.draw("minval", "maxval")

@@ -5,6 +5,7 @@ Source: operation pages Range-1, Range-4.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, isfinite
 from typing import Annotated, Any, TypeAlias
 
@@ -59,20 +60,11 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
 
 
 def _range(start: Array, stop: Array, step: Array, kind: ElementType) -> Array:
-    first, last, by = (_cast(value.reshape(()).item(), kind) for value in (start, stop, step))
-    require(
-        "C2",
-        _usable(first, last, by),
-        f"start is {first}, stop {last}, step {by}, expected finite numbers and a step other than 0",
-        port="step",
-    )
+    numbers = [_cast(value.reshape(()).item(), kind) for value in (start, stop, step)]
+    _check_numbers(require, numbers)
+    first, last, by = numbers
     count = _count(first, last, by)
-    require(
-        "C2",
-        count <= MAX_LENGTH,
-        f"start {first}, stop {last} and step {by} make {count} elements, which is too many",
-        port="stop",
-    )
+    _check_count(require, count)
     dtype = kind.dtype
     assert dtype is not None
     result = np.empty(count, dtype)
@@ -98,8 +90,20 @@ def _cast(value: Number, kind: ElementType) -> Number:
     return int(value) if kind.is_integral and isfinite(value) else value
 
 
-def _usable(first: Number, last: Number, by: Number) -> bool:
-    return isfinite(first) and isfinite(last) and isfinite(by) and by != 0
+def _check_numbers(check: Check, values: Sequence[Number | Dimension | None]) -> bool:
+    """Check C2 for the known ones of start, stop and step."""
+    usable = True
+    for name, value in zip(("start", "stop", "step"), values, strict=True):
+        if not isinstance(value, (Dimension, type(None))):
+            expected = "a finite number other than 0" if name == "step" else "a finite number"
+            fits = isfinite(value) and (name != "step" or value != 0)
+            usable &= check("C2", fits, f"{name} is {value}, expected {expected}", port=name)
+    return usable
+
+
+def _check_count(check: Check, count: int) -> bool:
+    message = f"there would be {count} elements, expected at most {MAX_LENGTH}"
+    return check("C2", count <= MAX_LENGTH, message, port="stop")
 
 
 def _count(first: Number, last: Number, by: Number) -> int:
@@ -114,10 +118,7 @@ def _rule(check: Check, start: TensorType, stop: TensorType, step: TensorType, k
     for name, tensor in ports.items():
         has_rank(check, "C1", tensor, 0, name)
     values = [_known(t, kind) for t in ports.values()]
-    for (name, _), value in zip(ports.items(), values, strict=True):
-        if not isinstance(value, (Dimension, type(None))):
-            check("C2", isfinite(value), f"{name} is {value}, expected a finite number", port=name)
-            check("C2", name != "step" or value != 0, "step is 0, expected another number", port=name)
+    usable = _check_numbers(check, values)
     first, last, by = values
     positions = isinstance(last, Dimension) and not is_unknown(last)
     if isinstance(last, Dimension) and positions and isinstance(first, int) and isinstance(by, int) and by > 0:
@@ -125,11 +126,11 @@ def _rule(check: Check, start: TensorType, stop: TensorType, step: TensorType, k
         high = None if last.max is None else _count(first, last.max, by)
         return PartialShape([Dimension(_count(first, last.min, by), high)])
     numbers = [v for v in values if not isinstance(v, (Dimension, type(None)))]
-    if len(numbers) < 3 or not _usable(*numbers):
+    if len(numbers) < 3 or not usable:
         return PartialShape.dynamic(1)
     count = _count(*numbers)
     shape = PartialShape([count])
-    if count > MAX_KNOWN or not kind.is_integral:
+    if not _check_count(check, count) or count > MAX_KNOWN or not kind.is_integral:
         return shape
     scalars = [np.array(n) for n in numbers]
     return TensorType(kind, shape, _range(scalars[0], scalars[1], scalars[2], kind))

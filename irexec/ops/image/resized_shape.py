@@ -9,7 +9,7 @@ import numpy as np
 
 from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, require
+from irexec.ops.declare.operator import Check
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import MAX_LENGTH, Dimension, PartialShape, TensorType
 
@@ -22,8 +22,10 @@ class Padding:
     pads_end: NonNegativeInts = (0,)
 
 
-def spatial_pads(pads: Sequence[int], axes: Sequence[int], rank: int) -> list[int]:
-    """One pad per dimension; as many as axes are for these, and a single one for each. Raises ConstraintError C5."""
+def spatial_pads(check: Check, pads: Sequence[int], axes: Sequence[int], rank: int) -> list[int]:
+    """Return a pad for each dimension; check C5. A single pad is for each of the axes, as many pads as axes for these,
+    and otherwise each pad for the dimension at its place.
+    """
     if len(pads) <= 1 < rank:
         return [pads[0] if pads and d in axes else 0 for d in range(rank)]
     if len(pads) == len(axes) < rank:
@@ -31,8 +33,8 @@ def spatial_pads(pads: Sequence[int], axes: Sequence[int], rank: int) -> list[in
         return [by_axis.get(d, 0) for d in range(rank)]
     full = full_pads(pads, rank)
     elsewhere = any(p and d not in axes for d, p in enumerate(full))
-    require("C5", not elsewhere, f"the pads are {tuple(pads)}, expected 0 for every axis but {tuple(axes)}")
-    return full
+    message = f"the pads are {tuple(pads)}, expected 0 for every axis but {tuple(axes)}"
+    return full if check("C5", not elsewhere, message, attribute="pads_begin") else [0] * rank
 
 
 def full_pads(pads: Sequence[int], rank: int) -> list[int]:
@@ -90,19 +92,28 @@ def resized_shape(
     sources = list(dims)
     values: Any = given.known if shape_calculation_mode == "sizes" else given.value
     for position, a in enumerate(chosen):
-        value = None if values is None else values[position]
         dims[a] = dimension_of(None)
-        if value is None:
-            continue
-        possible = isinstance(value, Dimension) or 0 <= value < np.inf
-        message = f"axis {a} is resized by {shape_calculation_mode} {value}, expected a finite number, 0 or more"
-        if not check("C4", possible, message, port=port):
-            continue
-        if shape_calculation_mode == "sizes":
-            dims[a] = Dimension.of(value)
-        else:
-            low, high = sources[a].min, sources[a].max
-            dims[a] = Dimension(scaled_extent(low, value), None if high is None else scaled_extent(high, value))
-        empty = sources[a] == Dimension(0) and dims[a].min > 0
-        check("C7", not empty, f"axis {a} has no elements to interpolate", port="image")
+        if values is not None:
+            dims[a] = resized_extent(check, a, sources[a], values[position], shape_calculation_mode, port)
     return PartialShape(dims)
+
+
+def resized_extent(check: Check, axis: int, source: Dimension, value: Any, mode: str, port: str) -> Dimension:
+    """Return the extent that a size or a scale makes of the padded extent `source`; check C4 and C7.
+
+    The value is a number or, for an unknown size, a Dimension.
+    """
+    possible = isinstance(value, Dimension) or 0 <= value < np.inf
+    message = f"axis {axis} is resized by {mode} {value}, expected a finite number, 0 or more"
+    if not check("C4", possible, message, port=port):
+        return dimension_of(None)
+    if mode == "sizes":
+        target = Dimension.of(value)
+    else:
+        high = None if source.max is None else scaled_extent(source.max, value)
+        target = Dimension(scaled_extent(source.min, value), high)
+    message = f"axis {axis} would have {target.min} elements, expected at most {MAX_LENGTH}"
+    check("C4", target.min <= MAX_LENGTH, message, port=port)
+    empty = source == Dimension(0) and target.min > 0
+    check("C7", not empty, f"axis {axis} has no elements to interpolate", port="image")
+    return target

@@ -133,9 +133,7 @@ class _Term:
 
 
 def _contract(a: _Term, b: _Term, later: set[str]) -> _Term:
-    """Return the product of two terms, summed over the labels that are not needed later, as one stack of matrix
-    products.
-    """
+    """Return the product of two terms, summed over labels not needed later, as one stack of matrix products."""
     a, b = a.summed(later | set(b.labels)), b.summed(later | set(a.labels))
     shared = [label for label in a.labels if label in b.labels]
     sizes_a, sizes_b = (dict(zip(t.labels, t.array.shape, strict=True)) for t in (a, b))

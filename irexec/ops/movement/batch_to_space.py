@@ -11,7 +11,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import filled, has_length, integers, into, regrouped
+from irexec.ops.rules.axes import filled, has_length, in_range, integers, into, regrouped
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -73,13 +73,13 @@ def space_to_batch_2(
 
 def _check_values(check: Check, blocks: Known, **edges: Known) -> None:
     """Check C1, C2 and C4, as far as the values are known."""
-    check("C4", min(blocks or [1]) >= 1, f"block_shape is {blocks}, expected 1 or more", port="block_shape")
+    in_range(check, "C4", "block_shape", blocks, 1)
     for name, values in {"block_shape": blocks, **edges}.items():
         first = int(name == "block_shape")
         message = f"{name} starts with {(values or [first])[0]}, expected {first}: the batch stays as it is"
         check("C1", not values or values[0] == first, message, port=name)
         if name in edges:
-            check("C2", min(values or [0]) >= 0, f"{name} is {values}, expected no negative value", port=name)
+            in_range(check, "C2", name, values, 0)
 
 
 def _check_crop(check: Check, axis: int, crop: int, extent: int | None) -> None:

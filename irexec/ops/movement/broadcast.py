@@ -5,7 +5,6 @@ Source: operation pages Broadcast-1, Broadcast-3. OpenVINO writes "none" for the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import filled, has_length, integers, length_of
+from irexec.ops.rules.axes import filled, has_length, in_range, integers, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType, common_shape
 
@@ -42,7 +41,7 @@ def broadcast_3(
     axes_mapping. C7: the other modes do not take it.
     """
     given, target = data, tuple(integers(target_shape))
-    _check_extents(require, target)
+    in_range(require, "C5", "target_shape", target, 0)
     if mode == "explicit":
         axes = [] if axes_mapping is None else integers(axes_mapping)
         _check_axes(require, axes, len(target))
@@ -93,7 +92,7 @@ def _rule(
 ) -> PartialShape:
     has_rank(check, "C3", target_shape, 1, "target_shape")
     known, length = target_shape.known, length_of(target_shape)
-    _check_extents(check, known or ())
+    in_range(check, "C5", "target_shape", known, 0)
     target = PartialShape.dynamic(length)
     if known is not None:
         target = PartialShape(ANY_DIMENSION if isinstance(n, int) and n < 0 else n for n in known)
@@ -117,11 +116,6 @@ def _rule(
 
 def _replicates(extent: Dimension, target: Dimension) -> bool:
     return extent.contains(1) or extent.compatible(target)
-
-
-def _check_extents(check: Check, target: Sequence[int | Dimension]) -> None:
-    negative = [n for n in target if isinstance(n, int) and n < 0]
-    check("C5", not negative, f"target_shape contains {negative}, expected no negative extents", port="target_shape")
 
 
 def _check_axes(check: Check, axes: list[int], rank: int) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Alias, NonNegativeInts, PositiveInts, ReaderDefault
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import filled, has_length, integers
+from irexec.ops.rules.axes import filled, has_length, in_range, integers
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY_DIMENSION, BOOLEAN, INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
 
@@ -129,8 +129,7 @@ def _two(check: Check, constraint: str, name: str, port: TensorType | None, attr
     values = port.ints if has_length(check, constraint, port, 2, name) else None
     if values is None:
         return None
-    ok = min(values) >= 0
-    return values if check(constraint, ok, f"{name} is {values}, expected no negative value", port=name) else None
+    return values if in_range(check, constraint, name, values, 0) else None
 
 
 @col2im_15.draw("kernel_size", "output_size")

@@ -123,9 +123,7 @@ def _take(data: Array, index: Array, at: int, batch: int, out: Array | None) -> 
 
 
 def _taken(data: Array, index: Array, at: int, out: Array | None) -> Array:
-    """Apply np.take; an unaligned table, which np.take would copy completely, is read as bytes, so only the taken
-    slices are copied.
-    """
+    """Apply np.take; an unaligned table, which np.take would copy, is read as bytes."""
     by_bytes = not data.flags.aligned and data.flags.c_contiguous and at < data.ndim - 1
     if by_bytes and (out is None or out.flags.c_contiguous):
         rows = _taken(data.view(np.uint8), index, at, None if out is None else out.view(np.uint8))

@@ -12,7 +12,7 @@ import numpy as np
 
 from irexec.ops.compute.along import take_along
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import drawn_below, into
+from irexec.ops.rules.axes import drawn_below, in_range, into
 from irexec.ops.rules.shapes import axis_in
 from irexec.types import ANY, INDICES, Array, PartialShape, TensorType
 
@@ -28,7 +28,7 @@ def gather_elements_6(data: T, indices: T_IND, /, *, axis: int, out: Array | Non
     outside [-rank, rank - 1], C4 for an index outside [-n, n - 1] where n is data.shape[axis].
     """
     at = axis % data.ndim
-    _check_range(require, indices, data.shape[at])
+    in_range(require, "C4", "indices", indices, -data.shape[at], data.shape[at] - 1)
     return into(take_along(data, indices.astype(np.intp, copy=False), at), out)
 
 
@@ -50,17 +50,9 @@ def _(check: Check, data: TensorType, indices: TensorType, *, axis: int) -> Part
             message = f"dimension {number} is {b} in indices, {a} in data: only dimension {at} may differ"
             check("C2", merged is not None, message, port="indices", found=str(b), allowed=str(a))
             dims[number] = b if merged is None else merged
-    if indices.value is not None and data.shape[at].is_static:
-        _check_range(check, indices.value, data.shape[at].value)
+    if data.shape[at].is_static:
+        in_range(check, "C4", "indices", indices.value, -data.shape[at].value, data.shape[at].value - 1)
     return PartialShape(dims)
-
-
-def _check_range(check: Check, indices: Array, count: int) -> None:
-    """Check C4: every index is within the extent `count` of the axis."""
-    if indices.size:
-        low, high, allowed = int(indices.min()), int(indices.max()), f"[{-count}, {count - 1}]"
-        message = f"the index {low if low < -count else high} is outside {allowed}"
-        check("C4", -count <= low and high < count, message, port="indices", allowed=allowed)
 
 
 @gather_elements_6.draw("indices")

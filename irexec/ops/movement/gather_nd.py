@@ -14,7 +14,7 @@ import numpy as np
 from irexec.ops.declare.attributes import NonNegative
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import into
+from irexec.ops.rules.axes import in_range, into
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -102,11 +102,8 @@ def _rule(check: Check, data: TensorType, indices: TensorType, *, batch_dims: in
 def _check_range(check: Check, extents: PartialShape, indices: Array) -> None:
     """Check C5: every index is within its dimension."""
     for place, extent in enumerate(extents):
-        if extent.is_static and indices.size:
-            column, count = indices[..., place], extent.value
-            low, high = int(column.min()), int(column.max())
-            message = f"the index {low if low < -count else high} is outside [{-count}, {count - 1}]"
-            check("C5", -count <= low and high < count, message, port="indices", allowed=f"[{-count}, {count - 1}]")
+        if extent.is_static:
+            in_range(check, "C5", "indices", indices[..., place], -extent.value, extent.value - 1)
 
 
 @gather_nd_5.shapes

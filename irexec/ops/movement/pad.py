@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.declare.signature import InputsOf
-from irexec.ops.rules.axes import filled, has_length, integers, length_of, sum_of
+from irexec.ops.rules.axes import filled, has_length, in_range, integers, length_of, sum_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import (
     ANY,
@@ -178,8 +178,7 @@ def _(
 
 def _check_counts(check: Check, begin: list[int] | None, end: list[int] | None) -> None:
     for name, pads in (("pads_begin", begin), ("pads_end", end)):
-        message = f"{name} is {pads}, expected no negative count"
-        check("C6", min(pads or [0]) >= 0, message, port=name, hint="Pad-12 crops")
+        in_range(check, "C6", name, pads, 0, hint="Pad-12 crops")
 
 
 @pad_1.draw("pads_begin", "pads_end")

@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.along import take_along
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import axes_of, drawn_below, filled, has_length, into, known_axes
+from irexec.ops.rules.axes import axes_of, drawn_below, filled, has_length, in_range, into, known_axes
 from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.types import ANY, BOOLEAN, DYNAMIC, INTEGERS, NUMERIC, Array, PartialShape, TensorType
 
@@ -61,7 +61,7 @@ def reverse_sequence_1(
     """
     batch, along = batch_axis % data.ndim, seq_axis % data.ndim
     lengths, extent = seq_lengths.astype(np.intp), data.shape[along]
-    _check_lengths(require, seq_lengths.tolist(), extent)
+    in_range(require, "C5", "seq_lengths", seq_lengths, 1, extent)
     places = np.arange(extent)
     index = np.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)
     if batch == along:  # Each element is a sequence's own one.
@@ -72,12 +72,6 @@ def reverse_sequence_1(
     return into(take_along(data, index, along), out)
 
 
-def _check_lengths(check: Check, lengths: list[int], extent: int | None) -> None:
-    fits = not lengths or (min(lengths) >= 1 and (extent is None or max(lengths) <= extent))
-    message = f"seq_lengths is {lengths}, expected values in [1, {extent}]"
-    check("C5", fits, message, port="seq_lengths", allowed=f"[1, {extent}]")
-
-
 @reverse_sequence_1.shapes
 def _(check: Check, data: TensorType, seq_lengths: TensorType, *, batch_axis: int, seq_axis: int) -> PartialShape:
     check("C3", data.rank is None or data.rank > 1, f"data has rank {data.rank}, expected 2 or more", port="data")
@@ -85,7 +79,7 @@ def _(check: Check, data: TensorType, seq_lengths: TensorType, *, batch_axis: in
     along = axis_in(check, "C2", seq_axis, data.rank, attribute="seq_axis")
     has_length(check, "C4", seq_lengths, None if batch is None else data.shape[batch], "seq_lengths")
     if along is not None:
-        _check_lengths(check, seq_lengths.ints or [], data.shape[along].max)
+        in_range(check, "C5", "seq_lengths", seq_lengths.ints, 1, data.shape[along].max)
     if batch is None or seq_lengths.rank != 1:
         return data.shape
     return data.shape.with_dim(batch, data.shape[batch].merge(seq_lengths.shape[0]) or data.shape[batch])

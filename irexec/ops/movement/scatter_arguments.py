@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from irexec.ops.declare.checks import holds
-from irexec.ops.declare.operator import Check, ConstraintError, Open
+from irexec.ops.declare.operator import Check, Open, require
 from irexec.types import Array, PartialShape, TensorType
 
 
 def copied(data: Array, out: Array | None) -> Array:
-    """Return a C-contiguous array with the contents of `data`: `out` itself if possible, without a copy if it is data's
-    buffer.
-    """
+    """A C-contiguous array with the contents of `data`: in `out` if possible, without a copy in data's buffer."""
     if out is None or not out.flags.c_contiguous:
         return np.array(data, order="C")
     if out is not data and (_address(out) != _address(data) or out.strides != data.strides):
@@ -51,7 +49,7 @@ def flat_rows(constraint: str, indices: Array, dims: Sequence[int], *, negative:
     lowest = entries.min()
     # Usually all indices fit into the smallest dimension; only otherwise is each dimension compared with its own.
     if lowest < 0 or entries.max() >= min(dims):
-        _check_indices(constraint, indices, dims, negative)
+        _check_inside(require, constraint, indices, dims, negative)
     holds(constraint)
     # NumPy multiplies 32-bit integers faster than wider ones.
     dtype: Any = np.int32 if math.prod(dims) < 1 << 31 else np.int64
@@ -68,12 +66,13 @@ def flat_rows(constraint: str, indices: Array, dims: Sequence[int], *, negative:
     return rows.astype(np.intp, copy=False)
 
 
-def _check_indices(constraint: str, indices: Array, dims: Sequence[int], negative: bool) -> None:
+def _check_inside(check: Check, constraint: str, indices: Array, dims: Sequence[int], negative: bool) -> None:
     entries = indices.reshape(-1, len(dims))
     wrong = np.zeros(entries.shape, bool)
     for place, dim in enumerate(dims):
         wrong[:, place] = (entries[:, place] < (-dim if negative else 0)) | (entries[:, place] >= dim)
     if not wrong.any():
+        holds(constraint)
         return
     first = int(wrong.argmax())
     index, dim = int(indices.reshape(-1)[first]), dims[first % len(dims)]
@@ -83,8 +82,9 @@ def _check_indices(constraint: str, indices: Array, dims: Sequence[int], negativ
     hint = None
     if not negative and -dim <= index < 0:
         hint = f"this version does not count from the end: did you mean {index + dim}?"
-    raise ConstraintError(
+    check(
         constraint,
+        False,
         f"indices[{place_text}] is {index}: allowed is {allowed}" + (f", and {others} more are outside" * bool(others)),
         port="indices",
         hint=hint,
@@ -95,12 +95,8 @@ def _check_indices(constraint: str, indices: Array, dims: Sequence[int], negativ
 
 def check_indices(check: Check, constraint: str, indices: TensorType, dims: PartialShape, *, negative: bool) -> None:
     """In a rule: report known indices that are out of range of known dimensions."""
-    if indices.value is None or not dims.is_static:
-        return
-    try:
-        flat_rows(constraint, indices.value, dims.to_shape(), negative=negative)
-    except ConstraintError as error:
-        check(constraint, False, error.message, port=error.port, hint=error.hint, **error.details)
+    if indices.value is not None and dims.is_static and indices.value.size and dims.dims:
+        _check_inside(check, constraint, indices.value, dims.to_shape(), negative)
 
 
 def tuple_length(

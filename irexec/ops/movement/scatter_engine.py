@@ -89,9 +89,7 @@ def _at(flat: Array, places: Array, values: Array, reduction: str, use_init_val:
 
 
 def _combine_wide(target: Array, rows: Array, updates: Array, reduction: str, use_init_val: bool) -> None:
-    """Combine in a wider dtype with one accumulator per update; the accumulator of a row's last update holds the
-    result.
-    """
+    """Combine in a wider dtype with one accumulator per update; that of a row's last update holds the result."""
     last = _last_in_row(rows, len(target))
     earlier = np.flatnonzero(last != np.arange(rows.size, dtype=last.dtype))
     combine = _mean if reduction == "mean" else _in_order
@@ -123,9 +121,7 @@ def _assign_part(target: Array, rows: Array, columns: slice, values: Array) -> N
 
 
 def _in_order(own: Array | None, values: Array, last: Array, earlier: Array, reduction: str) -> Array:
-    """Combine own[i] with values[i] and all earlier values of the same row, in order, for each i that is the last of
-    its row.
-    """
+    """Combine own[i] with all values of its row up to values[i], in order, for each i that is the last of its row."""
     if own is not None:
         result = own
     elif reduction in _NEUTRAL:
@@ -169,9 +165,7 @@ def _halves(values: Array) -> tuple[Array, Array]:
 
 
 def _wide(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype to combine in: f32 for narrower floats, i32 for integers of less than 8 bits, else the dtype
-    itself.
-    """
+    """Return the dtype to combine in: f32 for narrower floats, i32 for integers of less than 8 bits, else itself."""
     if is_narrow(dtype):
         return np.dtype(np.float32)
     return np.dtype(np.int32) if dtype.isbuiltin == 2 else dtype

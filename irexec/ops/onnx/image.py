@@ -5,6 +5,7 @@ Source: ONNX operator pages GridSample-20, Col2Im-18. For two axes irexec's oper
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 from typing import Annotated, Any, Literal, TypeAlias
@@ -14,7 +15,7 @@ import numpy as np
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
-from irexec.ops.rules.axes import integers
+from irexec.ops.rules.axes import in_range, integers
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import BOOLEAN, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
 
@@ -114,19 +115,7 @@ def col2im_18(
     C2: the lists have one value for each axis of the image, which is not negative, and positive in block_shape.
     """
     extents, block = integers(image_shape), integers(block_shape)
-    _check_extents(require, extents)
-    require("C2", min(block, default=1) >= 1, f"block_shape is {block}, expected positive values", port="block_shape")
-    lists = (block, strides, dilations, pads_begin, pads_end)
-    require(
-        "C2",
-        all(len(values) == len(extents) for values in lists),
-        f"the attributes differ in length, expected {len(extents)} values: one for each axis of image_shape",
-    )
-    spans = zip(extents, block, dilations, pads_begin, pads_end, strides, strict=True)
-    fits = [max((n + b + e - d * (k - 1) - 1) // s + 1, 0) for n, k, d, b, e, s in spans]
-    area = prod(block)
-    whole = x.ndim == 3 and x.shape[1] % area == 0 and x.shape[2] == prod(fits)
-    require("C1", whole, f"x has shape {list(x.shape)}, expected [N, C * {area}, {prod(fits)}]", port="x")
+    fits = _check_blocks(require, PartialShape(x.shape), extents, block, strides, dilations, pads_begin, pads_end)
     parts = widen(x).reshape(len(x), -1, *block, *fits)
     padded = [b + n + e for b, n, e in zip(pads_begin, extents, pads_end, strict=True)]
     image = np.zeros((*parts.shape[:2], *padded), parts.dtype)
@@ -140,20 +129,49 @@ def col2im_18(
     return narrow(image[(every, every, *inner)], x.dtype)
 
 
-def _check_extents(check: Check, extents: list[int]) -> bool:
-    message = f"image_shape is {extents}, expected no negative value"
-    return check("C2", min(extents, default=0) >= 0, message, port="image_shape")
+def _check_blocks(
+    check: Check,
+    x: PartialShape,
+    extents: list[int],
+    block: list[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+) -> list[int]:
+    """Check C1 and C2 for known shapes of the image and the block; return the number of blocks along each axis, an
+    empty list if they do not fit.
+    """
+    lists = (block, strides, dilations, pads_begin, pads_end)
+    message = f"the lists differ in length, expected {len(extents)} values: one for each axis of image_shape"
+    fits = in_range(check, "C2", "image_shape", extents, 0) and in_range(check, "C2", "block_shape", block, 1)
+    if not check("C2", all(len(values) == len(extents) for values in lists), message) or not fits:
+        return []
+    spans = zip(extents, block, dilations, pads_begin, pads_end, strides, strict=True)
+    counts = [max((n + b + e - d * (k - 1) - 1) // s + 1, 0) for n, k, d, b, e, s in spans]
+    channels, count = x[1:]
+    whole = (channels.is_dynamic or channels.value % prod(block) == 0) and count.contains(prod(counts))
+    check("C1", whole, f"x has shape {x}, expected [N, C * {prod(block)}, {prod(counts)}]", port="x")
+    return counts
 
 
 @col2im_18.shapes
-def _(check: Check, x: TensorType, image: TensorType, block: TensorType, **attributes: object) -> PartialShape:
-    check("C1", x.rank in (None, 3), f"x has rank {x.rank}, expected 3", port="x")
+def _(
+    check: Check,
+    x: TensorType,
+    image: TensorType,
+    block: TensorType,
+    *,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    pads_begin: Sequence[int],
+    pads_end: Sequence[int],
+) -> PartialShape:
+    ranked = has_rank(check, "C1", x, 3, "x") and x.rank is not None
     has_rank(check, "C2", image, 1, "image_shape")
     has_rank(check, "C2", block, 1, "block_shape")
-    if image.ints is None or block.ints is None or x.rank is None:
+    if image.ints is None or block.ints is None or not ranked:
         return PartialShape.dynamic()
-    if not _check_extents(check, image.ints):
+    if not _check_blocks(check, x.shape, image.ints, block.ints, strides, dilations, pads_begin, pads_end):
         return PartialShape.dynamic()
-    area, channels = prod(block.ints), x.shape[1]
-    known = channels.is_static and area > 0
-    return PartialShape([x.shape[0], channels.value // area if known else -1, *image.ints])
+    return PartialShape([x.shape[0], x.shape[1] // prod(block.ints), *image.ints])

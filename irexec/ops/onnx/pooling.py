@@ -17,12 +17,13 @@ from irexec.ops.declare.attributes import NonNegative, NonNegativeInts, Positive
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.detection.roi_align import Between, bin_samples
+from irexec.ops.detection.roi_pooling import batches_of, check_batches
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import slide
-from irexec.ops.rules.axes import has_length, integers
+from irexec.ops.rules.axes import has_length, in_range, integers, last_of
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import same_shape
-from irexec.types import ANY_DIMENSION, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
+from irexec.types import ANY_DIMENSION, FLOATS, I64, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_ANY: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -101,17 +102,22 @@ def max_unpool_9(x: T_ANY, indices: T_IND, output_shape: T_IND | None = None, /,
     """
     shape = [*x.shape[:2], *windows.extents(x.shape[2:])]
     size = math.prod(shape)
-    inside = not indices.size or (indices.min() >= 0 and indices.max() < size)
-    require("C3", bool(inside), f"indices has values outside [0, {size - 1}]", port="indices")
+    in_range(require, "C3", "indices", indices, 0, size - 1)
     flat = np.zeros(size, x.dtype)
     flat[indices.ravel()] = x.ravel()
     result = flat.reshape(shape)
     if output_shape is None:
         return result
     wanted = integers(output_shape)
-    fits = len(wanted) == len(shape) and all(w >= s for w, s in zip(wanted, shape, strict=True))
-    require("C4", fits, f"output_shape is {wanted}, the result has at least {shape}", port="output_shape")
+    _check_room(require, wanted, [Dimension(extent) for extent in shape])
     return np.pad(result, [(0, w - s) for w, s in zip(wanted, shape, strict=True)])
+
+
+def _check_room(check: Check, wanted: Sequence[int], shape: Sequence[Dimension]) -> bool:
+    """Check C4: each wanted extent is at least that of the result."""
+    fits = all(extent >= least.min for extent, least in zip(wanted, shape, strict=True))
+    message = f"output_shape is {list(wanted)}, the result has at least {PartialShape(shape)}"
+    return check("C4", fits, message, port="output_shape")
 
 
 @max_unpool_9.shapes
@@ -135,13 +141,15 @@ def _(
     least = windows.extents([extent.value if extent.is_static else 1 for extent in space])
     if not check("C2", min(least) >= 0, f"no pool of such windows has the shape {x.shape}", port="x"):
         return PartialShape.dynamic(rank)
-    if output_shape is not None:
-        wanted = output_shape.ints if has_length(check, "C4", output_shape, rank, "output_shape") else None
-        message = f"output_shape is {wanted}, which is negative"
-        fits = wanted is not None and check("C4", min(wanted) >= 0, message, port="output_shape")
-        return PartialShape(wanted) if wanted and fits else PartialShape.dynamic(rank)
     made = zip(space, windows.extents(space), strict=True)
-    return PartialShape([*x.shape[:2], *(extent if given.is_static else ANY_DIMENSION for given, extent in made)])
+    shape = PartialShape([*x.shape[:2], *(extent if given.is_static else ANY_DIMENSION for given, extent in made)])
+    if shape.is_static:
+        in_range(check, "C3", "indices", indices.value, 0, math.prod(shape.to_shape()) - 1)
+    if output_shape is None:
+        return shape
+    wanted = output_shape.ints if has_length(check, "C4", output_shape, rank, "output_shape") else None
+    fits = wanted is not None and _check_room(check, wanted, shape.dims)
+    return PartialShape(wanted) if wanted and fits else PartialShape.dynamic(rank)
 
 
 @operator("MaxRoiPool", "onnx1", tolerance=rounded(32))
@@ -153,8 +161,8 @@ def max_roi_pool_1(x: T, rois: T, /, *, pooled_shape: PositiveInts, spatial_scal
     """
     height, width = x.shape[2:]
     result = np.zeros((len(rois), x.shape[1], *pooled_shape), x.dtype)
+    batches_of("C4", rois, len(x))
     for number, (batch, *box) in enumerate(rois.astype(np.float64).tolist()):
-        require("C4", 0 <= batch < len(x), f"a region names batch {batch:g}, expected 0 to {len(x) - 1}", port="rois")
         left, top, right, bottom = (math.floor(c * spatial_scale + 0.5) for c in box)
         rows = _bins(top, bottom, pooled_shape[0], height)
         columns = _bins(left, right, pooled_shape[1], width)
@@ -179,6 +187,7 @@ def _(
     extents = Extents(check)
     extents.match("C1", "x", x, "N", "C", "H", "W")
     extents.match("C2", "rois", rois, "ROIS", 5)
+    check_batches(check, "C4", rois, extents["N"])
     if not check("C3", len(pooled_shape) == 2, f"pooled_shape has {len(pooled_shape)} values, expected 2"):
         return PartialShape.dynamic(4)
     return extents.shape("ROIS", "C", *pooled_shape)
@@ -203,13 +212,13 @@ def roi_align_16(
 
     C1: x has rank 4. C2: rois is [rois, 4]. C3: batch_indices is [rois], each one of x's.
     """
+    in_range(require, "C3", "batch_indices", batch_indices, 0, len(x) - 1)
     wide, boxes = widen(x), widen(rois) * np.float32(spatial_scale) - np.float32(0.5 if half_pixel else 0)
     sizes = boxes[:, 2:] - boxes[:, :2]
     if not half_pixel:
         sizes = np.maximum(sizes, 1)
     result = np.zeros((len(rois), x.shape[1], output_height, output_width), wide.dtype)
     for number, (batch, box, (width, height)) in enumerate(zip(batch_indices, boxes, sizes, strict=True)):
-        require("C3", 0 <= batch < len(x), f"batch_indices contains {batch}, expected 0 to {len(x) - 1}")
         rows, _ = bin_samples(box[1], height, output_height, sampling_ratio, -1, x.shape[2])
         columns, _ = bin_samples(box[0], width, output_width, sampling_ratio, -1, x.shape[3])
         samples = _largest(wide[batch], *np.broadcast_arrays(rows[:, :, None, None], columns))
@@ -248,4 +257,5 @@ def _(
     extents.match("C1", "x", x, "N", "C", "H", "W")
     extents.match("C2", "rois", rois, "ROIS", 4)
     extents.match("C3", "batch_indices", batch_indices, "ROIS")
+    in_range(check, "C3", "batch_indices", batch_indices.ints, 0, last_of(extents["N"]))
     return extents.shape("ROIS", "C", output_height, output_width)

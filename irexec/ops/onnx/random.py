@@ -13,6 +13,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, random, require
+from irexec.ops.rules.axes import in_range
 from irexec.types import BOOLEAN, FLOATS, I64, INTEGERS, Array, ElementType, PartialShape, TensorType, shape_like
 
 T_SHAPE: TypeAlias = Annotated[Array, Elements(None, {I64})]
@@ -25,13 +26,8 @@ def _generator(seed: float | None) -> np.random.RandomState:
 
 def _extents(shape: Array) -> list[int]:
     extents: list[int] = shape.reshape(-1).tolist()
-    _check_extents(require, extents)
+    in_range(require, "C1", "shape", extents, 0)
     return extents
-
-
-def _check_extents(check: Check, shape: list[int]) -> bool:
-    message = f"shape is {shape}, expected no negative extents"
-    return check("C1", min(shape, default=0) >= 0, message, port="shape")
 
 
 @operator("RandomNormal", "onnx1", tolerance=random)
@@ -98,9 +94,10 @@ def _(check: Check, x: TensorType, *rest: TensorType | None, seed: int | None) -
 @random_normal_1.shapes
 @random_uniform_1.shapes
 def _(check: Check, shape: TensorType, **attributes: Any) -> PartialShape:
-    if shape.ints is not None and not _check_extents(check, shape.ints):
-        return PartialShape.dynamic(len(shape.ints))
-    return shape_like(shape.known) if shape.known is not None else PartialShape.dynamic()
+    if shape.known is None:
+        return PartialShape.dynamic()
+    fits = in_range(check, "C1", "shape", shape.known, 0)
+    return shape_like(shape.known) if fits else PartialShape.dynamic(len(shape.known))
 
 
 @multinomial_7.shapes

@@ -15,6 +15,7 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
@@ -106,11 +107,7 @@ def _run(
 
     `project`: number of the direction → what its gates get of x, with their biases.
     """
-    require(
-        "C1",
-        not len(sequence_lens) or sequence_lens.max() <= x.shape[1],
-        f"sequence_lens holds {sequence_lens.max(initial=0)}, expected at most {x.shape[1]}, the steps of x",
-    )
+    in_range(require, "C1", "sequence_lens", sequence_lens, 0, x.shape[1])
     ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[how.direction]
     outputs, lasts = [], []
     with np.errstate(all="ignore"):
@@ -259,6 +256,7 @@ def shapes_of(
     for state in states:
         extents.match("C1", "initial_h", state, "batch", directions, hidden)
     extents.match("C1", "sequence_lens", rest[0], "batch")
+    in_range(check, "C1", "sequence_lens", rest[0].ints, 0, extents["time"].max)
     for name, value, extent in (("w", rest[1], "input"), ("r", rest[2], hidden)):
         extents.match("C1", name, value, directions, *((extent, gates * hidden)[:: 1 if transposed else -1]))
     extents.match("C1", "b", rest[3], directions, 2 * gates * hidden)

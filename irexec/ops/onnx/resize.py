@@ -13,8 +13,21 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, operator, positioned, require
+from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import BOOLEAN, F32, FLOATS, I64, MAX_LENGTH, NUMERIC, Array, Dimension, PartialShape, TensorType
+from irexec.types import (
+    ANY_DIMENSION,
+    BOOLEAN,
+    F32,
+    FLOATS,
+    I64,
+    MAX_LENGTH,
+    NUMERIC,
+    Array,
+    Dimension,
+    PartialShape,
+    TensorType,
+)
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {BOOLEAN})]
 T_ROI: TypeAlias = Annotated[Array, Elements("T2", FLOATS)]
@@ -105,11 +118,11 @@ def _sides(
     crop = coordinates == "tf_crop_and_resize"
     ends = roi.astype(np.float64).tolist() if crop and roi is not None else [0.0] * len(chosen) + [1.0] * len(chosen)
     starts, stops = ends[: len(chosen)], ends[len(chosen) :]
-    require("C3", all(map(math.isfinite, ends)), f"roi is {ends}, expected finite numbers", port="roi")
+    _check_roi(require, ends)
     extents = [shape[a] for a in chosen]
     if given is sizes:
         targets = [int(s) for s in sizes]
-        require("C3", min(targets, default=0) >= 0, f"sizes is {targets}, expected no negative value", port="sizes")
+        in_range(require, "C3", "sizes", targets, 0)
         factors = [t / e if e else 1.0 for t, e in zip(targets, extents, strict=True)]
         if policy != "stretch":
             factor = min(factors) if policy == "not_larger" else max(factors)
@@ -117,13 +130,24 @@ def _sides(
             targets = [math.floor(factor * e + 0.5) for e in extents]
     else:
         factors = [float(s) for s in given]
-        positive = all(math.isfinite(f) and f > 0 for f in factors)
-        require("C3", positive, f"scales is {factors}, expected positive finite values", port="scales")
-        # As every runtime has it; the page would shrink a crop's result to the part that is cut out.
-        targets = [math.floor(e * f) for e, f in zip(extents, factors, strict=True)]
-        message = f"the result would have the extents {targets}, expected 0 to {MAX_LENGTH}"
-        require("C3", all(0 <= target <= MAX_LENGTH for target in targets), message, port="scales")
+        targets = [_scaled(require, Dimension(e), f).value for e, f in zip(extents, factors, strict=True)]
     return dict(zip(chosen, map(Side, extents, factors, targets, starts, stops), strict=True))
+
+
+def _check_roi(check: Check, ends: list[float]) -> None:
+    check("C3", all(map(math.isfinite, ends)), f"roi is {ends}, expected finite numbers", port="roi")
+
+
+def _scaled(check: Check, extent: Dimension, scale: float) -> Dimension:
+    """Return the extent of the result along an axis; check C3.
+
+    It is that of every runtime. By the page, the result of a crop would shrink to the part that is cut out.
+    """
+    fits = math.isfinite(scale) and scale > 0 and extent.min * scale <= MAX_LENGTH
+    message = f"the scale of {extent} elements is {scale}, expected a positive number and at most {MAX_LENGTH} elements"
+    if not check("C3", fits, message, port="scales"):
+        return ANY_DIMENSION
+    return Dimension(math.floor(extent.min * scale), None if extent.max is None else math.floor(extent.max * scale))
 
 
 def _places(coordinates: str, side: Side) -> Array:
@@ -240,15 +264,15 @@ def _(
     message = f"axes is {list(axes)}, expected distinct axes in [{-rank}, {rank - 1}]"
     check("C2", fits, message, attribute="axes")
     _check_counts(check, len(chosen), roi, scales, sizes, crop=coordinates == "tf_crop_and_resize")
+    if coordinates == "tf_crop_and_resize" and roi is not None and roi.value is not None:
+        _check_roi(check, roi.value.astype(np.float64).tolist())
     dims = list(x.shape)
     for place, axis in enumerate(chosen if fits else ()):
         dims[axis] = Dimension(-1)
         if sizes is not None and policy == "stretch" and sizes.known and place < len(sizes.known):
             size = sizes.known[place]
-            if check("C3", not isinstance(size, int) or size >= 0, f"size {size} is negative", port="sizes"):
+            if in_range(check, "C3", "sizes", size, 0):
                 dims[axis] = Dimension.of(size)
         elif scales is not None and scales.value is not None and place < scales.value.size:
-            extent, factor = x.shape[axis], float(scales.value.ravel()[place])
-            if extent.is_static and 0 < factor * extent.value <= MAX_LENGTH:
-                dims[axis] = Dimension(math.floor(extent.value * factor))
+            dims[axis] = _scaled(check, x.shape[axis], float(scales.value.ravel()[place]))
     return PartialShape(dims)

@@ -11,9 +11,19 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require, rounded
-from irexec.ops.rules.axes import integer, one_element
+from irexec.ops.rules.axes import in_range, integer, one_element
 from irexec.ops.rules.shapes import has_rank
-from irexec.types import FLOATS, INDICES, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import (
+    ANY_DIMENSION,
+    FLOATS,
+    INDICES,
+    INTEGERS,
+    Array,
+    Dimension,
+    ElementType,
+    PartialShape,
+    TensorType,
+)
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 I: TypeAlias = Annotated[Array, Elements(None, INDICES)]  # noqa: E741
@@ -51,7 +61,7 @@ def dft_20(
     extent = signal.shape[along]
     whole = 2 * (extent - 1) if inverse and onesided else extent
     length = whole if dft_length is None else integer(dft_length)
-    require("C2", 0 < length <= _LONGEST, f"dft_length is {length}, expected 1 to {_LONGEST}", port="dft_length")
+    in_range(require, "C2", "dft_length", length, 1, _LONGEST)
     if inverse and onesided:
         return narrow(np.fft.irfft(signal, length, along)[..., None], x.dtype)
     if inverse:
@@ -87,6 +97,7 @@ def _(
         return PartialShape.dynamic(rank)
     extent = x.shape[along]
     if length is not None:
+        in_range(check, "C2", "dft_length", length.scalar, 1, _LONGEST)
         extent = Dimension(-1 if length.scalar is None else max(int(length.scalar), 0))
     elif inverse and onesided:
         extent = Dimension(2 * (extent.value - 1)) if extent.is_static and extent.value else Dimension(-1)
@@ -107,23 +118,19 @@ def stft_17(
     step, length = integer(frame_step), signal.shape[1] if window is None else window.size
     if frame_length is not None:
         length = integer(frame_length)
-    require("C1", step > 0, f"frame_step is {step}, expected a positive number", port="frame_step")
-    require(
-        "C2",
-        0 < length <= signal.shape[1],
-        f"the frame length is {length}, expected 1 to {signal.shape[1]}, the length of the signal",
-        port="signal",
-    )
-    require(
-        "C2",
-        window is None or window.shape == (length,),
-        f"the window has shape {list(window.shape) if window is not None else []}, expected [{length}]",
-        port="window",
-    )
+    in_range(require, "C1", "frame_step", step, 1)
+    _check_frame(require, length, signal.shape[1], None if window is None else Dimension(window.size))
     frames = np.lib.stride_tricks.sliding_window_view(_as_complex(signal), length, 1)[:, ::step]
     weighted = frames if window is None else frames * widen(window)
     transformed = np.fft.rfft(weighted) if onesided else np.fft.fft(weighted)
     return _as_pairs(transformed, signal.dtype)
+
+
+def _check_frame(check: Check, length: int, longest: int | None, window: Dimension | None) -> None:
+    """Check C2 for a known length of a frame."""
+    in_range(check, "C2", "frame_length", length, 1, longest)
+    message = f"the window has {window} elements, expected {length}, the length of a frame"
+    check("C2", window is None or window.contains(length), message, port="window")
 
 
 @stft_17.shapes
@@ -136,6 +143,7 @@ def _(
     *,
     onesided: bool,
 ) -> PartialShape:
+    in_range(check, "C1", "frame_step", step.scalar, 1)
     if has_rank(check, "C1", signal, 3, "signal"):
         _check_pairs(check, signal, "signal", real=onesided)
     for name, tensor in (("frame_step", step), ("frame_length", length)):
@@ -150,8 +158,15 @@ def _(
         size = window.shape[0]
     elif signal.rank == 3:
         size = signal.shape[1]
+    if size.is_static and signal.rank == 3:
+        of_window = None if window is None else window.shape[0] if window.rank == 1 else ANY_DIMENSION
+        _check_frame(check, size.value, signal.shape[1].max, of_window)
     bins = size if not onesided else Dimension(size.value // 2 + 1) if size.is_static else Dimension(-1)
     return PartialShape([signal.shape[0] if signal.rank else -1, -1, bins, 2])
+
+
+_LEAST = {"num_mel_bins": 0, "dft_length": 0, "sample_rate": 1}
+"""The least value of an input of MelWeightMatrix."""
 
 
 @operator("MelWeightMatrix", "onnx17", tolerance=rounded(16))
@@ -169,17 +184,11 @@ def mel_weight_matrix_17(
 
     C1: each input is one number, none negative. C2: the upper edge is within the spectrum.
     """
-    given = (num_mel_bins, dft_length, sample_rate)
-    bins, length, rate = map(integer, given)
-    require(
-        "C1",
-        bins >= 0 and rate > 0 and length >= 0,
-        f"num_mel_bins is {bins}, dft_length {length}, sample_rate {rate}: expected none negative, and a rate above 0",
-    )
+    bins, length, rate = map(integer, (num_mel_bins, dft_length, sample_rate))
+    for name, value in zip(_LEAST, (bins, length, rate), strict=True):
+        in_range(require, "C1", name, value, _LEAST[name])
     rows = length // 2 + 1
-    require(
-        "C1", rows * max(bins, 1) <= _LONGEST, f"there would be {rows} x {bins} weights, expected at most {_LONGEST}"
-    )
+    _check_weights(require, rows, bins)
     low, high = (2595 * np.log10(1 + float(v.reshape(-1)[0]) / 700) for v in (lower_edge_hertz, upper_edge_hertz))
     mels = np.arange(bins + 2) * ((high - low) / (bins + 2)) + low
     edges = (((length + 1) * (700 * (10 ** (mels / 2595) - 1))) // rate).astype(np.int64)
@@ -198,11 +207,19 @@ def mel_weight_matrix_17(
     return weights.astype(output_type.dtype)
 
 
+def _check_weights(check: Check, rows: int, bins: int) -> None:
+    message = f"there would be {rows} x {bins} weights, expected at most {_LONGEST}"
+    check("C1", rows * max(bins, 1) <= _LONGEST, message)
+
+
 @mel_weight_matrix_17.shapes
 def _(check: Check, bins: TensorType, length: TensorType, *rest: TensorType, output_type: ElementType) -> PartialShape:
     names = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
     for name, tensor in zip(names, (bins, length, *rest), strict=True):
         one_element(check, "C1", tensor, name)
+        in_range(check, "C1", name, tensor.scalar, _LEAST.get(name, 0))
     rows = None if length.scalar is None else max(int(length.scalar), 0) // 2 + 1
     columns = None if bins.scalar is None else max(int(bins.scalar), 0)
+    if rows is not None and columns is not None:
+        _check_weights(check, rows, columns)
     return PartialShape([-1 if rows is None else rows, -1 if columns is None else columns])

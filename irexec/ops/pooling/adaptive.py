@@ -14,6 +14,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require, rounded
 from irexec.ops.pooling.max_pool import check_index_type
+from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import FLOATS, I64, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 
@@ -78,7 +79,7 @@ def _windows(data: Array, output_shape: Array) -> list[list[Span]] | None:
     """Return the start and stop of each window, per spatial axis; None if the result is empty."""
     wanted = [int(v) for v in output_shape]
     for extent, count in zip(data.shape[2:], wanted, strict=True):
-        _check_count(require, count, extent)
+        in_range(require, "C3", "output_shape", count, 0, 0 if extent == 0 else None)
     # A shape that does not fit into memory must fail here, before its windows are enumerated.
     if not np.empty((*data.shape[:2], *wanted), data.dtype).size:
         return None
@@ -86,12 +87,6 @@ def _windows(data: Array, output_shape: Array) -> list[list[Span]] | None:
         [(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
         for extent, count in zip(data.shape[2:], wanted, strict=True)
     ]
-
-
-def _check_count(check: Check, count: int, extent: int | None) -> None:
-    expected = "0: data is empty there" if extent == 0 else "0 or more"
-    fits = count >= 0 and (extent != 0 or count == 0)
-    check("C3", fits, f"output_shape contains {count}, expected {expected}", port="output_shape")
 
 
 def _shape(check: Check, data: TensorType, output_shape: TensorType) -> PartialShape:
@@ -113,8 +108,7 @@ def _shape(check: Check, data: TensorType, output_shape: TensorType) -> PartialS
         return PartialShape([*first, *[Dimension(-1)] * spatial])
     extents = list(data.shape.dims[2:]) if data.rank is not None else [Dimension(-1)] * spatial
     for value, extent in zip(known, extents, strict=True):
-        if isinstance(value, int):
-            _check_count(check, value, extent.max)
+        in_range(check, "C3", "output_shape", value, 0, 0 if extent.max == 0 else None)
     return PartialShape([*first, *(dimension_of(max(v, 0) if isinstance(v, int) else v) for v in known)])
 
 

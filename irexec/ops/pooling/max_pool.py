@@ -96,9 +96,7 @@ def _largest(data: Array, windows: Windows, out: Array | None) -> Array:
 
 
 def _indices(data: Array, windows: Windows, axis: int) -> Array:
-    """Return the index of each window's largest element, in row-major order from `axis` on; the first of equal
-    elements.
-    """
+    """Return the index of each window's largest element, in row-major order from `axis` on; the first of equals."""
     taps = [windows.taps(axis) for axis in range(len(windows.kernel))]
     few = math.prod(map(len, taps)) <= MANY_TAPS
     found = _places_by_taps(data, windows, taps) if few else _places_by_rank(data, windows)

@@ -49,9 +49,7 @@ def axis_of(constraint: str, axis: int, rank: int, port: str | None = None) -> i
 
 
 def axes_of(constraint: str, axes: Array, rank: int, port: str | None = None) -> list[int]:
-    """In a kernel: return the axes counted from the front. Raises ConstraintError for an axis outside [-rank, rank -
-    1].
-    """
+    """In a kernel: return the axes counted from the front. Raises ConstraintError for an axis out of range."""
     return [axis_of(constraint, axis, rank, port) for axis in integers(axes)]
 
 
@@ -68,6 +66,38 @@ def known_axis(check: Check, constraint: str, axis: TensorType, rank: int | None
     """In a rule: return the axis of a scalar or one-element input; None if it is unknown or out of range."""
     found = known_axes(check, constraint, axis, rank, port)
     return found[0] if found else None
+
+
+def in_range(
+    check: Check, constraint: str, port: str, values: Any, least: int, most: int | None = None, **details: Any
+) -> bool:
+    """Report the first value of an input outside [least, most]; return True if there is none. `check` is `require` in a
+    kernel.
+
+    values: one value, a sequence or an array; unknown values (None or a Dimension) fit. most: None for no upper limit.
+    """
+
+    def fits(value: Any) -> bool:
+        return not isinstance(value, (int, float, np.number)) or bool(
+            value >= least and (most is None or value <= most)
+        )
+
+    place = ""
+    if isinstance(values, np.ndarray):
+        # Two passes of NumPy settle all usual cases.
+        settled = not values.size or (fits(values.min().item()) and fits(values.max().item()))
+        wrong = () if settled else next((at, value) for at, value in np.ndenumerate(values) if not fits(value))
+        place, values = (str(list(wrong[0])) if wrong[0] else "", wrong[1]) if wrong else ("", None)
+    elif isinstance(values, Sequence):
+        place, values = next(((f"[{n}]", value) for n, value in enumerate(values) if not fits(value)), ("", None))
+    allowed = f"{least} or more" if most is None else f"{least} to {most}" if most > least else str(least)
+    message = f"{port}{place} is {values}, expected {allowed}"
+    return check(constraint, fits(values), message, port=port, found=str(values), allowed=allowed, **details)
+
+
+def last_of(extent: Dimension) -> int | None:
+    """In a rule: return the last index along an extent, if there is a limit."""
+    return None if extent.max is None else extent.max - 1
 
 
 def unreported(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:

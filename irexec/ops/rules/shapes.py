@@ -62,9 +62,7 @@ def broadcast_shapes(
 
 
 def _pdpd(check: Check, a: PartialShape, b: PartialShape, port: str, axis: int) -> PartialShape:
-    """Return a's shape after PaddlePaddle's broadcasting: b's axes are aligned with a's from `axis` on (-1: with a's
-    last axes).
-    """
+    """Return a's shape after PaddlePaddle's broadcasting: b is aligned with a's axes from `axis` on (-1: the last)."""
     if a.rank is None or b.rank is None:
         return a
     trimmed = list(b)

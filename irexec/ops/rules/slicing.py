@@ -12,9 +12,7 @@ _FAR = 2**31 - 1
 
 
 def slice_of(extent: int, start: int | None, stop: int | None, step: int, *, clamp: bool = False) -> slice:
-    """Return `[start:stop:step]` for `extent` elements. `clamp`: a backward slice from before the first element
-    contains it.
-    """
+    """Return `[start:stop:step]` for `extent` elements. `clamp`: backward from before the first element contains it."""
     if clamp and step < 0 and start is not None:
         start = max(start, -extent)
     first, last, step = slice(start, stop, step).indices(extent)

@@ -23,9 +23,7 @@ Rounding = Literal["floor", "ceil", "ceil_torch"]
 
 @group
 class Windowing:
-    """The placement of windows over the spatial axes; an empty list stands for ones (strides, dilations) or zeros
-    (pads).
-    """
+    """The placement of windows over the spatial axes; an empty list is ones (strides, dilations) or zeros (pads)."""
 
     strides: PositiveInts
     pads_begin: NonNegativeInts
@@ -46,18 +44,14 @@ def dilated(kernel: int, dilation: int) -> int:
 
 
 def same_padding(extent: int, kernel: int, stride: int, dilation: int, auto_pad: str) -> tuple[int, int]:
-    """Return pads (begin, end) with which ceil(extent / stride) windows fit; same_upper adds an odd pixel at the
-    end.
-    """
+    """Return pads (begin, end) with which ceil(extent / stride) windows fit; same_upper adds an odd one at the end."""
     total = max((-(-extent // stride) - 1) * stride + dilated(kernel, dilation) - extent, 0)
     less, more = total // 2, total - total // 2
     return (less, more) if auto_pad == "same_upper" else (more, less)
 
 
 def window_count(padded: int, covered: int, stride: int, rounding: str = "floor") -> int:
-    """Return the number of windows of `covered` pixels in `padded` pixels; with ceil the last window may exceed the
-    end.
-    """
+    """Return the number of windows of `covered` pixels in `padded` pixels; with ceil the last may exceed the end."""
     room = padded - covered
     return max(0, (-(-room // stride) if rounding != "floor" else room // stride) + 1)
 
@@ -104,9 +98,7 @@ class Windows:
         return self.kernel == self.extents and not any(self.begins) and set(self.counts) == set(self.dilations) == {1}
 
     def taps(self, axis: int) -> range:
-        """Return the taps of the kernel that overlap data in any window; the other taps are over padding in all
-        windows.
-        """
+        """Return the taps of the kernel that overlap data in any window; all others are over padding."""
         begin, dilation = self.begins[axis], self.dilations[axis]
         reach = begin - (self.counts[axis] - 1) * self.strides[axis]
         first = max(0, -(-reach // dilation))
@@ -150,9 +142,7 @@ def _count(extent: int, kernel: int, stride: int, dilation: int, begin: int, end
 
 
 def _same_dim(extent: Dimension, kernel: Dimension | int, how: Windowing, axis: int, rounding: str) -> Dimension:
-    """Return ceil(extent / stride), plus one where rounding up leaves room for it (with a stride larger than the
-    kernel).
-    """
+    """Return ceil(extent / stride), plus one where rounding up leaves room (with a stride beyond the kernel)."""
     span = Dimension.of(kernel)
     stride, dilation = how.strides[axis : axis + 1], how.dilations[axis : axis + 1]
     if extent.is_static and span.is_static and span.min:

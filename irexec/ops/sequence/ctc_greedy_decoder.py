@@ -11,9 +11,9 @@ import numpy as np
 
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
-from irexec.ops.rules.axes import drawn_below, filled, one_element
+from irexec.ops.rules.axes import drawn_below, filled, in_range, one_element
 from irexec.ops.rules.extents import Extents
-from irexec.ops.sequence.ctc import blank_of, check_blank, packed
+from irexec.ops.sequence.ctc import blank_of, known_blank, packed
 from irexec.types import FLOATS, INDICES, Array, ElementType, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
@@ -41,16 +41,11 @@ def ctc_greedy_decoder_seq_len_6(
     C3: blank_index is a scalar or one element. C4: it is in [0, C - 1].
     """
     steps = data.shape[1]
-    _check_lengths(require, sequence_length.tolist(), steps)
+    in_range(require, "C2", "sequence_length", sequence_length, 0, steps)
     live = np.arange(steps) < sequence_length[:, None]
     classes, counts = _decoded(data, live, blank_of("C4", blank_index, data.shape[2]), merge_repeated)
     kinds = [ElementType.by_name[name].dtype for name in (classes_index_type, sequence_length_type)]
     return classes.astype(kinds[0]), counts.astype(kinds[1])
-
-
-def _check_lengths(check: Check, lengths: list[int], steps: int | None) -> None:
-    fits = all(n >= 0 and (steps is None or n <= steps) for n in lengths)
-    check("C2", fits, f"sequence_length {lengths} is not within [0, {steps}]", port="sequence_length")
 
 
 @ctc_greedy_decoder_seq_len_6.shapes
@@ -60,10 +55,10 @@ def _(
     extents = Extents(check)
     _check_data(check, extents, data, "N", "T", "C")
     extents.match("C2", "sequence_length", sequence_length, "N")
-    _check_lengths(check, sequence_length.ints or [], extents["T"].max)
+    in_range(check, "C2", "sequence_length", sequence_length.ints, 0, extents["T"].max)
     if blank_index is not None:
         one_element(check, "C3", blank_index, "blank_index")
-    check_blank(check, "C4", blank_index, extents["C"])
+    known_blank(check, "C4", blank_index, extents["C"])
     return [extents.shape("N", "T"), extents.shape("N")]
 
 
@@ -77,7 +72,7 @@ def ctc_greedy_decoder_1(data: T_F, sequence_mask: T_F, /, *, ctc_merge_repeated
     then zeros.
     """
     mask = widen(sequence_mask).T
-    _require_mask(mask)
+    _check_mask(require, mask)
     classes, _ = _decoded(data.transpose(1, 0, 2), mask != 0, data.shape[2] - 1, ctc_merge_repeated)
     return classes[:, :, None, None].astype(data.dtype)
 
@@ -87,8 +82,7 @@ def _(check: Check, data: TensorType, sequence_mask: TensorType) -> PartialShape
     extents = Extents(check)
     _check_data(check, extents, data, "T", "N", "C")
     if extents.match("C2", "sequence_mask", sequence_mask, "T", "N") and sequence_mask.value is not None:
-        bad = _wrong_mask(widen(sequence_mask.value).T)
-        check("C3", bad is None, bad or "", port="sequence_mask")
+        _check_mask(check, widen(sequence_mask.value).T)
     return extents.shape("N", "T", 1, 1)
 
 
@@ -107,22 +101,17 @@ def _check_data(check: Check, extents: Extents, data: TensorType, *pattern: str)
         check("C1", extents["C"].max != 0 or empty, "data has no class", port="data")
 
 
-def _wrong_mask(mask: Array) -> str | None:
-    """Return the fault of the mask [N, T], or None."""
-    wrong = np.argwhere((mask != 0) & (mask != 1))
-    if len(wrong):
-        sequence, step = (int(i) for i in wrong[0])
-        return f"sequence_mask is {mask[sequence, step]:g} at step {step} of sequence {sequence}, expected 0 or 1"
-    again = np.argwhere(mask[:, 1:] > mask[:, :-1])
-    if len(again):
-        sequence, step = (int(i) for i in again[0])
-        return f"sequence {sequence} of sequence_mask goes on at step {step + 1}, after its end"
-    return None
-
-
-def _require_mask(mask: Array) -> None:
-    wrong = _wrong_mask(mask)
-    require("C3", wrong is None, wrong or "", port="sequence_mask")
+def _check_mask(check: Check, mask: Array) -> None:
+    """Check C3 for the mask [N, T]."""
+    wrong, again = np.argwhere((mask != 0) & (mask != 1)).tolist(), np.argwhere(mask[:, 1:] > mask[:, :-1]).tolist()
+    message = ""
+    if wrong:
+        sequence, step = wrong[0]
+        message = f"sequence_mask is {mask[sequence, step]:g} at step {step} of sequence {sequence}, expected 0 or 1"
+    elif again:
+        sequence, step = again[0]
+        message = f"sequence {sequence} of sequence_mask goes on at step {step + 1}, after its end"
+    check("C3", not message, message, port="sequence_mask")
 
 
 @ctc_greedy_decoder_1.draw("sequence_mask")

@@ -13,10 +13,10 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
-from irexec.ops.rules.axes import drawn_below, filled
+from irexec.ops.rules.axes import drawn_below, filled, in_range
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import has_rank
-from irexec.ops.sequence.ctc import blank_of, check_blank, packed
+from irexec.ops.sequence.ctc import blank_of, known_blank, packed
 from irexec.types import FLOATS, INDICES, Array, PartialShape, TensorType
 
 T_F: TypeAlias = Annotated[Array, Elements("T_F", FLOATS)]
@@ -48,16 +48,12 @@ def ctc_loss_4(
     C3: labels has shape [N, T]; those that count are classes other than the blank. C4: label_length has shape [N] and
     is in [0, logit_length]. C5: blank_index is a scalar in [0, C - 1].
     """
-    count, steps, classes = logits.shape
+    _, steps, classes = logits.shape
     blank = blank_of("C5", blank_index, classes)
-    _require_lengths("C2", "logit_length", logit_length, np.full(count, steps), f"[0, {steps}]")
-    _require_lengths("C4", "label_length", label_length, logit_length, "[0, logit_length]")
+    in_range(require, "C2", "logit_length", logit_length, 0, steps)
+    _check_lengths(require, label_length.tolist(), logit_length.tolist())
     live = np.arange(steps) < label_length[:, None]
-    wrong = labels[live & ((labels < 0) | (labels >= classes) | (labels == blank))]
-    message = (
-        f"label {wrong[0] if len(wrong) else ''} is not a class in [0, {classes - 1}] other than the blank, {blank}"
-    )
-    require("C3", len(wrong) == 0, message, port="labels")
+    _check_labels(require, labels[live], classes, blank)
     if preprocess_collapse_repeated:
         live[:, 1:] &= labels[:, 1:] != labels[:, :-1]
     if unique:
@@ -86,24 +82,29 @@ def _(
     extents.match("C4", "label_length", label_length, "N")
     if blank_index is not None:
         has_rank(check, "C5", blank_index, 0, "blank_index")
-    blank = check_blank(check, "C5", blank_index, extents["C"])
-    most, steps, found = extents["C"].max, logit_length.ints, label_length.ints
-    if steps is not None:
-        fits = all(n >= 0 and (extents["T"].max is None or n <= extents["T"].max) for n in steps)
-        check("C2", fits, f"logit_length {steps} is not within [0, {extents['T']}]", port="logit_length")
+    blank = known_blank(check, "C5", blank_index, extents["C"])
+    steps, found = logit_length.ints, label_length.ints
+    in_range(check, "C2", "logit_length", steps, 0, extents["T"].max)
     if found is not None:
-        fits = all(n >= 0 for n in found) and (steps is None or all(n <= m for n, m in zip(found, steps, strict=False)))
-        check("C4", fits, f"label_length {found} is not within [0, logit_length]", port="label_length")
+        _check_lengths(check, found, steps)
         if labels.value is not None and labels.rank == 2:
-            counting = [
-                label for row, n in zip(labels.value.tolist(), found, strict=False) for label in row[: max(n, 0)]
-            ]
-            wrong = [c for c in counting if c < 0 or (most is not None and c >= most) or c == blank]
-            message = (
-                f"label {wrong[0] if wrong else ''} is not a class in [0, {extents['C']} - 1] other than the blank"
-            )
-            check("C3", not wrong, message, port="labels")
+            counting = [row[: max(n, 0)] for row, n in zip(labels.value, found, strict=False)]
+            _check_labels(check, np.concatenate([*counting, labels.value[:0].ravel()]), extents["C"].max, blank)
     return extents.shape("N")
+
+
+def _check_lengths(check: Check, lengths: list[int], steps: list[int] | None) -> None:
+    fits = all(n >= 0 for n in lengths) and (steps is None or all(n <= m for n, m in zip(lengths, steps, strict=False)))
+    check("C4", fits, f"label_length {lengths} is not within [0, logit_length]", port="label_length")
+
+
+def _check_labels(check: Check, labels: Array, classes: int | None, blank: int | None) -> None:
+    """Check C3 for the labels that count; None stands for an unknown number of classes or blank."""
+    wrong = labels[(labels < 0) | (labels == blank) | (False if classes is None else labels >= classes)]
+    most = "the number of classes - 1" if classes is None else classes - 1
+    other = "" if blank is None else f", {blank}"
+    message = f"label {wrong[0] if len(wrong) else ''} is not a class in [0, {most}] other than the blank{other}"
+    check("C3", len(wrong) == 0, message, port="labels")
 
 
 def _loss(logits: Array, steps: Array, targets: Array, lengths: Array, blank: int, merge: bool) -> Array:
@@ -144,11 +145,6 @@ def _is_first(labels: Array) -> Array:
     first = np.full(labels.shape, True)
     np.put_along_axis(first, order[:, 1:], ordered[:, 1:] != ordered[:, :-1], axis=1)
     return first
-
-
-def _require_lengths(constraint: str, port: str, lengths: Array, most: Array, allowed: str) -> None:
-    fits = bool(((lengths >= 0) & (lengths <= most)).all())
-    require(constraint, fits, f"{port} {lengths.tolist()} is not within {allowed}", port=port)
 
 
 @ctc_loss_4.draw("logit_length", "label_length")

@@ -11,7 +11,6 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, operator, rounded
-from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
     T1,
     T2,
@@ -23,12 +22,11 @@ from irexec.ops.sequence.recurrent import (
     Step,
     T,
     activations_of,
-    check_gates,
+    cell_shapes,
     clipped,
     draw_lengths,
     run_sequence,
-    sequence_extents,
-    state_shapes,
+    sequence_shapes,
     transposed,
 )
 from irexec.types import Array, PartialShape, TensorType
@@ -114,25 +112,10 @@ def gru_cell_3(
 
 @gru_cell_3.shapes
 def _(
-    check: Check,
-    x: TensorType,
-    initial_hidden_state: TensorType,
-    w: TensorType,
-    r: TensorType,
-    b: TensorType | None,
-    *,
-    hidden_size: int,
-    gates: Gates,
-    linear_before_reset: bool,
+    check: Check, *inputs: TensorType | None, hidden_size: int, gates: Gates, linear_before_reset: bool
 ) -> PartialShape:
-    check_gates(check, gates, 2)
-    extents = Extents(check, hidden_size=hidden_size)
-    extents.match("C3", "x", x, "batch_size", "input_size")
-    extents.match("C4", "initial_hidden_state", initial_hidden_state, "batch_size", "hidden_size")
-    extents.match("C5", "w", w, 3 * hidden_size, "input_size")
-    extents.match("C6", "r", r, 3 * hidden_size, "hidden_size")
-    extents.match("C7", "b", b, (4 if linear_before_reset else 3) * hidden_size)
-    return extents.shape("batch_size", "hidden_size")
+    named, bias = gru_cell_3.signature.named(inputs), 4 if linear_before_reset else 3
+    return cell_shapes(check, gates, hidden_size, named, len(DEFAULTS), 3, bias)[0]
 
 
 @operator("GRUSequence", "opset5", tolerance=rounded(16))
@@ -175,26 +158,10 @@ def gru_sequence_5(
 
 @gru_sequence_5.shapes
 def _(
-    check: Check,
-    x: TensorType,
-    initial_hidden_state: TensorType,
-    sequence_lengths: TensorType,
-    w: TensorType,
-    r: TensorType,
-    b: TensorType,
-    *,
-    hidden_size: int,
-    direction: str,
-    gates: Gates,
-    linear_before_reset: bool,
+    check: Check, *inputs: TensorType, hidden_size: int, direction: str, gates: Gates, linear_before_reset: bool
 ) -> tuple[PartialShape, ...]:
-    check_gates(check, gates, 2)
-    extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)
-    extents.match("C5", "initial_hidden_state", initial_hidden_state, "batch_size", directions, "hidden_size")
-    extents.match("C6", "w", w, directions, 3 * hidden_size, "input_size")
-    extents.match("C7", "r", r, directions, 3 * hidden_size, "hidden_size")
-    extents.match("C8", "b", b, directions, (4 if linear_before_reset else 3) * hidden_size)
-    return state_shapes(extents, directions, 1)
+    named, bias = gru_sequence_5.signature.named(inputs), 4 if linear_before_reset else 3
+    return sequence_shapes(check, gates, hidden_size, direction, named, len(DEFAULTS), 3, bias)
 
 
 gru_sequence_5.draw("sequence_lengths")(draw_lengths)

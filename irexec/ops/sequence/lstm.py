@@ -26,12 +26,11 @@ from irexec.ops.sequence.recurrent import (
     Step,
     T,
     activations_of,
-    check_gates,
+    cell_shapes,
     clipped,
     draw_lengths,
     run_sequence,
-    sequence_extents,
-    state_shapes,
+    sequence_shapes,
     transposed,
 )
 from irexec.types import Array, PartialShape, TensorType
@@ -114,28 +113,9 @@ lstm_cell_4.older(unchanged)
 
 
 @lstm_cell_4.shapes
-def _cell_shapes(
-    check: Check,
-    x: TensorType,
-    initial_hidden_state: TensorType,
-    initial_cell_state: TensorType,
-    w: TensorType,
-    r: TensorType,
-    b: TensorType | None,
-    *,
-    hidden_size: int,
-    gates: Gates,
-) -> tuple[PartialShape, PartialShape]:
-    check_gates(check, gates, 3)
-    extents = Extents(check, hidden_size=hidden_size)
-    extents.match("C3", "x", x, "batch_size", "input_size")
-    extents.match("C4", "initial_hidden_state", initial_hidden_state, "batch_size", "hidden_size")
-    extents.match("C5", "initial_cell_state", initial_cell_state, "batch_size", "hidden_size")
-    extents.match("C6", "w", w, 4 * hidden_size, "input_size")
-    extents.match("C7", "r", r, 4 * hidden_size, "hidden_size")
-    extents.match("C8", "b", b, 4 * hidden_size)
-    shape = extents.shape("batch_size", "hidden_size")
-    return shape, shape
+def _cell_shapes(check: Check, *inputs: TensorType | None, hidden_size: int, gates: Gates) -> tuple[PartialShape, ...]:
+    named = lstm_cell_4.signature.named(inputs)
+    return cell_shapes(check, gates, hidden_size, named, len(DEFAULTS), 4, 4)
 
 
 @operator("LSTMCell", "opset1", tolerance=rounded(16))
@@ -195,12 +175,11 @@ def lstm_cell_1(
 
 
 @lstm_cell_1.shapes
-def _(check: Check, *inputs: TensorType, hidden_size: int, gates: Gates) -> tuple[PartialShape, PartialShape]:
+def _(check: Check, *inputs: TensorType | None, hidden_size: int, gates: Gates) -> tuple[PartialShape, ...]:
     *plain, p = inputs
-    shapes = _cell_shapes(check, *plain, hidden_size=hidden_size, gates=gates)
+    shapes: tuple[PartialShape, ...] = _cell_shapes(check, *plain, hidden_size=hidden_size, gates=gates)
     Extents(check).match("C9", "p", p, 3 * hidden_size)
-    result: tuple[PartialShape, PartialShape] = shapes
-    return result
+    return shapes
 
 
 @operator("LSTMSequence", "opset5", tolerance=rounded(16))
@@ -241,28 +220,9 @@ def lstm_sequence_5(
 
 
 @lstm_sequence_5.shapes
-def _(
-    check: Check,
-    x: TensorType,
-    initial_hidden_state: TensorType,
-    initial_cell_state: TensorType,
-    sequence_lengths: TensorType,
-    w: TensorType,
-    r: TensorType,
-    b: TensorType,
-    *,
-    hidden_size: int,
-    direction: str,
-    gates: Gates,
-) -> tuple[PartialShape, ...]:
-    check_gates(check, gates, 3)
-    extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)
-    extents.match("C5", "initial_hidden_state", initial_hidden_state, "batch_size", directions, "hidden_size")
-    extents.match("C6", "initial_cell_state", initial_cell_state, "batch_size", directions, "hidden_size")
-    extents.match("C7", "w", w, directions, 4 * hidden_size, "input_size")
-    extents.match("C8", "r", r, directions, 4 * hidden_size, "hidden_size")
-    extents.match("C9", "b", b, directions, 4 * hidden_size)
-    return state_shapes(extents, directions, 2)
+def _(check: Check, *inputs: TensorType, hidden_size: int, direction: str, gates: Gates) -> tuple[PartialShape, ...]:
+    named = lstm_sequence_5.signature.named(inputs)
+    return sequence_shapes(check, gates, hidden_size, direction, named, len(DEFAULTS), 4, 4)
 
 
 lstm_sequence_5.draw("sequence_lengths")(draw_lengths)

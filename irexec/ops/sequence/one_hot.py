@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.declare.signature import InputsOf
-from irexec.ops.rules.axes import drawn_below, filled, first_known, integer
+from irexec.ops.rules.axes import drawn_below, filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import axis_in, dimension_of, has_rank
 from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType
 
@@ -41,7 +41,7 @@ def one_hot_16(
     Shape rule: C3 depth, C4 on_value and off_value are scalars.
     """
     count = integer(depth)
-    _check_depth(require, count)
+    in_range(require, "C2", "depth", count, 1)
     at = axis % (indices.ndim + 1)
     result = np.full((*indices.shape[:at], count, *indices.shape[at:]), off_value.reshape(()), on_value.dtype)
     hot = np.asarray((indices < count) & (indices >= (-count if negative_indices_mode == "normalize" else 0)))
@@ -62,10 +62,6 @@ def one_hot_1(*inputs: Annotated[Any, InputsOf(one_hot_16)], axis: int) -> T2:
     return np.asarray(one_hot_16.compute(*inputs, axis=axis))
 
 
-def _check_depth(check: Check, depth: int) -> bool:
-    return check("C2", depth >= 1, f"depth is {depth}, expected 1 or more", port="depth")
-
-
 @one_hot_1.shapes
 @one_hot_16.shapes
 def _(
@@ -75,7 +71,7 @@ def _(
     has_rank(check, "C4", on_value, 0, "on_value")
     has_rank(check, "C4", off_value, 0, "off_value")
     count = first_known(depth)
-    if isinstance(count, int) and not _check_depth(check, count):
+    if not in_range(check, "C2", "depth", count, 1):
         count = None
     rank = None if indices.rank is None else indices.rank + 1
     at = axis_in(check, "C1", axis, rank, attribute="axis")

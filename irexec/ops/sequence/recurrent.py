@@ -12,6 +12,7 @@ from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, require
 from irexec.ops.matrix.product import multiply
+from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, INTEGERS, Array, PartialShape, TensorType
 
@@ -26,9 +27,7 @@ Direction = Literal["forward", "reverse", "bidirectional"]
 
 @group
 class Gates:
-    """The activation functions of a cell's gates, and the clipping bound of their inputs; each cell declares its
-    defaults.
-    """
+    """The activation functions of a cell's gates, and the clipping of their inputs; each cell declares its defaults."""
 
     activations: tuple[Activation, ...]
     activations_alpha: tuple[float, ...] = ()
@@ -65,9 +64,7 @@ _ACTIVATIONS: dict[str, InPlace] = {"relu": _relu, "sigmoid": _sigmoid, "tanh": 
 
 
 def activations_of(names: Sequence[str], defaults: Sequence[str]) -> list[InPlace]:
-    """Return the activation functions, which work in place; `defaults` replaces an empty list. Raises ConstraintError
-    C1.
-    """
+    """Return the activations, which work in place; `defaults` replaces an empty list. Raises ConstraintError C1."""
     _check_activations(require, names or defaults, len(defaults))
     return [_ACTIVATIONS[name] for name in names or defaults]
 
@@ -90,15 +87,68 @@ def check_gates(check: Check, gates: Gates, count: int) -> None:
     check("C2", clip >= 0, f"clip is {clip}, expected a positive number", attribute="clip", allowed="> 0")
 
 
-def sequence_extents(
-    check: Check, hidden_size: int, direction: str, x: TensorType, sequence_lengths: TensorType
-) -> tuple[Extents, int]:
-    """Match the inputs that every sequence has (C3: X, C4: sequence_lengths); the extents, and num_directions."""
-    extents = Extents(check, hidden_size=hidden_size)
-    extents.match("C3", "x", x, "batch_size", "seq_length", "input_size")
-    extents.match("C4", "sequence_lengths", sequence_lengths, "batch_size")
-    _check_lengths(check, sequence_lengths.ints or [], extents["seq_length"].max)
-    return extents, 2 if direction == "bidirectional" else 1
+def cell_shapes(
+    check: Check,
+    gates: Gates,
+    hidden_size: int,
+    inputs: dict[str, TensorType | None],
+    defaults: int,
+    rows: int,
+    bias: int,
+) -> tuple[PartialShape, ...]:
+    """The shape rule of a cell: the shapes of its states.
+
+    C1: the activations are as many as the `defaults`. C2: the clipping. C3: X. C4 and possibly C5: the states. The next
+    three: W with `rows` * hidden_size rows, R with the same, and B with `bias` * hidden_size elements.
+    """
+    check_gates(check, gates, defaults)
+    extents, states = Extents(check, hidden_size=hidden_size), len(inputs) - 4
+    patterns: list[tuple[str | int, ...]] = [
+        ("batch_size", "input_size"),
+        *[("batch_size", "hidden_size")] * states,
+        (rows * hidden_size, "input_size"),
+        (rows * hidden_size, "hidden_size"),
+        (bias * hidden_size,),
+    ]
+    for constraint, (name, tensor), pattern in zip(
+        ("C3", "C4", "C5", "C6", "C7", "C8"), inputs.items(), patterns, strict=False
+    ):
+        extents.match(constraint, name, tensor, *pattern)
+    return (extents.shape("batch_size", "hidden_size"),) * states
+
+
+def sequence_shapes(
+    check: Check,
+    gates: Gates,
+    hidden_size: int,
+    direction: str,
+    inputs: dict[str, TensorType],
+    defaults: int,
+    rows: int,
+    bias: int,
+) -> tuple[PartialShape, ...]:
+    """The shape rule of a sequence: the shapes of Y and of the last states.
+
+    C1 to C3 as in `cell_shapes`. C4: sequence_lengths. From C5: the states, W, R and B for each direction.
+    """
+    check_gates(check, gates, defaults)
+    extents, directions = Extents(check, hidden_size=hidden_size), 2 if direction == "bidirectional" else 1
+    extents.match("C3", "x", inputs["x"], "batch_size", "seq_length", "input_size")
+    lengths = inputs["sequence_lengths"]
+    extents.match("C4", "sequence_lengths", lengths, "batch_size")
+    in_range(check, "C4", "sequence_lengths", lengths.ints, 0, extents["seq_length"].max)
+    others = [(name, tensor) for name, tensor in inputs.items() if name not in ("x", "sequence_lengths")]
+    states = len(others) - 3
+    patterns: list[tuple[str | int, ...]] = [
+        *[("batch_size", directions, "hidden_size")] * states,
+        (directions, rows * hidden_size, "input_size"),
+        (directions, rows * hidden_size, "hidden_size"),
+        (directions, bias * hidden_size),
+    ]
+    for constraint, (name, tensor), pattern in zip(("C5", "C6", "C7", "C8", "C9"), others, patterns, strict=False):
+        extents.match(constraint, name, tensor, *pattern)
+    state = extents.shape("batch_size", directions, "hidden_size")
+    return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states
 
 
 def draw_lengths(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
@@ -148,14 +198,8 @@ def run_sequence(
 def checked_lengths(sequence_lengths: Array, steps: int) -> Array:
     """The lengths as i64. C4: they lie in [0, steps]."""
     lengths = sequence_lengths.astype(np.int64)
-    _check_lengths(require, lengths.tolist(), steps)
+    in_range(require, "C4", "sequence_lengths", lengths, 0, steps)
     return lengths
-
-
-def _check_lengths(check: Check, lengths: list[int], longest: int | None) -> None:
-    low, high = min(lengths, default=0), max(lengths, default=0)
-    message = f"sequence_lengths holds {low}..{high}, expected 0 to {longest}"
-    check("C4", low >= 0 and (longest is None or high <= longest), message, port="sequence_lengths")
 
 
 def transposed(rows: Array) -> Array:
@@ -187,9 +231,3 @@ def _reversed(x: Array, lengths: Array) -> Array:
     time = np.arange(steps)
     index = np.where(time < lengths[:, None], lengths[:, None] - 1 - time, time)
     return np.take_along_axis(x, index[..., None], axis=1)
-
-
-def state_shapes(extents: Extents, directions: int, states: int) -> tuple[PartialShape, ...]:
-    """Return the shapes of Y and of the last states."""
-    state = extents.shape("batch_size", directions, "hidden_size")
-    return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states

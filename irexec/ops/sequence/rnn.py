@@ -11,7 +11,6 @@ from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, operator, rounded
-from irexec.ops.rules.extents import Extents
 from irexec.ops.sequence.recurrent import (
     T1,
     T2,
@@ -23,12 +22,11 @@ from irexec.ops.sequence.recurrent import (
     Step,
     T,
     activations_of,
-    check_gates,
+    cell_shapes,
     clipped,
     draw_lengths,
     run_sequence,
-    sequence_extents,
-    state_shapes,
+    sequence_shapes,
     transposed,
 )
 from irexec.types import Array, PartialShape, TensorType
@@ -91,25 +89,9 @@ def rnn_cell_1(
 
 
 @rnn_cell_1.shapes
-def _(
-    check: Check,
-    x: TensorType,
-    h: TensorType,
-    w: TensorType,
-    r: TensorType,
-    b: TensorType | None,
-    *,
-    hidden_size: int,
-    gates: Gates,
-) -> PartialShape:
-    check_gates(check, gates, 1)
-    extents = Extents(check, hidden_size=hidden_size)
-    extents.match("C3", "x", x, "batch_size", "input_size")
-    extents.match("C4", "h", h, "batch_size", "hidden_size")
-    extents.match("C5", "w", w, hidden_size, "input_size")
-    extents.match("C6", "r", r, hidden_size, "hidden_size")
-    extents.match("C7", "b", b, hidden_size)
-    return extents.shape("batch_size", "hidden_size")
+def _(check: Check, *inputs: TensorType | None, hidden_size: int, gates: Gates) -> PartialShape:
+    named = rnn_cell_1.signature.named(inputs)
+    return cell_shapes(check, gates, hidden_size, named, len(DEFAULTS), 1, 1)[0]
 
 
 @operator("RNNSequence", "opset5", tolerance=rounded(16))
@@ -149,26 +131,9 @@ def rnn_sequence_5(
 
 
 @rnn_sequence_5.shapes
-def _(
-    check: Check,
-    x: TensorType,
-    h: TensorType,
-    sequence_lengths: TensorType,
-    w: TensorType,
-    r: TensorType,
-    b: TensorType,
-    *,
-    hidden_size: int,
-    direction: str,
-    gates: Gates,
-) -> tuple[PartialShape, ...]:
-    check_gates(check, gates, 1)
-    extents, directions = sequence_extents(check, hidden_size, direction, x, sequence_lengths)
-    extents.match("C5", "h", h, "batch_size", directions, "hidden_size")
-    extents.match("C6", "w", w, directions, hidden_size, "input_size")
-    extents.match("C7", "r", r, directions, hidden_size, "hidden_size")
-    extents.match("C8", "b", b, directions, hidden_size)
-    return state_shapes(extents, directions, 1)
+def _(check: Check, *inputs: TensorType, hidden_size: int, direction: str, gates: Gates) -> tuple[PartialShape, ...]:
+    named = rnn_sequence_5.signature.named(inputs)
+    return sequence_shapes(check, gates, hidden_size, direction, named, len(DEFAULTS), 1, 1)
 
 
 rnn_sequence_5.draw("sequence_lengths")(draw_lengths)

@@ -104,9 +104,7 @@ def _softmax(scores: Array, extra: Array | None) -> Array:
 
 
 def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, parts: int) -> list[tuple[tuple[Any, ...], slice]]:
-    """Return (position in the batch, range of queries) of each block: some heads of the last batch axis, or some rows
-    of one head.
-    """
+    """(position in the batch, range of queries) of each block: heads of the last batch axis, or rows of one head."""
     images, heads = batch[:-1], batch[-1]
     wanted = -(-parts // max(prod(images), 1))
     fitting = max(1, BLOCK_BYTES // max(1, row_bytes * length))

@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
-from irexec.ops.rules.axes import filled, integer, one_element
+from irexec.ops.rules.axes import filled, in_range, integer, one_element
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.signals.fourier import to_complex, to_pairs
 from irexec.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
@@ -31,7 +31,7 @@ def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, tr
     [1, the signal's length]. C4: frame_step is a positive scalar.
     """
     size, step = _sizes(frame_size, frame_step)
-    _check_within(require, size, signal.shape[-1])
+    in_range(require, "C3", "frame_size", size, 1, signal.shape[-1])
     frames = sliding_window_view(widen(signal), size, axis=-1)[..., ::step, :]
     weights = _centred(widen(window), size)
     extents = [frames.shape[-2], size // 2 + 1]
@@ -67,7 +67,7 @@ def _(
     length = signal.shape[-1]
     frames = bins = Dimension(-1)
     if size is not None:
-        fits = _check_within(check, size, length.max)
+        fits = in_range(check, "C3", "frame_size", size, 1, length.max)
         bins = Dimension(size // 2 + 1)
         if step is not None and fits:
             frames = (length - size) // step + 1
@@ -105,7 +105,7 @@ def istft_16(
     full = max(count - 1, 0) * step + size
     if signal_length is not None:
         wanted = integer(signal_length)
-        _check_length(require, wanted)
+        in_range(require, "C5", "signal_length", wanted, 0)
         # Samples after the end are not computed.
         full = min(full, cut + wanted)
     signal = np.zeros((*frames.shape[:-2], full), weights.dtype)
@@ -149,8 +149,7 @@ def _(
     length = Dimension(-1)
     if signal_length is not None:
         known = signal_length.ints
-        if known:
-            _check_length(check, known[0])
+        in_range(check, "C5", "signal_length", known, 0)
         length = Dimension(known[0]) if known and known[0] >= 0 else length
     elif step is not None and (size is not None or center):
         length = (data.shape[-2] - 1) * step + (0 if center else size or 0)
@@ -172,28 +171,14 @@ istft_16.draw("frame_size", "frame_step")(_draw_frames)
 
 def _sizes(frame_size: Array, frame_step: Array) -> tuple[int, int]:
     size, step = integer(frame_size), integer(frame_step)
-    _check_positive(require, "C3", "frame_size", size)
-    _check_positive(require, "C4", "frame_step", step)
+    in_range(require, "C3", "frame_size", size, 1)
+    in_range(require, "C4", "frame_step", step, 1)
     return size, step
-
-
-def _check_positive(check: Check, constraint: str, port: str, value: int) -> bool:
-    return check(constraint, value > 0, f"{port} is {value}, expected a positive number", port=port)
-
-
-def _check_within(check: Check, size: int, length: int | None) -> bool:
-    message = f"frame_size is {size}, expected 1 to {length}, the length of the signal"
-    fits = length is None or size <= length
-    return check("C3", fits, message, port="frame_size", allowed=f"1 to {length}")
 
 
 def _check_bins(check: Check, size: int, bins: Dimension) -> None:
     message = f"data has {bins} frequency bins, expected {size // 2 + 1} for frame_size {size}"
     check("C3", bins.contains(size // 2 + 1), message, port="frame_size")
-
-
-def _check_length(check: Check, length: int) -> None:
-    check("C5", length >= 0, f"signal_length is {length}, expected 0 or more", port="signal_length")
 
 
 def _check_window(check: Check, length: int, size: int) -> None:
@@ -217,9 +202,9 @@ def _check_frames(
     has_rank(check, "C3", frame_size, 0, "frame_size")
     has_rank(check, "C4", frame_step, 0, "frame_step")
     size, step = frame_size.scalar, frame_step.scalar
-    if size is not None and not _check_positive(check, "C3", "frame_size", size):
+    if size is not None and not in_range(check, "C3", "frame_size", size, 1):
         size = None
-    if step is not None and not _check_positive(check, "C4", "frame_step", step):
+    if step is not None and not in_range(check, "C4", "frame_step", step, 1):
         step = None
     if size is not None and window.rank == 1:
         _check_window(check, window.shape[0].min, size)

@@ -64,9 +64,7 @@ def matrix_nms_8(
 
 
 def _decay(boxes: Array, normalized: bool, gaussian: bool, sigma: float) -> Array:
-    """Return the factor of each box, from its overlaps with the boxes before it and from the overlaps among those
-    boxes.
-    """
+    """Return the factor of each box, from its overlaps with the boxes before it and the overlaps among those."""
     kind = boxes.dtype.type
     overlap = np.triu(_overlaps(boxes, kind(0 if normalized else 1)), 1)
     most = overlap.max(axis=0, initial=0)[:, None]
@@ -80,9 +78,7 @@ def _decay(boxes: Array, normalized: bool, gaussian: bool, sigma: float) -> Arra
 
 
 def _overlaps(boxes: Array, extra: np.floating) -> Array:
-    """Return the intersection over union of all pairs; it is 0 for boxes that do not touch, whatever `extra` adds to
-    the sides.
-    """
+    """Return the intersection over union of all pairs; 0 for boxes that do not touch, whatever `extra` adds."""
     low, high = boxes[:, :2], boxes[:, 2:]
     sides = np.minimum(high[:, None], high) - np.maximum(low[:, None], low)
     common = np.where((sides >= 0).all(axis=2), (sides + extra).prod(axis=2), 0)

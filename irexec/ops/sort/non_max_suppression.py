@@ -130,9 +130,7 @@ def _check_inputs(check: Check, *inputs: TensorType | None, vectors: bool) -> Ex
 
 
 def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
-    """Return the maximum number of boxes per class: the number of boxes, bounded by max_output_boxes_per_class if it is
-    known.
-    """
+    """The maximum number of boxes per class: the number of boxes, or max_output_boxes_per_class if it is less."""
     if given is None:
         return Dimension(0)
     limit = given.scalar
@@ -161,11 +159,8 @@ def non_max_suppression_9(
     C1: boxes is [num_batches, num_boxes, 4]. C2: scores is [num_batches, num_classes, num_boxes]. C3: the other inputs
     are scalars or have one element.
     """
-    return _select_5(
-        (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, soft_nms_sigma),
-        how,
-        soft_cut=False,
-    )
+    others = max_output_boxes_per_class, iou_threshold, score_threshold, soft_nms_sigma
+    return _select_5(boxes, scores, *others, how=how, soft_cut=False)
 
 
 @non_max_suppression_9.older
@@ -174,20 +169,18 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
     form.need((0 if sigma is None else sigma.scalar) == 0, "soft_nms_sigma is not known to be 0")
 
 
-def _select_5(inputs: tuple[Array | None, ...], how: Selection, *, soft_cut: bool) -> tuple[Array, Array, Array]:
-    boxes, scores, max_boxes, iou_threshold, score_threshold, sigma = inputs
-    assert boxes is not None and scores is not None
-    indices, values = select(
-        boxes,
-        scores,
-        int(_scalar(max_boxes)),
-        _scalar(iou_threshold),
-        _scalar(score_threshold),
-        _scalar(sigma),
-        how,
-        soft_cut=soft_cut,
-    )
-    given = next((t for t in (iou_threshold, score_threshold, sigma) if t is not None), None)
+def _select_5(
+    boxes: Array,
+    scores: Array,
+    max_boxes: Array | None = None,
+    *thresholds: Array | None,
+    how: Selection,
+    soft_cut: bool,
+) -> tuple[Array, Array, Array]:
+    """`thresholds`: of the overlap, of the score, and the sigma of soft suppression; trailing ones may be left out."""
+    overlap, score, sigma = map(_scalar, (*thresholds, None, None, None)[:3])
+    indices, values = select(boxes, scores, int(_scalar(max_boxes)), overlap, score, sigma, how, soft_cut=soft_cut)
+    given = next((t for t in thresholds if t is not None), None)
     kind = how.index_type.dtype
     selected_scores = np.empty(indices.shape, np.float32 if given is None else given.dtype)
     selected_scores[:, :2] = indices[:, :2]
@@ -216,25 +209,13 @@ def _shapes_5(
 
 @operator("NonMaxSuppression", "opset5", shapes=_shapes_5)
 def non_max_suppression_5(
-    boxes: T,
-    scores: T,
-    max_output_boxes_per_class: T_MAX_BOXES | None = None,
-    iou_threshold: T_THRESHOLDS | None = None,
-    score_threshold: T_THRESHOLDS | None = None,
-    soft_nms_sigma: T_THRESHOLDS | None = None,
-    /,
-    *,
-    how: Selection,
+    *inputs: Annotated[Any, InputsOf(non_max_suppression_9)], how: Selection
 ) -> tuple[T_IND, T_THRESHOLDS, T_IND]:
     """As NonMaxSuppression-9, but soft suppression drops boxes whose overlap is above iou_threshold.
 
     C1 to C3 as NonMaxSuppression-9.
     """
-    return _select_5(
-        (boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold, soft_nms_sigma),
-        how,
-        soft_cut=True,
-    )
+    return _select_5(*inputs, how=how, soft_cut=True)
 
 
 def _fill(indices: Array, rows: int, kind: ElementType) -> Array:

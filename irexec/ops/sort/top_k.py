@@ -15,7 +15,7 @@ from irexec.ops.compute.precision import is_float, widen
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm, unchanged
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
-from irexec.ops.rules.axes import filled, first_known, integer
+from irexec.ops.rules.axes import filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.types import INTEGERS, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
 
@@ -48,7 +48,7 @@ def top_k_11(
     """
     at, count = axis % data.ndim, integer(k)
     extent = data.shape[at]
-    _check_count(require, count, extent)
+    in_range(require, "C3", "k", count, min(extent, 1), extent)
     slices = np.moveaxis(data, at, -1)
     # The data is reshaped to rows because NumPy supports some of these functions only up to 32 dimensions.
     rows = slices.reshape(math.prod(slices.shape[:-1]), extent)
@@ -90,9 +90,7 @@ def _(form: OlderForm, data: TensorType, k: TensorType) -> None:
 
 
 def _best(rows: Array, k: int, largest: bool, *, by_index: bool) -> Array:
-    """Return indices of the best k along the last axis, the lower index first among equals; by value unless
-    `by_index`.
-    """
+    """Return indices of the best k along the last axis, of equals the lower index first; by value unless `by_index`."""
     extent = rows.shape[-1]
     if k == 0 or rows.size == 0:
         return np.zeros((*rows.shape[:-1], k), np.intp)
@@ -138,16 +136,10 @@ def _(check: Check, data: TensorType, k: TensorType, *, axis: int) -> tuple[Part
     count = Dimension(0, extent.max)
     if isinstance(known, Dimension):
         count = known.merge(count) or count
-    elif known is not None and _check_count(check, known, extent.max):
+    elif known is not None and in_range(check, "C3", "k", known, 0 if extent.max == 0 else 1, extent.max):
         count = Dimension(known)
     shape = data.shape.with_dim(at, count)
     return shape, shape
-
-
-def _check_count(check: Check, k: int, extent: int | None) -> bool:
-    # k is 0 for an empty axis, as in detectors without detections.
-    fits = k >= (0 if extent == 0 else 1) and (extent is None or k <= extent)
-    return check("C3", fits, f"k is {k}, outside [1, {extent}]", port="k", found=str(k), allowed=f"[1, {extent}]")
 
 
 @top_k_1.draw("k")

@@ -11,10 +11,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
 from irexec.ops.declare.signature import InputsOf
-from irexec.ops.rules.axes import drawn_below, integer
+from irexec.ops.rules.axes import drawn_below, in_range, integer, last_of
 from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import INDICES, NUMERIC, Array, Dimension, PartialShape, TensorType
 
@@ -163,7 +162,7 @@ def _(
 
 def _check_segments(check: Check, count: int | None, ids: list[int]) -> None:
     """C7: the number of segments is not negative; C2: the ids ascend, and are less than it."""
-    check("C7", count is None or count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
+    in_range(check, "C7", "num_segments", count, 0)
     fits = ids == sorted(ids) and (not ids or (ids[0] >= 0 and (count is None or ids[-1] < count)))
     segments = "the" if count is None else count
     message = f"segment_ids is {ids}, expected ascending numbers of {segments} segments"
@@ -179,11 +178,9 @@ def _bags(
     weights: Array | None,
     mean: bool,
 ) -> Array:
-    """Return the sum (or mean) of the table's rows for each bag; `bags` is the bag of each index, in ascending
-    order.
-    """
+    """Return the sum (or mean) of the table's rows for each bag; `bags` is the bag of each index, ascending."""
     rows = len(table)
-    _check_inside(require, indices, rows)
+    in_range(require, "C3", "indices", indices, 0, rows - 1)
     wide = widen(table)
     gathered = wide[indices]
     if weights is not None:
@@ -204,44 +201,23 @@ def _bags(
             result[filled] /= divisor.astype(wide.dtype)
     if default_index is not None:
         index = integer(default_index)
-        _check_place(require, index, rows)
+        in_range(require, "C4", "default_index", index, -1, rows - 1)
         if index >= 0:
             result[~filled] = wide[index]
     return narrow(result, table.dtype)
 
 
-def _check_inside(check: Check, indices: Array, rows: int) -> None:
-    allowed = f"[0, {rows - 1}]"
-    for place in np.flatnonzero((indices < 0) | (indices >= rows))[:1].tolist():
-        check(
-            "C3",
-            False,
-            f"index {indices.ravel()[place]} at {place} is outside {allowed}",
-            port="indices",
-            allowed=allowed,
-        )
-    holds("C3")
-
-
-def _check_place(check: Check, default_index: int, rows: int) -> None:
-    message = f"default_index is {default_index}, expected -1 to {rows - 1}"
-    check("C4", -1 <= default_index < rows, message, port="default_index")
-
-
 def _check_indices(check: Check, table: TensorType, indices: TensorType) -> None:
     check("C8", table.rank != 0, "emb_table is a scalar, expected rank 1 or more", port="emb_table")
-    rows = table.shape[0].max if table.rank else None
-    if indices.value is not None and rows is not None:
-        _check_inside(check, indices.value, rows)
+    in_range(check, "C3", "indices", indices.value, 0, last_of(table.shape[0]) if table.rank else None)
 
 
 def _check_default(check: Check, table: TensorType, default_index: TensorType | None) -> None:
     if default_index is None:
         return
     has_rank(check, "C4", default_index, 0, "default_index")
-    known, rows = default_index.scalar, table.shape[0].max if table.rank else None
-    if known is not None and rows is not None:
-        _check_place(check, known, rows)
+    last = last_of(table.shape[0]) if table.rank else None
+    in_range(check, "C4", "default_index", default_index.scalar, -1, last)
 
 
 def _check_weights(check: Check, indices: TensorType, weights: TensorType | None, reduction: str) -> None:

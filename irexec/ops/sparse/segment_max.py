@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import drawn_below, filled, first_known, integer
+from irexec.ops.rules.axes import drawn_below, filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import INDICES, NUMERIC, Array, PartialShape, TensorType
 
@@ -39,23 +39,18 @@ def segment_max_16(
     C1: data is no scalar. C2: segment_ids has shape [data.shape[0]], ascends and has no negative id.
     C3: num_segments is a scalar, not negative.
     """
-    wrong = _wrong_ids(segment_ids)
-    require("C2", wrong is None, wrong or "", port="segment_ids")
+    _check_ids(require, segment_ids)
     if num_segments is None:
         count = int(segment_ids[-1]) + 1 if len(segment_ids) else 0
     else:
         count = integer(num_segments)
-        _check_count(require, count)
+        in_range(require, "C3", "num_segments", count, 0)
     result = np.full((count, *data.shape[1:]), 0 if fill_mode.lower() == "zero" else _lowest(data.dtype), data.dtype)
     kept = int(np.searchsorted(segment_ids, count))
     segments, starts = np.unique(segment_ids[:kept], return_index=True)
     if kept:
         result[segments] = np.maximum.reduceat(data[:kept], starts, axis=0)
     return result
-
-
-def _check_count(check: Check, count: int) -> bool:
-    return check("C3", count >= 0, f"num_segments is {count}, expected at least 0", port="num_segments")
 
 
 @segment_max_16.shapes
@@ -66,28 +61,24 @@ def _(check: Check, data: TensorType, segment_ids: TensorType, num_segments: Ten
         message = f"segment_ids has shape {segment_ids.shape}, expected [{rows}]: an id for each row of data"
         check("C2", segment_ids.shape[0].compatible(rows), message, port="segment_ids", allowed=f"[{rows}]")
     ids = segment_ids.value if segment_ids.rank == 1 else None
-    wrong = None if ids is None else _wrong_ids(ids)
-    check("C2", wrong is None, wrong or "", port="segment_ids")
+    valid = ids is not None and _check_ids(check, ids)
     if num_segments is not None:
         has_rank(check, "C3", num_segments, 0, "num_segments")
         count = first_known(num_segments)
-        if isinstance(count, int) and not _check_count(check, count):
+        if not in_range(check, "C3", "num_segments", count, 0):
             count = None
     else:
-        count = None if ids is None or wrong is not None else int(ids.max(initial=-1)) + 1
+        count = int(ids.max(initial=-1)) + 1 if ids is not None and valid else None
     return PartialShape([dimension_of(count), *list(data.shape)[1:]])
 
 
-def _wrong_ids(ids: Array) -> str | None:
-    """Return the fault of the segment ids, or None."""
-    before = np.concatenate([[0], ids])[:-1]
-    wrong = np.flatnonzero(ids < before)
-    if not len(wrong):
-        return None
-    place = int(wrong[0])
-    if ids[place] < 0:
-        return f"segment_ids has {ids[place]} at {place}, expected 0 or more"
-    return f"segment_ids goes down from {before[place]} to {ids[place]} at {place}: the ids must ascend"
+def _check_ids(check: Check, ids: Array) -> bool:
+    """Check C2: the ids ascend, and the first is not negative."""
+    falls = ids[1:] < ids[:-1]
+    place = int(falls.argmax()) if falls.any() else None
+    message = "" if place is None else f"segment_ids falls from {ids[place]} to {ids[place + 1]} at {place + 1}"
+    not_negative = in_range(check, "C2", "segment_ids", ids[:1], 0)
+    return check("C2", place is None, f"{message}: the ids must ascend", port="segment_ids") and not_negative
 
 
 def _lowest(dtype: np.dtype[Any]) -> Any:

@@ -5,13 +5,12 @@ Source: operation page SparseFillEmptyRows-16.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, operator, require
-from irexec.ops.rules.axes import filled, has_length
+from irexec.ops.rules.axes import filled, has_length, in_range
 from irexec.ops.rules.extents import Extents
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import ANY, BOOLEAN, INDICES, Array, Dimension, PartialShape, TensorType
@@ -34,9 +33,8 @@ def sparse_fill_empty_rows_16(
     dense_shape. C4: default_value is a scalar.
     """
     rows, columns = (int(n) for n in dense_shape)
-    _check_extents(require, [rows, columns])
-    wrong = _outside(indices, rows, columns)
-    require("C3", wrong is None, wrong or "", port="indices")
+    in_range(require, "C2", "dense_shape", dense_shape, 0)
+    _check_indices(require, indices, rows, columns)
     empty = np.full(rows, True)
     empty[indices[:, 0]] = False
     added = np.zeros((np.count_nonzero(empty), 2), indices.dtype)
@@ -45,11 +43,6 @@ def sparse_fill_empty_rows_16(
     entries = np.concatenate([values, np.full(len(added), default_value.reshape(()), values.dtype)])
     order = np.lexsort((every[:, 1], every[:, 0]))
     return every[order], entries[order], empty
-
-
-def _check_extents(check: Check, extents: Sequence[int | Dimension | None]) -> bool:
-    negative = any(isinstance(n, int) and n < 0 for n in extents)
-    return check("C2", not negative, f"dense_shape is {extents}, expected no negative extents", port="dense_shape")
 
 
 @sparse_fill_empty_rows_16.shapes
@@ -63,24 +56,23 @@ def _(
     has_rank(check, "C4", default_value, 0, "default_value")
     known = dense_shape.known
     rows, columns = known if known is not None and len(known) == 2 else (None, None)
-    if not _check_extents(check, [rows, columns]):
+    if not in_range(check, "C2", "dense_shape", [rows, columns], 0):
         rows = columns = None
     most = dimension_of(rows)
     total = Dimension(max(extents["M"].min, most.min), (extents["M"] + most).max if known is not None else None)
-    if shaped and indices.value is not None and isinstance(rows, int) and isinstance(columns, int):
-        wrong = _outside(indices.value, rows, columns)
-        if check("C3", wrong is None, wrong or "", port="indices"):
-            total = Dimension(len(indices.value) + rows - len(np.unique(indices.value[:, 0])))
+    if shaped and isinstance(rows, int) and isinstance(columns, int):
+        places = indices.value
+        if places is not None and _check_indices(check, places, rows, columns):
+            total = Dimension(len(places) + rows - len(np.unique(places[:, 0])))
     return [PartialShape([total, 2]), PartialShape([total]), PartialShape([most])]
 
 
-def _outside(indices: Array, rows: int, columns: int) -> str | None:
-    """Return the fault of the first index outside the dense shape, or None."""
-    wrong = np.flatnonzero(((indices < 0) | (indices >= (rows, columns))).any(axis=1))
-    if not len(wrong):
-        return None
-    place = int(wrong[0])
-    return f"indices has {indices[place].tolist()} at {place}, outside the dense shape {[rows, columns]}"
+def _check_indices(check: Check, indices: Array, rows: int, columns: int) -> bool:
+    outside = ((indices < 0) | (indices >= (rows, columns))).any(axis=1)
+    place = int(outside.argmax()) if outside.any() else None
+    found = None if place is None else indices[place].tolist()
+    message = f"indices has {found} at {place}, outside the dense shape {[rows, columns]}"
+    return check("C3", place is None, message, port="indices")
 
 
 @sparse_fill_empty_rows_16.draw("dense_shape", "indices")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from irexec.pages.doctest import check_page
-from irexec.pages.errata_report import pages_table
+from irexec.diagnostics.render.markdown import prose
+from irexec.pages.doctest import CheckedPage, check_page
 
 PAGES = Path(__file__).parents[2] / "data" / "pages"
 SYSTEMS = {
@@ -19,7 +20,25 @@ SYSTEMS = {
 
 def table() -> str:
     """The Markdown table of what doctest finds on the pages."""
-    return pages_table((system, check_page(PAGES / file)) for file, system in SYSTEMS.items())
+    return _pages_table((system, check_page(PAGES / file)) for file, system in SYSTEMS.items())
+
+
+def _pages_table(rows: Iterable[tuple[str, CheckedPage]]) -> str:
+    """A Markdown table of pages (each with the name of the system that it documents), a row per version."""
+    lines = [
+        "| system | version | examples | executed | agree | errors found |",
+        "|---|---|---:|---:|---:|---:|",
+    ]
+    for system, page in rows:
+        for version in dict.fromkeys(example.operator for example in page.examples):
+            of = [example for example in page.examples if example.operator == version]
+            executed = sum(example.executed for example in of)
+            documented = sum(example.agrees is not None for example in of)
+            agree = sum(example.agrees is True for example in of)
+            errata = sum(len(example.errata) for example in of)
+            agreeing = f"{agree} of {documented}" if documented else "-"
+            lines.append(f"| {prose(system)} | {prose(version)} | {len(of)} | {executed} | {agreeing} | {errata} |")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

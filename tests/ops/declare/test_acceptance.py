@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias
 
+import numpy as np
 import pytest
 from pydantic import AfterValidator, Field
 from pydantic_core import SchemaValidator, ValidationError
 
+import irexec
 from irexec.ops.declare.acceptance import value_schema
 from irexec.ops.declare.attributes import NonNegative, Within
 from irexec.ops.declare.contents import load
@@ -16,6 +19,18 @@ from irexec.types import DYNAMIC, F16, F32, I64, STRING, Array, TensorType
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 SCATTER = load("ScatterNDUpdate", 15)
+NET = (
+    '<net name="n" version="11"><layers>'
+    '<layer id="0" name="x" type="Parameter" version="opset1"><data shape="2" element_type="f32"/>'
+    '<output><port id="0" precision="FP32"><dim>2</dim></port></output></layer>'
+    '<layer id="1" name="y" type="ReLU" version="opset1">'
+    '<input><port id="0" precision="FP32"><dim>2</dim></port></input>'
+    '<output><port id="1" precision="FP32"><dim>2</dim></port></output></layer>'
+    '<layer id="2" name="r" type="Result" version="opset1">'
+    '<input><port id="0" precision="FP32"><dim>2</dim></port></input></layer>'
+    '</layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>'
+    '<edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges></net>'
+)
 
 
 def types(*kinds: Any) -> list[TensorType | None]:
@@ -35,6 +50,31 @@ def test_all_that_is_wrong_is_reported_in_one_call() -> None:
     assert [(breach.code, breach.port) for breach in accepted.breaches] == [("O002", "indices"), ("O003", "updates")]
     assert accepted.breaches[0].message == "indices is f32, expected one of i32, i64"
     assert accepted.breaches[1].message == "updates is f16, expected f32 as data is: both have type T"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: irexec.opset15.relu(np.ones(2, np.float32)),
+        lambda: irexec.opset15.relu(irexec.opset15.parameter([2], np.float32)),
+        lambda: irexec.read_model(NET),
+    ],
+    ids=["evaluated", "made", "read"],
+)
+def test_the_attributes_and_the_ports_of_a_layer_are_accepted_once(
+    make: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attributes of a file's layer are needed before the types of its inputs are known."""
+    relu, seen = load("ReLU", 1), []
+    original = relu.accept
+
+    def accept(attributes: Any = None, inputs: Any = None) -> Any:
+        seen.extend(part for part, given in (("attributes", attributes), ("ports", inputs)) if given is not None)
+        return original(attributes, inputs)
+
+    monkeypatch.setattr(relu, "accept", accept)
+    make()
+    assert sorted(seen) == ["attributes", "ports"]
 
 
 def test_a_type_that_is_unknown_so_far_may_become_any() -> None:

@@ -92,8 +92,7 @@ def _early_binary(op: Op) -> Value:
 
 
 def early_operand(op: Op) -> Value:
-    """Return the second operand as versions before 7 broadcast it: only with `broadcast`, its first axis aligned with
-    `axis`."""
+    """Return the second operand as versions before 7 broadcast it: with `broadcast`, from `axis` on."""
     b = op[1]
     if not op.flag("broadcast"):
         return b
@@ -177,8 +176,7 @@ def _clip_6(op: Op) -> Value:
 
 
 def _clamped(op: Op, low: float, high: float) -> Value | None:
-    """Return a Clamp if the bounds are constants in order; None if they are not, or if the type may not represent
-    them."""
+    """Return a Clamp if the bounds are constants in order; otherwise, or if the type may lack them, None."""
     fits = op.kind() in FLOATS and op.kind().bitwidth >= 32 and -inf < low <= high < inf
     return op.make("Clamp", op[0], opset=1, min=float(low), max=float(high)) if fits else None
 

@@ -97,8 +97,7 @@ def _gradient(op: Op) -> list[Value]:
 
 
 def _walked(op: Op, target: Value, wanted: list[Value]) -> list[Value | None]:
-    """Return the derivatives of the sum of a value's elements; None with respect to values on which it does not
-    depend."""
+    """Return the derivatives of the sum of a value's elements; None for values that it does not depend on."""
     nodes = ordered([target.node])
     depends = set(wanted)
     for node in nodes:

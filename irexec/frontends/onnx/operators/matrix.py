@@ -29,8 +29,7 @@ def _gemm(op: Op) -> Value:
 
 
 def _times(op: Op, x: Value, factor: float) -> Value:
-    """Return a multiple; a multiple of integers is computed as a real number, and rounded towards zero only in the
-    sum."""
+    """Return a multiple; that of integers is real, and rounded towards zero only in the sum."""
     if factor == 1.0:
         return x
     x = op.reals(x)

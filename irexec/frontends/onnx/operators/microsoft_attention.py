@@ -39,8 +39,7 @@ def places_of(op: Op, count: Value) -> Value:
 
 
 def _distances(op: Op, q: Value, k: Value) -> Value:
-    """Return [queries, keys]: the distance from each key to the query, in tokens; the last query and the last key are
-    the same token."""
+    """Return [queries, keys]: the distance from each key to the query, in tokens; the last of both are one token."""
     queries, keys = extent(op, q, 2), extent(op, k, 2)
     rows = op.make("Add", places_of(op, queries), op.make("Subtract", keys, queries, opset=1), opset=1)
     return op.make("Subtract", op.make("Unsqueeze", rows, [1], opset=1), places_of(op, keys), opset=1)
@@ -151,8 +150,7 @@ def _decoder(op: Op) -> list[Value]:
 def _of_many_heads(
     op: Op, bias: Value | None, mask: Value | None, added_bias: Value | None, before: Value | None
 ) -> list[Value]:
-    """Translate attention of several heads. `before`: the number of tokens in the cache, if new values are written into
-    it."""
+    """Translate attention of several heads. `before`: the tokens in the cache, if new values are written into it."""
     heads = op.integer("num_heads")
     if op.get(1) is None or op.get(2) is None:
         op.refuse("query, key and value packed into one input are not translated")
@@ -175,8 +173,7 @@ def _of_many_heads(
 
 
 def _biased(op: Op, parts: list[Value], bias: Value) -> list[Value]:
-    """Return query, key and value with their parts of the bias; keys and values that are split into heads include it
-    already."""
+    """Return query, key and value with their parts of the bias; keys and values split into heads include it."""
     biased = [part for part in parts if part.type.shape.rank == 3]
     sizes = [part.type.shape[-1] for part in biased]
     if len(biased) not in (1, 3) or not all(size.is_static for size in sizes):
@@ -202,8 +199,7 @@ def _quantised_attention(op: Op) -> list[Value]:
 
 
 def _of_projected(op: Op, projected: Value, mask: Value | None, past: Value | None, bias: Value | None) -> list[Value]:
-    """Return attention of projected [batch, time, query, key and value]. `past`: [key and value, batch, heads, time,
-    size]."""
+    """Attention of projected [batch, time, query, key and value]. `past`: [key and value, batch, heads, time, size]."""
     heads, sizes = op.integer("num_heads"), op.integers("qkv_hidden_sizes")
     if sizes:
         parts = op.make_node("VariadicSplit", projected, -1, sizes, opset=1).outputs

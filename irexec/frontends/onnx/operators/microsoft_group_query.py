@@ -62,8 +62,7 @@ def _refuse_what_is_not_translated(op: Op) -> None:
 
 
 def _stored(op: Op, new: Value, which: int) -> Value:
-    """Return keys (0) or values (1) in the form of the cache: with k_quant_type and v_quant_type quantised to 8
-    bits."""
+    """Keys (0) or values (1) in the form of the cache: quantized to 8 bits with k_quant_type and v_quant_type."""
     if op.text(f"{'kv'[which]}_quant_type", "NONE") == "NONE":
         return new
     ratio = op.make("Divide", op.convert(new, F32), _spread(op, which), opset=1)
@@ -157,8 +156,7 @@ def _rotary(op: Op) -> Value:
 
 
 def rotated(op: Op, x: Value, places: Value, cos: Value, sin: Value, interleaved: bool) -> Value:
-    """Return each head with its first elements rotated in pairs, by the angle of their position; the others are
-    unchanged."""
+    """Return each head with its first elements rotated in pairs, by their position's angle; the others unchanged."""
     half, size = cos.type.shape[-1], x.type.shape[-1]
     if not (half.is_static and size.is_static):
         op.refuse("the size of a head must be known")

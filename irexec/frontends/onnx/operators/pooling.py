@@ -90,8 +90,7 @@ def _lp_pool_1(op: Op) -> Value:
 
 
 def _lp_pooled(op: Op, p: float) -> Value:
-    """Return the p-th root of the sum of powers: their mean times the window size, where windows are counted in
-    full."""
+    """Return the p-th root of the sum of powers: their mean times the size of a full window."""
     _require_positive(op, p)
     windows = _windows(op)
     if windows["rounding_type"] != "floor" or windows["auto_pad"] not in ("explicit", "valid"):

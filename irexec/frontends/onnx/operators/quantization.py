@@ -89,8 +89,7 @@ def dequantized(
 
 
 def _blocks(x: Value, axis: int, block: int) -> list[int] | None:
-    """Return the shape with a separate axis for the elements of a block; None if it is unknown, or a block is
-    shorter."""
+    """Return the shape with a separate axis for the elements of a block; None if unknown, or if a block is shorter."""
     if x.type.shape.is_dynamic:
         return None
     shape = list(x.type.shape.to_shape())
@@ -116,8 +115,7 @@ def _along(x: Value, scale: Value, axis: int) -> list[int] | None:
 
 
 def whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) -> Value:
-    """Return the difference from the zero point in f64, which represents every sum of products of such numbers
-    exactly."""
+    """Return the difference from the zero point in f64, which holds sums of products of such numbers exactly."""
     wide = op.convert(x, F64)
     if zero is None:
         return wide

@@ -1,0 +1,80 @@
+"""Findings and their fixes as an editor receives them: diagnostics and code actions."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+
+from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
+from irexec.fixes.applying import apply_fixes
+from irexec.lsp.analysis import Analysis
+from irexec.lsp.opened import Opened
+
+_SEVERITIES = {
+    Severity.ERROR: lsp.DiagnosticSeverity.Error,
+    Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    Severity.NOTE: lsp.DiagnosticSeverity.Information,
+}
+
+
+def range_of_place(opened: Opened, place: Place) -> lsp.Range:
+    """The range of a finding's place; the beginning of the text where it has none."""
+    if place.line is None or place.column is None:
+        return lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
+    start = opened.units.start(place.line) + place.column - 1
+    return opened.units.range(start, start + place.length)
+
+
+def diagnostic(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic) -> lsp.Diagnostic:
+    lines = [finding.message]
+    lines += [f"{word}: {text}" for word, text in (("found", finding.found), ("allowed", finding.allowed)) if text]
+    lines += [f"openvino: {finding.openvino}"] if finding.openvino else []
+    lines += [f"help: {finding.hint}"] if finding.hint else []
+    related = [
+        lsp.DiagnosticRelatedInformation(lsp.Location(uri, range_of_place(opened, other.place)), other.message)
+        for other in finding.related
+    ]
+    return lsp.Diagnostic(
+        range,
+        "\n".join(lines),
+        _SEVERITIES[finding.severity],
+        finding.code,
+        source="irexec",
+        related_information=related or None,
+    )
+
+
+def action(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic, fix: Fix) -> lsp.CodeAction:
+    title = fix.title if fix.safety is Safety.SAFE else f"{fix.title} ({fix.safety})"
+    edits = [_edit(opened, edit) for edit in fix.edits]
+    return lsp.CodeAction(
+        title,
+        lsp.CodeActionKind.QuickFix,
+        [diagnostic(uri, opened, range, finding)],
+        is_preferred=fix.safety is Safety.SAFE or None,
+        edit=lsp.WorkspaceEdit({uri: edits}),
+    )
+
+
+def fix_all(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
+    """All safe fixes at once, as `irexec fix` makes them; empty if there are none."""
+    if not any(fix.safety is Safety.SAFE for finding in analysis.report for fix in finding.fixes):
+        return []
+    old = opened.text.splitlines(keepends=True)
+    new = apply_fixes(opened.text.encode(), analysis.path).data.decode().splitlines(keepends=True)
+    before = _alike(old, new)
+    after = _alike(old[before:][::-1], new[before:][::-1])
+    start, stop = sum(map(len, old[:before])), sum(map(len, old[: len(old) - after]))
+    edit = lsp.TextEdit(opened.units.range(start, stop), "".join(new[before : len(new) - after]))
+    whole = lsp.WorkspaceEdit({uri: [edit]})
+    return [lsp.CodeAction("make all safe fixes", lsp.CodeActionKind.SourceFixAll, edit=whole)]
+
+
+def _alike(one: list[str], other: list[str]) -> int:
+    """How many lines two texts have in common at their beginnings."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _edit(opened: Opened, edit: Edit) -> lsp.TextEdit:
+    start, stop = (opened.units.start(line) + column - 1 for line, column in (edit.begin, edit.end))
+    return lsp.TextEdit(opened.units.range(start, stop), edit.text)

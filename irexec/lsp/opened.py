@@ -1,0 +1,42 @@
+"""One version of a text that is open in an editor, with its check."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from lsprotocol import types as lsp
+
+from irexec.diagnostics import Diagnostic
+from irexec.lsp.analysis import Analysis
+from irexec.lsp.units import Unit, Units
+
+
+@dataclass
+class Opened:
+    """One version of an open text. `checking` ends with the analysis, which is `checked` from then on.
+
+    `earlier` is the version that was checked last, while this one is not. A version that was replaced is held by
+    nothing but that, and goes without the garbage collector: a task that is cancelled holds its coroutine and so its
+    version, which therefore lets go of the task.
+    """
+
+    text: str
+    version: int
+    unit: Unit
+    pause: float = 0.0
+    checking: asyncio.Task[Analysis] | None = None
+    checked: Analysis | None = None
+    findings: list[tuple[lsp.Range, Diagnostic]] = field(default_factory=list)
+    earlier: Opened | None = None
+
+    def stop(self) -> None:
+        """Cancel the check, because this version is no longer needed."""
+        if self.checking is not None:
+            self.checking.cancel()
+            self.checking = None
+
+    @cached_property
+    def units(self) -> Units:
+        return Units(self.text, self.unit)
