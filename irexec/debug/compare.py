@@ -19,7 +19,7 @@ from irexec.debug.runtimes import Described, Failed, KnowsTwins, Loaded, Runtime
 from irexec.debug.together import Together
 from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
 from irexec.debug.twins import Relation, Twins
-from irexec.debug.variants import judge_model
+from irexec.debug.variants import judge_model, widened
 from irexec.debug.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, read_values, windows
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched as in_time
@@ -65,10 +65,7 @@ def compare(
     except Failed as error:
         # Its layers are compared up to the one that fails.
         failed, found.failure = error, str(error)
-    errors = [
-        [measure(a, b) for a, b in zip(ours, theirs, strict=True)]
-        for ours, theirs in zip(reference.results(), plain, strict=False)
-    ]
+    errors = _errors(reference, plain)
     if plain:
         for index, port in enumerate(model.outputs):
             found.results.append((port_name(port), max((step[index] for step in errors), key=lambda error: error.ulp)))
@@ -102,6 +99,12 @@ def compare(
             # What other layers seemed to make up for may be the cause all the same.
             found.culprit = comparing.first(found.rows, stays=True)
     return found
+
+
+def _errors(reference: Reference, plain: Sequence[Sequence[Array]]) -> list[list[Error]]:
+    """The errors of the other side's results, per step."""
+    steps = zip(reference.results(), plain, strict=False)
+    return [[measure(a, b) for a, b in zip(ours, theirs, strict=True)] for ours, theirs in steps]
 
 
 def _is_marginal(rows: Sequence[Row]) -> bool:
@@ -155,6 +158,10 @@ def _judge_results(
             ]
             explains = [[max(pair) for pair in zip(step, ends, strict=True)] for step in explains]
         agrees = not unexplained(errors, explains) and not (found.exact and any(row.healed for row in found.rows))
+        if not agrees and not found.exact and (wide := widened(reference.model)) is not None:
+            # Weights that are decompressed in f16 may be decompressed in f32.
+            alike = _errors(Reference(wide, reference.steps), plain)
+            agrees = not unexplained(alike, explains)
     if agrees:
         return
     found.results_agree = False
