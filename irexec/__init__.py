@@ -59,6 +59,7 @@ _MODULES = [
     "passes",
     "preprocess",
     "properties",
+    "tools",
     "utils",
 ]
 

@@ -11,13 +11,20 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 # Modules of OpenVINO's API and the irexec modules that they are aliases of; submodules are found the same way.
-_MODULES = {
-    f"irexec.{name}": f"irexec.openvino.{name}"
-    for name in (
-        "_offline_transformations", "_pyopenvino", "exceptions", "experimental", "frontend", "helpers",
-        "layout_helpers", "op", "package_utils", "passes", "preprocess", "properties", "utils",
-    )
-}  # fmt: skip
+_PARTS = (
+    "_offline_transformations", "exceptions", "experimental", "frontend", "helpers", "layout_helpers", "op",
+    "package_utils", "passes", "preprocess", "properties", "tools", "utils",
+)  # fmt: skip
+_MODULES = {f"irexec.{name}": f"irexec.openvino.{name}" for name in (*_PARTS, "_pyopenvino")}
+# The compiled module contains most of the others.
+_MODULES |= {f"irexec._pyopenvino.{name}": f"irexec.openvino.{name}" for name in _PARTS if name != "utils"}
+_MODULES |= {
+    "irexec._op_base": "irexec.openvino.custom",
+    "irexec._ov_api": "irexec.openvino._pyopenvino",
+    "irexec.passes.graph_rewrite": "irexec.openvino.passes.rewrite",
+    "irexec.tools.ovc.convert": "irexec.openvino.tools.ovc",
+    "irexec.utils.postponed_constant": "irexec.openvino.utils.postponed",
+}
 # The names of modules in version 0.1; they are removed in version 0.3.
 _RENAMED = {
     "irexec.arrays.options": "irexec.runs.values",
@@ -34,6 +41,7 @@ _RENAMED = {
 
 def is_opset(name: str) -> bool:
     """Return True for the name of an opset module, such as `opset13` or `onnx18`."""
+    name = name.removesuffix(".ops")  # OpenVINO's modules contain their functions in a module of their own.
     number = name.removeprefix("opset").removeprefix("onnx")
     return number != name and number.isascii() and number.isdigit()
 
@@ -41,7 +49,7 @@ def is_opset(name: str) -> bool:
 def real_module(name: str) -> str | None:
     """Return the present name of the module that `name` is an alias of, or None if `name` is not an alias."""
     parts = name.split(".")
-    for length in (2, 3, 4):
+    for length in (4, 3, 2):
         head = ".".join(parts[:length])
         if present := _MODULES.get(head) or _RENAMED.get(head):
             return present + name[len(head) :]
@@ -68,7 +76,7 @@ def opset_module(name: str) -> ModuleType:
     """Return the module that contains the functions of an opset. Raises AttributeError if the opset does not exist."""
     from irexec.openvino.opsets import opset
 
-    return opset(name)
+    return opset(name.removesuffix(".ops"))
 
 
 def _imported(name: str) -> ModuleType:

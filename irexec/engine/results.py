@@ -16,6 +16,13 @@ from irexec.types.containers import from_container
 Key = int | str | Value
 
 
+class NoSuchResult(KeyError, IndexError):
+    """Raised for a position without a result. (OpenVINO raises KeyError.)"""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class Results(Mapping[Any, Array]):
     """The outputs of one inference: by position, by tensor name, or by port."""
 
@@ -28,6 +35,8 @@ class Results(Mapping[Any, Array]):
             return self._arrays[self._index(key)]
         if isinstance(key, str):
             return self._arrays[self._index(port_of(self._ports, key))]
+        if not -len(self._arrays) <= key < len(self._arrays):
+            raise NoSuchResult(f"result {key} does not exist; the number of results is {len(self._arrays)}")
         return self._arrays[key]
 
     def _index(self, port: Value) -> int:
@@ -55,9 +64,18 @@ class Results(Mapping[Any, Array]):
 
     def encoded(self) -> Results:
         """Return the same results with strings encoded as UTF-8 bytes."""
+        return self.with_arrays(
+            [np.char.encode(a.astype(np.str_), "utf-8") if _is_text(a) else a for a in self._arrays]
+        )
+
+    def copied(self) -> Results:
+        """Return the same results in memory of their own."""
+        return self.with_arrays([a.copy() if isinstance(a, np.ndarray) else a for a in self._arrays])
+
+    def with_arrays(self, arrays: Sequence[Any]) -> Results:
+        """Return results of the same outputs with other arrays."""
         other = Results((), ())
-        other._ports = self._ports
-        other._arrays = [np.char.encode(a.astype(np.str_), "utf-8") if _is_text(a) else a for a in self._arrays]
+        other._ports, other._arrays = self._ports, list(arrays)
         return other
 
     def __repr__(self) -> str:

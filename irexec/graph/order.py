@@ -35,3 +35,16 @@ def ordered(roots: Iterable[N]) -> list[N]:
                 order.append(path.pop())
                 left.pop()
     return order
+
+
+def traversed(roots: Iterable[N]) -> list[N]:
+    """Return the roots and all nodes on which they depend, as OpenVINO's `get_ops` lists them: depth first, each node
+    before the nodes that compute its inputs, from the last root and the last input to the first."""
+    found: dict[N, None] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found[node] = None
+            stack += [value.node for value in node.inputs if value is not None and value.node not in found]
+    return list(found)

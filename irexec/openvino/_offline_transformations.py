@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from irexec.openvino.core import get_version
-from irexec.openvino.editing import changed, checked_model
+from irexec.openvino.editing import changed, checked_model, current
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.passes import ConstantFolding, LowLatency2, MakeStateful
 from irexec.openvino.passes.stateful import Pairs
+from irexec.openvino.quantization import compress_quantized_weights
 from irexec.openvino.saving import compress
 
 __version__ = get_version()
@@ -53,6 +54,11 @@ def apply_fused_names_cleanup(model: Any) -> None:
             del node.rt_info[key]
 
 
+def compress_quantize_weights_transformation(model: Any) -> None:
+    """Replace quantised weights by integers with a scale: see quantization.py."""
+    compress_quantized_weights(current(checked_model(model)))
+
+
 def _not_offered(what: str) -> Any:
     def refuse(*arguments: Any, **keywords: Any) -> None:
         raise NotOffered(what, "apply it with OpenVINO, and read the model that it saves")
@@ -61,7 +67,6 @@ def _not_offered(what: str) -> Any:
 
 
 apply_pruning_transformation = _not_offered("pruning")
-compress_quantize_weights_transformation = _not_offered("the compression of quantised weights")
 convert_sequence_to_tensor_iterator_transformation = _not_offered("TensorIterators in the place of sequences")
 paged_attention_transformation = _not_offered("paged attention")
 stateful_to_stateless_transformation = _not_offered("models without the state that they have")

@@ -26,17 +26,28 @@ _MODES = {None: Mode.OFTEN_USED, "PERFORMANCE": Mode.AT_ONCE, "ACCURACY": Mode.K
 class CompiledModel(engine.CompiledModel):
     """A model ready to run; later changes of the model do not affect it.
 
-    Calling it runs it on a request of its own, which keeps the model's variables from call to call.
+    Calling it runs it on a request of its own, which keeps the model's variables from call to call. `as_openvino`:
+    arrays of bf16, 8-bit floats and packed types have the form of OpenVINO's tensors (float16, uint8, packed bytes) and
+    not that of ml_dtypes.
     """
 
-    def __init__(self, model: Model | CompiledModel, settings: Settings | None = None) -> None:
+    def __init__(
+        self, model: Model | CompiledModel, settings: Settings | None = None, as_openvino: bool | None = None
+    ) -> None:
         other = model if isinstance(model, CompiledModel) else None
         graph = other.model if other is not None else model
         assert isinstance(graph, Model)
         self._settings: Settings = settings or (other._settings if other is not None else Settings())
+        self.as_openvino: bool = (other is not None and other.as_openvino) if as_openvino is None else as_openvino
         self._lowering = Backend(_MODES[self._settings.execution_mode])
         super().__init__(current(graph), self._lowering)
         self._inputs, self._outputs = model.inputs, model.outputs
+        if getattr(graph, "was_constructed", False):
+            for port in (*self._inputs, *self._outputs):
+                if not port.names:
+                    port.names.add(port.node.friendly_name)
+        # OpenVINO's place for a request that a caller keeps with the model.
+        self._infer_request: InferRequest | None = None
 
     @property
     def is_lowered(self) -> bool:
@@ -86,11 +97,10 @@ class CompiledModel(engine.CompiledModel):
     ) -> Results:
         """Run on arrays by position, `{name | position | port: array}`, or one array. Raises IRError.
 
-        `decode_strings=False`: strings are returned as bytes.
+        `share_outputs`: the next call overwrites the results. `decode_strings=False`: strings are returned as bytes.
         """
         with self._borrowed() as request:
-            results = _ours(request).infer_whole(inputs)
-        return results if decode_strings else results.encoded()
+            return _ours(request).infer_whole(inputs, share_outputs, decode_strings=decode_strings)
 
     def infer_new_request(self, inputs: Any = None) -> Results:
         """Run on a new request: no variable is carried over."""
@@ -134,9 +144,12 @@ class CompiledModel(engine.CompiledModel):
             return self.model.name or "Model"
         return self._settings.read(property, compiled=True)
 
-    def set_property(self, properties: Any) -> None:
-        """Set properties. Raises RuntimeError for a property that is unknown or can no longer be set."""
-        self._settings.write(properties, compiled=True)
+    def set_property(self, property: Any) -> None:
+        """Raise RuntimeError: properties are given to `Core.compile_model`."""
+        raise RuntimeError(
+            "It's not possible to set property of an already compiled model. "
+            "Set property to Core::compile_model during compilation"
+        )
 
     def __repr__(self) -> str:
         inputs, outputs = (",\n".join(map(repr, ports)) for ports in (self.inputs, self.outputs))

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from irexec.graph.model import Value
+from irexec.openvino.editing import set_type
 from irexec.openvino.ports import DescriptorTensor
 from irexec.openvino.shapes import partial_shape
-from irexec.types import ElementType, TensorType
+from irexec.openvino.tensor import Tensor
+from irexec.types import Dimension, ElementType, TensorType
 
 
 def set_element_type(output: Value | DescriptorTensor, element_type: ElementType) -> None:
     """Set the element type of a value. Inference overwrites it when the model is validated."""
     value = _value(output)
-    value.type = TensorType(element_type, value.type.shape)
+    set_type(value, TensorType(element_type, value.type.shape))
 
 
 def set_tensor_type(output: Value | DescriptorTensor, element_type: ElementType, shape: Any) -> None:
     """Set the type of a value. Inference overwrites it when the model is validated."""
-    _value(output).type = TensorType(element_type, partial_shape(shape))
+    set_type(_value(output), TensorType(element_type, partial_shape(shape)))
 
 
 def _value(output: Value | DescriptorTensor) -> Value:
@@ -32,3 +36,22 @@ def evaluate_as_partial_shape(output: Value, shape: Any) -> bool:
         return False
     shape._dims = type(shape)(list(known))._dims
     return True
+
+
+def evaluate_both_bounds(output: Value) -> tuple[Tensor, Tensor]:
+    """Return the least and the largest value of every element of an output; an extent without bound is 2 ** 63 - 1.
+
+    Raises RuntimeError if nothing is known of the values.
+    """
+    kind, known = output.element_type, output.type.known
+    if output.type.value is not None:
+        return Tensor.of_values(output.type.value, kind), Tensor.of_values(output.type.value, kind)
+    if known is None:
+        raise RuntimeError(f"the values of {output!r} have no known bounds")
+    low = [item.min if isinstance(item, Dimension) else item for item in known]
+    high = [(2**63 - 1 if item.max is None else item.max) if isinstance(item, Dimension) else item for item in known]
+    most = np.iinfo(kind.dtype).max if kind.dtype is not None else 2**63 - 1
+    shape = tuple(output.type.shape.to_shape())
+    arrays = (np.array([min(item, most) for item in each], kind.dtype).reshape(shape) for each in (low, high))
+    least, largest = (Tensor.of_values(array, kind) for array in arrays)
+    return least, largest

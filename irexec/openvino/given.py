@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.arguments import fitting
+from irexec.engine.results import Results
 from irexec.graph import ports as graph_ports
 from irexec.graph.model import Value
+from irexec.openvino.checks import expected
 from irexec.openvino.tensor import Tensor, as_tensor
-from irexec.types import DYNAMIC
+from irexec.types import CONTAINERS, DYNAMIC, STRING, ElementType
 
 
 def as_arrays(given: Any) -> Any:
@@ -66,8 +68,10 @@ def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
 
 
 def only(ports: Sequence[Value], index: int | None) -> int:
-    """Return the position, or by default that of the only port. Raises RuntimeError if there are several."""
+    """Return the position, or by default that of the only port. Raises RuntimeError if there are several, TypeError for
+    an object that is no position."""
     if index is not None:
+        expected(index, (int, np.integer), "a tensor by its position")
         return graph_ports.position(ports, index)
     if len(ports) != 1:
         raise RuntimeError(f"there are {len(ports)} ports: name one by its position")
@@ -83,6 +87,32 @@ def position(ports: Sequence[Value], key: Any) -> int:
     if found is None:
         raise RuntimeError(f"Port for tensor name {key} was not found.")
     return found
+
+
+def from_bits(given: Any, port: Value) -> Any:
+    """Return the array that an array of bits stands for; anything else unchanged.
+
+    In OpenVINO's tensors bf16 is float16 and an 8-bit float uint8; an array of such a dtype holds the elements' bits.
+    """
+    kind = port.element_type
+    if isinstance(given, np.ndarray) and shows_bits(kind) and not kind.is_packed and given.dtype == kind.to_dtype():
+        return np.ascontiguousarray(given).view(kind.dtype)
+    return given
+
+
+def as_openvino(results: Results, ports: Sequence[Value]) -> Results:
+    """Return results in the form of a Tensor's data: bf16 as float16, 8-bit floats as uint8, packed types as bytes."""
+    if not any(shows_bits(port.element_type) for port in ports):
+        return results
+    pairs = zip(results.to_tuple(), ports, strict=True)
+    return results.with_arrays(
+        [sharing(array, port).data if shows_bits(port.element_type) else array for array, port in pairs]
+    )
+
+
+def shows_bits(kind: ElementType) -> bool:
+    """Return whether OpenVINO shows the elements of a type as bits, in a dtype other than irexec's."""
+    return kind not in (DYNAMIC, STRING, *CONTAINERS) and (kind.is_packed or kind.to_dtype() != kind.dtype)
 
 
 def as_tensor_for(given: Any, port: Value) -> Tensor:

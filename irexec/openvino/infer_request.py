@@ -16,8 +16,21 @@ from irexec.engine.arguments import arrange
 from irexec.graph import ports as graph_ports
 from irexec.graph.model import Model, Value
 from irexec.graph.one_process import OfOneProcess
-from irexec.openvino.given import as_arrays, as_tensor_for, assigned, blank, by_position, only, sharing
+from irexec.openvino.checks import expected
+from irexec.openvino.given import (
+    as_arrays,
+    as_openvino,
+    as_tensor_for,
+    assigned,
+    blank,
+    by_position,
+    from_bits,
+    only,
+    sharing,
+    shows_bits,
+)
 from irexec.openvino.tensor import Tensor
+from irexec.types import STRING
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -57,6 +70,9 @@ class Compiled(Protocol):
     @property
     def profiles(self) -> bool: ...
 
+    @property
+    def as_openvino(self) -> bool: ...
+
 
 class InferRequest(OfOneProcess):
     """A sequence of inferences: tensors and variables are kept between them. Only one caller may use it at a time."""
@@ -94,24 +110,48 @@ class InferRequest(OfOneProcess):
         """Run once, on the given inputs and those set before. Raises RuntimeError (IRError if a layer fails).
 
         `inputs`: arrays or tensors by position, `{name | position | port: array}`, or one array. Arrays are copied
-        unless `share_inputs`; tensors never are. The results belong to the caller. `decode_strings=False`: strings are
-        returned as bytes.
+        unless `share_inputs`; tensors never are. The results belong to the caller, or with `share_outputs` are views of
+        the request's output tensors, which the next inference overwrites. `decode_strings=False`: strings are returned
+        as bytes.
         """
-        results = self._infer(inputs, lambda given: self._give(given, share_inputs))
-        return results if decode_strings else results.encoded()
+        self._infer(inputs, lambda given: self._give(given, share_inputs))
+        results = self._shared() if share_outputs else self._last().copied()
+        return self._delivered(results, decode_strings)
 
     __call__ = infer
 
-    def infer_whole(self, inputs: Any) -> Results:
-        """Run as `infer` does, with all inputs given. Raises IRError if one is missing."""
-        return self._infer(inputs, self._give_all)
+    def infer_whole(self, inputs: Any, share_outputs: bool = False, *, decode_strings: bool = True) -> Results:
+        """Run as `infer` does, with all inputs given, on a request whose results nobody else reads. Raises IRError if
+        an input is missing."""
+        self._infer(inputs, self._give_all)
+        return self._delivered(self._shared() if share_outputs else self._last(), decode_strings)
 
-    def _infer(self, inputs: Any, give: Callable[[Any], None]) -> Results:
+    def _delivered(self, results: Results, decode_strings: bool = True) -> Results:
+        """Return results in the form of the compiled model's callers."""
+        if self._compiled.as_openvino:
+            results = as_openvino(results, self.model_outputs)
+        return results if decode_strings else results.encoded()
+
+    def _shared(self) -> Results:
+        """Return the results as views of the request's output tensors."""
+        tensors = [self._output(index) for index in range(len(self.model_outputs))]
+        pairs = zip(self._last().to_tuple(), tensors, strict=True)
+        return self._last().with_arrays(
+            [array if tensor.element_type is STRING else tensor.values()[...] for array, tensor in pairs]
+        )
+
+    def _last(self) -> Results:
+        """Return the results of the last inference in the request's own memory. Raises RuntimeError if there was
+        none."""
+        if self._results is None:
+            raise RuntimeError("nothing was inferred yet")
+        return self._results
+
+    def _infer(self, inputs: Any, give: Callable[[Any], None]) -> None:
         self._begin()
         try:
             give(inputs)
             self._run()
-            return self.results
         finally:
             self._running = False
 
@@ -165,10 +205,8 @@ class InferRequest(OfOneProcess):
 
     @property
     def results(self) -> Results:
-        """The outputs of the last inference. Raises RuntimeError if there was none."""
-        if self._results is None:
-            raise RuntimeError("nothing was inferred yet")
-        return self._results
+        """A copy of the outputs of the last inference. Raises RuntimeError if there was none."""
+        return self._delivered(self._last().copied())
 
     @property
     def is_busy(self) -> bool:
@@ -256,6 +294,7 @@ class InferRequest(OfOneProcess):
         """Set the tensor of the input, or fill that of the output, with this name or port."""
         self._check_idle()
         kind, index = self._place(name if port is None else port)
+        expected(tensor, Tensor, "set_tensor()")
         (self._set_input if kind == "input" else self._set_output)(index, tensor)
 
     def set_tensors(self, inputs: Mapping[Any, Any]) -> None:
@@ -265,12 +304,12 @@ class InferRequest(OfOneProcess):
     def set_input_tensor(self, index: Any = None, tensor: Any = None) -> None:
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
-        self._set_input(only(self.model_inputs, index), tensor)
+        self._set_input(only(self.model_inputs, index), expected(tensor, Tensor, "set_input_tensor()"))
 
     def set_output_tensor(self, index: Any = None, tensor: Any = None) -> None:
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
-        self._set_output(only(self.model_outputs, index), tensor)
+        self._set_output(only(self.model_outputs, index), expected(tensor, Tensor, "set_output_tensor()"))
 
     def set_input_tensors(self, inputs: Any) -> None:
         for index, tensor in by_position(inputs, self.model_inputs):
@@ -306,7 +345,10 @@ class InferRequest(OfOneProcess):
     def _give_all(self, inputs: Any) -> None:
         """Keep the inputs of a call, which must be complete. Raises IRError if one is missing."""
         ports = self.model_inputs
-        for index, array in enumerate(arrange(as_arrays(self._split(inputs)), ports)):
+        arrays = as_arrays(self._split(inputs))
+        if self._compiled.as_openvino and any(shows_bits(port.element_type) for port in ports):
+            arrays = {index: from_bits(array, ports[index]) for index, array in assigned(arrays, ports)}
+        for index, array in enumerate(arrange(arrays, ports)):
             self._given[index] = sharing(array, ports[index])
 
     def _split(self, inputs: Any) -> Any:
@@ -317,7 +359,7 @@ class InferRequest(OfOneProcess):
 
     def _set_input(self, index: int, given: Any) -> None:
         port = self.model_inputs[index]
-        self._given[index] = as_tensor_for(given, port)
+        self._given[index] = as_tensor_for(from_bits(given, port) if self._compiled.as_openvino else given, port)
 
     def _set_output(self, index: int, tensor: Any) -> None:
         port = self.model_outputs[index]
@@ -334,12 +376,13 @@ class InferRequest(OfOneProcess):
         if index in self._wanted:
             return self._wanted[index]
         port = self.model_outputs[index]
-        if self._results is None:
-            self._wanted[index] = blank(port)
-            return self._wanted[index]
-        return sharing(self._results[index], port)
+        # The tensor stays the output's: later inferences fill it.
+        self._wanted[index] = blank(port) if self._results is None else sharing(self._results[index], port)
+        return self._wanted[index]
 
     def _place(self, key: Any) -> tuple[str, int]:
+        if not isinstance(key, (str, Value)):
+            raise TypeError(f"get_tensor(): incompatible function arguments: {key!r} is no name or port")
         for kind, ports in (("input", self.model_inputs), ("output", self.model_outputs)):
             index = graph_ports.find(ports, key)
             if index is not None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
 from irexec.graph.model import Value
-from irexec.graph.order import ordered
+from irexec.graph.order import ordered, traversed
 from irexec.graph.ports import port_of
+from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, sink_of
+from irexec.openvino.construction import check_parameters, name_ports, parts
 from irexec.openvino.editing import changed, current, order, replace, revalidate
 from irexec.openvino.node import Node
 from irexec.openvino.ov_any import OVAny, unboxed
@@ -21,18 +24,30 @@ if TYPE_CHECKING:
     from irexec.openvino.kinds.descriptions import Variable
 
 
+# Source of the numbers of models without a name.
+_numbers = itertools.count(1)
+
+
 class Model(graph.Model):
-    """A graph with inputs, outputs and variables: irexec's Model with OpenVINO's methods."""
+    """A graph with inputs, outputs and variables: irexec's Model with OpenVINO's methods.
+
+    `was_constructed`: made by a caller and not read from a file. OpenVINO names all ports of such a model; irexec names
+    those without any other name when it is compiled, so that no file depends on the numbers in them.
+    """
 
     node_class = Node
+    was_constructed = False
+    _number: int | None = None
 
     def __init__(self, results: Any, *rest: Any, **named: Any) -> None:
-        """Create a model: `Model(results, parameters, name="", sinks=())`, and OpenVINO's other forms: see `_parts`.
+        """Create a model: `Model(results, parameters, name="", sinks=())`, and OpenVINO's other forms.
 
         `results`: nodes, values or Results, or one of them. Raises RuntimeError if they depend on other parameters.
         """
-        super().__init__(*_parts(results, rest, named))
-        _check_parameters(self)
+        super().__init__(*parts(results, rest, named))
+        check_parameters(self)
+        name_ports(self)
+        self.was_constructed = True
 
     # Ports
 
@@ -70,25 +85,26 @@ class Model(graph.Model):
         return self.results[0]
 
     def get_parameter_index(self, parameter: graph.Node) -> int:
+        node_of_type(parameter, "Parameter", "get_parameter_index()")
         return self.parameters.index(parameter) if parameter in self.parameters else -1
 
     def get_result_index(self, value: Any) -> int:
         """Return the position of a Result, or of the first Result that takes this output; -1 if there is none."""
+        node_or_value(value, "get_result_index()")
         for index, result in enumerate(self.results):
             if result is value or value in (result.outputs[0], result.inputs[0]):
                 return index
         return -1
 
     def get_sink_index(self, sink: Any) -> int:
-        node = sink.node if isinstance(sink, Value) else sink
+        node = sink_of(sink)
         return self.sinks.index(node) if node in self.sinks else -1
 
     # Nodes
 
     def get_ops(self) -> list[graph.Node]:
-        """Return all nodes in topological order."""
-        order(self)
-        return list(self.nodes)
+        """Return all nodes in the order in which OpenVINO finds them; `get_ordered_ops` sorts them."""
+        return traversed([*self.results, *self.sinks, *self.parameters])
 
     def get_ordered_ops(self) -> list[graph.Node]:
         """Return all nodes in OpenVINO's order: from the last parameter, sink and result to the first."""
@@ -128,17 +144,20 @@ class Model(graph.Model):
 
     @property
     def friendly_name(self) -> str:
-        return self.name or "Model"
+        """The model's name, or `Model` with a number that is unique in this process. (`name` is then empty.)"""
+        if not self.name and self._number is None:
+            self._number = next(_numbers)
+        return self.name or f"Model{self._number}"
 
     @friendly_name.setter
     def friendly_name(self, name: str) -> None:
-        self.name = name
+        self.name = expected(name, str, "set_friendly_name()")
 
     def get_friendly_name(self) -> str:
         return self.friendly_name
 
     def set_friendly_name(self, name: str) -> None:
-        self.name = name
+        self.friendly_name = name
 
     def get_name(self) -> str:
         return self.friendly_name
@@ -151,7 +170,7 @@ class Model(graph.Model):
         found: Any = self.rt_info
         for key in _path(path):
             if not isinstance(found, Mapping) or key not in found:
-                raise RuntimeError(f"Cannot get runtime attribute. Path to runtime attribute is incorrect: {path!r}")
+                raise RuntimeError("Cannot get runtime attribute. Path to runtime attribute is incorrect.")
             found = found[key]
         return OVAny(found)
 
@@ -222,15 +241,15 @@ class Model(graph.Model):
         return added
 
     def add_results(self, results: Iterable[graph.Node]) -> None:
-        self.results += results
+        self.results += nodes_of_type(results, "Result", "add_results()")
         _edited(self)
 
     def add_parameters(self, parameters: Iterable[graph.Node]) -> None:
-        self.parameters += parameters
+        self.parameters += nodes_of_type(parameters, "Parameter", "add_parameters()")
         _edited(self)
 
     def add_sinks(self, sinks: Iterable[Any]) -> None:
-        self.sinks += [sink.node if isinstance(sink, Value) else sink for sink in sinks]
+        self.sinks += [sink_of(sink) for sink in sinks]
         _edited(self)
 
     def add_variables(self, variables: Iterable[Variable]) -> None:
@@ -238,15 +257,17 @@ class Model(graph.Model):
 
     def remove_result(self, result: graph.Node) -> None:
         """Remove a Result; a Result of another model is ignored, as by the other methods."""
+        node_of_type(result, "Result", "remove_result()")
         self.results = [node for node in self.results if node is not result]
         _edited(self)
 
     def remove_parameter(self, parameter: graph.Node) -> None:
+        node_of_type(parameter, "Parameter", "remove_parameter()")
         self.parameters = [node for node in self.parameters if node is not parameter]
         _edited(self)
 
     def remove_sink(self, sink: Any) -> None:
-        removed = sink.node if isinstance(sink, Value) else sink
+        removed = sink_of(sink)
         self.sinks = [node for node in self.sinks if node is not removed]
         _edited(self)
 
@@ -254,12 +275,16 @@ class Model(graph.Model):
         """Do nothing; see `add_variables`: a variable is removed with the nodes that name it."""
 
     def replace_parameter(self, parameter_index: int, parameter: graph.Node) -> None:
-        """Replace a Parameter by another one, which is connected with all users of the old one."""
+        """Replace a Parameter by another one, which is connected with all users of the old one and gets its names."""
+        if not 0 <= parameter_index < len(self.parameters):
+            raise RuntimeError(
+                f"replace_parameter(): Tried to replace parameter at index {parameter_index} but the Model only has "
+                f"{len(self.parameters)} parameters."
+            )
         old = self.parameters[parameter_index]
+        node_of_type(parameter, "Parameter", "replace_parameter()")
         self.parameters[parameter_index] = parameter
-        names = set(parameter.outputs[0].names)
         replace(old.outputs[0], parameter.outputs[0])
-        parameter.outputs[0].names = names
         _edited(self)
 
     def clone(self) -> graph.Model:
@@ -288,6 +313,11 @@ class Model(graph.Model):
         """Compute the outputs into tensors. Raises IRError if the inputs do not fit."""
         from irexec.engine import CompiledModel
 
+        if len(input_tensors) != len(self.parameters):
+            raise RuntimeError(
+                f"Cannot evaluate model! Number of tensors ({len(input_tensors)}) is not equal to number of parameters "
+                f"({len(self.parameters)})."
+            )
         results = CompiledModel(current(self))([as_tensor(given).values() for given in input_tensors])
         for index, tensor in enumerate(output_tensors):
             tensor.copy_from(Tensor.of_values(results[index], self.outputs[index].element_type))
@@ -310,7 +340,10 @@ def _port(ports: list[Value], key: Any, what: str) -> Value:
 
 
 def _path(path: Any) -> list[str]:
-    return [] if path is None else [path] if isinstance(path, str) else list(path)
+    """Return a key or a path of keys as a list. Raises TypeError for other objects."""
+    if not isinstance(path, Sequence):
+        raise TypeError(f"rt_info: incompatible function arguments: {path!r} is no key or path of keys")
+    return [expected(key, str, "rt_info") for key in ([path] if isinstance(path, str) else path)]
 
 
 def _wanted(model: graph.Model, shapes: Any) -> dict[Value, Any]:
@@ -360,44 +393,3 @@ def _find(model: Model, item: Any, where: str) -> Value:
 def _edited(model: graph.Model) -> None:
     changed(model)
     order(model)
-
-
-def _parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, str, Any]:
-    """Return results, parameters, name and sinks of a new model.
-
-    The positional arguments may be: parameters; sinks and parameters; and then the variables, which the sinks name
-    anyway. A name may follow any of them.
-    """
-    if unknown := named.keys() - {"parameters", "sinks", "variables", "name"}:
-        raise TypeError(f"a Model has no {', '.join(sorted(unknown))}")
-    lists = [list(given) for given in rest if not isinstance(given, str)]
-    roles = ["parameters", "sinks"]
-    if len(lists) == 3 or (
-        len(lists) == 2 and (_are_parameters(lists[1]) or (lists[0] and not _are_parameters(lists[0])))
-    ):
-        roles = ["sinks", "parameters", "variables"]
-    elif len(lists) == 2 and lists[1] and not all(isinstance(item, (graph.Node, Value)) for item in lists[1]):
-        roles = ["parameters", "variables"]
-    elif "parameters" in named:
-        roles = ["sinks", "variables"]
-    elif "sinks" in named:
-        roles = ["parameters", "variables"]
-    parts = dict(zip(roles, lists, strict=False)) | named
-    name = next((given for given in rest if isinstance(given, str)), parts.get("name", ""))
-    if isinstance(results, (graph.Node, Value)):
-        results = [results]
-    sinks = [sink.node if isinstance(sink, Value) else sink for sink in parts.get("sinks", ())]
-    return results, parts.get("parameters", ()), name, sinks
-
-
-def _check_parameters(model: graph.Model) -> None:
-    """Raise RuntimeError if a node takes a Parameter that is not among the model's."""
-    known = set(model.parameters)
-    missing = [node for node in model.nodes if node.type == "Parameter" and node.held is None and node not in known]
-    if missing:
-        names = ", ".join(repr(node.friendly_name) for node in missing)
-        raise RuntimeError(f"Model references undeclared parameters: {names}")
-
-
-def _are_parameters(items: list[Any]) -> bool:
-    return bool(items) and all(isinstance(item, graph.Node) and item.type == "Parameter" for item in items)

@@ -9,7 +9,8 @@ import numpy as np
 
 from irexec.graph import model as graph
 from irexec.graph.ports import position
-from irexec.openvino.editing import changed, connect
+from irexec.openvino.checks import expected, node_or_value
+from irexec.openvino.editing import changed, connect, set_type
 from irexec.openvino.layout import Layout, give_layout, layout_of
 from irexec.openvino.ov_any import unboxed
 from irexec.openvino.ports import DescriptorTensor, Input, Output
@@ -36,7 +37,8 @@ class Node(graph.Node):
     # Outputs
 
     def output(self, output_index: int = 0) -> graph.Value:
-        return self.outputs[position(self.outputs, output_index)]
+        """Return an output by its position. Raises RuntimeError if there is none, TypeError for a negative position."""
+        return self.outputs[position(self.outputs, _not_negative(output_index))]
 
     @property
     def shape(self) -> Shape:
@@ -86,7 +88,7 @@ class Node(graph.Node):
     def set_output_type(self, index: int, element_type: ElementType, shape: Any) -> None:
         if index >= len(self.outputs):
             self.set_output_size(index + 1)
-        self.outputs[index].type = TensorType(element_type_of(element_type), partial_shape(shape))
+        set_type(self.outputs[index], TensorType(element_type_of(element_type), partial_shape(shape)))
 
     def set_output_size(self, size: int) -> None:
         del self.outputs[size:]
@@ -95,10 +97,10 @@ class Node(graph.Node):
     # Inputs
 
     def input(self, input_index: int = 0) -> Input:
-        return Input(self, position(self.inputs, input_index))
+        return Input(self, position(self.inputs, _not_negative(input_index)))
 
     def input_value(self, index: int) -> graph.Value | None:
-        return self.inputs[position(self.inputs, index)]
+        return self.inputs[position(self.inputs, _not_negative(index))]
 
     def input_values(self) -> list[graph.Value | None]:
         return list(self.inputs)
@@ -122,8 +124,8 @@ class Node(graph.Node):
         """Connect an output with the input at this position."""
         from irexec.opsets.computed import value_of
 
-        taken = value_of(value)
-        assert taken is not None, f"{value!r} is no output"
+        taken = value_of(node_or_value(value, "set_argument()"))
+        assert taken is not None
         connect(self, index, taken)
 
     def set_arguments(self, values: Sequence[Any]) -> None:
@@ -146,6 +148,15 @@ class Node(graph.Node):
 
     def set_friendly_name(self, name: str) -> None:
         self.friendly_name = name
+
+    @property
+    def friendly_name(self) -> str:
+        """The node's given name, or `name`."""
+        return self.given_name or self.name
+
+    @friendly_name.setter
+    def friendly_name(self, name: str) -> None:
+        self.given_name = expected(name, str, "set_friendly_name()")
 
     def get_instance_id(self) -> int:
         return self.number
@@ -318,8 +329,18 @@ def _operator(node: graph.Node) -> Operator:
 
 def _only(node: graph.Node) -> graph.Value:
     if len(node.outputs) != 1:
-        raise RuntimeError(f"{node.get_type_name()} {node.friendly_name!r} has {len(node.outputs)} outputs, not one")
+        raise RuntimeError(
+            f"{node.get_type_name()} {node.friendly_name!r} has {len(node.outputs)} outputs; "
+            "get_element_type() and get_shape() must be called on a node with exactly one output."
+        )
     return node.outputs[0]
+
+
+def _not_negative(index: int) -> int:
+    """Return a position. Raises TypeError for a negative number."""
+    if index < 0:
+        raise TypeError(f"incompatible function arguments: {index} is no position of a port")
+    return index
 
 
 def _missing(node: graph.Node) -> bool:

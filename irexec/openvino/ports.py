@@ -7,6 +7,7 @@ from typing import Any
 
 from irexec.graph import model as graph
 from irexec.graph.model import Node
+from irexec.openvino.checks import expected, names_of
 from irexec.openvino.editing import changed, connect, replace
 from irexec.openvino.ov_any import unboxed
 from irexec.openvino.rt_map import RTMap
@@ -81,7 +82,7 @@ class Output(graph.Value):
 
     def replace(self, replacement: graph.Value) -> None:
         """Connect all users of this output with another one, which also gets its names."""
-        replace(self, replacement)
+        replace(self, expected(replacement, graph.Value, "replace()"))
 
     def remove_target_input(self, target_input: Input) -> None:
         """Disconnect this output from an input."""
@@ -228,13 +229,15 @@ class DescriptorTensor:
         return self._value.names
 
     def set_names(self, names: Iterable[str]) -> None:
+        wanted = names_of(names, "set_names()")
         for value in _same_tensor(self._value):
             value.names.clear()
-            value.names |= set(names)
+            value.names |= wanted
 
     def add_names(self, names: Iterable[str]) -> None:
+        wanted = names_of(names, "add_names()")
         for value in _same_tensor(self._value):
-            value.names |= set(names)
+            value.names |= wanted
 
     def get_any_name(self) -> str:
         return self._value.any_name

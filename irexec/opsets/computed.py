@@ -89,17 +89,21 @@ def computed(
     return several
 
 
+class SeveralOutputs(ValueError, RuntimeError):
+    """Raised where the only output of a node is asked for and it has several. (OpenVINO raises RuntimeError.)"""
+
+
 def value_of(given: Any) -> Value | None:
     """Return the Value that an argument represents: itself, or the only output of a node; None for other objects.
 
-    Raises ValueError for a node with several outputs.
+    Raises SeveralOutputs for a node with several outputs.
     """
     if isinstance(given, Value):
         return given
     if not isinstance(given, Node):
         return None
     if len(given.outputs) != 1:
-        raise ValueError(f"{given!r} has {len(given.outputs)} outputs: name one with .output(i)")
+        raise SeveralOutputs(f"{given!r} has {len(given.outputs)} outputs: name one with .output(i)")
     return given.outputs[0]
 
 

@@ -24,11 +24,21 @@ from irexec.opsets.special import SPECIAL, NodeClass
 _CALLED = {"abs": "absolute", "ceil": "ceiling", "cumsum": "cum_sum"}
 
 
+# Findings about the arguments of a call and not about their values: unknown names, a wrong number.
+_OF_CALLS = frozenset({"D001", "P007"})
+
+
+class WrongCall(IRError, TypeError):
+    """Raised for a call whose arguments do not fit the function, as Python raises TypeError."""
+
+
 class Namespace(types.ModuleType):
     """All operators of one opset, as functions that are created when first used; `node_class`: see `namespace`."""
 
     def __init__(self, opset: str, node_class: NodeClass) -> None:
         super().__init__(f"irexec.{opset}", f"The operators of {opset}, as functions of arrays or nodes.")
+        # OpenVINO's opsets are packages, whose module `ops` has the same functions.
+        self.__path__: list[str] = []
         self._opset, self._node_class = opset, node_class
         self._made: dict[str, tuple[Operator, Callable[..., Any]]] = {}
 
@@ -87,10 +97,15 @@ def _function(operator: Operator, node_class: NodeClass) -> Callable[..., Any]:
             given = bind(made, positional, keywords)
         except (TypeError, ValueError, OverflowError) as error:
             # Any object at all may be given: what cannot be taken for an input or attribute is no call of the operator.
-            raise IRError(Findings().add("O008", f"{made} cannot be called so: {error}")) from error
-        if any(map(is_graph, given.inputs)) or not given.inputs:
-            return nodes.make_node(node_class(), made, given.inputs, given.attributes, given.name)
-        return evaluate(node_class, made, given.inputs, given.attributes, given.name)
+            raise WrongCall(Findings().add("O008", f"{made} cannot be called so: {error}")) from error
+        try:
+            if any(map(is_graph, given.inputs)) or not given.inputs:
+                return nodes.make_node(node_class(), made, given.inputs, given.attributes, given.name)
+            return evaluate(node_class, made, given.inputs, given.attributes, given.name)
+        except IRError as error:
+            if {found.code for found in error.report.errors} <= _OF_CALLS:
+                raise WrongCall(error.report) from error
+            raise
 
     call.__doc__ = operator.__doc__
     call.__signature__ = signature(operator)  # type: ignore[attr-defined]

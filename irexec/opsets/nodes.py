@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -82,12 +82,37 @@ def as_list(given: Any) -> Any:
     return sorted(given) if isinstance(given, (set, frozenset)) else given
 
 
+class HasElements(Protocol):
+    """A tensor of the API: elements of a type that the dtype of an array need not determine."""
+
+    @property
+    def element_type(self) -> ElementType: ...
+
+    def values(self) -> Array: ...
+
+
 def constant_node(
-    node_class: type[N], value: Any, dtype: Any = None, name: str = "", element_type: ElementType | None = None
+    node_class: type[N],
+    value: Any,
+    dtype: Any = None,
+    name: str = "",
+    element_type: ElementType | None = None,
+    *,
+    shared: bool = False,
 ) -> N:
-    """Return a Const with a value. `element_type` is needed if the dtype does not determine it (u1, nf4, ...)."""
+    """Return a Const with a value: an array, a number, a list, or a tensor (`HasElements`).
+
+    `element_type` is needed if the dtype does not determine it (u1, nf4, ...). `shared`: an array of the constant's own
+    dtype is not copied, so that later changes of it change the constant.
+    """
     kind = element_type or (None if dtype is None else element_type_of(dtype))
-    array = np.array(value) if kind is None or element_type else np.array(value).astype(kind.dtype)
+    if isinstance(getattr(value, "element_type", None), ElementType) and callable(getattr(value, "values", None)):
+        if kind is None or kind is value.element_type:
+            kind = element_type = value.element_type
+        value = value.values()
+    array = np.asarray(value) if shared else np.array(value)
+    if kind is not None and not element_type:
+        array = array.astype(kind.dtype, copy=False)
     if array.dtype.kind in "US":
         array = array.astype(np.str_).astype(np.dtypes.StringDType())
     kind = kind or ElementType.of(array.dtype)

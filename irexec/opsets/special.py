@@ -21,8 +21,11 @@ NodeClass = Callable[[], type[Node]]
 
 def constant_function(operator: Operator, node_class: NodeClass) -> Function:
     def constant(value: Any, dtype: Any = None, name: str = "", *, shared_memory: bool = False) -> Node:
-        """Return a node with a constant value, of a type, NumPy dtype or type name: by default the value's own."""
-        return nodes.constant_node(node_class(), value, dtype, name or "")
+        """Return a node with a constant value, of a type, NumPy dtype or type name: by default the value's own.
+
+        `shared_memory`: the constant is an array itself, and not a copy of it.
+        """
+        return nodes.constant_node(node_class(), value, dtype, name or "", shared=shared_memory)
 
     return constant
 

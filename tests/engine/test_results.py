@@ -201,5 +201,6 @@ def test_large_results_are_not_copied() -> None:
 
     for result in (joined, ops.reshape(joined, [-1], False), ops.softmax(joined, 1)):
         compiled = irexec.compile_model(Model([result], [x], "large"))
-        results = compiled.create_infer_request([Watching()]).infer([array], share_inputs=True)
+        request = compiled.create_infer_request([Watching()])
+        results = request.infer([array], share_inputs=True, share_outputs=True)
         assert np.shares_memory(results[0], made[0])

@@ -46,7 +46,7 @@ def test_a_class_without_a_clone_method_is_cloned() -> None:
     model = doubling(times=3)
     for each in (model, model.clone()):
         assert ov.compile_model(each)(np.float32([1, 2]))[0].tolist() == [3, 6]
-        assert isinstance(each.get_ops()[1], Doubled)
+        assert isinstance(each.get_ordered_ops()[1], Doubled)
 
 
 def test_an_operator_is_saved_and_its_attributes_are_checked_when_it_is_read(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_nodes_build_a_graph() -> None:
     assert str(y.outputs[0].partial_shape) == "[?,3]"
     assert y.outputs[0].element_type.name == "f32"
     model = irexec.Model([y], [x], "m")
-    assert [n.get_type_name() for n in model.get_ops()] == ["Parameter", "Constant", "Add", "Relu", "Result"]
+    assert [n.get_type_name() for n in model.get_ordered_ops()] == ["Parameter", "Constant", "Add", "Relu", "Result"]
     result = irexec.compile_model(model)([np.float32([[-5, 0, 1]])])[0]
     assert result.tolist() == [[0, 2, 4]]
 

@@ -49,8 +49,16 @@ class _Description:
         return type(self)(**vars(self))
 
 
+class InputDescription(_Description):
+    """What an input of a body takes."""
+
+
+class OutputDescription(_Description):
+    """What becomes an output of the node."""
+
+
 @dataclass
-class SliceInputDescription(_Description):
+class SliceInputDescription(InputDescription):
     """A slice of the input per iteration."""
 
     input_index: int = 0
@@ -63,7 +71,7 @@ class SliceInputDescription(_Description):
 
 
 @dataclass
-class MergedInputDescription(_Description):
+class MergedInputDescription(InputDescription):
     """The input at first, then a value of the body from the previous iteration."""
 
     input_index: int = 0
@@ -72,7 +80,7 @@ class MergedInputDescription(_Description):
 
 
 @dataclass
-class InvariantInputDescription(_Description):
+class InvariantInputDescription(InputDescription):
     """The same input in all iterations."""
 
     input_index: int = 0
@@ -80,7 +88,7 @@ class InvariantInputDescription(_Description):
 
 
 @dataclass
-class BodyOutputDescription(_Description):
+class BodyOutputDescription(OutputDescription):
     """The value that the body computes in one iteration; -1 is the last."""
 
     body_value_index: int = 0
@@ -89,7 +97,7 @@ class BodyOutputDescription(_Description):
 
 
 @dataclass
-class ConcatOutputDescription(_Description):
+class ConcatOutputDescription(OutputDescription):
     """The values that the body computes in all iterations, concatenated."""
 
     body_value_index: int = 0

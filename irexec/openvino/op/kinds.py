@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from irexec.graph import model as graph
+from irexec.openvino.checks import node_or_value
 from irexec.openvino.kinds import bodies, constants
 from irexec.openvino.kinds.kind import KindOfNode
 from irexec.openvino.node import Node
@@ -25,14 +27,29 @@ class Constant(constants.Constant):
     __slots__ = ()
 
     @staticmethod
-    def make(array: Any, shape: Any = None, values: Any = None, *, shared_memory: bool = False) -> graph.Node:
-        if isinstance(array, Tensor):
-            return nodes.constant_node(Node, array.values(), element_type=array.element_type)
-        if isinstance(array, np.ndarray) and values is None:
-            return nodes.constant_node(Node, array)
+    def make(
+        array: Any = None,
+        shape: Any = None,
+        values: Any = None,
+        *,
+        tensor: Any = None,
+        shared_memory: bool = False,
+    ) -> graph.Node:
+        """`Constant(array)`, `Constant(tensor)`, both with `shared_memory`, or `Constant(type, shape, values)`.
+
+        Raises TypeError for other objects, RuntimeError for a number of values that does not fit the shape.
+        """
+        array = tensor if array is None else array
+        if isinstance(array, (Tensor, np.ndarray)) and values is None:
+            return nodes.constant_node(Node, array, shared=shared_memory or shape is True)
         kind = element_type_of(array)
         filled = np.asarray(values).astype(np.str_ if kind is STRING else kind.dtype)
         extents = tuple(Shape(shape))
+        if filled.size not in (1, math.prod(extents)):
+            raise RuntimeError(
+                f"Did not get the expected number of literals for a constant of shape {list(extents)} "
+                f"(got {filled.size}, expected 1 or {math.prod(extents)})."
+            )
         filled = np.full(extents, filled.reshape(-1)[0]) if filled.size == 1 else filled.reshape(extents)
         return nodes.constant_node(Node, filled, element_type=None if kind is STRING else kind)
 
@@ -56,7 +73,7 @@ class Result(KindOfNode):
 
     @staticmethod
     def make(value: Any) -> graph.Node:
-        made: graph.Node = opset("opset1").result(value)
+        made: graph.Node = opset("opset1").result(node_or_value(value, "Result()"))
         return made
 
 

@@ -1,21 +1,39 @@
-"""Variables and the descriptions of bodies, under the name of OpenVINO's module."""
+"""Variables, the descriptions of bodies and families of operators, under the name of OpenVINO's module."""
 
 from irexec.openvino.kinds.descriptions import (
     BodyOutputDescription,
     ConcatOutputDescription,
+    InputDescription,
     InvariantInputDescription,
     MergedInputDescription,
+    OutputDescription,
     SliceInputDescription,
     Variable,
     VariableInfo,
 )
+from irexec.openvino.kinds.families import (
+    ArithmeticReduction,
+    BinaryElementwiseArithmetic,
+    BinaryElementwiseComparison,
+    BinaryElementwiseLogical,
+    IndexReduction,
+    UnaryElementwiseArithmetic,
+)
 
 __all__ = [
+    "ArithmeticReduction",
+    "BinaryElementwiseArithmetic",
+    "BinaryElementwiseComparison",
+    "BinaryElementwiseLogical",
     "BodyOutputDescription",
     "ConcatOutputDescription",
+    "IndexReduction",
+    "InputDescription",
     "InvariantInputDescription",
     "MergedInputDescription",
+    "OutputDescription",
     "SliceInputDescription",
+    "UnaryElementwiseArithmetic",
     "Variable",
     "VariableInfo",
 ]

@@ -16,18 +16,20 @@ from irexec.openvino.passes.predicates import (
     has_static_rank,
     has_static_shape,
     rank_equals,
+    rank_more_than,
     shape_matches,
     type_matches,
     type_matches_any,
 )
 from irexec.openvino.passes.rewrite import BackwardGraphRewrite, GraphRewrite, MatcherPass
 from irexec.openvino.passes.stateful import LowLatency2, MakeStateful
+from irexec.openvino.passes.symbols import PatternSymbolValue
 from irexec.openvino.passes.writing import Serialize, Version, VisualizeTree
 
 __all__ = [
     "AnyInput", "BackwardGraphRewrite", "ConstantFolding", "ConvertFP32ToFP16", "GraphRewrite", "LowLatency2",
-    "MakeStateful", "Manager", "Matcher", "MatcherPass", "ModelPass", "Optional", "Or", "PassBase", "Predicate",
-    "Serialize", "Version", "VisualizeTree", "WrapType", "attrs_match", "consumers_count", "has_static_dim",
-    "has_static_dims", "has_static_rank", "has_static_shape", "rank_equals", "shape_matches", "type_matches",
-    "type_matches_any",
+    "MakeStateful", "Manager", "Matcher", "MatcherPass", "ModelPass", "Optional", "Or", "PassBase",
+    "PatternSymbolValue", "Predicate", "Serialize", "Version", "VisualizeTree", "WrapType", "attrs_match",
+    "consumers_count", "has_static_dim", "has_static_dims", "has_static_rank", "has_static_shape", "rank_equals",
+    "rank_more_than", "shape_matches", "type_matches", "type_matches_any",
 ]  # fmt: skip

@@ -153,3 +153,8 @@ def _attributes_match(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bo
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def rank_more_than(rank: int) -> Predicate:
+    """Return a predicate: the rank is known and larger than a number."""
+    return Predicate(lambda value: value.type.rank is not None and value.type.rank > rank)

@@ -14,3 +14,7 @@ __all__ = [
     "OutputTensorInfo", "PaddingMode", "PostProcessSteps", "PrePostProcessor", "PreProcessSteps", "ResizeAlgorithm",
     "get_version",
 ]  # fmt: skip
+
+# OpenVINO's compiled module also has the members of the enumerations as names of its own.
+for _kind in (ColorFormat, PaddingMode, ResizeAlgorithm):
+    globals().update(_kind.__members__)

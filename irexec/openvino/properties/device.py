@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from irexec.openvino.properties.known import Type
 from irexec.openvino.properties.names import Joined, Property, ReadOnly
 
@@ -12,11 +14,26 @@ gops = ReadOnly("DEVICE_GOPS")
 id = Property("DEVICE_ID")
 luid = ReadOnly("DEVICE_LUID")
 pci_info = ReadOnly("DEVICE_PCI_INFO")
-priorities = Joined("MULTI_DEVICE_PRIORITIES")
 properties = Property("DEVICE_PROPERTIES")
 thermal = ReadOnly("DEVICE_THERMAL")
 type = ReadOnly("DEVICE_TYPE")
 uuid = ReadOnly("DEVICE_UUID")
+
+
+class PCIInfo(NamedTuple):
+    """The address of a device on the bus."""
+
+    domain: int
+    bus: int
+    device: int
+    function: int
+
+
+class Priorities(Joined):
+    """The devices that AUTO prefers, in this order."""
+
+
+priorities = Priorities("MULTI_DEVICE_PRIORITIES")
 
 
 class Capability:
@@ -32,4 +49,4 @@ class Capability:
     WINOGRAD = "WINOGRAD"
 
 
-__all__ = ["Capability", "Type"]
+__all__ = ["Capability", "PCIInfo", "Priorities", "Type"]

@@ -13,6 +13,7 @@ from irexec.openvino.properties.names import Property
 
 activations_scale_factor = Property("ACTIVATIONS_SCALE_FACTOR")
 allow_auto_batching = Property("ALLOW_AUTO_BATCHING")
+compiled_blob = Property("COMPILED_BLOB")
 dynamic_quantization_group_size = Property("DYNAMIC_QUANTIZATION_GROUP_SIZE")
 enable_cpu_pinning = Property("ENABLE_CPU_PINNING")
 enable_cpu_reservation = Property("ENABLE_CPU_RESERVATION")

@@ -6,14 +6,15 @@ from typing import Any
 
 from irexec.graph.model import Node, Value
 from irexec.openvino.editing import replace
-from irexec.openvino.package_utils import classproperty, deprecated
+from irexec.openvino.package_utils import classproperty, deprecated, deprecatedclassproperty, get_cmake_path
 from irexec.openvino.tensor import Tensor
 from irexec.openvino.utils import decorators, input_validation, node_factory, types
 from irexec.openvino.utils.postponed import make_postponed_constant
 
 __all__ = [
-    "classproperty", "clone_model", "decorators", "deprecated", "input_validation", "make_postponed_constant",
-    "node_factory", "numpy_to_c", "replace_node", "replace_output_update_name", "types",
+    "classproperty", "clone_model", "decorators", "deprecated", "deprecatedclassproperty", "get_cmake_path",
+    "input_validation", "make_postponed_constant", "node_factory", "numpy_to_c", "replace_node",
+    "replace_output_update_name", "types",
 ]  # fmt: skip
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from irexec.openvino.shapes import AxisSet
 
+TensorShape = list[int]
+
 
 def get_broadcast_axes(output_shape: Sequence[int], input_shape: Sequence[int], axis: int | None = None) -> AxisSet:
     """Return the axes of the output that the input does not have; the input's axes begin at `axis`, or are the last

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -55,3 +58,54 @@ def custom_preprocess_function(function: NodeFunction) -> NodeFunction:
         return found
 
     return call
+
+
+class MultiMethod:
+    """Several functions of one name; a call runs the first whose declared types fit the arguments."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.typemap: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+    def register(self, kinds: tuple[Any, ...], function: Callable[..., Any]) -> None:
+        """Add a function for arguments of these types. Raises TypeError if there is one already."""
+        if kinds in self.typemap:
+            raise TypeError("duplicate registration")
+        self.typemap[kinds] = function
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Run the function that fits. Raises TypeError if there is none."""
+        for kinds, function in self.typemap.items():
+            try:
+                bound = inspect.signature(function).bind(*arguments, **keywords)
+            except TypeError:
+                continue
+            names = list(inspect.signature(function).parameters)
+            wanted = dict(zip(names, kinds, strict=False))
+            if all(_is_of(value, wanted.get(name, typing.Any)) for name, value in bound.arguments.items()):
+                return function(*arguments, **keywords)
+        raise TypeError(f"The necessary overload for {self.name} was not found")
+
+
+registry: dict[str, MultiMethod] = {}
+
+
+def overloading(*kinds: Any) -> Callable[[Callable[..., Any]], MultiMethod]:
+    """Return a decorator: the function is one of several of its name, for arguments of these types."""
+
+    def register(function: Callable[..., Any]) -> MultiMethod:
+        method = registry.setdefault(function.__name__, MultiMethod(function.__name__))
+        method.register(kinds, function)
+        return method
+
+    return register
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Return whether a value is of a type, of one of a union, or of a generic type, whose parameters are ignored."""
+    if kind is typing.Any or kind is None:
+        return kind is not None or value is None
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        return any(_is_of(value, each) for each in typing.get_args(kind))
+    return isinstance(value, origin or kind)

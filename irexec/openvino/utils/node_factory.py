@@ -18,6 +18,10 @@ from irexec.types import TensorType
 DEFAULT_OPSET = "opset16"
 
 
+class UnknownOperator(UserInputError, RuntimeError):
+    """Raised for a name that no operator of the opset has. (OpenVINO raises RuntimeError.)"""
+
+
 class NodeFactory:
     """Creates nodes of one opset."""
 
@@ -39,12 +43,15 @@ class NodeFactory:
             node.set_outputs([TensorType()] * sum(not output.variadic for output in operator.outputs))
             return node
         declared = {a.file_name: a for a in operator.attributes}
+        attributes = dict(attributes or {})
+        # OpenVINO's operators have no attribute `name`: its factory ignores those that an operator does not have.
+        own_name = attributes.pop("name", None) if "name" not in declared else None
         given = {
             name: calls.attribute_value(declared[name], value) if name in declared else value
-            for name, value in (attributes or {}).items()
+            for name, value in attributes.items()
             if value is not None
         }
-        return nodes.make_node(Node, operator, list(arguments), given)
+        return nodes.make_node(Node, operator, list(arguments), given, own_name or "")
 
     def add_extension(self, extension: Any) -> None:
         """Do nothing: irexec's operators register themselves."""
@@ -61,7 +68,7 @@ class NodeFactory:
 def _operator(name: str, opset: str) -> Operator:
     operator = contents.find(file_type(name), opset)
     if operator is None:
-        raise UserInputError(f"{opset} has no operator {name}")
+        raise UnknownOperator(f"Couldn't create operation: {name}. {opset} has no operator of this name")
     return operator
 
 

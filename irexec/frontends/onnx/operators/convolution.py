@@ -22,9 +22,12 @@ def auto_pad(op: Op) -> str:
     return _AUTO_PADS[op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))]
 
 
-def spatial(op: Op, x: Value, least: int = 1) -> int:
-    """Return the number of spatial axes of an image. Raises Refused if there are none, or more than three."""
-    rank = x.type.shape.rank
+def spatial(op: Op, x: Value, least: int = 1, like: int | None = None) -> int:
+    """Return the number of spatial axes of an image. Raises Refused if there are none, or more than three.
+
+    `like`: the rank that the image must have, from the kernel or an attribute, where its own is known only at run time.
+    """
+    rank = like if x.type.shape.rank is None else x.type.shape.rank
     if rank is None:
         op.refuse("the rank of the image must be known")
     if not least <= rank - 2 <= 3:
@@ -67,7 +70,7 @@ def grouped(op: Op, kernel: Value, groups: int) -> Value:
 
 def convolved(op: Op, x: Value, kernel: Value) -> Value:
     """Return the convolution of an image with a kernel, with the node's attributes."""
-    options = window_lists(op, spatial(op, x)) | {"auto_pad": auto_pad(op)}
+    options = window_lists(op, spatial(op, x, like=kernel.type.shape.rank)) | {"auto_pad": auto_pad(op)}
     groups = op.integer("group", 1)
     given = op.integers("kernel_shape")
     if given is not None and not kernel.type.shape.compatible(PartialShape([-1, -1, *given])):
@@ -86,13 +89,14 @@ def with_bias(op: Op, y: Value, bias: Value | None, rank: int) -> Value:
 
 @translates("Conv", since=(1, 11, 22))
 def _conv(op: Op) -> Value:
-    return with_bias(op, convolved(op, op[0], op[1]), op.get(2), op.needs_rank())
+    rank = spatial(op, op[0], like=op[1].type.shape.rank) + 2
+    return with_bias(op, convolved(op, op[0], op[1]), op.get(2), rank)
 
 
 @translates("ConvTranspose", since=(1, 11, 22))
 def _conv_transpose(op: Op) -> Value:
     x, kernel = op[0], op[1]
-    count = spatial(op, x)
+    count = spatial(op, x, like=kernel.type.shape.rank)
     options = window_lists(op, count)
     added = op.integers("output_padding") or [0] * count
     if len(added) != count:
@@ -127,7 +131,7 @@ def _conv_transpose(op: Op) -> Value:
 
 @translates("DeformConv", since=(19, 22))
 def _deformable(op: Op) -> Value:
-    count = spatial(op, op[0])
+    count = spatial(op, op[0], like=op[1].type.shape.rank)
     if count != 2:
         op.refuse(f"deformable convolution of {count} spatial axes is not supported")
     options = window_lists(op, count)

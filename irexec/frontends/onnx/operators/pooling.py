@@ -17,8 +17,8 @@ from irexec.graph.model import Value
 
 
 def _windows(op: Op) -> dict[str, Any]:
-    count = spatial(op, op[0])
     kernel = op.integers("kernel_shape") or []
+    count = spatial(op, op[0], like=len(kernel) + 2)
     if len(kernel) != count:
         op.refuse(
             f"kernel_shape has {len(kernel)} values, expected {count}, one for each spatial axis",
@@ -126,9 +126,10 @@ def _global_lp(op: Op) -> Value:
 
 @translates("MaxUnpool", since=(9, 11, 22))
 def _max_unpool(op: Op) -> Value:
-    count = spatial(op, op[0])
+    kernel = op.integers("kernel_shape") or []
+    count = spatial(op, op[0], like=len(kernel) + 2)
     lists = window_lists(op, count)
-    options = {"kernel": op.integers("kernel_shape") or [], "strides": lists["strides"]}
+    options = {"kernel": kernel, "strides": lists["strides"]}
     options |= {"pads_begin": lists["pads_begin"], "pads_end": lists["pads_end"]}
     return op.make("MaxUnpool", op[0], op[1], op.get(2), opset="onnx9", **options)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from irexec.openvino.properties.known import Priority
 from irexec.openvino.properties.names import Property
 
+available_device_mem = Property("AVAILABLE_DEVICE_MEM_SIZE")
+enable_large_allocations = Property("GPU_ENABLE_LARGE_ALLOCATIONS")
+enable_lora_operation = Property("GPU_ENABLE_LORA_OPERATION")
 host_task_priority = Property("GPU_HOST_TASK_PRIORITY")
 queue_priority = Property("GPU_QUEUE_PRIORITY")
 queue_throttle = Property("GPU_QUEUE_THROTTLE")

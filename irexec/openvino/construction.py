@@ -1,0 +1,76 @@
+"""The arguments of a new model: its parts, the checks of its parameters, and the names of its ports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from irexec.graph import model as graph
+from irexec.graph.model import Value
+from irexec.openvino.checks import node_or_value, sink_of
+from irexec.openvino.ports import DescriptorTensor
+
+
+def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, str, Any]:
+    """Return results, parameters, name and sinks of a new model.
+
+    The positional arguments may be: parameters; sinks and parameters; and then the variables, which the sinks name
+    anyway. A name may follow any of them.
+    """
+    if unknown := named.keys() - {"parameters", "sinks", "variables", "name"}:
+        raise TypeError(f"a Model has no {', '.join(sorted(unknown))}")
+    lists = [list(given) for given in rest if not isinstance(given, str)]
+    roles = ["parameters", "sinks"]
+    if len(lists) == 3 or (
+        len(lists) == 2 and (_are_parameters(lists[1]) or (lists[0] and not _are_parameters(lists[0])))
+    ):
+        roles = ["sinks", "parameters", "variables"]
+    elif len(lists) == 2 and lists[1] and not all(isinstance(item, (graph.Node, Value)) for item in lists[1]):
+        roles = ["parameters", "variables"]
+    elif "parameters" in named:
+        roles = ["sinks", "variables"]
+    elif "sinks" in named:
+        roles = ["parameters", "variables"]
+    found = dict(zip(roles, lists, strict=False)) | named
+    name = next((given for given in rest if isinstance(given, str)), found.get("name", ""))
+    if isinstance(results, graph.Node):
+        results = list(results.outputs)
+    elif isinstance(results, Value):
+        results = [results]
+    else:
+        # One of several nodes stands for its first output, a single node for all of its outputs.
+        results = [r.outputs[0] if isinstance(r, graph.Node) and len(r.outputs) > 1 else r for r in results]
+    for given in results:
+        node_or_value(given, "Model()")
+    sinks = [sink_of(sink) for sink in found.get("sinks", ())]
+    return results, found.get("parameters", ()), name, sinks
+
+
+def check_parameters(model: graph.Model) -> None:
+    """Raise RuntimeError if a node takes a Parameter that is not among the model's."""
+    known = set(model.parameters)
+    missing = [node for node in model.nodes if node.type == "Parameter" and node.held is None and node not in known]
+    if missing:
+        names = ", ".join(repr(node.friendly_name) for node in missing)
+        raise RuntimeError(f"Model references undeclared parameters: {names}")
+
+
+def name_ports(model: graph.Model) -> None:
+    """Give inputs and outputs without tensor names the name of their Parameter or Result, if that has one."""
+    for node in (*model.parameters, *model.results):
+        value = node.outputs[0]
+        if node.given_name and not value.names and (node.type == "Parameter" or not _is_automatic(node)):
+            DescriptorTensor(value).add_names({node.given_name})
+
+
+def _is_automatic(result: graph.Node) -> bool:
+    """Return whether a Result has the name that `Model` gives to those that it creates."""
+    taken = result.inputs[0]
+    return (
+        taken is not None
+        and bool(taken.node.given_name)
+        and result.given_name.startswith(f"{taken.node.given_name}/result")
+    )
+
+
+def _are_parameters(items: list[Any]) -> bool:
+    return bool(items) and all(isinstance(item, graph.Node) and item.type == "Parameter" for item in items)

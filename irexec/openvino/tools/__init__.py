@@ -1,0 +1,1 @@
+"""OpenVINO's tools, as far as they read models: `tools.ovc`."""

@@ -1,0 +1,135 @@
+"""Constants and names of ports, compared with OpenVINO."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("openvino")
+BOTH = pytest.mark.parametrize("name", ["irexec", "openvino"])
+
+
+def package(name: str) -> tuple[Any, Any]:
+    importlib.import_module(f"{name}.op")
+    return importlib.import_module(name), importlib.import_module(f"{name}.opset13")
+
+
+@BOTH
+def test_a_constant_of_a_tensor_has_its_type_and_shape(name: str) -> None:
+    ov, ops = package(name)
+    tensor = ov.Tensor(ov.Type.u4, ov.Shape([2, 4]))
+    tensor.data[...] = [0x21, 0x43, 0x65, 0x87]
+    for node in (ops.constant(tensor), ops.constant(tensor, shared_memory=True), ov.op.Constant(tensor)):
+        assert (node.get_element_type().get_type_name(), list(node.shape)) == ("u4", [2, 4])
+        assert node.data.tolist() == [0x21, 0x43, 0x65, 0x87]
+    assert list(ov.op.Constant(tensor=tensor).shape) == [2, 4]
+
+
+@BOTH
+def test_a_constant_shares_the_memory_of_an_array_when_it_is_asked_to(name: str) -> None:
+    ov, ops = package(name)
+    for make in (ops.constant, ov.op.Constant):
+        array = np.float32([1, 2])
+        shared, own = make(array, shared_memory=True), make(array, shared_memory=False)
+        array[0] = 7
+        assert (shared.data.tolist(), own.data.tolist()) == ([7, 2], [1, 2])
+
+
+@BOTH
+def test_a_constant_counts_its_values(name: str) -> None:
+    ov, _ = package(name)
+    assert ov.op.Constant(ov.Type.f32, ov.Shape([3]), [2]).data.tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match=r"expected number of literals for a constant of shape \[2\] \(got 3"):
+        ov.op.Constant(ov.Type.f32, ov.Shape([2]), [1, 2, 3])
+
+
+@BOTH
+def test_names_of_ports(name: str) -> None:
+    ov, ops = package(name)
+    x = ops.parameter([2], np.float32, name="x")
+    result = ops.result(ops.relu(x))
+    result.friendly_name = "first"
+    model = ov.Model([result], [x], "m")
+    assert (model.input().names, model.output().names) == ({"x"}, {"first"})
+    other = ops.parameter([2], np.float32, name="other")
+    other.output(0).tensor.set_names({"own"})
+    model.replace_parameter(0, other)
+    assert model.input().names >= {"x", "own"}
+    compiled = ov.Core().compile_model(model, "CPU")
+    assert compiled({"x": np.float32([-1, 1])})["first"].tolist() == [0, 1]
+    unnamed = ov.Model([ops.relu(x)], [x])
+    assert unnamed.friendly_name.startswith("Model")
+    assert ov.Core().compile_model(unnamed, "CPU").output().any_name.startswith("Result_")
+
+
+@BOTH
+def test_one_of_several_nodes_stands_for_its_first_output(name: str) -> None:
+    ov, ops = package(name)
+    x = ops.parameter([2, 3], np.float32, name="x")
+    split = ops.split(x, ops.constant(1), 3)
+    counts = [len(ov.Model(results, [x], "m").outputs) for results in ([split], split, split.outputs())]
+    assert counts == [1, 3, 3]
+
+
+@BOTH
+def test_the_order_of_the_nodes(name: str) -> None:
+    ov, ops = package(name)
+    x, y = (ops.parameter([2], np.float32, name=each) for each in "xy")
+    total, product = ops.add(x, y), ops.multiply(x, y)
+    total.friendly_name, product.friendly_name = "sum", "product"
+    results = [ops.result(total), ops.result(product)]
+    for result, each in zip(results, ("r0", "r1"), strict=True):
+        result.friendly_name = each
+    model = ov.Model(results, [x, y], "m")
+    assert [node.friendly_name for node in model.get_ops()] == ["y", "x", "r1", "product", "r0", "sum"]
+    assert [node.friendly_name for node in model.get_ordered_ops()] == ["y", "x", "product", "r1", "sum", "r0"]
+
+
+@BOTH
+def test_arguments_of_another_kind_are_refused(name: str) -> None:
+    ov, ops = package(name)
+    x = ops.parameter([2], np.float32, name="x")
+    node = ops.relu(x)
+    model = ov.Model([ops.result(node)], [x], "m")
+    compiled = ov.Core().compile_model(model, "CPU")
+    request = compiled.create_infer_request()
+    for wrong in (
+        lambda: model.remove_result(3),
+        lambda: model.remove_parameter("x"),
+        lambda: model.remove_sink(1),
+        lambda: model.add_parameters([3]),
+        lambda: model.get_result_index(3),
+        lambda: model.get_rt_info(3),
+        lambda: model.set_friendly_name(5),
+        lambda: node.set_friendly_name(5),
+        lambda: node.output(-1),
+        lambda: node.output(0).replace(3),
+        lambda: node.output(0).tensor.set_names("name"),
+        lambda: node.set_argument(0, 3),
+        lambda: request.get_tensor(3),
+        lambda: request.set_tensor("x", 3),
+        lambda: request.set_input_tensor(np.zeros(2, np.float32)),
+        lambda: ops.relu(),
+        lambda: ops.relu(x, foo=3),
+        lambda: ov.op.Result(3),
+        lambda: ov.Model([3], [x]),
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+    for wrong, text in (
+        (lambda: model.get_rt_info("no"), "^Cannot get runtime attribute. Path to runtime attribute is incorrect.$"),
+        (lambda: compiled.set_property({"NUM_STREAMS": 2}), "set property of an already compiled model"),
+        (lambda: model.replace_parameter(9, x), "Tried to replace parameter at index 9"),
+        (lambda: model.evaluate([], []), "Number of tensors .0. is not equal to number of parameters .1."),
+        (lambda: node.output(3), ""),
+        (lambda: model.input("no"), ""),
+        (lambda: ops.split(x, ops.constant(0), 2).get_element_type(), "on a node with exactly one output"),
+    ):
+        with pytest.raises(RuntimeError) as refused:
+            wrong()
+        assert text.strip("^$").replace(".0.", "(0)").replace(".1.", "(1)") in str(refused.value)
+    with pytest.raises(KeyError):
+        compiled(np.zeros(2, np.float32))[5]

@@ -1,0 +1,89 @@
+"""Compression of quantised weights, compared with OpenVINO: the same layers and the same constants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+
+openvino = pytest.importorskip("openvino")
+RNG = np.random.default_rng(31)
+
+
+def compressed(ov: Any, weights: np.ndarray, limits: list[Any], levels: int) -> list[Any]:
+    """Return type, element type and contents of every layer before the product."""
+    name = "irexec" if ov is irexec else "openvino"
+    ops = __import__(f"{name}.opset13").opset13
+    transform = __import__(f"{name}._offline_transformations", fromlist=["x"]).compress_quantize_weights_transformation
+    x = ops.parameter([1, weights.shape[1]], weights.dtype, name="x")
+    arrays = [np.asarray(limit, weights.dtype) for limit in limits]
+    quantized = ops.fake_quantize(ops.constant(weights), *arrays, levels)
+    quantized.friendly_name = "weights"
+    model = ov.Model([ops.matmul(x, quantized, False, True)], [x], "m")
+    transform(model)
+    return [
+        (
+            node.get_type_name(),
+            node.get_element_type().get_type_name() if node.get_output_size() == 1 else None,
+            node.friendly_name == "weights",
+            list(node.get_rt_info().keys()) if node.get_type_name() == "Convert" else [],
+            np.asarray(node.data).tolist() if node.get_type_name() == "Constant" else None,
+        )
+        for node in model.get_ordered_ops()
+    ]
+
+
+CASES: dict[str, tuple[list[Any], int]] = {
+    "symmetric": ([-1, 1, -1, 1], 255),
+    "a zero point that is not a whole number": ([-0.5, 1.5, -0.5, 1.5], 256),
+    "a zero point that the weights take": ([-1, 1, 0.5, 255.5], 256),
+    "a zero point": ([-1, 1, -2, 3], 256),
+    "unsigned": ([0, 1.5, 0, 1.5], 256),
+    "per channel": ([[[-1], [-2], [-0.1]], [[1], [2], [0.1]], [[-1], [-2], [-0.1]], [[1], [2], [0.1]]], 255),
+    "a channel of zeros": ([[[-1], [0], [-2]], [[1], [0], [2]], [[-1], [0], [-2]], [[1], [0], [2]]], 255),
+    "four bits": ([-1, 1, -1, 1], 15),
+    "four bits unsigned": ([0, 1, 0, 1], 16),
+    "17 levels": ([-1, 1, -1, 0.9], 17),
+    "two levels stay": ([-1, 1, -1, 1], 2),
+    "257 levels stay": ([-1, 1, -1, 1], 257),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("name", CASES)
+def test_weights_become_the_same_integers(name: str, dtype: type) -> None:
+    limits, levels = CASES[name]
+    weights = RNG.normal(size=(3, 8)).astype(dtype)
+    assert compressed(irexec, weights, limits, levels) == compressed(openvino, weights, limits, levels)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_limits(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    weights = (rng.normal(size=(3, 16)) * rng.uniform(0.01, 9)).astype(np.float32)
+    low, high = -np.abs(weights).max(axis=1, keepdims=True), np.abs(weights).max(axis=1, keepdims=True)
+    low = low * rng.choice([1, 0.5]) if seed % 3 else weights.min(axis=1, keepdims=True)
+    levels = int(rng.choice([15, 16, 255, 256]))
+    limits = [low, high, low, high]
+    assert compressed(irexec, weights, limits, levels) == compressed(openvino, weights, limits, levels)
+
+
+def test_the_model_computes_the_same_before_and_after() -> None:
+    ops = irexec.opset13
+    from irexec._offline_transformations import compress_quantize_weights_transformation
+
+    weights = RNG.normal(size=(3, 8)).astype(np.float32)
+    x = ops.parameter([2, 8], np.float32, name="x")
+    for made in (
+        ops.fake_quantize(ops.constant(weights), np.float32(-1), np.float32(1), np.float32(-1), np.float32(1), 256),
+        ops.fake_convert(ops.constant(weights), np.float32([4]), np.float32([0.5])),
+    ):
+        model = irexec.Model([ops.matmul(x, made, False, True)], [x], "m")
+        given = RNG.normal(size=(2, 8)).astype(np.float32)
+        before = irexec.compile_model(model)([given])[0]
+        compress_quantize_weights_transformation(model)
+        assert not {"FakeQuantize", "FakeConvert"} & {node.type for node in model.get_ops()}
+        np.testing.assert_allclose(irexec.compile_model(model)([given])[0], before, rtol=1e-5, atol=1e-5)
