@@ -87,6 +87,7 @@ def compare(
     found.notes = [f"not exercised: {note}" for note in notes]
     if twins is not None:
         found.notes += [f"without effect on these inputs: {text}" for text in _without_effect(found.rows, twins)]
+    found.suspect = comparing.first(found.rows, stays=True)
     found.culprit = comparing.first(found.rows, stays=found.same)
     if not found.exact and not found.same and found.culprit is not None and bounds is None and _is_marginal(found.rows):
         # What is hardly beyond its tolerance counts if the results show it.

@@ -67,7 +67,8 @@ class Row:
 
 @dataclass(slots=True)
 class Comparison:
-    """Two runs of one model. `results` contains the errors of the results when no layer was exposed.
+    """Two runs of one model. `results` contains the errors of the results when no layer was exposed. `suspect`: the
+    first layer that is wrong by itself, also if the results do not show it.
 
     `hidden`: the results differ by more than rounding explains, but not when layers are exposed. `results_agree` is
     False if the results differ and no layer's own error explains it; `where` then says where the difference appears.
@@ -83,6 +84,7 @@ class Comparison:
     rows: list[Row] = field(default_factory=list)
     results: list[tuple[str, Error]] = field(default_factory=list)
     culprit: Culprit | None = None
+    suspect: Culprit | None = None
     hidden: bool = False
     results_agree: bool = True
     layers: int = 0
