@@ -154,8 +154,10 @@ def recorded(folder: Path) -> Reference:
 
 
 def with_openvino(run: Reference, precision: str) -> Comparison:
-    # Weights of 8 or 4 bits would be multiplied with quantised inputs, which is another computation.
+    # Weights of 8 or 4 bits would be multiplied with quantised inputs, and caches of attention be kept in u8 or f16:
+    # both are other computations.
     settings = {"INFERENCE_PRECISION_HINT": precision, "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
+    settings |= {"KV_CACHE_PRECISION": precision}
     return compare(run, OpenVINO("CPU", settings, run.model))
 
 

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from irexec.debug.comparison import Row
 from irexec.debug.culprit import Culprit
 from irexec.debug.errors import NONE, Error, measure
-from irexec.debug.record import Reference
-from irexec.debug.runtimes import KnowsStates, Loaded
+from irexec.debug.record import Reference, same
+from irexec.debug.runtimes import KnowsStates, Loaded, Repeats
 from irexec.debug.together import Together
 from irexec.debug.tolerances import FUSED
 from irexec.debug.twins import Twins
+from irexec.debug.windows import SHOWN_BYTES, comparable, observed, windows
 from irexec.graph.model import Model, Node, Value
+from irexec.types import Array
 
 _APART = 16.0
 """How many times the error of the results a variable is off that is not what was assigned to it."""
@@ -31,10 +33,11 @@ def changed(model: Model, twins: Twins | None, nodes: Sequence[Node]) -> Culprit
 def failing(model: Model, twins: Twins | None, layer: str) -> Culprit | None:
     """The layer that makes the other model fail in a layer of its own: the nearest one that is not the same.
 
-    `layer`: the name of the layer that fails.
+    `layer`: the name of the layer that fails. Where only names are known, it is that layer.
     """
     if twins is None:
-        return None
+        here = next((node for node in model.nodes if node.friendly_name == layer), None)
+        return None if here is None else Culprit(model, [here], (), NONE, "exact", changes=["fails"])
     there = next((node for node in twins.alignment.b.nodes if node.friendly_name == layer), None)
     here = twins.alignment.back.get(there) if there is not None else None
     if here is None:
@@ -77,6 +80,61 @@ def wrong_state(
                 text = f"the variable is not what was assigned to it in step {step}, although the results agree"
                 return Culprit(reference.model, [node], (), error, "exact", step + 1, changes=[text])
     return None
+
+
+def other_end(
+    reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
+) -> Culprit | None:
+    """The result of the model that is the value of another layer on the other side.
+
+    `plain`: the other side's results, per step; `errors`: theirs.
+    """
+    model = reference.model
+    wrong = [index for index in range(len(model.results)) if any(step[index] for step in errors)]
+    for nodes in windows(comparable(model), None, SHOWN_BYTES):
+        for _, seen in observed(
+            loaded, reference.steps, nodes, lambda some: [v for node in some for v in node.outputs]
+        ):
+            for index in wrong:
+                result = model.results[index]
+                for value in seen[0] if seen else ():
+                    if value is result.inputs[0] or any(value not in step for step in seen):
+                        continue
+                    if all(_is_equal(step[value], made[index]) for step, made in zip(seen, plain, strict=True)):
+                        error = max((step[index] for step in errors), key=lambda e: e.ulp)
+                        text = f"reads {value.node.friendly_name} instead of {_source(result)}"
+                        return Culprit(model, [result], (), error, "exact", changes=[text])
+    repeats = isinstance(loaded, Repeats) and loaded.repeats
+    return _unlike_its_source(reference, loaded, plain, errors) if repeats else None
+
+
+def _outputs(nodes: Sequence[Node]) -> list[Value]:
+    return [value for node in nodes for value in node.outputs]
+
+
+def _unlike_its_source(
+    reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
+) -> Culprit | None:
+    """The result that is not the value which it reads, although the other side always computes the same."""
+    sources = [result.inputs[0] for result in reference.model.results]
+    seen = loaded.observe(reference.steps, [value for value in sources if value is not None])
+    for index, (result, value) in enumerate(zip(reference.model.results, sources, strict=True)):
+        if value is None or any(value not in there for there in seen):
+            continue
+        if any(not _is_equal(there[value], made[index]) for there, made in zip(seen, plain, strict=True)):
+            error = max((step[index] for step in errors), key=lambda e: e.ulp)
+            text = f"is not the value of {value.node.friendly_name}"
+            return Culprit(reference.model, [result], (), error, "exact", changes=[text])
+    return None
+
+
+def _is_equal(one: Array, other: Array) -> bool:
+    return one.shape == other.shape and one.dtype == other.dtype and same(one, other)
+
+
+def _source(result: Node) -> str:
+    value = result.inputs[0]
+    return "" if value is None else value.node.friendly_name
 
 
 def where(rows: Sequence[Row], together: Together) -> str:

@@ -7,7 +7,7 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 
-from irexec.debug.blame import changed, failing, where, wrong_state
+from irexec.debug.blame import changed, failing, other_end, where, wrong_state
 from irexec.debug.comparison import Comparison, Row
 from irexec.debug.culprit import Culprit, alone, descend, function_of, look_behind
 from irexec.debug.errors import NONE, Bounds, Error, measure, within
@@ -19,7 +19,7 @@ from irexec.debug.runtimes import Described, Failed, KnowsTwins, Loaded, Runtime
 from irexec.debug.together import Together
 from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
 from irexec.debug.twins import Relation, Twins
-from irexec.debug.variants import judge_model
+from irexec.debug.variants import judge_model, widened
 from irexec.debug.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, read_values, windows
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched as in_time
@@ -65,10 +65,7 @@ def compare(
     except Failed as error:
         # Its layers are compared up to the one that fails.
         failed, found.failure = error, str(error)
-    errors = [
-        [measure(a, b) for a, b in zip(ours, theirs, strict=True)]
-        for ours, theirs in zip(reference.results(), plain, strict=False)
-    ]
+    errors = _errors(reference, plain)
     if plain:
         for index, port in enumerate(model.outputs):
             found.results.append((port_name(port), max((step[index] for step in errors), key=lambda error: error.ulp)))
@@ -90,7 +87,11 @@ def compare(
     found.notes = [f"not exercised: {note}" for note in notes]
     if twins is not None:
         found.notes += [f"without effect on these inputs: {text}" for text in _without_effect(found.rows, twins)]
+    found.suspect = comparing.first(found.rows, stays=True)
     found.culprit = comparing.first(found.rows, stays=found.same)
+    if not found.exact and not found.same and found.culprit is not None and bounds is None and _is_marginal(found.rows):
+        # What is hardly beyond its tolerance counts if the results show it.
+        found.culprit = None
     if found.culprit is None and failed is not None:
         found.culprit = failing(reference.model, twins, failed.layer)
     if found.culprit is None and plain and not found.same:
@@ -99,6 +100,17 @@ def compare(
             # What other layers seemed to make up for may be the cause all the same.
             found.culprit = comparing.first(found.rows, stays=True)
     return found
+
+
+def _errors(reference: Reference, plain: Sequence[Sequence[Array]]) -> list[list[Error]]:
+    """The errors of the other side's results, per step."""
+    steps = zip(reference.results(), plain, strict=False)
+    return [[measure(a, b) for a, b in zip(ours, theirs, strict=True)] for ours, theirs in steps]
+
+
+def _is_marginal(rows: Sequence[Row]) -> bool:
+    """Whether no layer is off by much more than its tolerance."""
+    return all(row.agrees or row.is_marginal for row in rows)
 
 
 def _without_effect(rows: Sequence[Row], twins: Twins) -> Iterator[str]:
@@ -137,9 +149,20 @@ def _judge_results(
     else:
         # A runtime that shows no layers runs several as one, and rounds each otherwise than when it is observed.
         least = 0.0 if found.exact else FUSED
-        units = {row.node: max(least, row.own.ulp) for row in found.rows if row.own is not None and row.agrees}
+        own = {row.node: row.own.ulp if row.agrees else row.limit for row in found.rows if row.own is not None}
+        units = {node: max(least, error) for node, error in own.items()}
         explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()})
+        if not found.exact:
+            limits = {row.node: row.limit for row in found.rows}
+            ends = [
+                limits.get(v.node, 0.0) for result in reference.model.results for v in result.inputs if v is not None
+            ]
+            explains = [[max(pair) for pair in zip(step, ends, strict=True)] for step in explains]
         agrees = not unexplained(errors, explains) and not (found.exact and any(row.healed for row in found.rows))
+        if not agrees and not found.exact and (wide := widened(reference.model)) is not None:
+            # Weights that are decompressed in f16 may be decompressed in f32.
+            alike = _errors(Reference(wide, reference.steps), plain)
+            agrees = not unexplained(alike, explains)
     if agrees:
         return
     found.results_agree = False
@@ -147,6 +170,7 @@ def _judge_results(
         found.culprit = changed(reference.model, comparing.twins, reference.model.results)
     else:
         found.culprit = wrong_state(reference, comparing.loaded, comparing.written, errors)
+        found.culprit = found.culprit or other_end(reference, comparing.loaded, plain, errors)
         if found.culprit is None:
             _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
     found.where = where(found.rows, comparing.together)

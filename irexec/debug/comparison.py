@@ -14,6 +14,10 @@ from irexec.graph.model import Node
 
 # Maximum number of layers that are all named.
 _FEW = 3
+# How many times its tolerance a layer may be off if the results do not show it.
+_MARGINAL = 16.0
+# The relative error of such a layer.
+_SMALL = 1e-3
 
 
 @dataclass(slots=True)
@@ -38,6 +42,13 @@ class Row:
     limit: float = 0.0
     said: bool = False
 
+    @property
+    def is_marginal(self) -> bool:
+        """Whether the layer is off by more than its tolerance, but not by much."""
+        if self.agrees or self.own is None:
+            return False
+        return self.own.ulp <= _MARGINAL * self.limit and self.own.relative <= _SMALL
+
     def to_dict(self) -> dict[str, Any]:
         """The row in the form of `Compared`, which `irexec report` reads."""
         return {
@@ -56,7 +67,8 @@ class Row:
 
 @dataclass(slots=True)
 class Comparison:
-    """Two runs of one model. `results` contains the errors of the results when no layer was exposed.
+    """Two runs of one model. `results` contains the errors of the results when no layer was exposed. `suspect`: the
+    first layer that is wrong by itself, also if the results do not show it.
 
     `hidden`: the results differ by more than rounding explains, but not when layers are exposed. `results_agree` is
     False if the results differ and no layer's own error explains it; `where` then says where the difference appears.
@@ -72,6 +84,7 @@ class Comparison:
     rows: list[Row] = field(default_factory=list)
     results: list[tuple[str, Error]] = field(default_factory=list)
     culprit: Culprit | None = None
+    suspect: Culprit | None = None
     hidden: bool = False
     results_agree: bool = True
     layers: int = 0
@@ -101,10 +114,13 @@ class Comparison:
     @property
     def others(self) -> list[str]:
         """The layers that compute something else than irexec's, although the results agree."""
-        inside = [
-            f"{n.friendly_name} in {' / '.join(c.outer)}" for c in [self.culprit] if c and c.outer for n in c.nodes
-        ]
-        return [*(row.node.friendly_name for row in self.rows if not row.agrees), *inside] if self.agrees else []
+        if not self.agrees:
+            return []
+        rows = [row for row in self.rows if not row.agrees and (self.exact or not row.is_marginal)]
+        names = [row.node.friendly_name for row in rows]
+        if self.culprit is not None and self.culprit.outer:
+            names += [f"{node.friendly_name} in {' / '.join(self.culprit.outer)}" for node in self.culprit.nodes]
+        return names
 
     @property
     def verdict(self) -> str:
@@ -130,7 +146,10 @@ class Comparison:
         if others:
             same = "the same results as" if self.same else "the same results, but for rounding, as"
             verb = "layer computes" if len(others) == 1 else "layers compute"
-            return f"{same} {self.other}; {len(others)} {verb} other things: {_few(others)}"
+            what = f"{verb} other things"
+            if not self.exact and not self.same:
+                what = f"{'layer exceeds its' if len(others) == 1 else 'layers exceed their'} tolerance"
+            return f"{same} {self.other}; {len(others)} {what}: {_few(others)}"
         worst = max((error for _, error in self.results), key=lambda e: e.ulp, default=None)
         if self.exact and worst:
             return f"the same results, but for rounding, as {self.other}: {off(worst)}{unseen}"

@@ -12,7 +12,7 @@ from irexec.arrays.saving import safe_name, save_array, save_arrays, save_json
 from irexec.debug.case_files import input_names
 from irexec.debug.culprit import body_of, iterations
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import CannotRun, Described, Died, Loaded, Runtime
+from irexec.debug.runtimes import CannotRun, Described, Died, Failed, Loaded, Repeats, Runtime
 from irexec.debug.windows import SHOWN_BYTES, comparable, observed, read_values, windows
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Node, Value
@@ -41,11 +41,17 @@ def dump(
     model, steps = reference.model, reference.steps
     loaded = runtime.load(model)
     places = [_Step(Path(folder) / str(number), runtime.name, loaded) for number in range(len(steps))]
+    failure: Failed | None = None
+    try:
+        results = loaded.results(steps)
+    except Failed as error:
+        # What it computes up to the error shows the cause.
+        failure, results = error, [list[Array]() for _ in steps]
     names = input_names(model)
-    for place, step, results in zip(places, steps, loaded.results(steps), strict=True):
+    for place, step, shown_results in zip(places, steps, results, strict=True):
         kinds = (port.element_type for port in model.inputs)
         save_arrays(place.folder / INPUTS, {n: exact_array(a, k) for n, a, k in zip(names, step, kinds, strict=True)})
-        for result, array in zip(model.results, results, strict=True):
+        for result, array in zip(model.results, shown_results, strict=False):
             place.add(result.outputs[0], array)
     nodes, read = comparable(model), read_values(model)
 
@@ -55,7 +61,7 @@ def dump(
     done = 0
     for some in windows(nodes, window, SHOWN_BYTES):
         for shown, found in observed(loaded, steps, some, made):
-            for place, values in zip(places, found, strict=True):
+            for place, values in zip(places, found, strict=False):
                 for value in made(shown):
                     if value in values:
                         place.add(value, values[value])
@@ -63,7 +69,7 @@ def dump(
             if progress is not None:
                 progress(done, len(nodes))
     for place in places:
-        place.close()
+        place.close(failure)
     whole = Cutter(reference.model)
     for node in nodes:
         if node.bodies:
@@ -78,6 +84,7 @@ class _Step:
         self.folder = folder
         about = loaded.about if isinstance(loaded, Described) else {}
         self._about: dict[str, Any] = {"runtime": runtime, "precision": loaded.precision, "about": about}
+        self._about["repeats"] = isinstance(loaded, Repeats) and loaded.repeats
         self._entries: list[dict[str, Any]] = []
         folder.mkdir(parents=True, exist_ok=True)
         remove(folder / INDEX)  # The index of an earlier run lists other arrays.
@@ -91,9 +98,10 @@ class _Step:
         about = {"output": value.index, "call": 0, "element_type": str(kind), "shape": list(array.shape)}
         self._entries.append({"file": name, "layer": layer} | about)
 
-    def close(self) -> None:
-        """Write the index: a folder with one is whole."""
-        save_json(self.folder / INDEX, self._about | {"tensors": self._entries})
+    def close(self, failure: Failed | None) -> None:
+        """Write the index: a folder with one is whole. `failure`: the error with which the run ended."""
+        failed = {} if failure is None else {"failure": {"layer": failure.layer, "message": str(failure)}}
+        save_json(self.folder / INDEX, self._about | failed | {"tensors": self._entries})
 
 
 def _dump_bodies(node: Node, whole: Cutter, reference: Reference, runtime: Runtime, folders: Sequence[Path]) -> None:

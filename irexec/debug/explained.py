@@ -57,9 +57,10 @@ def unexplained(errors: Sequence[Sequence[Error]], bounds: Sequence[Sequence[flo
 def _disturbed(reference: Reference, units: Mapping[Node, float], rng: np.random.Generator) -> Any:
     model, copies = twin(reference.model)
     for node, error in units.items():
-        made = copies[node]
-        if made.operator is not None and not node.bodies:
-            made.operator = _disturbing(made.operator, error, rng)
+        inside = [inner for body in node.bodies for inner in body.model.walk()]
+        for made in [copies[inner] for inner in inside or [node]]:
+            if made.operator is not None and not made.bodies and made.inputs and made.type != "Result":
+                made.operator = _disturbing(made.operator, error, rng)
     return model
 
 

@@ -16,7 +16,7 @@ from irexec.arrays.saving import safe_name
 from irexec.debug.case_files import input_names
 from irexec.debug.dumping import INPUTS
 from irexec.debug.record import known_value, same
-from irexec.debug.runtimes import CannotRun, Loaded, Runtime, Steps
+from irexec.debug.runtimes import CannotRun, Failed, Loaded, Runtime, Steps
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.files import read_file
 from irexec.ir.guard import reads
@@ -72,8 +72,10 @@ class _Step:
         self.folder = folder
         self.runtime = self.precision = ""
         self.about: dict[str, str] = {}
+        self.failure: Failed | None = None
+        self.repeats = False
         self._files = self._indexed() or {file.stem: file for file in sorted(folder.glob("*.npy"))}
-        if not self._files:
+        if not self._files and self.failure is None:
             raise CannotRun(f"{folder} contains neither {INDEX} nor .npy files")
 
     def _indexed(self) -> dict[str, Path]:
@@ -83,6 +85,9 @@ class _Step:
             index: Any = json.loads(read_file(path, "a recording"))
             self.runtime, self.precision = str(index.get("runtime", "")), str(index.get("precision", ""))
             self.about = {str(name): str(value) for name, value in dict(index.get("about", {})).items()}
+            self.repeats = index.get("repeats") is True
+            if failed := index.get("failure"):
+                self.failure = Failed(str(failed["layer"]), str(failed["message"]))
             first = [entry for entry in index["tensors"] if entry["call"] == 0]
             keys = [_key(e["layer"]["name"], e["output"], e["layer"]["type"]) for e in first]
             counts = Counter(keys)
@@ -93,6 +98,11 @@ class _Step:
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise CannotRun(f"{path} cannot be read: {error!r}") from None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the run ended with an error before this step."""
+        return not self._files
 
     def given(self, model: Model) -> list[Array] | None:
         """The inputs of the model; None where they were not recorded."""
@@ -118,10 +128,12 @@ class _Loaded:
 
     def __init__(self, folder: Folder, model: Model) -> None:
         self.folder, self.model, self.precision = folder, model, folder.steps[0].precision
-        self.about = folder.steps[0].about
+        self.about, self.repeats = folder.steps[0].about, folder.steps[0].repeats
 
     def results(self, steps: Steps) -> list[list[Array]]:
         self._check(steps)
+        if (failure := self.folder.steps[0].failure) is not None:
+            raise failure
         return [
             [self._result(there, result, step) for result in self.model.results]
             for there, step in zip(self.folder.steps, steps, strict=True)
@@ -157,6 +169,8 @@ class _Loaded:
         found = []
         # Apart from results, only the first steps may be requested.
         for there in self.folder.steps[: len(steps)]:
+            if there.is_empty:
+                break
             arrays = {value: there.array(value) for value in values}
             found.append({value: array for value, array in arrays.items() if array is not None})
         return found

@@ -61,7 +61,9 @@ def begin(judge: Judge, cases: Iterable[Case]) -> Reduction | None:
 def guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None = None) -> Iterator[Case]:
     """What may fail, the smallest first: the layers that a comparison names, the model up to them, all of it."""
     try:
-        found = compare(reference, runtime, bounds=bounds).culprit
+        compared = compare(reference, runtime, bounds=bounds)
+        found = compared.culprit or compared.suspect
+        found = found if found is not None and found.outputs else None
     except CannotRun:
         found = None
     entire = whole(reference)

@@ -87,6 +87,13 @@ class Described(Protocol):
 
 
 @runtime_checkable
+class Repeats(Protocol):
+    """A loaded model that may compute the same whether layers are observed or not (`repeats`), as irexec does."""
+
+    repeats: bool
+
+
+@runtime_checkable
 class KnowsStates(Protocol):
     """A loaded model whose variables can be read."""
 
@@ -142,6 +149,7 @@ class Aligned:
     """A model that irexec runs in place of another; inputs and results are in the order of that one."""
 
     precision = ""
+    repeats = True
 
     def __init__(self, alignment: Alignment) -> None:
         self._alignment = alignment

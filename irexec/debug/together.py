@@ -46,6 +46,6 @@ class Together:
 
 def _computes(node: Node) -> bool:
     """Whether a layer gives the same again when it is run alone."""
-    if node.bodies or node.has_state:
+    if node.has_state or any(not _computes(inner) for body in node.bodies for inner in body.model.nodes):
         return False
     return node.operator is None or node.operator.tolerance.kind != "random"

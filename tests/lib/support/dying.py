@@ -44,6 +44,12 @@ class Fragile:
     def fused(self) -> list[list[str]]:
         return []
 
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        return [{} for _ in steps]
+
+    def about(self) -> dict[str, str]:
+        return {"EXECUTION_DEVICES": "nowhere"}
+
     def _die(self) -> None:
         print("the last words", file=sys.stderr, flush=True)
         if self.how == "hang":

@@ -1,0 +1,52 @@
+"""A sample of the campaign in benchmarks/verdicts.py: planted faults are named, harmless changes agree."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+from support.failing import reference
+
+from irexec.debug.runtimes import OtherModel
+
+HOME = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def campaign(monkeypatch_module):
+    spec = importlib.util.spec_from_file_location("verdicts_campaign", HOME / "verdicts.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # Where dataclasses look for it.
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def monkeypatch_module():
+    """The other files of the campaign are found beside it, and nowhere else afterwards."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(HOME)
+        yield patch
+
+
+@pytest.mark.parametrize("through_a_dump", [False, True])
+def test_faults_of_every_kind_are_named(campaign, through_a_dump: bool, tmp_path: Path) -> None:
+    folder = tmp_path / "dump" if through_a_dump else None
+    found = list(campaign.faults_of(reference("loop"), 0, 1, folder))
+    assert len(found) >= 6
+    named = ("exact", "group", "no effect") if through_a_dump else ("exact", "no effect")
+    assert [entry for entry in found if entry[2] not in named] == []
+
+
+def test_harmless_changes_agree(campaign) -> None:
+    run = reference("transformer")
+    kinds = []
+    for kind, model in campaign.harmless(run.model):
+        kinds.append(kind)
+        outcome, verdict = campaign.judged(run, OtherModel("other.xml", model), frozenset(), False)
+        assert outcome == "no effect", f"{kind}: {verdict}"
+    assert len(kinds) >= 8
