@@ -30,7 +30,8 @@ from support.mocks import Wrong
 import irexec
 from irexec import Model, Node
 from irexec.arrays.given import convert
-from irexec.debug.compare import Comparison, compare
+from irexec.debug.compare import compare
+from irexec.debug.comparison import Comparison
 from irexec.debug.openvino_runtime import OpenVINO
 from irexec.debug.record import Reference
 from irexec.debug.runtimes import CannotRun

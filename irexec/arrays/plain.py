@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.types import Array, ElementType
+from irexec.types import Array, ElementType, is_numpys
 
 _WIDE = 1 << 24
 """Characters that short and long strings together may take as fixed-width unicode."""
@@ -18,7 +18,7 @@ def exact_array(array: Array, kind: ElementType) -> Array:
     """The array in a dtype that NumPy alone can read: bf16, f8 and f4 as f32, i4 as i8, u2 and u4 as u8, exactly."""
     if array.dtype.kind in "TUO":
         return array if array.dtype.kind == "U" else np.array(array.tolist(), dtype=np.str_).reshape(array.shape)
-    if array.dtype.kind in "biufc" and array.dtype.isbuiltin:
+    if is_numpys(array.dtype):
         return array
     if kind.is_integral:
         return array.astype(np.int8 if kind.kind == "i" else np.uint8)

@@ -1,6 +1,6 @@
 """`irexec compare`: where another runtime, model or recorded run begins to compute something else.
 
-Exit code: 0 they agree, 1 they differ, 2 one of both could not be run.
+Exit code: 0 the results agree, 1 they differ, 2 one side could not be run or nothing was compared.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
 
 if TYPE_CHECKING:
-    from irexec.debug.compare import Comparison
+    from irexec.debug.comparison import Comparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
         say(f"{args.dump}: results of {runtime.name} in {steps}; {command}")
         return 0
     saved: list[str] = []
-    if args.save_culprit is not None and found.culprit is not None:
+    if args.save_culprit is not None and found.culprit is not None and found.culprit.outputs:
         try:
             saved = [str(path) for path in found.culprit.save(args.save_culprit)]
         except OSError as error:
@@ -141,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
         except IRError as error:
             return _refused(error.report)
     _print(args, found, saved)
-    return 0 if found.agrees else 1
+    return 2 if found.empty else 0 if found.agrees else 1
 
 
 def _take_recorded_inputs(args: argparse.Namespace) -> None:

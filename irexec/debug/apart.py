@@ -38,6 +38,12 @@ class Server(Protocol):
 
     def fused(self) -> list[list[str]]: ...
 
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        """The variables after each step, by name."""
+
+    def about(self) -> dict[str, str]:
+        """How the loaded model runs: devices, instruction sets, precisions."""
+
     def describe(self) -> str:
         """The runtime's name for people."""
 
@@ -144,6 +150,15 @@ class _Loaded:
             return array
 
         return [_Observed(take, step, {values[i]: i for i in there}) for step, there in enumerate(look())]
+
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        found: list[dict[str, Array]] = self._call("states", steps)
+        return found
+
+    @property
+    def about(self) -> dict[str, str]:
+        found: dict[str, str] = self._call("about")
+        return found
 
     def fused(self) -> list[list[str]]:
         groups: list[list[str]] = self._call("fused")

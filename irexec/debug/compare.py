@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from contextlib import suppress
 
+from irexec.debug.blame import changed, failing, where, wrong_state
+from irexec.debug.comparison import Comparison, Row
 from irexec.debug.culprit import Culprit, alone, descend, function_of, look_behind
-from irexec.debug.errors import Bounds, Error, measure
-from irexec.debug.hints import LOWER, hints
+from irexec.debug.errors import NONE, Bounds, Error, measure, within
+from irexec.debug.exercise import not_exercised, says_something, watched
+from irexec.debug.explained import explained, unexplained
+from irexec.debug.healing import Healing
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import Loaded, Runtime
+from irexec.debug.runtimes import Described, Failed, KnowsTwins, Loaded, Runtime
 from irexec.debug.together import Together
-from irexec.debug.tolerances import combined, tolerance_of, tolerance_text
+from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
+from irexec.debug.twins import Relation, Twins
 from irexec.debug.variants import judge_model
 from irexec.debug.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, read_values, windows
-from irexec.diagnostics.deadline import watched
+from irexec.diagnostics import IRError
+from irexec.diagnostics.deadline import watched as in_time
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.operator import Tolerance
@@ -25,107 +31,10 @@ from irexec.types import Array
 
 Progress = Callable[[int, int], None]
 Known = MutableMapping[Value, Array]
-
-
-@dataclass(slots=True)
-class Row:
-    """One layer in both runs: the largest error of all steps, and the step where it occurred.
-
-    `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
-    is None if the inputs of these layers are unknown, or if the results are random.
-    """
-
-    node: Node
-    outer: tuple[str, ...]
-    agrees: bool
-    own: Error | None
-    total: Error | None
-    tolerance: str
-    step: int = 0
-    behind: Sequence[Node] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The row in the form of `Compared`, which `irexec report` reads."""
-        return {
-            "name": self.node.friendly_name,
-            "type": self.node.type,
-            "behind": [node.friendly_name for node in self.behind],
-            "outer": list(self.outer),
-            "agrees": self.agrees,
-            "own": self.own.to_dict() if self.own is not None else None,
-            "total": self.total.to_dict() if self.total is not None else None,
-            "tolerance": self.tolerance,
-            "step": self.step,
-        }
-
-
-@dataclass(slots=True)
-class Comparison:
-    """Two runs of one model. `results` contains the errors of the results when no layer was exposed.
-
-    `hidden`: the results differ by more than rounding explains, but not when layers are exposed. `results_agree` is
-    False if the results differ and no layer's own error explains it. `precision`: the type in which the other runtime
-    computes, if it reports one. `file`: the file of the model.
-    """
-
-    other: str
-    precision: str = ""
-    file: str | None = None
-    rows: list[Row] = field(default_factory=list)
-    results: list[tuple[str, Error]] = field(default_factory=list)
-    culprit: Culprit | None = None
-    hidden: bool = False
-    results_agree: bool = True
-    layers: int = 0
-
-    @property
-    def unseen(self) -> int:
-        """How many layers could not be judged, neither alone nor together with those that they are given to."""
-        return self.layers - len({node for row in self.rows if row.own is not None for node in (row.node, *row.behind)})
-
-    @property
-    def agrees(self) -> bool:
-        return self.culprit is None and self.results_agree
-
-    @property
-    def verdict(self) -> str:
-        """The outcome of the comparison, in one line."""
-        unseen = f" ({self.unseen} of them not observed)" if self.unseen else ""
-        if self.culprit is None and self.results_agree:
-            agree = "the one layer agrees" if self.layers == 1 else f"all {self.layers} layers agree"
-            return f"{agree} with {self.other}{unseen}"
-        if self.culprit is not None:
-            layers = "layers" if len(self.culprit.nodes) > 1 else "layer"
-            text = f"first wrong {layers}: {self.culprit.described}: {self.culprit.numbers}"
-            if self.precision in LOWER:
-                text += f"; the other runtime computes in {self.precision}"
-            return f"{text}; only if the layers between them are not observed" if self.hidden else text
-        if self.hidden:
-            return "the results differ, but not when layers are observed; no part of the model differs by itself"
-        return f"the results differ by more than rounding explains, but every layer is within its tolerance{unseen}"
-
-    @property
-    def hints(self) -> list[str]:
-        """Possible causes of the verdict, and suggested next steps."""
-        return list(hints(self.other, self.precision, self.culprit, [error for _, error in self.results], self.file))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The comparison in the form of `Comparison`, which `irexec report` reads, with more fields."""
-        inner = self.culprit is not None and bool(self.culprit.outer)
-        return {
-            "kind": "compare",
-            "reference": "irexec",
-            "other": self.other,
-            "precision": self.precision,
-            "verdict": self.verdict,
-            "hints": self.hints,
-            "agrees": self.agrees,
-            "hidden": self.hidden,
-            "unseen": self.unseen,
-            "culprit": self.culprit.to_dict() if self.culprit is not None else None,
-            "results": [{"name": name, "total": error.to_dict()} for name, error in self.results],
-            "layers": [*(row.to_dict() for row in self.rows), *(self.culprit.rows() if inner and self.culprit else [])],
-        }
+# So many layers that differ without effect are told.
+_SHOWN = 3
+# So many suspects keep their inputs and results.
+_KEPT = 64
 
 
 def compare(
@@ -144,29 +53,103 @@ def compare(
     """
     model, steps = reference.model, reference.steps
     loaded = runtime.load(model)
-    found = Comparison(runtime.name, loaded.precision, model.file)
-    plain = loaded.results(steps)
-    runs = list(zip(reference.results(), plain, strict=True))
-    for index, port in enumerate(model.outputs):
-        errors = [measure(ours[index], theirs[index]) for ours, theirs in runs]
-        found.results.append((port_name(port), max(errors, key=lambda error: error.ulp)))
+    found = Comparison(
+        runtime.name, loaded.precision, model.file, about=loaded.about if isinstance(loaded, Described) else {}
+    )
+    twins = loaded.twins if isinstance(loaded, KnowsTwins) else None
+    found.exact = twins is not None
+    plain: list[list[Array]] = []
+    failed: Failed | None = None
+    try:
+        plain = loaded.results(steps)
+    except Failed as error:
+        # Its layers are compared up to the one that fails.
+        failed, found.failure = error, str(error)
+    errors = [
+        [measure(a, b) for a, b in zip(ours, theirs, strict=True)]
+        for ours, theirs in zip(reference.results(), plain, strict=False)
+    ]
+    if plain:
+        for index, port in enumerate(model.outputs):
+            found.results.append((port_name(port), max((step[index] for step in errors), key=lambda error: error.ulp)))
+        found.empty = not any(says_something(array) for step in plain for array in step) and not any(
+            says_something(array) for step in reference.results() for array in step
+        )
 
     def inside(suspect: Culprit) -> Culprit | None:
         return descend(suspect, whole, lambda inner, other: compare(inner, other, bounds=bounds).culprit, runtime)
 
     whole = Cutter(model)
-    comparing = _Comparing(reference, whole, loaded, bounds, inside)
+    comparing = _Comparing(reference, whole, loaded, bounds, inside, twins)
     for done, total, rows in comparing.rows(window):
         found.rows += rows
         if progress is not None:
             progress(done, total)
     found.layers = len(comparing.nodes)
-    found.culprit = comparing.culprit
-    if found.culprit is None:
-        found.results_agree, found.hidden, found.culprit = look_behind(reference, runtime, loaded, plain, bounds)
-        # If every layer was observed, the remaining difference is accumulated rounding.
-        found.results_agree |= not found.hidden and not found.unseen
+    notes = [*not_exercised(reference, comparing.shapes), *_silent(found.rows)]
+    found.notes = [f"not exercised: {note}" for note in notes]
+    if twins is not None:
+        found.notes += [f"without effect on these inputs: {text}" for text in _without_effect(found.rows, twins)]
+    found.culprit = comparing.first(found.rows, stays=found.same)
+    if found.culprit is None and failed is not None:
+        found.culprit = failing(reference.model, twins, failed.layer)
+    if found.culprit is None and plain and not found.same:
+        _judge_results(found, comparing, runtime, plain, errors)
+        if not found.results_agree and found.culprit is None and not found.hidden:
+            # What other layers seemed to make up for may be the cause all the same.
+            found.culprit = comparing.first(found.rows, stays=True)
     return found
+
+
+def _without_effect(rows: Sequence[Row], twins: Twins) -> Iterator[str]:
+    """Layers that the other model has otherwise, and that compute the same all the same."""
+    texts = []
+    for row in rows:
+        if row.agrees and not row.behind and twins.relation([row.node]) is Relation.CHANGED:
+            texts += [f"{row.node.friendly_name} ({row.node.type}) {text}" for text in twins.changes(row.node)]
+    yield from texts[:_SHOWN]
+    if len(texts) > _SHOWN:
+        yield f"{len(texts) - _SHOWN} more"
+
+
+def _silent(rows: Sequence[Row]) -> list[str]:
+    names = [row.node.friendly_name for row in rows if row.total is not None and not row.said]
+    if not names:
+        return []
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return [f"{names[0]}{more}: every value was NaN, or there were none, on both sides"]
+
+
+def _judge_results(
+    found: Comparison,
+    comparing: _Comparing,
+    runtime: Runtime,
+    plain: list[list[Array]],
+    errors: list[list[Error]],
+) -> None:
+    """Whether the results agree although they are not equal, where no layer is wrong by itself."""
+    reference, bounds = comparing.reference, comparing.bounds
+    if any(row.tolerance == "random" for row in found.rows):
+        return
+    if bounds is not None:
+        steps = zip(reference.results(), plain, strict=True)
+        agrees = all(within(a, b, bounds) for ours, theirs in steps for a, b in zip(ours, theirs, strict=True))
+    else:
+        # A runtime that shows no layers runs several as one, and rounds each otherwise than when it is observed.
+        least = 0.0 if found.exact else FUSED
+        units = {row.node: max(least, row.own.ulp) for row in found.rows if row.own is not None and row.agrees}
+        explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()})
+        agrees = not unexplained(errors, explains) and not (found.exact and any(row.healed for row in found.rows))
+    if agrees:
+        return
+    found.results_agree = False
+    if found.exact:
+        found.culprit = changed(reference.model, comparing.twins, reference.model.results)
+    else:
+        found.culprit = wrong_state(reference, comparing.loaded, comparing.written, errors)
+        if found.culprit is None:
+            _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
+    found.where = where(found.rows, comparing.together)
 
 
 class _Comparing:
@@ -179,13 +162,15 @@ class _Comparing:
         loaded: Loaded,
         bounds: Bounds | None,
         inside: Callable[[Culprit], Culprit | None],
+        twins: Twins | None,
     ) -> None:
         self.reference, self.loaded, self.bounds, self._inside = reference, loaded, bounds, inside
-        self._whole = whole
-        self.culprit: Culprit | None = None
+        self._whole, self.twins = whole, twins
+        self.shapes: dict[Value, list[tuple[int, ...]]] = {}
+        self._suspects: dict[Node, Culprit] = {}
         self.nodes = comparable(reference.model)
-        self._written, self._read = _written(reference.model), read_values(reference.model)
-        self._together = Together(reference.model, self.nodes)
+        self.written, self._read = _written(reference.model), read_values(reference.model)
+        self.together = Together(reference.model, self.nodes)
 
     def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
         done = 0
@@ -195,6 +180,18 @@ class _Comparing:
                     done += len(held)
                     yield done, len(self.nodes), self._rows(held, theirs)
 
+    def first(self, rows: Sequence[Row], *, stays: bool) -> Culprit | None:
+        """The first wrong layer whose error reaches the results; rows whose error does not are marked as healed.
+
+        `stays`: the results are equal, and the first wrong layer is named all the same.
+        """
+        wrong = [row for row in rows if row.node in self._suspects]
+        healing = Healing(self.reference.model, rows)
+        for row in wrong:
+            row.healed = not row.agrees and healing.heals(row)
+        found = next((row for row in wrong if stays or not row.healed), None)
+        return None if found is None else self._suspects[found.node]
+
     def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
         """The results and inputs of layers; all from one run, because another run may round differently."""
         values = {value for node in nodes for value in node.outputs if value in self._read}
@@ -203,58 +200,113 @@ class _Comparing:
 
     def _rows(self, nodes: Sequence[Node], theirs: Sequence[Mapping[Value, Array]]) -> list[Row]:
         made = {value for node in nodes for value in node.outputs if value in self._read}
-        self._together.shown |= {value for value in made if all(value in step for step in theirs)}
+        self.together.shown |= {value for value in made if all(value in step for step in theirs)}
         needed = made | {value for node in nodes for value in self._given(node)}
-        mine = self.reference.record(made)
+        looked_at = {value for node in nodes for value in watched(node)}
+        mine = self.reference.record(made | looked_at)
+        for value in looked_at:
+            self.shapes[value] = [step[value].shape for step in mine if value in step]
         held: list[Known] = []
-        for step, inputs in zip(theirs, self.reference.steps, strict=True):
+        for step, inputs in zip(theirs, self.reference.steps, strict=False):
             given = dict(zip(self.reference.model.inputs, inputs, strict=True))
             held.append({value: step[value] for value in needed if value in step} | given)
-        return [row for node in watched(nodes, "comparing") if (row := self._row(node, mine, held)) is not None]
+        return [row for node in in_time(nodes, "comparing") if (row := self._row(node, mine, held)) is not None]
 
     def _given(self, node: Node, soon: Collection[Value] = ()) -> list[Value]:
         """The non-constant inputs of a layer and the layers `behind` it; for a layer that reads a variable, also the
         value written to it. `soon`: values that will be exposed later.
         """
-        given = self._together.of(node, soon)[1]
-        return [*given, self._written[node]] if node in self._written else given
+        given = self.together.of(node, soon)[1]
+        return [*given, self.written[node]] if node in self.written else given
 
     def _row(self, node: Node, mine: list[dict[Value, Array]], theirs: list[Known]) -> Row | None:
-        nodes = self._together.of(node)[0]
-        known = ChainMap(mine[0], theirs[0])
-        tolerance = tolerance_of(node, known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
-        kind = node.outputs[0].element_type
-        text = str(self.bounds) if self.bounds is not None else tolerance_text(tolerance, kind)
-        row = Row(node, (), True, None, None, text, behind=nodes[:-1])
+        nodes = self.together.of(node)[0]
+        relation = self.twins.relation(nodes) if self.twins is not None else None
+        tolerance, text = self._tolerance(nodes, relation, ChainMap(mine[0], theirs[0]) if theirs else mine[0])
+        row = Row(node, (), True, None, None, text, behind=nodes[:-1], limit=max(tolerance.ulp, FUSED))
         seen = False
-        for step, (our, their) in enumerate(zip(mine, theirs, strict=True)):
+        for step, (our, their) in enumerate(zip(mine, theirs, strict=False)):
             pairs = [(our[v], their[v], v) for v in node.outputs if v in our and v in their]
             if not pairs:
                 continue
             seen = True
+            row.said |= any(says_something(array) for a, b, _ in pairs for array in (a, b))
             total = max((measure(a, b) for a, b, v in pairs), key=lambda e: e.ulp)
             if row.total is None or total.ulp > row.total.ulp:
                 row.total = total
             given = self._given(node)
-            if node in self._written:
+            if node in self.written:
                 given = given[-1:] if step else given[:-1]
                 made_now = {node.outputs[0]: their[node.outputs[0]]}
                 their = ChainMap(made_now, theirs[step - 1]) if step else their
-            if tolerance.kind == "random" or any(v not in their for v in given):
+            if tolerance.kind == "random":
                 continue
-            own, agrees = self._own(nodes, given, their, tolerance, step)
+            if any(v not in their for v in given):
+                if self.twins is not None and total and self.twins.changes(node) and row.agrees:
+                    # It reads something else, and what it would read has no counterpart.
+                    row.own, row.agrees, row.step = total, False, step
+                    self._suspect(row, [node], [], {}, total, False, step)
+                continue
+            own, agrees = self._own(nodes, given, their, tolerance, step, relation)
             if row.own is None or own.ulp > row.own.ulp or (row.agrees and not agrees):
                 row.own, row.agrees, row.step = own, agrees, step
-            if self.culprit is None and (not agrees or node.bodies):
-                kept = {v: their[v] for v in given}
-                made = {v: their[v] for v in node.outputs if v in their}
-                suspect = Culprit(self.reference.model, nodes, (), own, text, step, None, kept, made)
-                # An error inside a body may not affect its results: for example, the index of the largest value may
-                # stay the same.
-                found = self._inside(suspect) if node.bodies and len(nodes) == 1 else None
-                self.culprit = found or (None if agrees else suspect)
-                row.agrees &= self.culprit is None
+            if node not in self._suspects and (not agrees or (node.bodies and relation is not Relation.SAME)):
+                self._suspect(row, nodes, given, their, own, agrees, step)
         return row if seen else None
+
+    def _tolerance(
+        self, nodes: Sequence[Node], relation: Relation | None, known: Mapping[Value, Array]
+    ) -> tuple[Tolerance, str]:
+        """The tolerance of the last layer and those behind it, and its text."""
+        kind = nodes[-1].outputs[0].element_type
+        tolerance = (
+            tolerance_of(nodes[0], known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
+        )
+        if self.twins is not None or self.loaded.precision != str(kind):
+            tolerance = accumulated(tolerance, kind)
+        if self.bounds is not None:
+            return tolerance, str(self.bounds)
+        if relation in (Relation.SAME, Relation.CHANGED) and tolerance.kind != "random":
+            return tolerance, "exact"
+        return tolerance, tolerance_text(tolerance, kind)
+
+    def _suspect(
+        self,
+        row: Row,
+        nodes: list[Node],
+        given: Sequence[Value],
+        their: Mapping[Value, Array],
+        own: Error,
+        agrees: bool,
+        step: int,
+    ) -> None:
+        """Keep a layer that is wrong, or that has bodies in which a layer may be."""
+        node = nodes[-1]
+        if len(self._suspects) >= _KEPT:
+            return
+        kept = {v: their[v] for v in given}
+        made = {v: their[v] for v in node.outputs if v in their}
+        changes = self.twins.changes(node) if self.twins is not None else []
+        if self.twins is not None and len(nodes) > 1 and changes:
+            # The layers behind it have no counterparts because this one reads something else.
+            with suppress(IRError):  # Their inputs are such that they could not be computed.
+                nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)
+        suspect = Culprit(self.reference.model, nodes, (), own, row.tolerance, step, None, kept, made, changes)
+        assigned = self.twins.assigned(node) if self.twins is not None else None
+        if self.twins is not None and assigned is not None and (changes := self.twins.changes(assigned)):
+            suspect = Culprit(suspect.model, [assigned], (), own, row.tolerance, step, changes=changes)
+        # An error inside a body may not affect its results: for example, the index of the largest value may stay.
+        found = self._inside(suspect) if node.bodies and len(nodes) == 1 else None
+        if found is not None or not agrees:
+            self._suspects[node] = found or suspect
+            row.agrees = False
+
+    def _inputs_of(self, node: Node, behind: Sequence[Node], given: Mapping[Value, Array]) -> dict[Value, Array]:
+        """The inputs of a layer, computed by the layers behind it."""
+        ends = [v for v in node.inputs if v is not None and v.node not in self._whole.constant and v not in given]
+        begins, part = alone(self._whole, behind, ends, given)
+        made = function_of(part)([given[v] for v in begins])
+        return {**given, **dict(zip(ends, made, strict=True))}
 
     def _own(
         self,
@@ -263,15 +315,24 @@ class _Comparing:
         their: Mapping[Value, Array],
         tolerance: Tolerance,
         step: int,
+        relation: Relation | None,
     ) -> tuple[Error, bool]:
         node = nodes[-1]
-        if node in self._written and step:
+        if relation is Relation.SAME:
+            return NONE, True
+        if node in self.written and step:
             # A variable contains the value assigned in the previous step.
             error = measure(their[given[0]], their[node.outputs[0]])
             return error, not error
         begins, part = alone(self._whole, nodes, node.outputs, their)
         inputs, outputs = [their[v] for v in begins], [their.get(v) for v in node.outputs]
-        return judge_model(part, function_of, inputs, outputs, tolerance, self.bounds)
+        try:
+            error, agrees = judge_model(part, function_of, inputs, outputs, tolerance, self.bounds)
+        except IRError as failed:
+            return Error(math.inf, math.inf, math.inf, reason=f"refused by irexec: {failed.report.errors[0]}"), False
+        # The same kernels round equally: what differs is not rounding.
+        exact = relation is Relation.CHANGED and self.bounds is None
+        return error, agrees and not (exact and error)
 
 
 def _position(value: Value) -> tuple[str, str, int]:

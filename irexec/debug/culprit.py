@@ -12,7 +12,7 @@ import numpy as np
 
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import archive_names, save_arrays
-from irexec.debug.errors import Bounds, Error, Run, shown_error
+from irexec.debug.errors import Bounds, Error, Run, off
 from irexec.debug.extract import Extract, give_types
 from irexec.debug.record import Reference
 from irexec.debug.runtimes import CannotRun, KnowsBodies, Loaded, Runtime, Steps
@@ -44,7 +44,8 @@ class Culprit:
     """The first layers of a model that are wrong by themselves; several layers if they are wrong only together.
 
     `outer` lists the layers whose bodies contain them, and `iteration` is the iteration of the innermost body. `inputs`
-    are the inputs of these layers, `outputs` the results of the other side.
+    are the inputs of these layers, `outputs` the results of the other side. `changes`: what the other model's layer
+    does differently, where the other side is a model.
     """
 
     model: Model
@@ -56,6 +57,7 @@ class Culprit:
     iteration: int | None = None
     inputs: dict[Value, Array] = field(default_factory=dict)
     outputs: dict[Value, Array] = field(default_factory=dict)
+    changes: list[str] = field(default_factory=list)
 
     @property
     def described(self) -> str:
@@ -71,8 +73,10 @@ class Culprit:
 
     @property
     def numbers(self) -> str:
-        """The error and the tolerance."""
-        return f"error {shown_error(self.own)}, tolerance {self.tolerance}"
+        """The error and the tolerance; only that it is wrong where its values are not known."""
+        if not self.own:
+            return "not the same"
+        return f"{off(self.own)} (tolerance {self.tolerance})"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -82,6 +86,7 @@ class Culprit:
             "step": self.step,
             "own": self.own.to_dict(),
             "tolerance": self.tolerance,
+            "changes": self.changes,
         }
 
     def rows(self) -> list[dict[str, Any]]:

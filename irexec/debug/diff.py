@@ -15,6 +15,7 @@ from irexec.debug.culprit import alone, function_of
 from irexec.debug.errors import measure
 from irexec.debug.record import same
 from irexec.graph.align import Alignment, align
+from irexec.graph.classes import attributes_of
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model, Node, Value
 from irexec.types import Array, TensorType
@@ -22,8 +23,6 @@ from irexec.types import Array, TensorType
 _FEW = 3
 _ROUNDED = 120.0
 """Decibels above which two constants differ by the rounding of f32 alone."""
-# Said of a Const elsewhere: by its values.
-_PLACES = ("offset", "size", "element_type", "shape")
 _UNKNOWN = TensorType()
 
 
@@ -200,7 +199,7 @@ class _Diff:
         for one, two in self.pairs:
             if one.type != two.type:
                 continue
-            ours, theirs = _attributes_of(one), _attributes_of(two)
+            ours, theirs = attributes_of(one), attributes_of(two)
             for name in sorted(ours.keys() | theirs.keys()):
                 left, right = ours.get(name, "unset"), theirs.get(name, "unset")
                 if str(left) != str(right):
@@ -274,13 +273,6 @@ class _Diff:
         if value.node.constant is not None:
             return value.node.constant
         return function_of(alone(self._cutters[model], [value.node], [value], {})[1])([])[0]
-
-
-def _attributes_of(node: Node) -> dict[str, Any]:
-    declared = node.operator.attributes if node.operator else ()
-    values = {a.name: a.default for a in declared if not a.required} | node.attributes
-    skipped = _PLACES if node.type in ("Const", "Parameter") else ()
-    return {name: value for name, value in values.items() if value is not None and name not in skipped}
 
 
 def _type(value: Value | None) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from irexec.arrays.saving import safe_name, save_array, save_arrays, save_json
 from irexec.debug.case_files import input_names
 from irexec.debug.culprit import body_of, iterations
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import CannotRun, Died, Loaded, Runtime
+from irexec.debug.runtimes import CannotRun, Described, Died, Loaded, Runtime
 from irexec.debug.windows import SHOWN_BYTES, comparable, observed, read_values, windows
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Node, Value
@@ -76,7 +76,8 @@ class _Step:
 
     def __init__(self, folder: Path, runtime: str, loaded: Loaded) -> None:
         self.folder = folder
-        self._about = {"runtime": runtime, "precision": loaded.precision}
+        about = loaded.about if isinstance(loaded, Described) else {}
+        self._about: dict[str, Any] = {"runtime": runtime, "precision": loaded.precision, "about": about}
         self._entries: list[dict[str, Any]] = []
         folder.mkdir(parents=True, exist_ok=True)
         remove(folder / INDEX)  # The index of an earlier run lists other arrays.

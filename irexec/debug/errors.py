@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-from irexec.arrays.brief import shown_number
+from irexec.arrays.brief import shown, shown_number, shown_shape
 from irexec.debug.tolerances import FUSED
+from irexec.debug.units import Typical, apart, slabs, squeezed, unit, widened
 from irexec.ops.declare.operator import Tolerance
 from irexec.types import Array, ElementType
 
 # The number of units in the last place by which inputs are perturbed to measure the sensitivity of a result.
 _NUDGE = 4.0
 _RANDOM_NUDGES = 2
-_BLOCK = 1 << 18
+# The relative error below which an error is given in units in the last place.
+_HARDLY = 1e-5
 
 Run = Callable[[Sequence[Array]], list[Array]]
 
@@ -28,14 +29,16 @@ Run = Callable[[Sequence[Array]], list[Array]]
 class Error:
     """The largest difference between two arrays: in units in the last place, relative, and absolute.
 
-    Units and relative errors refer to the element or to a typical element, whichever is larger. The error is infinite
-    if one array has NaN, infinity, another shape or another string. `at` is the index of the largest error.
+    Units and relative errors refer to the element or to a typical element around it, whichever is larger. The error is
+    infinite if one array has NaN, infinity, another shape or another string. `at` is the index of the largest error,
+    `reason` the reason for an infinite one.
     """
 
     ulp: float
     relative: float
     absolute: float
     at: tuple[int, ...] | None = None
+    reason: str = field(default="", compare=False)
 
     def __bool__(self) -> bool:
         return self.absolute > 0
@@ -65,12 +68,26 @@ def shown_error(error: Error | None) -> str:
     """An error in a few words: `123 ulp, 0.5 %`."""
     if error is None:
         return "-"
+    if not error or not math.isfinite(error.absolute):
+        return shown_part(error)
+    relative = f"{_rounded(100 * error.relative)} %" if error.relative < 100 else f"{error.absolute:.3g} absolute"
+    return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp, {relative}"
+
+
+def shown_part(error: Error) -> str:
+    """An error in one unit: a percentage, or units in the last place for what is hardly more than rounding."""
     if not error:
         return "0"
     if not math.isfinite(error.absolute):
-        return "different shape, NaN or infinity"
-    relative = f"{_rounded(100 * error.relative)} %" if error.relative < 100 else f"{error.absolute:.3g} absolute"
-    return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp, {relative}"
+        return error.reason or "infinitely"
+    if error.relative < _HARDLY or not math.isfinite(error.relative):
+        return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp"
+    return f"{_rounded(100 * error.relative)} %"
+
+
+def off(error: Error) -> str:
+    """How far a value is off, as a part of a sentence: `780 % off`, `of shape [2] instead of [3]`."""
+    return shown_part(error) if error.reason else f"{shown_part(error)} off"
 
 
 def _rounded(number: float) -> str:
@@ -80,52 +97,52 @@ def _rounded(number: float) -> str:
 
 def measure(reference: Array, other: Array, kind: ElementType | None = None) -> Error:
     """The largest error of `other`. `kind`: the element type whose units count, if not the reference's own."""
-    return _in_units(reference, other, None, kind)
+    return _in_units(reference, other, kind=kind)
 
 
-def _in_units(reference: Array, other: Array, more: Any, kind: ElementType | None = None) -> Error:
-    """The largest error in units in the last place, of the element with `more` added or, if `more` is None, of the
-    element or a typical one, whichever is larger.
+def _in_units(
+    reference: Array, other: Array, *, kind: ElementType | None = None, floor: float = 0.0, spread: Any = None
+) -> Error:
+    """The largest error in units in the last place, of the element or of a typical one around it, whichever is larger.
+
+    `floor`: the least magnitude whose unit counts. `spread`: added to the unit of each element.
     """
     if reference.shape != other.shape:
-        return Error(math.inf, math.inf, math.inf)
+        reason = f"of shape {shown_shape(other.shape)} instead of {shown_shape(reference.shape)}"
+        return Error(math.inf, math.inf, math.inf, reason=reason)
     if not reference.size:
         return NONE
     kind = kind or ElementType.of(reference.dtype)
-    typical = _typical(reference)
+    ours, theirs = squeezed(reference), squeezed(other)
+    more = None if spread is None else squeezed(spread)
+    typical: Typical | None = None
     ulp = relative = absolute = 0.0
-    at = 0
-    spread = None if more is None else np.broadcast_to(more, reference.shape).reshape(-1)
-    for begin, ours, theirs in _blocks(reference, other):
-        apart = _apart(ours, theirs)
-        largest = float(apart.max())
+    at, row = 0, ours[:1].size
+    for rows in slabs(ours):
+        distance = apart(ours[rows], theirs[rows])
+        largest = float(distance.max())
         if largest == 0:
             continue
-        wide = np.abs(_wide(ours))
+        typical = typical or Typical(ours)
+        scale = np.maximum(np.abs(widened(ours[rows])), typical[rows])
         with np.errstate(all="ignore"):
-            if spread is None:
-                units = apart / _unit(np.maximum(wide, typical), kind)
-            else:
-                units = apart / (_unit(wide, kind) + spread[begin : begin + _BLOCK])
+            step = unit(np.maximum(scale, floor), kind)
+            units = distance / (step if more is None else step + more[rows])
             units = np.where(np.isnan(units), 0.0, units)
-            # Infinite differences are ignored where the reference itself is NaN or infinite.
-            parts = np.where((apart == 0) | np.isinf(apart), apart, apart / np.maximum(wide, typical))
-        place = int(np.argmax(units))
-        if units[place] > ulp:
-            ulp, at = float(units[place]), begin + place
+            parts = np.where((distance == 0) | np.isinf(distance), distance, distance / scale)
+        most = float(units.max())
+        if most > ulp:
+            ulp, at = most, rows.start * row + int(np.argmax(units))
         absolute, relative = max(absolute, largest), max(relative, float(parts.max()))
     if absolute == 0:
         return NONE
-    return Error(ulp, relative, absolute, tuple(map(int, np.unravel_index(at, reference.shape))))
-
-
-def _blocks(*arrays: Array) -> Iterator[tuple[Any, ...]]:
-    """Two arrays of one shape in blocks of neighbouring elements, each with the number of its first element, to limit
-    the memory for intermediate results in f64.
-    """
-    flat = [array.reshape(-1) for array in arrays]
-    for begin in range(0, flat[0].size, _BLOCK):
-        yield begin, *(array[begin : begin + _BLOCK] for array in flat)
+    place = tuple(map(int, np.unravel_index(at, reference.shape)))
+    reason = (
+        ""
+        if math.isfinite(absolute)
+        else f"{shown(np.asarray(other[place]))} instead of {shown(np.asarray(reference[place]))}"
+    )
+    return Error(ulp, relative, absolute, place, reason)
 
 
 def judge(
@@ -139,15 +156,15 @@ def judge(
     """The largest error of `other` compared with the result of `run` for the inputs, and whether every element is
     within the tolerance.
 
-    The unit of an element is its own unit in the last place or that of a typical element. If the tolerance is exceeded,
-    the inputs are perturbed by a few units, and the sensitivity of the result (sums that cancel, rounding to integers)
-    is added to the unit; the reported error is in these units. `other`: None for an output that was not observed.
-    `wavering` creates the same function with other values perturbed like the inputs.
+    The unit of an element is its own unit in the last place or that of a typical element around it. If the tolerance is
+    exceeded, the inputs are perturbed by a few units, and the sensitivity of the result (sums that cancel, rounding to
+    integers) is added to the unit; the reported error is in these units. `other`: None for an output that was not
+    observed. `wavering` creates the same function with other values perturbed like the inputs.
     """
     pairs = [(right, found) for right, found in zip(run(inputs), other, strict=True) if found is not None]
     if bounds is not None:
         worst = max((measure(right, found) for right, found in pairs), key=lambda error: error.ulp, default=NONE)
-        return worst, all(_within(right, found, bounds) for right, found in pairs)
+        return worst, all(within(right, found, bounds) for right, found in pairs)
     judged = [_judged(right, found, tolerance) for right, found in pairs]
     if not all(agrees for _, agrees in judged):
         spreads = [s for s, found in zip(_spreads(run, inputs, wavering()), other, strict=True) if found is not None]
@@ -160,47 +177,23 @@ def _judged(reference: Array, other: Array, tolerance: Tolerance, spread: Any = 
     """The error of one output, and whether it is within tolerance. `spread`: how far nudged inputs move it."""
     real = ElementType.of(reference.dtype).is_real
     limit = max(tolerance.ulp, FUSED)
-    least = _least_unit(reference, tolerance.least)
     if spread is None or not (real or tolerance.kind == "rounded"):
-        error = _in_units(reference, other, least)
+        error = _in_units(reference, other, floor=tolerance.least)
         return error, error.ulp <= (limit if real else 0.0)
     more = spread * max(1.0 / _NUDGE, 1.0 / limit)
     if real:
-        error = _in_units(reference, other, least + more)
+        error = _in_units(reference, other, floor=tolerance.least, spread=more)
         return error, error.ulp <= limit
-    fits = reference.shape == other.shape and bool(np.all(_apart(reference, other) <= limit * more))
+    fits = reference.shape == other.shape and bool(np.all(apart(reference, other) <= limit * more))
     return measure(reference, other), fits
 
 
-def _within(reference: Array, other: Array, bounds: Bounds) -> bool:
+def within(reference: Array, other: Array, bounds: Bounds) -> bool:
+    """Whether every element of `other` is within the bounds."""
     if reference.shape != other.shape or reference.dtype.kind in "TUO":
         return not measure(reference, other)
-    allowed = bounds.atol + bounds.rtol * np.abs(np.nan_to_num(_wide(reference)))
-    return bool(np.all(_apart(reference, other) <= allowed))
-
-
-def _least_unit(reference: Array, least: float) -> float:
-    """The unit of a typical element, to which cancelling sums and functions near their zeros are rounded; or that of
-    `least` if the operator declares a larger one.
-    """
-    kind = ElementType.of(reference.dtype)
-    return float(_unit(max(_typical(reference), least), kind)) if kind.is_real else 0.0
-
-
-def _typical(reference: Array) -> float:
-    """The root mean square of the finite elements."""
-    count, largest, squares = 0, 0.0, 0.0
-    for _, block in _blocks(reference):
-        wide = np.abs(_wide(block))
-        finite = wide[np.isfinite(wide)]
-        most = float(finite.max()) if finite.size else 0.0
-        if most:
-            # The squares of large numbers may be too large: they are kept as parts of the largest.
-            top = max(most, largest)
-            squares = squares * (largest / top) ** 2 + float(np.sum((finite / top) ** 2))
-            largest = top
-        count += finite.size
-    return largest * math.sqrt(squares / count) if count else 0.0
+    allowed = bounds.atol + bounds.rtol * np.abs(np.nan_to_num(widened(reference)))
+    return bool(np.all(apart(reference, other) <= allowed))
 
 
 def _spreads(run: Run, inputs: Sequence[Array], wavering: Iterable[Run]) -> list[Any]:
@@ -216,7 +209,7 @@ def _spreads(run: Run, inputs: Sequence[Array], wavering: Iterable[Run]) -> list
         except Exception:  # A value that was just allowed, an index for instance, is one no longer.
             continue
         for index, (right, found) in enumerate(zip(expected, results, strict=True)):
-            shift = _apart(right, found) if right.shape == found.shape else np.full(right.shape, np.inf)
+            shift = apart(right, found) if right.shape == found.shape else np.full(right.shape, np.inf)
             spreads[index] = np.maximum(spreads[index], shift)
     return spreads
 
@@ -226,44 +219,8 @@ def _moved(array: Array, direction: float | np.random.Generator) -> Array:
     if not kind.is_real:
         return array
     signs = direction if isinstance(direction, float) else direction.choice([-1.0, 1.0], array.shape)
-    wide = _wide(array)
-    moved: Array = np.asarray(wide + signs * _NUDGE * _unit(wide, kind))
+    wide = widened(array)
+    moved: Array = np.asarray(wide + signs * _NUDGE * unit(wide, kind))
     with np.errstate(over="ignore"):
         # Exact zeros, such as masks and padding, are intended.
         return np.where(wide == 0, wide, moved).astype(array.dtype)
-
-
-def _wide(array: Array) -> Any:
-    if array.dtype.kind in "TUO":
-        return np.zeros(array.shape)
-    return np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
-
-
-def _apart(a: Array, b: Array) -> Any:
-    """|a - b| in f64; 0 where both are NaN or the same infinity, infinite where only one is."""
-    if a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
-        return np.where(np.asarray(a, object) == np.asarray(b, object), 0.0, np.inf)
-    with np.errstate(all="ignore"):
-        if a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.dtype.itemsize == 8:
-            apart = np.abs(a.astype(object) - b.astype(object)).astype(np.float64) if not np.array_equal(a, b) else None
-            return np.zeros(a.shape) if apart is None else apart
-        one, two = (a, b) if a.dtype.kind == "c" else (_wide(a), _wide(b))
-        apart = np.abs(one - two)
-        apart = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, apart)
-        return np.where(np.isnan(apart), np.inf, apart)
-
-
-def _unit(wide: Any, kind: ElementType) -> Any:
-    """One unit in the last place of each value; 1 for values that are not real numbers."""
-    if not kind.is_real or kind.dtype is None or kind.is_carried:
-        return np.ones(np.shape(wide))
-    info = np.finfo(kind.dtype) if kind.dtype.isbuiltin == 1 and kind.dtype.kind == "f" else _foreign(kind)
-    with np.errstate(all="ignore"):
-        finite = np.where(np.isfinite(wide), np.abs(wide), float(info.max))
-        _, exponents = np.frexp(finite)
-        units = np.ldexp(float(info.eps), exponents - 1)
-    return np.maximum(units, float(info.smallest_subnormal))
-
-
-def _foreign(kind: ElementType) -> Any:
-    return ml_dtypes.finfo(kind.dtype)  # type: ignore[no-untyped-call]

@@ -71,6 +71,7 @@ class _Step:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.runtime = self.precision = ""
+        self.about: dict[str, str] = {}
         self._files = self._indexed() or {file.stem: file for file in sorted(folder.glob("*.npy"))}
         if not self._files:
             raise CannotRun(f"{folder} contains neither {INDEX} nor .npy files")
@@ -81,6 +82,7 @@ class _Step:
         try:
             index: Any = json.loads(read_file(path, "a recording"))
             self.runtime, self.precision = str(index.get("runtime", "")), str(index.get("precision", ""))
+            self.about = {str(name): str(value) for name, value in dict(index.get("about", {})).items()}
             first = [entry for entry in index["tensors"] if entry["call"] == 0]
             keys = [_key(e["layer"]["name"], e["output"], e["layer"]["type"]) for e in first]
             counts = Counter(keys)
@@ -116,6 +118,7 @@ class _Loaded:
 
     def __init__(self, folder: Folder, model: Model) -> None:
         self.folder, self.model, self.precision = folder, model, folder.steps[0].precision
+        self.about = folder.steps[0].about
 
     def results(self, steps: Steps) -> list[list[Array]]:
         self._check(steps)

@@ -12,20 +12,27 @@ from irexec.graph.model import Node
 LOWER = ("f16", "bf16")
 """In what else than f32 devices compute, whatever the model says."""
 _DYNAMIC = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
+_CACHE = "KV_CACHE_PRECISION"
 # The relative error of results from which on hints are given.
 _NOTABLE = 1e-3
 
 
 def hints(
-    other: str, precision: str, culprit: Culprit | None, results: Sequence[Error], file: str | None
+    other: str,
+    precision: str,
+    culprit: Culprit | None,
+    results: Sequence[Error],
+    file: str | None,
+    agrees: bool,
+    cache: str,
 ) -> Iterator[str]:
     """`other`: the name of the other side, with its settings. `results`: the errors of the model's results. `file`: of
-    the model."""
+    the model. `agrees`: the verdict. `cache`: the type in which OpenVINO keeps the caches of attention, if known."""
     if precision in LOWER:
         choice = f"{precision} is chosen by the device or by the settings"
         yield f"{choice}; use --config INFERENCE_PRECISION_HINT=f32 for f32"
     if culprit is None:
-        if any(error.relative > _NOTABLE for error in results):
+        if agrees and any(error.relative > _NOTABLE for error in results):
             yield "each layer is within its tolerance; the difference in the results is accumulated rounding"
         return
     if other.startswith("OpenVINO") and _DYNAMIC not in other and any(map(_packed, culprit.nodes)):
@@ -33,6 +40,9 @@ def hints(
             f"OpenVINO may quantize activations that are multiplied with low-bit weights; --config {_DYNAMIC}=0 "
             "disables this"
         )
+    if other.startswith("OpenVINO") and _CACHE not in other and any(n.type == "ReadValue" for n in culprit.nodes):
+        kept = f"keeps the caches of attention in {cache}" if cache else "may keep the caches of attention in u8 or f16"
+        yield f"OpenVINO {kept}; --config {_CACHE}=f32 keeps them in f32"
     if other.lower().endswith((".xml", ".onnx")) and file is not None:
         yield f"irexec diff {file} {other} lists the differences between the files"
 

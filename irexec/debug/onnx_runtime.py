@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,13 @@ class Server:
 
     def fused(self) -> list[list[str]]:
         return []
+
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        """ONNX models have no variables."""
+        return [{} for _ in steps]
+
+    def about(self) -> dict[str, str]:
+        return {"providers": "CPUExecutionProvider", "machine": platform.machine(), "processor": platform.processor()}
 
     def _run(self, proto: Any, outputs: Sequence[str], steps: Steps) -> list[list[Array]]:
         try:

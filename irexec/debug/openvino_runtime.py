@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,13 @@ from irexec.debug.apart import Apart, Shown
 from irexec.debug.process import LIMIT
 from irexec.debug.runtimes import CannotRun, Steps
 from irexec.graph.model import Model
-from irexec.types import STRING, Array, ElementType
+from irexec.types import STRING, Array, ElementType, is_numpys
 
 _PRECISION = "INFERENCE_PRECISION_HINT"
+_PROPERTIES = ["EXECUTION_DEVICES", "FULL_DEVICE_NAME", "DEVICE_ARCHITECTURE", "GPU_DRIVER_VERSION"]
+_PROPERTIES += [_PRECISION, "KV_CACHE_PRECISION", "DYNAMIC_QUANTIZATION_GROUP_SIZE", "EXECUTION_MODE_HINT"]
+_SETS = re.compile(r"sse\d*|avx\w*?(?=_|\b)|amx|neon|sve|asimd|acl|ref")
+"""Instruction sets in the names of primitives, such as `brgemm_avx512_f32`."""
 
 
 class OpenVINO(Apart):
@@ -80,6 +86,28 @@ class Server:
         runs = self._run(self._compile(shown), steps, places)
         return [dict(zip(found, step, strict=True)) for step in runs]
 
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        request = self._plain().create_infer_request()
+        found = []
+        for _ in self._outputs_of(request, self._plain(), steps):
+            found.append({state.name: np.array(state.state.data) for state in request.query_state()})
+        return found
+
+    def about(self) -> dict[str, str]:
+        compiled = self._plain()
+        found = {}
+        for name in _PROPERTIES:
+            for source in (compiled, self._core):
+                with suppress(RuntimeError, AttributeError, TypeError):
+                    given = (name,) if source is compiled else (self._device, name)
+                    found[name] = _shown(source.get_property(*given))
+                    break
+        kinds = [op.get_rt_info() for op in compiled.get_runtime_model().get_ordered_ops()]
+        texts = " ".join(str(kind["primitiveType"].astype(str)) for kind in kinds if "primitiveType" in kind)
+        if sets := sorted(set(_SETS.findall(texts.lower()))):
+            found["ISA"] = " ".join(sets)
+        return found
+
     def fused(self) -> list[list[str]]:
         groups = []
         for op in self._plain().get_runtime_model().get_ordered_ops():
@@ -103,23 +131,28 @@ class Server:
     def _run(self, compiled: Any, steps: Steps, places: Sequence[int] | None = None) -> list[list[Array]]:
         """The outputs (at these places, or all) of steps on one new request."""
         request = compiled.create_infer_request()
-        types = [port.get_element_type() for port in compiled.inputs]
         found = []
+        for _ in self._outputs_of(request, compiled, steps):
+            wanted = range(len(compiled.outputs)) if places is None else places
+            found.append([_array(request.get_output_tensor(i)) for i in wanted])
+        return found
+
+    def _outputs_of(self, request: Any, compiled: Any, steps: Steps) -> Iterator[None]:
+        """Run steps, one after the other; what the request holds is that of the last one."""
+        types = [port.get_element_type() for port in compiled.inputs]
         for step in steps:
             given = {i: self._tensor(a, t) for i, (a, t) in enumerate(zip(step, types, strict=True))}
             try:
                 request.infer(given)
             except RuntimeError as error:
                 raise CannotRun(f"OpenVINO cannot run the model: {_brief(error)}") from None
-            wanted = range(len(compiled.outputs)) if places is None else places
-            found.append([_array(request.get_output_tensor(i)) for i in wanted])
-        return found
+            yield
 
     def _tensor(self, array: Array, type: Any) -> Any:
         if array.dtype.kind in "TUO":
             return self._ov.Tensor(np.asarray(array.tolist(), dtype=np.str_).reshape(array.shape))
         array = np.array(array, order="C")
-        if array.dtype.isbuiltin == 1:
+        if is_numpys(array.dtype):
             return self._ov.Tensor(array)
         kind = ElementType.of(array.dtype)
         if kind.is_packed:
@@ -161,6 +194,13 @@ def _array(tensor: Any) -> Array:
     if kind.is_packed:
         raise CannotRun(f"an output of type {kind} cannot be read from OpenVINO")
     return data.view(kind.dtype)
+
+
+def _shown(value: Any) -> str:
+    """A property as a text: the name of a type, a list without brackets."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_shown, value))
+    return str(value.get_type_name() if hasattr(value, "get_type_name") else getattr(value, "name", value))
 
 
 def _brief(error: Exception) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.diagnostics import IRError
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
@@ -71,16 +72,28 @@ class Reference:
         request = self._compiled.create_infer_request()
         return [list(request.infer(step).to_tuple()) for step in self.steps]
 
-    def record(self, wanted: Collection[Value], call: int = 0) -> list[dict[Value, Array]]:
-        """The wanted values, per step; those that no layer made or read are left out. Raises IRError."""
+    def record(
+        self, wanted: Collection[Value], call: int = 0, *, up_to_error: bool = False
+    ) -> list[dict[Value, Array]]:
+        """The wanted values, per step; those that no layer made or read are left out. Raises IRError; with
+        `up_to_error` the values up to the error are returned instead.
+        """
         found = []
         recorder = Recorder(wanted, call)
         request = self._compiled.create_infer_request([recorder])
         for step in self.steps:
-            request.infer(step)
+            failed = False
+            try:
+                request.infer(step)
+            except IRError:
+                if not up_to_error:
+                    raise
+                failed = True
             given = dict(zip(self.model.inputs, step, strict=True))
             known = {value: array for value in wanted if (array := known_value(value)) is not None}
             found.append(known | {value: array for value, array in given.items() if value in wanted} | recorder.take())
+            if failed:
+                break
         return found
 
     def count(self) -> dict[Node, int]:

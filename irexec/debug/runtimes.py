@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from irexec.arrays.brief import shown_shape
 from irexec.debug.record import Reference
+from irexec.debug.twins import Relation, Twins
 from irexec.diagnostics import IRError
 from irexec.graph.align import Alignment, align
 from irexec.graph.model import Model, Node, Value
@@ -21,6 +22,14 @@ class CannotRun(Exception):
 
 class CannotWrite(CannotRun):
     """A model that IR cannot express, so that no other runtime can be given it."""
+
+
+class Failed(CannotRun):
+    """A runtime that began to run the model and ended with an error in a layer; values up to there can be observed."""
+
+    def __init__(self, layer: str, message: str) -> None:
+        super().__init__(message)
+        self.layer = layer
 
 
 class Died(CannotRun):
@@ -70,6 +79,31 @@ class KnowsBodies(Protocol):
         """The runtime for a body of a layer, and its iterations' inputs in a step if it has results for these alone."""
 
 
+@runtime_checkable
+class Described(Protocol):
+    """A loaded model whose runtime reports how it runs it: devices, instruction sets, precisions and settings."""
+
+    about: dict[str, str]
+
+
+@runtime_checkable
+class KnowsStates(Protocol):
+    """A loaded model whose variables can be read."""
+
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        """The variables after each step, by `variable_id`, with nothing shown that would change how it runs."""
+
+
+@runtime_checkable
+class KnowsTwins(Protocol):
+    """A loaded model that irexec runs as well, so that its layers can be compared without noise.
+
+    `twins`: how its layers are related to those of the first model.
+    """
+
+    twins: Twins
+
+
 class OtherModel:
     """Another model, run by irexec: its layers are aligned with those of the first one."""
 
@@ -111,6 +145,7 @@ class Aligned:
 
     def __init__(self, alignment: Alignment) -> None:
         self._alignment = alignment
+        self.twins = Twins(alignment)
         a, b = alignment.a, alignment.b
         self._inputs = _order(alignment, a.parameters, b.parameters)
         self._outputs = _order(alignment, a.results, b.results)
@@ -120,7 +155,10 @@ class Aligned:
         try:
             found = self.reference(steps).results()
         except IRError as error:
-            raise CannotRun(str(error.report.errors[0])) from None
+            first = error.report.errors[0]
+            layer = first.layer.name if first.layer is not None else ""
+            where = f"{layer} ({first.layer.type}): " if first.layer is not None else ""
+            raise Failed(layer, f"{where}{first.message}") from None
         return [[step[self._outputs[i]] for i in range(len(step))] for step in found]
 
     def _check(self, steps: Steps) -> None:
@@ -143,13 +181,17 @@ class Aligned:
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
         pairs = ((value, self._alignment.value(value)) for value in values)
-        # A layer that only stands in the same place has another shape: the inside of a translation, say.
-        wanted = {a: b for a, b in pairs if b is not None and a.type.shape.compatible(b.type.shape)}
-        try:
-            recorded = self.reference(steps).record(set(wanted.values()))
-        except IRError as error:
-            raise CannotRun(str(error.report.errors[0])) from None
+        wanted = {a: b for a, b in pairs if b is not None and self._is_comparable(a, b)}
+        recorded = self.reference(steps).record(set(wanted.values()), up_to_error=True)
         return [{value: step[other] for value, other in wanted.items() if other in step} for step in recorded]
+
+    def _is_comparable(self, ours: Value, theirs: Value) -> bool:
+        """Whether values correspond: a layer that only stands in the same place, such as the inside of a translation,
+        may have another shape.
+        """
+        if ours.type.shape.compatible(theirs.type.shape):
+            return True
+        return ours.node.type == "Parameter" or self.twins.relation([ours.node]) is not Relation.RESTRUCTURED
 
     def fused(self) -> list[list[str]]:
         return []

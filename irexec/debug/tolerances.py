@@ -15,6 +15,7 @@ from irexec.types import Array, ElementType, PartialShape, TensorType
 
 # Defaults if the number of terms or the extent of an axis is unknown.
 _UNKNOWN_TERMS, _UNKNOWN_EXTENT = 1024.0, 256
+_F32_BITS = 32
 FUSED = 4.0
 """Units in the last place that a layer of real numbers may be off although it is exact alone: a runtime that runs it
 together with its neighbours does not round what is between them."""
@@ -91,6 +92,13 @@ def combined(tolerances: Iterable[Tolerance]) -> Tolerance:
         return Tolerance("random")
     units = math.sqrt(sum(t.ulp**2 for t in found))
     return rounded(units, least=found[-1].least) if units else exact
+
+
+def accumulated(tolerance: Tolerance, kind: ElementType) -> Tolerance:
+    """The tolerance of a layer of a half type whose sums are accumulated in f32 and rounded once, as irexec does it."""
+    if kind.kind != "f" or kind.bitwidth >= _F32_BITS or not tolerance.ulp:
+        return tolerance
+    return tolerance._replace(ulp=min(tolerance.ulp, FUSED))
 
 
 def tolerance_text(tolerance: Tolerance, kind: ElementType) -> str:

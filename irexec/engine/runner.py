@@ -102,7 +102,8 @@ class Runner:
             plans = self.plan.subplans[number]
             runners = [Runner(plan, self.variables, self.listeners, self.backend) for plan in plans]
             self._bodies[number] = runners
-            self._mark(self._is_lowered)
+            for runner in runners:
+                runner._is_lowered = self._is_lowered
         return body_step(step.node, [runner.iterate for runner in runners], self.plan.inference)
 
     def run(self, inputs: Sequence[Array], *, lowered: bool = False) -> list[Array]:

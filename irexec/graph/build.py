@@ -85,7 +85,7 @@ class _Builder:
     ) -> None:
         self.net, self.findings, self.weights, self.version = net, findings, weights, version
         self.binder, self.model_class = binder, model_class
-        self.node_class, self.value_class = model_class.node_class, model_class.node_class.value_class
+        self.node_class = model_class.node_class
         self.keys = _Keys()
         self.by_port: dict[tuple[str, str], Value] = {}
         self.in_ports: dict[tuple[str, str], tuple[list[Value | None], int]] = {}
@@ -132,18 +132,14 @@ class _Builder:
             node = operator.make_node(attributes, len(inputs))
             node.given_name, node.id, node.layer = name, id, layer
         keys, key, by_port, in_ports = self.keys, self.keys[layer.id], self.by_port, self.in_ports
-        for index, port in enumerate(layer.outputs):
-            value = self.value_class(node, index, _OPEN)
+        node.set_outputs([_OPEN] * max(len(layer.outputs), _least_outputs(type, operator)))
+        for value, port in zip(node.outputs, layer.outputs, strict=False):
             value.declared = _declared_type(port.precision, port.dims)
             if port.names:
                 value.names.update(name_list(port.names))
-            node.outputs.append(value)
             by_port.setdefault((key, keys[port.id]), value)
         for position, port in enumerate(layer.inputs):
             in_ports.setdefault((key, keys[port.id]), (inputs, position))
-        least = _least_outputs(type, operator)
-        if len(node.outputs) < least:
-            node.set_outputs([_OPEN] * least)
         if self.version >= 11:
             keep_info(node, layer)
         elif type == "Parameter" and node.given_name and node.outputs:

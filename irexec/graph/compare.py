@@ -59,7 +59,7 @@ def _nodes(where: str, a: Node, b: Node, numbers_a: _Numbers, numbers_b: _Number
         yield from _values(f"{where}output {x.index}: ", x, y)
     yield from _unequal(f"{where}the number of bodies", len(a.bodies), len(b.bodies))
     for index, (ours_in, theirs_in) in enumerate(zip(a.bodies, b.bodies, strict=False)):
-        yield from _unequal(f"{where}port maps of body {index}", _maps(ours_in), _maps(theirs_in))
+        yield from _unequal(f"{where}port maps of body {index}", maps_of(ours_in), maps_of(theirs_in))
         yield from _models(f"{where}body {index}: ", ours_in.model, theirs_in.model)
 
 
@@ -100,7 +100,7 @@ def _attributes(node: Node) -> dict[str, Any]:
     return {k: v for k, v in values.items() if v is not None and not (node.type == "Const" and k in _PLACES)}
 
 
-def _maps(body: Body) -> tuple[Any, ...]:
+def maps_of(body: Body) -> tuple[Any, ...]:
     """Return the port maps without their positions in a file, in an order that does not depend on it."""
     inputs = sorted((replace(entry, at=-1) for entry in body.inputs), key=lambda entry: entry.parameter)
     outputs = sorted((replace(entry, at=-1) for entry in body.outputs), key=lambda entry: entry.external or -1)

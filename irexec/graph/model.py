@@ -34,12 +34,11 @@ class Value(OfOneProcess):
     """One output port of a node: the tensor that flows along its edges."""
 
     instead = "give its name to the other process; of results, pickle the arrays (to_tuple)"
-    __slots__ = ("__weakref__", "_users", "declared", "index", "names", "node", "rt_info", "type")
+    __slots__ = ("__weakref__", "_users", "declared", "index", "names", "node", "rt_info")
 
-    def __init__(self, node: Node, index: int, type: TensorType) -> None:
+    def __init__(self, node: Node, index: int) -> None:
         self.node = node
         self.index = index
-        self.type = type
         self.declared: TensorType | None = None
         self.names: set[str] = set()
         self.rt_info: dict[str, Any] = {}
@@ -64,8 +63,13 @@ class Value(OfOneProcess):
                 node.inputs = [other if taken is self else taken for taken in node.inputs]
 
     @property
+    def type(self) -> TensorType:
+        """The type that inference determined: see `Node.types`."""
+        return self.node.types[self.index]
+
+    @property
     def element_type(self) -> ElementType:
-        return self.type.element_type
+        return self.node.types[self.index].element_type
 
     @property
     def any_name(self) -> str:
@@ -134,8 +138,9 @@ class Node(OfOneProcess):
 
     `operator` is None for a layer whose operator is unknown; such a node exists only while a file is being checked.
     `attributes` may be shared by equal nodes: to change them, assign another dict. `held` is the value of a Const, or
-    the default value of a Parameter, or the bytes that contain it; `constant` is the value. `rt_info` is the layer's
-    runtime information (its form: runtime_info.py), `input_rt_info` that of the input ports, by position.
+    the default value of a Parameter, or the bytes that contain it; `constant` is the value. `types` are those of the
+    outputs, a part of the inference of the model (infer_types). `rt_info` is the layer's runtime information (its form:
+    runtime_info.py), `input_rt_info` that of the input ports, by position.
     """
 
     value_class: ClassVar[type[Value]] = Value
@@ -155,6 +160,7 @@ class Node(OfOneProcess):
         "outputs",
         "rt_info",
         "type",
+        "types",
         "version",
     )
 
@@ -178,6 +184,7 @@ class Node(OfOneProcess):
             self.inputs = inputs
         self.attributes: dict[str, Any] = {} if attributes is None else attributes
         self.outputs: Outputs = Outputs()
+        self.types: tuple[TensorType, ...] = ()
         self.given_name = name
         self.number = next(_numbers)
         self.id = id
@@ -242,12 +249,11 @@ class Node(OfOneProcess):
         return {a.name: self.attributes.get(a.name, a.default) for a in self.operator.attributes}
 
     def set_outputs(self, types: Iterable[TensorType]) -> None:
-        """Set the types of the outputs, creating missing outputs. Called once, when the node is created."""
-        for index, type in enumerate(types):
-            if index < len(self.outputs):
-                self.outputs[index].type = type
-            else:
-                self.outputs.append(self.value_class(self, index, type))
+        """Set the types of the outputs, creating missing outputs: of a node that is created, and by inference."""
+        found = tuple(types)
+        self.types = found + self.types[len(found) :]
+        for index in range(len(self.outputs), len(found)):
+            self.outputs.append(self.value_class(self, index))
 
     @property
     def ref(self) -> LayerRef:

@@ -24,7 +24,7 @@ class Inference:
     def outputs(self, node: Node) -> Types:
         """Return the types of the node's outputs: at least one for each of its ports."""
         found = self._outputs.get(node)
-        return [value.type for value in node.outputs] if found is None else found
+        return node.types if found is None else found
 
     def __getitem__(self, value: Value) -> TensorType:
         found = self._outputs.get(value.node)
@@ -34,8 +34,7 @@ class Inference:
         """Return the types of the values connected to the node's inputs; None for inputs that are not connected."""
         found = self._outputs.get
         return [
-            None if value is None else value.type if (types := found(value.node)) is None else types[value.index]
-            for value in node.inputs
+            None if value is None else (found(value.node) or value.node.types)[value.index] for value in node.inputs
         ]
 
     def note(self, node: Node, outputs: Types) -> Types:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
 from importlib.util import find_spec
+from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -15,7 +15,7 @@ from irexec.engine.lowered import Call, Program, RunCalls
 from irexec.engine.plan import Plan
 from irexec.graph.multiply_adds import multiply_adds
 from irexec.lowering.capture import did_uncaptured_work
-from irexec.ops.declare.prepared import Prepared
+from irexec.ops.declare.prepared import LOCK, Prepared
 from irexec.ops.declare.work import steps
 from irexec.types import Array
 
@@ -51,11 +51,11 @@ class Backend:
     def __init__(self, mode: Mode = Mode.OFTEN_USED) -> None:
         self.mode = mode if is_available() else Mode.KERNELS
         self._is_lowered = self.mode is Mode.AT_ONCE
-        self._calls = self._work = 0
+        self._numbers = count(1)
+        self._calls_of: WeakKeyDictionary[Plan, int] = WeakKeyDictionary()
         self._plans: WeakKeyDictionary[Plan, LoweredPlan] = WeakKeyDictionary()
         self._prepared = Prepared()
         self._works: WeakKeyDictionary[Plan, int] = WeakKeyDictionary()
-        self._lock = threading.RLock()
 
     @property
     def is_lowered(self) -> bool:
@@ -64,10 +64,10 @@ class Backend:
 
     def begin(self, plan: Plan) -> bool:
         if not self._is_lowered and self.mode is not Mode.KERNELS:
-            with self._lock:
-                self._calls += 1
-                self._work += self._work_of(plan)
-                self._is_lowered = self._calls >= MANY_CALLS and self._work >= MUCH_WORK
+            self._calls_of[plan] = self._calls_of.get(plan, 0) + 1
+            # The first calls, which a user may wait for, do not add up the work.
+            if next(self._numbers) >= MANY_CALLS and self._work() >= MUCH_WORK:
+                self._is_lowered = True
         if self._is_lowered:
             # A kernel of another model may run this one. Its layer does more than compiled code reports meanwhile.
             did_uncaptured_work()
@@ -88,21 +88,25 @@ class Backend:
     def _lowered(self, plan: Plan) -> LoweredPlan:
         from irexec.lowering.plans import LoweredPlan
 
-        with self._lock:
+        with LOCK:
             if (found := self._plans.get(plan)) is None:
                 found = self._plans[plan] = LoweredPlan(plan, self._prepared)
             return found
 
-    def _work_of(self, plan: Plan) -> int:
-        if (found := self._works.get(plan)) is None:
-            found = self._works[plan] = _work(plan)
-        return found
+    def _work(self) -> int:
+        """Return the work of all calls so far, of plans that are still in use."""
+        total = 0
+        for plan, calls in list(self._calls_of.items()):
+            if plan not in self._works:
+                self._works[plan] = work_of(plan)
+            total += calls * self._works[plan]
+        return total
 
 
-def _work(plan: Plan) -> int:
+def work_of(plan: Plan) -> int:
     """The elements and multiply-adds of one inference, as far as they follow from static shapes."""
     total = len(plan.steps) * LAYER_WORK
     for step in plan.steps:
         total += steps(step.operator, step.given, step.node.all_attributes, step.types) or 0
         total += multiply_adds(step.node, step.given, step.types) or 0
-    return total + sum(_work(body) for bodies in plan.subplans.values() for body in bodies)
+    return total + sum(work_of(body) for bodies in plan.subplans.values() for body in bodies)

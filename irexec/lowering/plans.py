@@ -30,7 +30,7 @@ class LoweredPlan:
         self, plan: Plan, calls: list[Call], outs: Mapping[int, Array], slots: list[object], run: RunCalls
     ) -> Program:
         """Run the steps one at a time, and record the work that further runs can do without Python."""
-        calls = self._led(calls, outs)
+        calls = self.led(calls, outs)
         recorder = Recorder(plan)
         for number, call in enumerate(calls):
             *bound, frees = call
@@ -42,7 +42,7 @@ class LoweredPlan:
                 slots[slot] = None
         return recorder.program() or Program(plan.template, calls, range(len(calls)))
 
-    def _led(self, calls: list[Call], outs: Mapping[int, Array]) -> list[Call]:
+    def led(self, calls: list[Call], outs: Mapping[int, Array]) -> list[Call]:
         """Return the calls, with the first steps of groups leading the others."""
         calls = calls.copy()
         for group in self.groups:

@@ -193,7 +193,9 @@ def compile_model(model: Any, device_name: Any = None, config: Any = None) -> Co
 
     There is one device: `device_name` is CPU, or AUTO and the like, which select it. `config` contains properties.
     Arrays of bf16, 8-bit floats and packed types are those of ml_dtypes; those of `Core().compile_model` have the form
-    of OpenVINO's tensors. Raises IRError as `read_model`, and RuntimeError for an unknown property.
+    of OpenVINO's tensors. With the extra `fast`, a model that runs often is about 1.5 to 4 times as fast;
+    EXECUTION_MODE_HINT decides when its layers are compiled: see `CompiledModel.is_lowered`. Raises IRError as
+    `read_model`, and RuntimeError for an unknown property.
     """
     compiled: CompiledModel = Core().compile_model(model, device_name, config)
     compiled.as_openvino = False

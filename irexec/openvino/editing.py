@@ -12,6 +12,7 @@ from irexec.graph import model as graph
 from irexec.graph.model import Node, Value
 from irexec.graph.order import ordered
 from irexec.inference import infer, set_types
+from irexec.types import TensorType
 
 # The number of changes. A model checks its nodes again when one of them was changed after the count that it last saw;
 # models without changed nodes remain as they were read, whatever is changed in others.
@@ -45,6 +46,13 @@ def redirect(old: Value, new: Value) -> None:
         if node is not new.node:
             changed(node)
     old.replace_uses(new, keep=[new.node])
+
+
+def set_type(value: Value, type: TensorType) -> None:
+    """Set the type of a value until the next inference."""
+    types = list(value.node.types)
+    types[value.index] = type
+    value.node.set_outputs(types)
 
 
 def checked_model(given: Any) -> graph.Model:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from irexec.graph.model import Value
+from irexec.openvino.editing import set_type
 from irexec.openvino.ports import DescriptorTensor
 from irexec.openvino.shapes import partial_shape
 from irexec.openvino.tensor import Tensor
@@ -16,12 +17,12 @@ from irexec.types import Dimension, ElementType, TensorType
 def set_element_type(output: Value | DescriptorTensor, element_type: ElementType) -> None:
     """Set the element type of a value. Inference overwrites it when the model is validated."""
     value = _value(output)
-    value.type = TensorType(element_type, value.type.shape)
+    set_type(value, TensorType(element_type, value.type.shape))
 
 
 def set_tensor_type(output: Value | DescriptorTensor, element_type: ElementType, shape: Any) -> None:
     """Set the type of a value. Inference overwrites it when the model is validated."""
-    _value(output).type = TensorType(element_type, partial_shape(shape))
+    set_type(_value(output), TensorType(element_type, partial_shape(shape)))
 
 
 def _value(output: Value | DescriptorTensor) -> Value:

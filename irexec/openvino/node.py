@@ -10,7 +10,7 @@ import numpy as np
 from irexec.graph import model as graph
 from irexec.graph.ports import position
 from irexec.openvino.checks import expected, node_or_value
-from irexec.openvino.editing import changed, connect
+from irexec.openvino.editing import changed, connect, set_type
 from irexec.openvino.layout import Layout, give_layout, layout_of
 from irexec.openvino.ov_any import unboxed
 from irexec.openvino.ports import DescriptorTensor, Input, Output
@@ -88,7 +88,7 @@ class Node(graph.Node):
     def set_output_type(self, index: int, element_type: ElementType, shape: Any) -> None:
         if index >= len(self.outputs):
             self.set_output_size(index + 1)
-        self.outputs[index].type = TensorType(element_type_of(element_type), partial_shape(shape))
+        set_type(self.outputs[index], TensorType(element_type_of(element_type), partial_shape(shape)))
 
     def set_output_size(self, size: int) -> None:
         del self.outputs[size:]

@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from irexec.debug.compare import Comparison, Row
+from irexec.debug.comparison import Comparison, Row
 from irexec.debug.errors import shown_error
 from irexec.render.printing import Printout
+
+_COLUMNS = 80
 
 
 def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved: Sequence[str] = ()) -> None:
     """The verdict in the first line; then the results and the `worst` layers (0: all), those that go wrong first."""
-    page.line(found.verdict, "good" if found.agrees else "error")
+    page.columns = min(page.columns, _COLUMNS)
+    page.paragraph(found.verdict, "good" if found.agrees else "error")
     for hint in found.hints:
-        page.line(hint, "warning")
+        page.paragraph(hint, "warning")
+    for note in found.notes:
+        page.paragraph(note, "warning")
     page.heading(f"results: {found.other} compared with irexec")
+    if found.failure is not None:
+        page.paragraph(f"none: {found.failure}")
     page.table([(name, shown_error(error)) for name, error in found.results], ("name",), names=0)
     rows = sorted(found.rows, key=_badness)
     shown = rows if worst <= 0 else rows[:worst]
@@ -23,14 +30,17 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
         page.heading(
             "layers" if len(shown) == len(rows) else f"layers with the largest errors ({len(shown)} of {len(rows)})"
         )
-        heading = ("", "layer", "type", "own error", "end to end", "tolerance")
+        heading = ("", "layer", "type", "own ulp", "total", "tolerance")
         page.table([heading, *map(_cells, shown)], ("error", "name"), names=1)
     if found.culprit is not None and found.culprit.step:
         page.line()
         page.line(f"in step {found.culprit.step}", "dim")
+    if found.about:
+        page.line()
+        page.paragraph(", ".join(f"{name} {value}" for name, value in found.about.items()), "dim")
     if saved:
         page.line()
-        page.line(f"saved {', '.join(saved)}", "dim")
+        page.paragraph(f"saved {', '.join(saved)}", "dim")
 
 
 def _badness(row: Row) -> tuple[bool, float, float]:
@@ -42,10 +52,10 @@ def _badness(row: Row) -> tuple[bool, float, float]:
 def _cells(row: Row) -> tuple[str, ...]:
     own = "not observed" if row.own is None else _brief(row)
     total = "-" if row.total is None else "0" if not row.total else f"{row.total.relative:.1e}"
-    mark = "" if row.agrees else "x"
-    return mark, row.node.friendly_name, row.node.type[:20], own, total, row.tolerance[:18]
+    mark = "" if row.agrees else "~" if row.healed else "x"
+    return mark, row.node.friendly_name, row.node.type[:18], own, total, row.tolerance.partition(" of ")[0][:12]
 
 
 def _brief(row: Row) -> str:
     assert row.own is not None
-    return "0" if not row.own else f"{row.own.ulp:.3g} ulp" if math.isfinite(row.own.ulp) else "infinite"
+    return "0" if not row.own else f"{row.own.ulp:.3g}" if math.isfinite(row.own.ulp) else "infinite"

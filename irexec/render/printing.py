@@ -39,6 +39,11 @@ class Printout:
         """One line; nothing in it acts on the terminal."""
         self.lines.append(self._painted(visible_text(text), style))
 
+    def paragraph(self, text: str, style: str | None = None) -> None:
+        """A text in lines of no more than `columns` cells; the lines after the first are indented."""
+        for line in textwrap.wrap(visible_text(text), self.columns, subsequent_indent="  ", break_on_hyphens=False):
+            self.line(line, style)
+
     def heading(self, text: str) -> None:
         """A heading, with an empty line before it."""
         if self.lines:

@@ -55,6 +55,7 @@ from irexec.types.element import (
     U64,
     UNSIGNED,
     ElementType,
+    is_numpys,
 )
 from irexec.types.shape import ANY_SHAPE, PartialShape, common_shape, element_count, shape_like, without_symbols
 from irexec.types.stored import Stored
@@ -121,6 +122,7 @@ __all__ = [
     "UnreadableShape",
     "common_shape",
     "element_count",
+    "is_numpys",
     "is_unknown",
     "member_of",
     "optional_of",

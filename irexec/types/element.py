@@ -254,6 +254,14 @@ class ElementType:
         return _lookup, (self.name,)
 
 
+def is_numpys(dtype: np.dtype[Any]) -> bool:
+    """Return whether a dtype of numbers or booleans is NumPy's own, and not one of ml_dtypes.
+
+    `dtype.isbuiltin` cannot tell: it is 0 for int32 as well if the array was unpickled, for example in another process.
+    """
+    return dtype.kind in "biufc" and dtype.type.__module__ == "numpy"
+
+
 def _lookup(name: str) -> ElementType:
     return ElementType.by_name[name]
 

@@ -18,7 +18,8 @@ from support.nets import Net, iterating
 import irexec
 from irexec import opset15 as ops
 from irexec.cli.main import main
-from irexec.debug.compare import Comparison, compare
+from irexec.debug.compare import compare
+from irexec.debug.comparison import Comparison
 from irexec.debug.errors import Bounds
 from irexec.debug.openvino_runtime import OpenVINO
 from irexec.debug.record import Reference
@@ -250,8 +251,9 @@ def test_a_model_with_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     irexec.save_model(model, tmp_path / "other.xml")
     assert main(command("--with", str(tmp_path / "other.xml"), "--save-culprit", str(tmp_path / "found"))) == 1
     text = capsys.readouterr().out
-    assert text.startswith("first wrong layer: block1/pointwise/norm (BatchNormInference): error ")
-    assert max(len(line) for line in text.splitlines()[4:-1]) <= 100
+    assert text.startswith("first wrong layer: block1/pointwise/norm (BatchNormInference): ")
+    assert "epsilon is 0.5 instead of" in text
+    assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 80
     assert (tmp_path / "found" / "culprit.xml").is_file()
 
 
@@ -286,8 +288,14 @@ def test_a_dumped_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     array[0, 3] += 1
     np.save(path, array)
     capsys.readouterr()
+    # The results were recorded as well, and are the same.
+    assert main(command("--with", str(folder))) == 0
+    text = capsys.readouterr().out.replace("\n  ", " ")
+    assert text.startswith(f"the same results as {folder}; 2 layers compute other things: head, ")
+    (path,) = folder.glob("*_probabilities.npy")
+    np.save(path, np.roll(np.load(path), 1, -1))
     assert main(command("--with", str(folder))) == 1
-    assert capsys.readouterr().out.startswith("first wrong layer: head (MatMul)")
+    assert capsys.readouterr().out.startswith("first wrong layer: probabilities (SoftMax): ")
 
 
 def test_what_cannot_be_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,9 +102,14 @@ def test_a_small_element_counts_in_units_of_a_typical_one() -> None:
 def naive(a: Array, b: Array) -> tuple[float, float, float]:
     """The largest error in units, relative and absolute, all at once."""
     apart = np.abs(a.astype(np.float64) - b)
-    typical = float(np.sqrt(np.mean(a.astype(np.float64) ** 2)))
-    units = apart / np.spacing(np.maximum(np.abs(a), F(typical))).astype(np.float64)
-    return float(units.max()), float((apart / np.maximum(np.abs(a), typical)).max()), float(apart.max())
+    units = apart / np.spacing(np.maximum(np.abs(a), typical(a)).astype(F)).astype(np.float64)
+    return float(units.max()), float((apart / np.maximum(np.abs(a), typical(a))).max()), float(apart.max())
+
+
+def typical(a: Array) -> Array:
+    """The smaller of the root mean squares of a row and of a column."""
+    squares = a.astype(np.float64) ** 2
+    return np.minimum(np.sqrt(squares.mean(0, keepdims=True)), np.sqrt(squares.mean(1, keepdims=True)))
 
 
 def test_measuring_in_blocks_is_measuring() -> None:
@@ -114,9 +119,41 @@ def test_measuring_in_blocks_is_measuring() -> None:
     found = measure(a, b)
     assert (found.ulp, found.relative, found.absolute) == pytest.approx(naive(a, b))
     assert found.at is not None
-    typical = np.sqrt(np.mean(a.astype(np.float64) ** 2)).astype(F)
-    units = np.abs(a.astype(np.float64) - b) / np.spacing(np.maximum(np.abs(a), typical))
+    units = np.abs(a.astype(np.float64) - b) / np.spacing(np.maximum(np.abs(a), typical(a)).astype(F))
     assert units[found.at] == units.max()
+
+
+MASKED = float(np.finfo(F).min)
+
+
+@pytest.mark.parametrize("masked", [MASKED, -65504.0, -1e9, -np.inf])
+@pytest.mark.parametrize("shape", [(1, 2, 9, 9), (4, 12, 12), (9, 9), (64,)])
+def test_a_mask_does_not_measure_what_is_not_masked(masked: float, shape: tuple[int, ...]) -> None:
+    """Scores that are wrong by a factor of 3 are wrong by 200 %, whatever number stands where the mask is."""
+    scores = np.random.default_rng(0).normal(0, 1, shape).astype(F)
+    mask = np.triu(np.full(shape[-2:], True), 1) if len(shape) > 1 else np.arange(64) % 3 == 1
+    right, wrong = np.where(mask, F(masked), scores), np.where(mask, F(masked), scores * F(3))
+    found = measure(right, wrong)
+    assert 1 < found.relative < 30
+    assert found.ulp > 1e6
+    assert not judge(lambda arrays: [np.where(mask, F(masked), arrays[0])], [scores], [wrong], rounded(64))[1]
+    slightly = np.where(mask, F(masked), scores * F(1 + 2e-7))
+    assert judge(lambda arrays: [np.where(mask, F(masked), arrays[0])], [scores], [slightly], rounded(4))[1]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_small_channels_are_not_measured_by_large_ones(axis: int) -> None:
+    rng = np.random.default_rng(1)
+    scales = np.float64([1e-6, 1, 1e6]).reshape([3 if k == axis else 1 for k in range(3)])
+    right = (rng.normal(0, 1, [3 if k == axis else 20 for k in range(3)]) * scales).astype(F)
+    wrong = np.where(scales == 1e-6, right * F(1.5), right)
+    assert 0.4 < measure(right, wrong).relative < 2
+
+
+def test_sums_of_few_elements_and_of_none_are_measured() -> None:
+    assert measure(F([]), F([])).ulp == 0
+    assert measure(F([0, 0]), F([0, 1e-3])).relative == np.inf
+    assert measure(np.float32(2), np.float32(3)).relative == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("reference", [np.nan, np.inf, 1.0])

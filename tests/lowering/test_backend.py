@@ -68,7 +68,7 @@ def test_the_same_bits_in_thirty_calls_whatever_happens_in_between(compile: Any)
 
 def test_a_model_without_a_hint_is_lowered_after_its_own_calls_and_work(monkeypatch: pytest.MonkeyPatch) -> None:
     model, x = model_of(), numbers(1, 4, 30, 32)
-    work = backend._work(irexec.compile_model(model)._plans.general)
+    work = backend.work_of(irexec.compile_model(model)._plans.general)
     monkeypatch.setattr(backend, "MUCH_WORK", 7 * work)
     other = irexec.compile_model(model_of(1))
     for _ in range(20):

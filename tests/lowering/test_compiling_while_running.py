@@ -28,7 +28,7 @@ THREADS, CALLS = 6, 12
 
 
 @pytest.fixture(autouse=True)
-def compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_arrays_too(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     small_ones_too(monkeypatch.setattr)
     monkeypatch.setattr(tasks, "WORTH_PRODUCTS", 1)
     interval = sys.getswitchinterval()

@@ -22,6 +22,7 @@ import irexec
 from irexec import Model
 from irexec.engine import CompiledModel, InferRequest
 from irexec.lowering import tasks
+from irexec.lowering.backend import Backend, Mode
 from irexec.threads import parallel
 
 ops: Any = irexec.opset15
@@ -121,7 +122,7 @@ def test_random_graphs() -> None:
     pool, wrong = candidates(), {}
     for seed in range(10_000, 10_080):
         graph = RandomGraph(pool, seed, dynamic=seed % 3 == 0)
-        if (found := difference(graph.model, graph.inputs, runs=5, tolerance=1e-4, lowered=True)) is not None:
+        if (found := difference(graph.model, graph.inputs, 5, 1e-4, Backend(Mode.AT_ONCE))) is not None:
             wrong[seed] = found
     assert wrong == {}
 

@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 
 
 @pytest.fixture(autouse=True)
-def compiled_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_arrays_too(monkeypatch: pytest.MonkeyPatch) -> None:
     small_ones_too(monkeypatch.setattr)
 
 

@@ -40,4 +40,5 @@ def test_the_places_of_constraints_are_found() -> None:
     for name, constraint in shared.items():
         made = operators[name]
         assert stated(made.kernel)[constraint] <= stated(made.rule)[constraint], name
+    assert {"C1", "C2"} <= stated(operators["FakeConvert-13"].rule).keys()  # The numbers are those of a loop.
     assert "C2" not in stated(operators["Add-1"].kernel)

@@ -18,7 +18,8 @@ from irexec.frontends.onnx.definitions import newest_opset
 from irexec.frontends.onnx.expansion import Size
 from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
-from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names, has_type
+from irexec.frontends.onnx.header import check_opset, description
+from irexec.frontends.onnx.kinds import NotReadable, declared_type, has_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.order import in_order
@@ -103,14 +104,14 @@ class Converter:
     def model(self) -> Model:
         graph = self.proto.graph
         scope = Scope(opsets_of(self.proto.opset_import))
-        self._check_opset(scope.opsets.get(""))
+        check_opset(scope.opsets.get(""), self.find)
         self._initializers(graph, scope, self.raw, {info.name: info for info in graph.input})
         stored = set(scope.values)
         parameters = [p for i in graph.input if i.name not in stored and (p := self._parameter(i, scope))]
         self.translate(graph.node, scope)
         results = [r for output in graph.output if (r := self._result(output, scope))]
         model = self.builder.model_class.of(results, parameters, graph.name)
-        model.rt_info = self._about(parameters)
+        model.rt_info = description(self.proto, parameters)
         if self._defaults:
             self._set_defaults(model)
         return model
@@ -123,28 +124,6 @@ class Converter:
         model.unreachable = [node for node in self._defaults if node not in reached]
         if not self.builder.errors:
             infer_types(model, self.findings)
-
-    def _about(self, parameters: list[Node]) -> dict[str, Any]:
-        """Return the model's description in the file: its producer, its metadata, the names of its inputs'
-        dimensions."""
-        about: dict[str, Any] = {"framework": {"type": "onnx", "producer": self.proto.producer_name}}
-        metadata = {entry.key: entry.value for entry in self.proto.metadata_props if entry.key}
-        known = {node.friendly_name for node in parameters}
-        inputs = (info for info in self.proto.graph.input if info.name in known)
-        named = {info.name: names for info in inputs if (names := dimension_names(info.type))}
-        return about | ({"metadata": metadata} if metadata else {}) | ({"dimensions": named} if named else {})
-
-    def _check_opset(self, opset: int | None) -> None:
-        newest = newest_opset()
-        if opset is not None and opset > newest:
-            # The installed package may be newer than irexec's copy of the definitions.
-            from onnx import __version__, defs
-
-            if opset > (newest := defs.onnx_opset_version()):
-                message = f"the model uses opset {opset}; the installed onnx {__version__} supports opset {newest}"
-                self.find("F010", message, found=str(opset), allowed=f"at most {newest}", hint="pip install -U onnx")
-        elif opset is not None and opset < 1:
-            self.find("F012", f"opset {opset} does not exist", found=str(opset), allowed=f"1 to {newest}")
 
     def find(self, code: str, message: str, **details: Any) -> None:
         self.builder.find(code, message, **details)

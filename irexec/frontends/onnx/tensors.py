@@ -13,7 +13,7 @@ import numpy as np
 from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.ir.files import open_regular
-from irexec.types import BOOLEAN, STRING, Array, ElementType
+from irexec.types import BOOLEAN, STRING, Array, ElementType, is_numpys
 
 # The field for a type's elements if they are not raw bytes, and the number of the field's items per element.
 _FIELDS = {"f32": "float_data", "c64": "float_data", "f64": "double_data", "c128": "double_data"}
@@ -128,7 +128,7 @@ def _from_bytes(data: Array, kind: ElementType, shape: tuple[int, ...]) -> Array
         return _unpacked(data, kind)[:count].reshape(shape)
     if kind is BOOLEAN:
         return np.asarray(data != 0).reshape(shape)
-    array = data.view(dtype.newbyteorder("<") if dtype.isbuiltin == 1 else dtype)
+    array = data.view(dtype.newbyteorder("<") if is_numpys(dtype) else dtype)
     return array.astype(dtype, copy=False).reshape(shape)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Hashable
 from typing import Any, TypeVar
@@ -10,6 +11,9 @@ from weakref import ref
 from irexec.types import Array
 
 T = TypeVar("T")
+
+LOCK = threading.RLock()
+"""Held while a thread prepares constants, lowers a plan or compiles a function."""
 
 
 class Prepared:
@@ -20,7 +24,6 @@ class Prepared:
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[ref[Any], tuple[Array, ...]]] = {}
-        self._lock = threading.RLock()
 
     def of(self, constants: tuple[Array, ...], form: Hashable, make: Callable[[], T]) -> T:
         """Return the form of some constants; `make` makes it when no plan uses it yet.
@@ -28,7 +31,7 @@ class Prepared:
         Constants are told apart by their memory, to which references are kept as long as the form lives.
         """
         key = form, *((c.__array_interface__["data"][0], c.shape, c.strides, c.dtype.str) for c in constants)
-        with self._lock:
+        with LOCK:
             entry = self._known.get(key)
             found: T | None = None if entry is None else entry[0]()
             if found is None:
@@ -43,3 +46,8 @@ class Prepared:
     def __len__(self) -> int:
         """Return the number of forms."""
         return len(self._known)
+
+
+if hasattr(os, "register_at_fork"):
+    # A process forked while another thread holds the lock would inherit a lock that is never released.
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)

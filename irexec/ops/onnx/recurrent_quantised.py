@@ -19,13 +19,24 @@ TW: TypeAlias = Annotated[Array, Elements("TW", {U8, I8})]
 TR: TypeAlias = Annotated[Array, Elements("TR", {U8, I8})]
 
 
-def product(x: Array, w: Array, scale: Array, zero: Array) -> Array:
-    """`x` as numbers of 8 bits, by its range with 0, times (`w` - `zero`) * `scale`; sums are exact."""
+# f32 holds whole numbers up to this exactly.
+_EXACT = 1 << 24
+
+
+def centred(w: Array, zero: Array) -> Array:
+    """`w` - `zero` as floats in which the sums of products with numbers of 8 bits are exact."""
+    weights = w.astype(np.float64) - zero
+    largest = 255 * np.abs(weights).max(initial=0) * len(weights)
+    return weights.astype(np.float32) if largest <= _EXACT else weights
+
+
+def product(x: Array, weights: Array, scale: Array) -> Array:
+    """`x` as numbers of 8 bits, by its range with 0, times the centred weights and their scale; sums are exact."""
     low, high = np.float32(min(x.min(initial=0), 0)), np.float32(max(x.max(initial=0), 0))
     step = (high - low) / np.float32(255) if high > low else np.float32(1)
     middle = np.rint(np.clip(-low / step, 0, 255))
     whole = np.clip(np.rint(x / step) + middle, 0, 255) - middle
-    exact = whole.astype(np.float64) @ (w.astype(np.float64) - zero.astype(np.float64))
+    exact = whole.astype(weights.dtype, copy=False) @ weights
     return np.asarray(exact.astype(np.float32) * (step * scale))
 
 
@@ -52,6 +63,8 @@ def dynamic_quantize_lstm_7(
 
     Scales and zero points are of each direction, or of each of its columns.
     """
+    # The recurrence multiplies by the same weights in each step.
+    recurrent = [centred(*weights) for weights in zip(r, r_zero, strict=True)]
     return lstm(
         x,
         [initial_h, initial_c],
@@ -60,8 +73,8 @@ def dynamic_quantize_lstm_7(
         p,
         how,
         input_forget,
-        project=lambda d: product(x, w[d], w_scale[d], w_zero[d]),
-        recur=lambda d, h: product(h, r[d], r_scale[d], r_zero[d]),
+        project=lambda d: product(x, centred(w[d], w_zero[d]), w_scale[d]),
+        recur=lambda d, h: product(h, recurrent[d], r_scale[d]),
     )
 
 

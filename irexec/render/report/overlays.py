@@ -14,7 +14,7 @@ from irexec.arrays.brief import shown_number, shown_seconds
 from irexec.inspect.observed import Change, Changes, Comparison, Error, Observed, Places, Trace, Traced
 from irexec.inspect.together import Together
 from irexec.render.summary import shown_bytes, shown_count
-from irexec.types import ElementType
+from irexec.types import ElementType, is_numpys
 
 # Larger errors are shown as a percentage.
 _MANY_ULP = 1e5
@@ -154,7 +154,7 @@ def largest(element_type: str) -> float | None:
     kind = ElementType.by_name.get(element_type)
     if kind is None or not kind.is_real or kind.dtype is None or kind.is_carried:
         return None
-    if kind.dtype.kind == "f" and kind.dtype.isbuiltin:
+    if is_numpys(kind.dtype):
         return float(np.finfo(kind.dtype).max)
     return float(ml_dtypes.finfo(kind.dtype).max)  # type: ignore[no-untyped-call]
 

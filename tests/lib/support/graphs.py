@@ -9,7 +9,7 @@ import numpy as np
 import irexec
 from irexec import Model, Node, Value
 from irexec.engine import CompiledModel, InferRequest
-from irexec.lowering.backend import Backend, Mode
+from irexec.lowering.backend import Backend
 from irexec.ops.declare.contents import everything
 from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.opsets.nodes import make_node
@@ -154,11 +154,11 @@ def node_by_node(model: Model, inputs: list[Array]) -> list[Array]:
 
 
 def difference(
-    model: Model, inputs: list[Array], runs: int = 3, tolerance: float = 1e-5, lowered: bool = False
+    model: Model, inputs: list[Array], runs: int = 3, tolerance: float = 1e-5, backend: Backend | None = None
 ) -> str | None:
     """What the engine computes otherwise than node by node, in some runs of one request; None when nothing.
 
-    Every second run has its floats in reversed order, where the model takes them. `lowered`: from the first run on.
+    Every second run has its floats in reversed order, where the model takes them. `backend` lowers the model.
     """
     given = [inputs, [np.flip(array).copy() if array.dtype.kind == "f" else array for array in inputs]]
     expected = [node_by_node(model, inputs)]
@@ -166,7 +166,7 @@ def difference(
         expected.append(node_by_node(model, given[1]))
     except ConstraintError:
         given, expected = [inputs] * 2, expected * 2
-    request = CompiledModel(model, Backend(Mode.AT_ONCE) if lowered else None).create_infer_request()
+    request = CompiledModel(model, backend).create_infer_request()
     kept = []
     for number in range(runs):
         own = given[number % 2]
@@ -174,7 +174,7 @@ def difference(
         kept.append(request.infer(copies).to_tuple())
         if any(a.tobytes() != b.tobytes() for a, b in zip(copies, own, strict=True) if a.dtype.kind != "T"):
             return f"run {number}: an input was written to"
-    if lowered and _has_unheld_memory(request):
+    if backend is not None and _has_unheld_memory(request):
         return "compiled code is told of memory that nobody holds"
     for number, got in enumerate(kept):
         for index, (a, b) in enumerate(zip(got, expected[number % 2], strict=True)):

@@ -41,9 +41,10 @@ def stated(function: Callable[..., Any]) -> dict[str, set[Place]]:
         called = set()
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
             given = [_number(argument, known) for argument in call.args]
-            if _name(call.func) in _STATING and given and given[0]:
+            if _name(call.func) in _STATING and given:
                 line = current.__code__.co_firstlineno + call.lineno - 1
-                found.setdefault(given[0], set()).add(Place(current.__module__, current.__name__, line))
+                for number in [given[0]] if given[0] else _looped(tree, call.args[0]):
+                    found.setdefault(number, set()).add(Place(current.__module__, current.__name__, line))
             elif isinstance(call.func, ast.Attribute) and given and given[0]:  # Extents.match of a rule
                 found.setdefault(given[0], set()).add(Place(current.__module__, ast.unparse(call.func), call.lineno))
             elif isinstance(call.func, ast.Name) and (target := _function(current, call.func.id)) is not None:
@@ -54,6 +55,16 @@ def stated(function: Callable[..., Any]) -> dict[str, set[Place]]:
                 todo.append((target, tuple((k, v) for k, v in sorted(passed.items()) if v)))
         for other in _others(current, tree, called):
             todo.append((other, ()))
+    return found
+
+
+def _looped(tree: ast.AST, argument: ast.expr) -> list[str]:
+    """Return the constraint numbers over which a loop runs whose variable is the argument."""
+    found: list[str] = []
+    for loop in (node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.comprehension))):
+        targets = {node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)}
+        if isinstance(argument, ast.Name) and argument.id in targets:
+            found += [number for node in ast.walk(loop.iter) if (number := _number(node, {})) is not None]
     return found
 
 
@@ -88,7 +99,7 @@ def _name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _number(node: ast.expr, known: dict[str, str]) -> str | None:
+def _number(node: ast.AST, known: dict[str, str]) -> str | None:
     """Return the constraint number that an argument is: a literal, or a parameter that was given one."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and _NUMBER.fullmatch(node.value):
         return node.value

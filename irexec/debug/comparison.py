@@ -1,0 +1,184 @@
+"""The outcome of a comparison of two runs of a model, and its verdict in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from irexec.arrays.brief import plural
+from irexec.debug.culprit import Culprit
+from irexec.debug.errors import Error, off
+from irexec.debug.hints import LOWER, hints
+from irexec.graph.model import Node
+
+# Maximum number of layers that are all named.
+_FEW = 3
+
+
+@dataclass(slots=True)
+class Row:
+    """One layer in both runs: the largest error of all steps, and the step where it occurred.
+
+    `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
+    is None if the inputs of these layers are unknown, or if the results are random. `healed`: the layer computes
+    something else, but later layers make up for it. `limit`: the tolerance in units in the last place. `said`: whether
+    there were values that could differ.
+    """
+
+    node: Node
+    outer: tuple[str, ...]
+    agrees: bool
+    own: Error | None
+    total: Error | None
+    tolerance: str
+    step: int = 0
+    behind: Sequence[Node] = ()
+    healed: bool = False
+    limit: float = 0.0
+    said: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row in the form of `Compared`, which `irexec report` reads."""
+        return {
+            "name": self.node.friendly_name,
+            "type": self.node.type,
+            "behind": [node.friendly_name for node in self.behind],
+            "outer": list(self.outer),
+            "agrees": self.agrees,
+            "healed": self.healed,
+            "own": self.own.to_dict() if self.own is not None else None,
+            "total": self.total.to_dict() if self.total is not None else None,
+            "tolerance": self.tolerance,
+            "step": self.step,
+        }
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Two runs of one model. `results` contains the errors of the results when no layer was exposed.
+
+    `hidden`: the results differ by more than rounding explains, but not when layers are exposed. `results_agree` is
+    False if the results differ and no layer's own error explains it; `where` then says where the difference appears.
+    `precision`: the type in which the other runtime computes, if it reports one; `about`: its other properties. `file`:
+    the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
+    could differ. `exact`: both sides are run by irexec. `notes`: what the inputs did not exercise, and
+    layers that differ without an effect on them.
+    """
+
+    other: str
+    precision: str = ""
+    file: str | None = None
+    rows: list[Row] = field(default_factory=list)
+    results: list[tuple[str, Error]] = field(default_factory=list)
+    culprit: Culprit | None = None
+    hidden: bool = False
+    results_agree: bool = True
+    layers: int = 0
+    about: dict[str, str] = field(default_factory=dict)
+    failure: str | None = None
+    empty: bool = False
+    exact: bool = False
+    where: str = ""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def unseen(self) -> int:
+        """How many layers could not be judged, neither alone nor together with those that they are given to."""
+        return self.layers - len({node for row in self.rows if row.own is not None for node in (row.node, *row.behind)})
+
+    @property
+    def same(self) -> bool:
+        """Whether the results are equal, bit for bit."""
+        return self.failure is None and not self.empty and not any(error for _, error in self.results)
+
+    @property
+    def agrees(self) -> bool:
+        if self.failure is not None or self.empty:
+            return False
+        return self.same or (self.culprit is None and self.results_agree)
+
+    @property
+    def others(self) -> list[str]:
+        """The layers that compute something else than irexec's, although the results agree."""
+        inside = [
+            f"{n.friendly_name} in {' / '.join(c.outer)}" for c in [self.culprit] if c and c.outer for n in c.nodes
+        ]
+        return [*(row.node.friendly_name for row in self.rows if not row.agrees), *inside] if self.agrees else []
+
+    @property
+    def verdict(self) -> str:
+        """The outcome of the comparison, in one line."""
+        unseen = f" ({self.unseen} of them not observed)" if self.unseen else ""
+        if self.empty:
+            return f"nothing was compared with {self.other}: no result has a value other than NaN, on either side"
+        if self.agrees:
+            return self._agreement(unseen)
+        if self.culprit is not None:
+            return self._first_wrong(self.culprit)
+        if self.failure is not None:
+            return f"{self.other} fails: {self.failure}; all layers before agree"
+        if self.hidden:
+            return "the results differ, but not when layers are observed; no part of the model differs by itself"
+        name, error = max(self.results, key=lambda entry: entry[1].ulp)
+        text = f"unexplained difference: {name} is {off(error)}, which the errors of the layers do not explain"
+        return text + (f"; {self.where}" if self.where else unseen)
+
+    def _agreement(self, unseen: str) -> str:
+        agree = "the one layer agrees" if self.layers == 1 else f"all {self.layers} layers agree"
+        others = self.others
+        if others:
+            same = "the same results as" if self.same else "the same results, but for rounding, as"
+            verb = "layer computes" if len(others) == 1 else "layers compute"
+            return f"{same} {self.other}; {len(others)} {verb} other things: {_few(others)}"
+        worst = max((error for _, error in self.results), key=lambda e: e.ulp, default=None)
+        if self.exact and worst:
+            return f"the same results, but for rounding, as {self.other}: {off(worst)}{unseen}"
+        return f"{agree} with {self.other}{unseen}"
+
+    def _first_wrong(self, culprit: Culprit) -> str:
+        layers = "layers" if len(culprit.nodes) > 1 else "layer"
+        text = f"first wrong {layers}: {culprit.described}: {culprit.numbers}"
+        if culprit.changes:
+            text = f"first wrong {layers}: {culprit.described}: {culprit.numbers}; " if culprit.own else ""
+            text = text or f"first wrong {layers}: {culprit.described}: "
+            text += ", ".join(culprit.changes[:_FEW])
+        if self.precision in LOWER:
+            text += f"; the other runtime computes in {self.precision}"
+        if self.failure is not None:
+            text += f"; {self.other} then fails: {self.failure}"
+        return f"{text}; only if the layers between them are not observed" if self.hidden else text
+
+    @property
+    def hints(self) -> list[str]:
+        """Possible causes of the verdict, and suggested next steps."""
+        errors = [error for _, error in self.results]
+        cache = self.about.get("KV_CACHE_PRECISION", "")
+        return list(hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees, cache))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison in the form of `Comparison`, which `irexec report` reads, with more fields."""
+        inner = self.culprit is not None and bool(self.culprit.outer)
+        return {
+            "kind": "compare",
+            "reference": "irexec",
+            "other": self.other,
+            "precision": self.precision,
+            "about": self.about,
+            "verdict": self.verdict,
+            "hints": self.hints,
+            "notes": self.notes,
+            "agrees": self.agrees,
+            "same": self.same,
+            "failure": self.failure,
+            "hidden": self.hidden,
+            "unseen": self.unseen,
+            "culprit": self.culprit.to_dict() if self.culprit is not None else None,
+            "results": [{"name": name, "total": error.to_dict()} for name, error in self.results],
+            "layers": [*(row.to_dict() for row in self.rows), *(self.culprit.rows() if inner and self.culprit else [])],
+        }
+
+
+def _few(names: Sequence[str]) -> str:
+    more = len(names) - _FEW
+    return ", ".join(names[:_FEW]) + (f" and {plural(more, 'other')}" if more > 0 else "")

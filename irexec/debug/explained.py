@@ -1,0 +1,93 @@
+"""How far the results of a model may be off because of rounding: own errors of layers, carried to the results."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.debug.errors import Error, measure
+from irexec.debug.record import Reference
+from irexec.debug.tolerances import FUSED
+from irexec.debug.units import Typical, squeezed, unit, widened
+from irexec.diagnostics import IRError
+from irexec.graph.copies import twin
+from irexec.graph.model import Node
+from irexec.ops.declare.operator import Operator
+from irexec.types import Array, ElementType
+
+_RUNS = 3
+_MARGIN = 8.0
+"""How many times the largest error of the disturbed runs is still explained: they are few, and errors of layers may
+have a direction."""
+
+
+def explained(reference: Reference, units: Mapping[Node, float]) -> list[list[float]]:
+    """For each step and result, the error in units in the last place that rounding explains.
+
+    `units`: the own errors of layers. irexec runs the model with results of these layers that are randomly off by as
+    much; the largest error of the results, times a margin, is explained.
+    """
+    right = reference.results()
+    found = [[0.0 for _ in step] for step in right]
+    wrong = {node: error for node, error in units.items() if error > 0}
+    for seed in range(_RUNS if wrong else 0):
+        try:
+            off = Reference(_disturbed(reference, wrong, np.random.default_rng(seed)), reference.steps).results()
+        except IRError:  # A value that depends on rounding was just allowed as a shape or an index.
+            continue
+        for step, (ours, theirs) in enumerate(zip(right, off, strict=True)):
+            for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+                found[step][index] = max(found[step][index], measure(a, b).ulp)
+    return [[_MARGIN * error + (FUSED if wrong else 0.0) for error in step] for step in found]
+
+
+def unexplained(errors: Sequence[Sequence[Error]], bounds: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """The steps and results whose errors are larger than explained."""
+    return [
+        (step, index)
+        for step, (some, most) in enumerate(zip(errors, bounds, strict=True))
+        for index, (error, bound) in enumerate(zip(some, most, strict=True))
+        if error and not error.ulp <= bound
+    ]
+
+
+def _disturbed(reference: Reference, units: Mapping[Node, float], rng: np.random.Generator) -> Any:
+    model, copies = twin(reference.model)
+    for node, error in units.items():
+        made = copies[node]
+        if made.operator is not None and not node.bodies:
+            made.operator = _disturbing(made.operator, error, rng)
+    return model
+
+
+def _disturbing(operator: Operator, units: float, rng: np.random.Generator) -> Operator:
+    """The operator with results that are randomly off by up to so many units."""
+    made = copy.copy(operator)
+    right = operator.kernel
+
+    def kernel(*inputs: Any, out: Any = None, **attributes: Any) -> Any:
+        results = right(*inputs, **attributes)
+        if isinstance(results, (tuple, list)):
+            return [_moved(np.asarray(result), units, rng) for result in results]
+        return _moved(np.asarray(results), units, rng)
+
+    made.kernel, made.opset, made.specializer, made.view, made.inplace = kernel, "disturbed", None, (), ()
+    return made
+
+
+def _moved(array: Array, units: float, rng: np.random.Generator) -> Array:
+    kind = ElementType.of(array.dtype)
+    if not kind.is_real or not array.size:
+        return array
+    flat = squeezed(array)
+    wide = widened(flat)
+    scale = np.maximum(np.abs(wide), Typical(flat)[:])
+    with np.errstate(all="ignore"):
+        step = units * unit(scale, kind) * rng.uniform(-1, 1, wide.shape)
+        # Exact zeros and infinities, such as masks and padding, are intended.
+        moved = np.where((wide == 0) | ~np.isfinite(wide), wide, wide + step)
+        made: Array = moved.astype(array.dtype).reshape(array.shape)
+    return made

@@ -1,0 +1,48 @@
+"""Healing: whether what a wrong layer computes reaches the results, or later layers make up for it.
+
+Weights that are halved and doubled again make wrong layers between them, and the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irexec.debug.comparison import Row
+from irexec.graph.model import Model, Node
+
+
+class Healing:
+    """The ways from layers to the results of a model, which end at layers whose values agree on both sides."""
+
+    def __init__(self, model: Model, rows: Sequence[Row]) -> None:
+        self._rows = {row.node: row for row in rows}
+        self._variables = {node.attributes.get("variable_id"): node for node in model.nodes if node.type == "ReadValue"}
+
+    def heals(self, row: Row) -> bool:
+        """Whether every way from a layer to a result leads through a layer whose values agree."""
+        stack, seen = [row.node], {row.node}
+        while stack:
+            node = stack.pop()
+            known = self._rows.get(node)
+            if known is not None and _is_clean(known):
+                continue
+            if node.type == "Result":
+                return False
+            for reader in self._readers(node):
+                if reader not in seen:
+                    seen.add(reader)
+                    stack.append(reader)
+        return True
+
+    def _readers(self, node: Node) -> list[Node]:
+        if node.type == "Assign":
+            there = self._variables.get(node.attributes.get("variable_id"))
+            return [] if there is None else [there]
+        return [user for value in node.outputs for user in value.users]
+
+
+def _is_clean(row: Row) -> bool:
+    """Whether the values of a layer, as they are in both runs, differ by no more than the layer itself may round."""
+    if row.total is None or not row.said:
+        return False
+    return not row.total or (bool(row.node.outputs[0].element_type.is_real) and row.total.ulp <= row.limit)

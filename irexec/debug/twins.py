@@ -1,0 +1,176 @@
+"""Twins: layers of two models that irexec runs both, and what each computes differently from the other.
+
+The kernels are the same on both sides. Layers that are equal and read the same values therefore compute the same, bit
+for bit, and any other difference has a cause in the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+from irexec.arrays.brief import shown
+from irexec.debug.errors import measure, shown_part
+from irexec.debug.extract import MAX_STRUCTURE, give_types
+from irexec.debug.record import known_value, same
+from irexec.engine import CompiledModel
+from irexec.graph.align import Alignment
+from irexec.graph.classes import attributes_of, counterparts, in_order
+from irexec.graph.cut import Cutter
+from irexec.graph.model import Node, Value
+from irexec.types import Array
+
+_FEW = 3
+
+
+class Relation(Enum):
+    """How a layer, or a group of layers, is related to its counterpart."""
+
+    SAME = "the same function of the same values"
+    CHANGED = "the same layers with other values, attributes or inputs"
+    RESTRUCTURED = "other layers, which may round differently"
+
+
+class Twins:
+    """The layers of the first model of an alignment, and how those of the second differ from them."""
+
+    def __init__(self, alignment: Alignment) -> None:
+        self.alignment = alignment
+        self._cutters = Cutter(alignment.a), Cutter(alignment.b)
+        self._relations: dict[Node, Relation] = {}
+
+    def relation(self, nodes: Sequence[Node]) -> Relation:
+        """Of the last layer and those behind it, which have no values on the other side."""
+        if len(nodes) > 1:
+            return Relation.RESTRUCTURED
+        (node,) = nodes
+        if node not in self._relations:
+            self._relations[node] = self._relation(node)
+        return self._relations[node]
+
+    def _relation(self, node: Node) -> Relation:
+        other = self.alignment.forward.get(node)
+        if other is None or len(node.inputs) != len(other.inputs):
+            return Relation.RESTRUCTURED
+        if self.alignment.own[node] == self.alignment.own[other] and self._reads_the_same(node, other):
+            assigned = self.assigned(node)
+            return Relation.SAME if assigned is None or not self.changes(assigned) else Relation.CHANGED
+        restructured = node.type != other.type or self._rearranges(node, other)
+        return Relation.RESTRUCTURED if restructured else Relation.CHANGED
+
+    def assigned(self, node: Node) -> Node | None:
+        """The layer that assigns the variable which a layer reads."""
+        if node.type != "ReadValue":
+            return None
+        name = node.attributes.get("variable_id")
+        sinks = (sink for sink in self.alignment.a.sinks if sink.type == "Assign")
+        return next((sink for sink in sinks if sink.attributes.get("variable_id") == name), None)
+
+    def _reads_the_same(self, node: Node, other: Node) -> bool:
+        if all(self._is_same(x, y) for x, y in counterparts(node, other)):
+            return True
+        (a, b), crosswise = (node.inputs[:2], other.inputs[1::-1]) if len(node.inputs) == 2 else ((None, None), ())
+        return (
+            bool(crosswise)
+            and in_order(node, [1, 0]) == (0, 1)
+            and all(self._is_same(x, y) for x, y in zip((a, b), crosswise, strict=True))
+        )
+
+    def _is_same(self, one: Value | None, other: Value | None) -> bool:
+        if one is None or other is None:
+            return one is other
+        constant = one.node in self._cutters[0].constant, other.node in self._cutters[1].constant
+        return self._equal(one, other) if any(constant) else self.alignment.value(one) is other
+
+    def _equal(self, one: Value, other: Value) -> bool:
+        """Whether both are constants with the same values."""
+        if not self._both_constant(one, other):
+            return False
+        return (
+            self.alignment.whole[one.node] == self.alignment.whole[other.node] and one.index == other.index
+        ) or same(self._constant(0, one), self._constant(1, other))
+
+    def _both_constant(self, one: Value, other: Value) -> bool:
+        return one.node in self._cutters[0].constant and other.node in self._cutters[1].constant
+
+    def _constant(self, side: int, value: Value) -> Array:
+        """The value of a constant that other constants are computed to."""
+        known = value.node.constant if value.node.constant is not None else known_value(value)
+        if known is not None:
+            return known
+        part = self._cutters[side].cut([value.node], [value])
+        give_types(part, [])
+        found: Array = CompiledModel(part.model).infer_new_request([]).to_tuple()[0]
+        return found
+
+    def _rearranges(self, node: Node, other: Node) -> bool:
+        """Whether the same may be computed from constants that are stored otherwise, or with layers inserted or removed
+        on the way."""
+        names = [name for name, (x, y) in self._attributes(node, other).items() if x != y]
+        if any("transpose" in name for name in names):
+            return True
+        for one, two in counterparts(node, other):
+            if one is None or two is None or self._is_same(one, two):
+                continue
+            if self._both_constant(one, two):
+                if str(one.type) != str(two.type):
+                    return True
+            elif one.node not in self.alignment.forward or two.node not in self.alignment.back:
+                return True
+        return False
+
+    # In words
+
+    def changes(self, node: Node) -> list[str]:
+        """What the other model's layer does differently, each in a few words: `reads scores instead of scale`."""
+        other = self.alignment.forward.get(node)
+        if other is None:
+            return []
+        if node.type != other.type:
+            return [f"is {other.type} instead of {node.type}"]
+        pairs = self._attributes(node, other).items()
+        found = [f"{name} is {theirs} instead of {ours}" for name, (ours, theirs) in pairs if ours != theirs]
+        if self._reads_the_same(node, other):
+            return found
+        reads = [(x, y) for x, y in counterparts(node, other) if x is not None and y is not None]
+        if len(reads) > 1 and all(self._is_same(x, z) for (x, _), (_, z) in zip(reads, reads[::-1], strict=True)):
+            return [*found, f"reads {_named(reads[1][0])} and {_named(reads[0][0])} in the other order"]
+        for port, (one, two) in enumerate(counterparts(node, other)):
+            if not self._is_same(one, two):
+                found.append(self._input(node, port, one, two))
+        return found
+
+    def _input(self, node: Node, port: int, one: Value | None, two: Value | None) -> str:
+        where = f"input {port}"
+        if node.operator is not None:
+            where = node.operator.signature.port_name(port)
+        if one is None or two is None:
+            return f"{where} is {'missing' if two is None else 'not missing'}"
+        if self._both_constant(one, two):
+            left, right = self._constant(0, one), self._constant(1, two)
+            if left.shape == right.shape and left.dtype == right.dtype and left.size > MAX_STRUCTURE // 4:
+                return f"the constant {where} is {shown_part(measure(left, right))} off"
+            if str(left.dtype) != str(right.dtype) or (left.shape != right.shape and left.size > MAX_STRUCTURE // 4):
+                return f"{where} is a constant of {two.type} instead of {one.type}"
+            return f"{where} is {shown(right, 40)} instead of {shown(left, 40)}"
+        mine = self.alignment.original(two)
+        name = _named(mine) if mine is not None else f"{_named(two)}, which has no counterpart,"
+        if two.node in self._cutters[1].constant:
+            name = "a constant"
+        return f"reads {name} instead of {_named(one)}"
+
+    def _attributes(self, node: Node, other: Node) -> dict[str, tuple[str, str]]:
+        """The attributes of both as texts."""
+        ours, theirs = attributes_of(node), attributes_of(other)
+        skipped = ("variable_id",) if self.alignment.own[node] == self.alignment.own[other] else ()
+        names = [name for name in sorted(ours.keys() | theirs.keys()) if name not in skipped]
+        return {name: (_text(ours.get(name)), _text(theirs.get(name))) for name in names}
+
+
+def _text(value: object) -> str:
+    return "unset" if value is None else str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+def _named(value: Value) -> str:
+    port = f".{value.index}" if len(value.node.outputs) > 1 else ""
+    return f"{value.node.friendly_name}{port}"

@@ -1,0 +1,132 @@
+"""Units of measurement: one unit in the last place of a number, and the typical magnitude around each element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from irexec.types import Array, ElementType, is_numpys
+
+_BLOCK = 1 << 18
+# Elements that are larger by this factor than most others, such as the -3.4e38 of a mask, are not typical.
+_FAR = 256.0
+# The least number of elements of which there is a mean.
+_LEAST = 8
+
+
+def unit(wide: Any, kind: ElementType) -> Any:
+    """One unit in the last place of each value; 1 for values that are not real numbers."""
+    if not kind.is_real or kind.dtype is None or kind.is_carried:
+        return np.ones(np.shape(wide))
+    info = np.finfo(kind.dtype) if is_numpys(kind.dtype) else _foreign(kind)
+    with np.errstate(all="ignore"):
+        finite = np.where(np.isfinite(wide), np.abs(wide), float(info.max))
+        _, exponents = np.frexp(finite)
+        units = np.ldexp(float(info.eps), exponents - 1)
+    return np.maximum(units, float(info.smallest_subnormal))
+
+
+def _foreign(kind: ElementType) -> Any:
+    return ml_dtypes.finfo(kind.dtype)  # type: ignore[no-untyped-call]
+
+
+def widened(array: Array) -> Any:
+    """The numbers in f64; magnitudes of complex numbers, zeros for strings."""
+    if array.dtype.kind in "TUO":
+        return np.zeros(array.shape)
+    return np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
+
+
+def apart(a: Array, b: Array) -> Any:
+    """|a - b| in f64; 0 where both are NaN or the same infinity, infinite where only one is."""
+    if a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
+        return np.where(np.asarray(a, object) == np.asarray(b, object), 0.0, np.inf)
+    with np.errstate(all="ignore"):
+        if a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.dtype.itemsize == 8:
+            if np.array_equal(a, b):
+                return np.zeros(a.shape)
+            return np.abs(a.astype(object) - b.astype(object)).astype(np.float64)
+        one, two = (a, b) if a.dtype.kind == "c" else (widened(a), widened(b))
+        found = np.abs(one - two)
+        found = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, found)
+        return np.where(np.isnan(found), np.inf, found)
+
+
+def slabs(array: Array) -> Iterator[slice]:
+    """Slices along the first axis, each of a limited number of elements, to limit the memory for results in f64."""
+    rows = max(1, _BLOCK * len(array) // max(1, array.size))
+    for begin in range(0, len(array), rows):
+        yield slice(begin, begin + rows)
+
+
+def squeezed(array: Array) -> Array:
+    """The array without axes of one element, and with at least one axis."""
+    return array.reshape([extent for extent in array.shape if extent != 1] or [1])
+
+
+class Typical:
+    """The typical magnitude around each element of an array: the smallest of the means of the slices that contain it,
+    one for each axis. A row or channel of small numbers is thus not measured by the large numbers of another one.
+    """
+
+    def __init__(self, array: Array) -> None:
+        """`array`: `squeezed`, with elements."""
+        self._rank = array.ndim
+        self._means = {} if array.dtype.kind in "TUO" else _means(array)
+
+    def __getitem__(self, rows: slice) -> Any:
+        """The magnitudes for a slice along the first axis, in a shape that broadcasts to it."""
+        found: Any = None
+        for axis, mean in self._means.items():
+            part = _along(mean, axis, self._rank, rows)
+            found = part if found is None else np.minimum(found, part)
+        return 0.0 if found is None else found
+
+
+def _means(array: Array) -> dict[int | None, Any]:
+    """For each axis, the root mean square of the elements at each position; of all elements (None) if the slices are
+    too small for a mean. Elements that are 0, not finite, or far above the others (a mask) do not count.
+    """
+    axes: list[int | None] = [k for k, extent in enumerate(array.shape) if array.size >= _LEAST * extent]
+    axes = axes or [None]
+    if array.size < _LEAST:
+        wide = np.abs(widened(array))
+        wide = wide[np.isfinite(wide) & (wide > 0)]
+        low = dict.fromkeys(axes, np.asarray(np.median(wide) if wide.size else 0.0))
+    else:
+        low = _averaged(array, axes, -0.5, dict.fromkeys(axes, np.asarray(np.inf)))
+    return _averaged(array, axes, 2.0, {axis: _FAR * mean for axis, mean in low.items()})
+
+
+def _averaged(array: Array, axes: list[int | None], power: float, most: dict[int | None, Any]) -> dict[int | None, Any]:
+    """For each axis, the mean of this power of the finite magnitudes above 0, up to `most`, at each position."""
+    shapes = {axis: () if axis is None else (array.shape[axis],) for axis in axes}
+    sums = {axis: np.zeros(shape) for axis, shape in shapes.items()}
+    counts = {axis: np.zeros(shape) for axis, shape in shapes.items()}
+    with np.errstate(all="ignore"):
+        # Of parts of the largest, so that squares of large numbers are finite.
+        top = {axis: np.where(np.isfinite(most[axis]) & (most[axis] > 0), most[axis], 1.0) for axis in axes}
+        for rows in slabs(array):
+            wide = np.abs(widened(array[rows]))
+            some = np.isfinite(wide) & (wide > 0)
+            for axis in axes:
+                limit, scale = (_along(x[axis], axis, array.ndim, rows) for x in (most, top))
+                counted = some & (wide <= limit)
+                powers = np.where(counted, (wide / scale) ** power, 0.0)
+                others = tuple(k for k in range(array.ndim) if k != axis)
+                place = rows if axis == 0 else ...
+                sums[axis][place] += powers.sum(others)
+                counts[axis][place] += counted.sum(others)
+        found = {axis: top[axis] * (sums[axis] / counts[axis]) ** (1 / power) for axis in axes}
+    return {axis: np.where(counts[axis] > 0, mean, 0.0) for axis, mean in found.items()}
+
+
+def _along(values: Any, axis: int | None, rank: int, rows: slice) -> Any:
+    """Values along an axis in a shape that broadcasts to a slice along the first axis."""
+    if axis is None or not values.shape:
+        return values
+    part = values[rows] if axis == 0 else values
+    return part.reshape([-1 if k == axis else 1 for k in range(rank)])

@@ -1,0 +1,35 @@
+"""The parts of an ONNX model beside its graph: the opset, the producer, metadata and names of dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from irexec.frontends.onnx.definitions import newest_opset
+from irexec.frontends.onnx.kinds import dimension_names
+from irexec.frontends.onnx.messages import onnx
+from irexec.graph.model import Node
+
+
+def description(proto: onnx.ModelProto, parameters: Iterable[Node]) -> dict[str, Any]:
+    """Return the model's runtime information: its producer, its metadata, the names of its inputs' dimensions."""
+    about: dict[str, Any] = {"framework": {"type": "onnx", "producer": proto.producer_name}}
+    metadata = {entry.key: entry.value for entry in proto.metadata_props if entry.key}
+    known = {node.friendly_name for node in parameters}
+    inputs = (info for info in proto.graph.input if info.name in known)
+    named = {info.name: names for info in inputs if (names := dimension_names(info.type))}
+    return about | ({"metadata": metadata} if metadata else {}) | ({"dimensions": named} if named else {})
+
+
+def check_opset(opset: int | None, find: Callable[..., None]) -> None:
+    """Report (`find`) a version of ONNX's operators that does not exist, or is newer than the installed package."""
+    newest = newest_opset()
+    if opset is not None and opset > newest:
+        # The installed package may be newer than irexec's copy of the definitions.
+        from onnx import __version__, defs
+
+        if opset > (newest := defs.onnx_opset_version()):
+            message = f"the model uses opset {opset}; the installed onnx {__version__} supports opset {newest}"
+            find("F010", message, found=str(opset), allowed=f"at most {newest}", hint="pip install -U onnx")
+    elif opset is not None and opset < 1:
+        find("F012", f"opset {opset} does not exist", found=str(opset), allowed=f"1 to {newest}")

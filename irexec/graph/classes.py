@@ -1,0 +1,87 @@
+"""Classes of computations: equal numbers for layers that compute the same from the same inputs, also in two models."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+
+from irexec.graph.compare import maps_of
+from irexec.graph.model import Model, Node, Value
+from irexec.types import Array
+
+COMMUTATIVE = frozenset({"Add", "Multiply", "Maximum", "Minimum", "Equal", "NotEqual", "SquaredDifference"})
+COMMUTATIVE |= {"LogicalAnd", "LogicalOr", "LogicalXor", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
+"""Operators of two inputs whose order does not change the result."""
+# Said of a layer by other means: a constant by its values, an input by its position.
+_PLACES = ("offset", "size", "element_type", "shape")
+
+
+class Classes:
+    """Numbers of computations. Models whose layers are to have the same numbers are given to the same object."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+
+    def of(
+        self, model: Model, inputs: Sequence[Hashable], variables: Mapping[str, int] | None = None
+    ) -> dict[Node, int]:
+        """The class of each layer of a model. `inputs`: what distinguishes the Parameters. `variables`: numbers that
+        take the place of the variables' names.
+        """
+        found: dict[Node, int] = {}
+        given = dict(zip(model.parameters, inputs, strict=True))
+        for node in model.nodes:
+            own: Hashable = given[node] if node in given else self.own(node, variables)
+            sources = [None if v is None else (found.get(v.node), v.index) for v in node.inputs]
+            found[node] = self._number((own, in_order(node, sources)))
+        return found
+
+    def own(self, node: Node, variables: Mapping[str, int] | None = None) -> int:
+        """The class of the function that a layer computes of its inputs: operator, attributes, constant, bodies."""
+        if node.constant is not None:
+            return self._number(("Const", str(node.outputs[0].element_type), _digest(node.constant)))
+        attributes = [(k, str(v)) for k, v in sorted(attributes_of(node).items())]
+        if variables is not None and node.has_state:
+            attributes = [(k, str(variables.get(v, v)) if k == "variable_id" else v) for k, v in attributes]
+        version = node.operator.opset if node.operator is not None else node.version
+        return self._number((node.type, version, *attributes, *(self._body(node, k) for k in range(len(node.bodies)))))
+
+    def _body(self, node: Node, number: int) -> Hashable:
+        body = node.bodies[number]
+        inside = self.of(body.model, [("body", index) for index in range(len(body.model.parameters))])
+        ends = tuple(inside[end] for end in (*body.model.results, *body.model.sinks))
+        return ends, repr(maps_of(body))
+
+    def _number(self, key: Hashable) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+
+def attributes_of(node: Node) -> dict[str, object]:
+    """The attributes that matter to what a layer computes, with the operator's defaults for absent ones."""
+    declared = node.operator.attributes if node.operator else ()
+    values = {a.name: a.default for a in declared if not a.required} | node.attributes
+    skipped = _PLACES if node.type in ("Const", "Parameter") else ()
+    return {name: value for name, value in values.items() if value is not None and name not in skipped}
+
+
+def in_order(node: Node, sources: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    """What a layer reads, in an order that is the same wherever the order does not change the result."""
+    if node.type in COMMUTATIVE and len(sources) == 2 and attributes_of(node).get("auto_broadcast") != "pdpd":
+        return tuple(sorted(sources, key=repr))
+    return tuple(sources)
+
+
+def counterparts(node: Node, other: Node) -> list[tuple[Value | None, Value | None]]:
+    """The inputs of two layers, position by position."""
+    more = max(len(node.inputs), len(other.inputs))
+    ours, theirs = ([*n.inputs, *[None] * (more - len(n.inputs))] for n in (node, other))
+    return list(zip(ours, theirs, strict=True))
+
+
+def _digest(array: Array) -> Hashable:
+    if array.dtype.kind in "TUO":
+        return array.shape, tuple(array.ravel().tolist())
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return array.shape, hashlib.blake2b(flat.view(np.uint8).data if flat.size else b"").digest()
