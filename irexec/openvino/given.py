@@ -17,13 +17,23 @@ from irexec.types import CONTAINERS, DYNAMIC, STRING, ElementType
 
 
 def as_arrays(given: Any) -> Any:
-    """Return the arguments with tensors replaced by their arrays."""
+    """Return the arguments with tensors and array-like objects replaced by arrays."""
+    if isinstance(given, Mapping):
+        return {_key(key): _array_of(value) for key, value in given.items()}
+    if isinstance(given, (list, tuple)):
+        return [_array_of(value) for value in given]
+    return _array_of(given)
+
+
+def _array_of(given: Any) -> Any:
+    """Return a tensor's array, the array of another library's object, or texts of bytes; anything else unchanged."""
     if isinstance(given, Tensor):
         return given.values()
-    if isinstance(given, Mapping):
-        return {_key(key): as_arrays(value) if isinstance(value, Tensor) else value for key, value in given.items()}
-    if isinstance(given, (list, tuple)):
-        return [as_arrays(value) if isinstance(value, Tensor) else value for value in given]
+    if not isinstance(given, np.ndarray) and hasattr(given, "__array__"):
+        given = np.asarray(given)
+    is_bytes = isinstance(given, np.ndarray) and given.dtype.kind == "S"
+    if is_bytes or (isinstance(given, list) and given and all(isinstance(item, bytes) for item in given)):
+        return np.char.decode(np.asarray(given), "utf-8")
     return given
 
 
@@ -42,7 +52,9 @@ def assigned(inputs: Any, ports: Sequence[Value]) -> list[tuple[int, Any]]:
     """
     if inputs is None:
         return []
-    if isinstance(inputs, (Tensor, np.ndarray, np.generic, int, float)) or _is_one_array(inputs, ports):
+    if not isinstance(inputs, (Mapping, list, tuple, Tensor)) and hasattr(inputs, "__array__"):
+        inputs = np.asarray(inputs)
+    if isinstance(inputs, (Tensor, np.ndarray, int, float)) or _is_one_array(inputs, ports):
         if len(ports) != 1:
             raise RuntimeError(f"one array was given; the model has {len(ports)} inputs")
         return [(0, inputs)]
@@ -63,7 +75,7 @@ def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
         isinstance(given, list)
         and len(ports) == 1
         and bool(given)
-        and all(isinstance(v, (int, float, bool, str)) for v in given)
+        and all(isinstance(v, (int, float, bool, str, bytes)) for v in given)
     )
 
 
@@ -126,7 +138,7 @@ def as_tensor_for(given: Any, port: Value) -> Tensor:
             )
         tensor = given
     else:
-        array = fitting(given, port)
+        array = fitting(_array_of(given), port)
         tensor = sharing(array, port)
     if not port.type.shape.accepts(tuple(tensor.shape)):
         raise RuntimeError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,6 +29,7 @@ from irexec.openvino.given import (
     sharing,
     shows_bits,
 )
+from irexec.openvino.layout import layout_of
 from irexec.openvino.tensor import Tensor
 from irexec.types import STRING
 
@@ -84,6 +85,8 @@ class InferRequest(OfOneProcess):
         self._given: dict[int, Tensor] = {}
         # Values of optional inputs, for one inference.
         self._more: dict[Value, Any] = {}
+        # Inputs that were set as tensors of single samples, and their axis.
+        self._batches: dict[int, tuple[list[Tensor], int]] = {}
         self._wanted: dict[int, Tensor] = {}
         self._results: Results | None = None
         self._callback: Callable[[Any], Any] | None = None
@@ -239,7 +242,7 @@ class InferRequest(OfOneProcess):
 
     def _run(self) -> None:
         begin = time.perf_counter()
-        arrays: Any = [self._input(index).values() for index in range(len(self.model_inputs))]
+        arrays: Any = [self._array(index) for index in range(len(self.model_inputs))]
         if self._more:
             arrays = dict(zip(self.model_inputs, arrays, strict=True)) | self._more
         results = self._runner.infer(arrays)
@@ -297,7 +300,11 @@ class InferRequest(OfOneProcess):
         expected(tensor, Tensor, "set_tensor()")
         (self._set_input if kind == "input" else self._set_output)(index, tensor)
 
-    def set_tensors(self, inputs: Mapping[Any, Any]) -> None:
+    def set_tensors(self, inputs: Any, tensors: Sequence[Tensor] | None = None) -> None:
+        """Set several tensors by name or port, or those of single samples of one input: see `set_input_tensors`."""
+        if tensors is not None:
+            self._set_batch(self._place(inputs)[1], tensors)
+            return
         for key, tensor in inputs.items():
             self.set_tensor(key, tensor)
 
@@ -311,7 +318,16 @@ class InferRequest(OfOneProcess):
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
         self._set_output(only(self.model_outputs, index), expected(tensor, Tensor, "set_output_tensor()"))
 
-    def set_input_tensors(self, inputs: Any) -> None:
+    def set_input_tensors(self, inputs: Any, tensors: Sequence[Tensor] | None = None) -> None:
+        """Set tensors of inputs: `{name | position | port: tensor}`, or tensors of single samples, which are joined
+        along the axis N of the layout of the only input, or of the input at a position.
+
+        Raises RuntimeError if the layout of the input has no N, or its extent is not the number of samples.
+        """
+        if not isinstance(inputs, Mapping):
+            index, samples = (None, inputs) if tensors is None else (inputs, tensors)
+            self._set_batch(only(self.model_inputs, index), samples)
+            return
         for index, tensor in by_position(inputs, self.model_inputs):
             self._set_input(index, tensor)
 
@@ -350,6 +366,7 @@ class InferRequest(OfOneProcess):
             arrays = {index: from_bits(array, ports[index]) for index, array in assigned(arrays, ports)}
         for index, array in enumerate(arrange(arrays, ports)):
             self._given[index] = sharing(array, ports[index])
+            self._batches.pop(index, None)
 
     def _split(self, inputs: Any) -> Any:
         """Return the inputs of a call without the optional ones, which are kept for this inference only."""
@@ -360,6 +377,22 @@ class InferRequest(OfOneProcess):
     def _set_input(self, index: int, given: Any) -> None:
         port = self.model_inputs[index]
         self._given[index] = as_tensor_for(from_bits(given, port) if self._compiled.as_openvino else given, port)
+        self._batches.pop(index, None)
+
+    def _set_batch(self, index: int, samples: Sequence[Tensor]) -> None:
+        port = self.model_inputs[index]
+        layout = layout_of(port.node)
+        if not layout.has_name("N"):
+            raise RuntimeError(f"input {index} has no layout with N, along which tensors of samples could be joined")
+        axis = layout.get_index_by_name("N")
+        tensors = [expected(sample, Tensor, "set_input_tensors()") for sample in samples]
+        as_tensor_for(_joined(tensors, axis), port)  # Raises RuntimeError if they do not fit.
+        self._batches[index] = tensors, axis
+
+    def _array(self, index: int) -> Any:
+        """Return what an inference reads of an input."""
+        tensors, axis = self._batches.get(index, ([], 0))
+        return (_joined(tensors, axis) if tensors else self._input(index)).values()
 
     def _set_output(self, index: int, tensor: Any) -> None:
         port = self.model_outputs[index]
@@ -368,6 +401,8 @@ class InferRequest(OfOneProcess):
         self._wanted[index] = tensor
 
     def _input(self, index: int) -> Tensor:
+        if index in self._batches:
+            raise RuntimeError("get_tensor shall not be used together with batched set_tensors/set_input_tensors")
         if index not in self._given:
             self._given[index] = blank(self.model_inputs[index])
         return self._given[index]
@@ -393,3 +428,8 @@ class InferRequest(OfOneProcess):
     def __repr__(self) -> str:
         inputs, outputs = (",\n".join(map(repr, ports)) for ports in (self.model_inputs, self.model_outputs))
         return f"<InferRequest:\ninputs[\n{inputs}\n]\noutputs[\n{outputs}\n]>"
+
+
+def _joined(tensors: list[Tensor], axis: int) -> Tensor:
+    """Return the tensors of single samples as one, along an axis."""
+    return Tensor.of_values(np.concatenate([tensor.values() for tensor in tensors], axis), tensors[0].element_type)

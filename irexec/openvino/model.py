@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
@@ -37,6 +37,9 @@ class Model(graph.Model):
 
     node_class = Node
     was_constructed = False
+    # Variables that no node names, and the ids of those that were removed.
+    _added: Sequence[Variable] = ()
+    _removed: Set[str] = frozenset()
     _number: int | None = None
 
     def __init__(self, results: Any, *rest: Any, **named: Any) -> None:
@@ -135,10 +138,11 @@ class Model(graph.Model):
                 info = VariableInfo(PartialShape(value.type.shape), value.element_type, id)
                 if id not in found or node.type == "ReadValue":
                     found[id] = Variable(info)
-        return list(found.values())
+        found |= {variable.info.variable_id: variable for variable in self._added}
+        return [variable for id, variable in found.items() if id not in self._removed]
 
-    def get_variable_by_id(self, id: str) -> Variable | None:
-        return next((v for v in self.get_variables() if v.info.variable_id == id), None)
+    def get_variable_by_id(self, variable_id: str) -> Variable | None:
+        return next((v for v in self.get_variables() if v.info.variable_id == variable_id), None)
 
     # Names and information
 
@@ -253,7 +257,9 @@ class Model(graph.Model):
         _edited(self)
 
     def add_variables(self, variables: Iterable[Variable]) -> None:
-        """Do nothing: a model's variables are those that its ReadValue and Assign nodes name."""
+        """Add variables to those that the model's ReadValue and Assign nodes name."""
+        self._added = [*self._added, *variables]
+        self._removed -= {variable.info.variable_id for variable in self._added}
 
     def remove_result(self, result: graph.Node) -> None:
         """Remove a Result; a Result of another model is ignored, as by the other methods."""
@@ -272,7 +278,10 @@ class Model(graph.Model):
         _edited(self)
 
     def remove_variable(self, variable: Variable) -> None:
-        """Do nothing; see `add_variables`: a variable is removed with the nodes that name it."""
+        """Remove a variable from the list; the nodes that name it remain."""
+        id = variable.info.variable_id
+        self._added = [each for each in self._added if each.info.variable_id != id]
+        self._removed |= {id}
 
     def replace_parameter(self, parameter_index: int, parameter: graph.Node) -> None:
         """Replace a Parameter by another one, which is connected with all users of the old one and gets its names."""

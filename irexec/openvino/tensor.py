@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.graph.model import Value
 from irexec.ir.weights.packing import pack, to_array, to_codes, unpack
 from irexec.openvino.shapes import Shape, Strides
 from irexec.opsets.element_types import element_type_of
@@ -18,7 +19,8 @@ class Tensor:
     """Memory with an element type and a shape.
 
     `Tensor(array, shared_memory=False)`, `Tensor(array, shape, type)` for memory to be read as another type,
-    `Tensor(type, shape)`, `Tensor(list)`, `Tensor(tensor, begin, end)` for a part that shares the memory of another.
+    `Tensor(type, shape)`, `Tensor(list)`, `Tensor(port)` and `Tensor(port, array)`, `Tensor(tensor, begin, end)` for a
+    part that shares the memory of another.
     Elements of less than 8 bits lie packed in bytes, as in a `.bin`.
     """
 
@@ -38,6 +40,13 @@ class Tensor:
         if array is None and type is not None:
             array = type
         source = other if other is not None else array
+        if isinstance(source, Value):
+            # The type and the shape of a port, with an array's memory if one is given.
+            port, source = source, shape
+            if source is None:
+                self._allocate(port.element_type, Shape(port.type.shape.to_shape()))
+                return
+            shape, type = Shape(port.type.shape.to_shape()), port.element_type
         if isinstance(source, Tensor):
             self._cut(source, begin if begin is not None else shape, end if end is not None else type)
         elif isinstance(source, np.ndarray):
@@ -209,9 +218,9 @@ class Tensor:
         self.set_shape(other._shape)
         self._memory[...] = other._memory.view(self._memory.dtype) if other._kind is not self._kind else other._memory
 
-    def copy_to(self, target: Tensor) -> None:
+    def copy_to(self, target_tensor: Tensor) -> None:
         """Copy the elements and the shape to a tensor of the same type."""
-        target.copy_from(self)
+        target_tensor.copy_from(self)
 
     def __copy__(self) -> Tensor:
         made = object.__new__(Tensor)

@@ -12,7 +12,7 @@ from irexec.ops.declare.operator import Operator
 from irexec.opsets import nodes
 from irexec.opsets.computed import value_of
 from irexec.opsets.element_types import element_type_of
-from irexec.types import ANY_SHAPE, DYNAMIC, shape_like
+from irexec.types import ANY_SHAPE, DYNAMIC, TensorType, shape_like
 
 Function = Callable[..., Any]
 # Returns the class of the nodes that a function creates; called when it creates one.
@@ -82,8 +82,15 @@ def _complete(attributes: dict[str, Any], init_value: Any, node_class: type[Node
 
 
 def assign_function(operator: Operator, node_class: NodeClass) -> Function:
-    def assign(new_value: Any, variable_id: Any, name: str = "") -> Node:
-        """Assign `new_value` to the variable, a `Variable` or its id, at the end of the inference."""
+    def assign(new_value: Any = None, variable_id: Any = None, name: str = "") -> Node:
+        """Assign `new_value` to the variable, a `Variable` or its id, at the end of the inference.
+
+        Without arguments: a node that gets them later.
+        """
+        if new_value is None and variable_id is None:
+            node = node_class()(operator, name=name or "")
+            node.set_outputs([TensorType()])
+            return node
         info = getattr(variable_id, "info", None)
         id = variable_id if info is None else info.variable_id
         return nodes.make_node(node_class(), operator, [new_value], {"variable_id": id}, name or "")

@@ -103,7 +103,7 @@ def _split(given: tuple[Any, ...]) -> tuple[Any, Callable[..., bool] | None]:
 
 def _operator(name: str) -> Operator | None:
     """Return the operator of a name such as `opset13.Relu`. Raises RuntimeError."""
-    opset, _, said = name.partition(".")
+    opset, _, said = name.replace("::", ".").partition(".")
     if opset not in contents.OPSETS:
         raise RuntimeError(f"Unsupported opset type: {opset}")
     type = file_type(said)
