@@ -27,6 +27,9 @@ from irexec.ops.declare.operator import NodeTypes
 from irexec.records import record
 from irexec.types import Array, PartialShape, TensorType
 
+# The time in which LLVM compiles a function grows with more than its length.
+MOST_LINKS = 16
+
 
 class FusedGroup(NamedTuple):
     """The calls of one group by step number, and the slots that the first step reads besides its inputs."""
@@ -84,7 +87,7 @@ class _Finder:
         links: list[Link] = []
         found: list[tuple[int, int | None]] = []
         last = first
-        while (following := self._following(first, last)) is not None:
+        while len(links) < MOST_LINKS and (following := self._following(first, last)) is not None:
             number, link, operand = following
             links.append(link)
             found.append((number, operand))

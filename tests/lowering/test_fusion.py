@@ -19,7 +19,7 @@ import irexec
 from irexec import Model
 from irexec.lowering import follow, pointwise
 from irexec.lowering.elementwise import CompiledPointwise
-from irexec.lowering.fusion import seen_in
+from irexec.lowering.fusion import MOST_LINKS, seen_in
 from irexec.ops.declare.operator import NodeTypes
 from irexec.threads import parallel
 from irexec.types import F32, PartialShape, TensorType
@@ -179,6 +179,19 @@ def test_what_another_layer_reads_ends_the_chain() -> None:
     sums = convolved(x)
     compiled = lowered(Model([ops.exp(ops.add(ops.relu(sums), ops.exp(sums)))], [x]))
     assert taken(compiled) == 0
+
+
+def test_a_long_chain_is_divided_into_groups() -> None:
+    """One function for all layers would take minutes to compile."""
+    x = ops.parameter([64], np.float32, name="x")
+    last = x
+    for number in range(400):
+        last = ops.relu(ops.add(last, constant(1))) if number % 2 else ops.abs(last)
+    model = Model([ops.exp(last)], [x])
+    compiled = lowered(model)
+    assert max(len(group.following) for group in groups(compiled)) == MOST_LINKS
+    given = [rng.standard_normal(64).astype(np.float32)]
+    np.testing.assert_allclose(compiled(given)[0], kernels(model)(given)[0], rtol=1e-5)
 
 
 def test_a_result_ends_the_chain() -> None:
