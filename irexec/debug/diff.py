@@ -15,7 +15,7 @@ from irexec.debug.culprit import alone, function_of
 from irexec.debug.errors import measure
 from irexec.debug.record import same
 from irexec.graph.align import Alignment, align
-from irexec.graph.classes import attributes_of
+from irexec.graph.classes import Classes, attributes_of
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model, Node, Value
 from irexec.types import Array, TensorType
@@ -72,15 +72,15 @@ def diff(a: Model, b: Model) -> list[Change]:
     Layers are aligned by name, tensor names and structure. Sub-graphs of constants are compared by the values that
     other layers read; a different way to compute them is one line, however many layers it takes.
     """
-    return _Diff(a, b, ()).changes()
+    return _Diff(a, b, (), Classes()).changes()
 
 
 class _Diff:
     """The comparison of two models, or of two bodies."""
 
-    def __init__(self, a: Model, b: Model, outer: tuple[str, ...]) -> None:
+    def __init__(self, a: Model, b: Model, outer: tuple[str, ...], classes: Classes) -> None:
         self.a, self.b, self.outer = a, b, outer
-        self.alignment: Alignment = align(a, b)
+        self.alignment: Alignment = align(a, b, classes)
         self._cutters = {a: Cutter(a), b: Cutter(b)}
         self.constant = self._cutters[a].constant | self._cutters[b].constant
         self.pairs = [(one, two) for one, two in self.alignment.forward.items() if not {one, two} & self.constant]
@@ -102,7 +102,8 @@ class _Diff:
         ]
         for one, two in self.pairs:
             for ours, theirs in zip(one.bodies, two.bodies, strict=False):
-                found += _Diff(ours.model, theirs.model, (*self.outer, one.friendly_name)).changes()
+                outer = (*self.outer, one.friendly_name)
+                found += _Diff(ours.model, theirs.model, outer, self.alignment.classes).changes()
         return found
 
     def _change(self, change: str, a: Node | None, b: Node | None, text: str) -> Change:

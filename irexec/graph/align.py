@@ -25,8 +25,8 @@ class Alignment:
     `own`: the class of the function of each layer of both models; `whole`: that of all that the layer is computed from.
     """
 
-    def __init__(self, a: Model, b: Model) -> None:
-        self.a, self.b = a, b
+    def __init__(self, a: Model, b: Model, classes: Classes | None = None) -> None:
+        self.a, self.b, self.classes = a, b, classes or Classes()
         self.forward: dict[Node, Node] = {}
         self.back: dict[Node, Node] = {}
         self.own: dict[Node, int] = {}
@@ -50,9 +50,12 @@ class Alignment:
         return True
 
 
-def align(a: Model, b: Model) -> Alignment:
-    """Return the pairs of corresponding layers of two models, without the layers in bodies."""
-    found = Alignment(a, b)
+def align(a: Model, b: Model, classes: Classes | None = None) -> Alignment:
+    """Return the pairs of corresponding layers of two models, without the layers in bodies.
+
+    `classes` of the models that contain these as bodies: what is known of the bodies of these is not computed again.
+    """
+    found = Alignment(a, b, classes)
     _ports(found, a.parameters, b.parameters)
     _ports(found, a.results, b.results)
     here, there = _classify(found)
@@ -108,7 +111,7 @@ def _port_names(node: Node, numbered: bool) -> set[str]:
 
 def _classify(found: Alignment) -> tuple[dict[int, list[Node]], dict[int, list[Node]]]:
     """Compute the classes of layers. Returns the layers of both models that compute the same from the inputs."""
-    classes = Classes()
+    classes = found.classes
     paired = {node: index for index, node in enumerate(found.a.parameters)}
     ours: list[Hashable] = [("input", paired[node]) for node in found.a.parameters]
     theirs: list[Hashable] = [("input", _paired(found, node, paired)) for node in found.b.parameters]

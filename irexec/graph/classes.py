@@ -23,6 +23,8 @@ class Classes:
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
+        # Bodies contain bodies, so each is computed once.
+        self._bodies: dict[Model, tuple[int, ...]] = {}
 
     def of(
         self, model: Model, inputs: Sequence[Hashable], variables: Mapping[str, int] | None = None
@@ -50,8 +52,9 @@ class Classes:
 
     def _body(self, node: Node, number: int) -> Hashable:
         body = node.bodies[number]
-        inside = self.of(body.model, [("body", index) for index in range(len(body.model.parameters))])
-        ends = tuple(inside[end] for end in (*body.model.results, *body.model.sinks))
+        if (ends := self._bodies.get(body.model)) is None:
+            inside = self.of(body.model, [("body", index) for index in range(len(body.model.parameters))])
+            ends = self._bodies[body.model] = tuple(inside[end] for end in (*body.model.results, *body.model.sinks))
         return ends, repr(maps_of(body))
 
     def _number(self, key: Hashable) -> int:
