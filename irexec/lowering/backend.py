@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
 from importlib.util import find_spec
-from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -30,6 +30,9 @@ MUCH_WORK = 1 << 28
 # The work of a layer besides its elements: the time in which Python calls a kernel.
 LAYER_WORK = 1 << 14
 
+# Held while a call is counted.
+_COUNTING = threading.Lock()
+
 
 class Mode(Enum):
     """When a model is lowered."""
@@ -51,7 +54,7 @@ class Backend:
     def __init__(self, mode: Mode = Mode.OFTEN_USED) -> None:
         self.mode = mode if is_available() else Mode.KERNELS
         self._is_lowered = self.mode is Mode.AT_ONCE
-        self._numbers = count(1)
+        self._calls = 0
         self._calls_of: WeakKeyDictionary[Plan, int] = WeakKeyDictionary()
         self._plans: WeakKeyDictionary[Plan, LoweredPlan] = WeakKeyDictionary()
         self._prepared = Prepared()
@@ -64,10 +67,12 @@ class Backend:
 
     def begin(self, plan: Plan) -> bool:
         if not self._is_lowered and self.mode is not Mode.KERNELS:
-            self._calls_of[plan] = self._calls_of.get(plan, 0) + 1
-            # The first calls, which a user may wait for, do not add up the work.
-            if next(self._numbers) >= MANY_CALLS and self._work() >= MUCH_WORK:
-                self._is_lowered = True
+            with _COUNTING:
+                self._calls += 1
+                self._calls_of[plan] = self._calls_of.get(plan, 0) + 1
+                # The first calls, which a user may wait for, do not add up the work.
+                if self._calls >= MANY_CALLS and self._work() >= MUCH_WORK:
+                    self._is_lowered = True
         if self._is_lowered:
             # A kernel of another model may run this one. Its layer does more than compiled code reports meanwhile.
             did_uncaptured_work()
@@ -96,7 +101,7 @@ class Backend:
     def _work(self) -> int:
         """Return the work of all calls so far, of plans that are still in use."""
         total = 0
-        for plan, calls in list(self._calls_of.items()):
+        for plan, calls in self._calls_of.items():
             if plan not in self._works:
                 self._works[plan] = work_of(plan)
             total += calls * self._works[plan]
@@ -110,3 +115,8 @@ def work_of(plan: Plan) -> int:
         total += steps(step.operator, step.given, step.node.all_attributes, step.types) or 0
         total += multiply_adds(step.node, step.given, step.types) or 0
     return total + sum(work_of(body) for bodies in plan.subplans.values() for body in bodies)
+
+
+if hasattr(os, "register_at_fork"):
+    # A process forked while another thread holds the lock would inherit a lock that is never released.
+    os.register_at_fork(before=_COUNTING.acquire, after_in_parent=_COUNTING.release, after_in_child=_COUNTING.release)

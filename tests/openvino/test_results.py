@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.waiting import PATIENCE
 
 import irexec
 
@@ -62,7 +63,7 @@ def test_an_output_tensor_is_filled_by_every_inference(ov: Any) -> None:
     request.infer([array(3, 4)])
     assert tensor.data.tolist() == [6, 8]
     request.start_async([array(5, 6)])
-    request.wait()
+    assert request.wait_for(int(1000 * PATIENCE))
     assert tensor.data.tolist() == [10, 12]
 
 

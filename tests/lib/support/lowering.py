@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import irexec
 from irexec import Model, engine
-from irexec.lowering import contiguous, pointwise, rows
 from irexec.lowering.backend import Backend, Mode
-from irexec.lowering.fusion import FusedGroup
-from irexec.lowering.plans import LoweredPlan
-from irexec.lowering.table import Lowered
+
+if TYPE_CHECKING:
+    from irexec.lowering.fusion import FusedGroup
+    from irexec.lowering.plans import LoweredPlan
+    from irexec.lowering.table import Lowered
 
 
 def kernels(model: Model) -> irexec.CompiledModel:
@@ -52,6 +53,8 @@ def small_ones_too(setting: Callable[[Any, str, Any], object]) -> None:
     """Let compiled code take small arrays, too. `setting(module, name, value)` sets a name, as `monkeypatch.setattr`
     does.
     """
+    from irexec.lowering import contiguous, pointwise, rows
+
     setting(rows, "LEAST_SIZE", 1)
     setting(rows, "SHORTEST", 1)
     setting(pointwise, "LEAST_WORK", 1)
