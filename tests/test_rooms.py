@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from support.waiting import PATIENCE
 
+pytestmark = pytest.mark.any_python
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "irexec"
 MODULES = sorted(PACKAGE.rglob("*.py"))

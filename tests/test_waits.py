@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from support.waiting import PATIENCE
 
+pytestmark = pytest.mark.any_python
+
 TESTS = Path(__file__).parent
 # Programs that OpenVINO executes, too: its requests wait as they do.
 OTHERS = "lib/support/openvino_programs"

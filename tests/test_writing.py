@@ -6,6 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.any_python
+
 PACKAGE = Path(__file__).parents[1] / "irexec"
 
 WRITES = {"irexec/ir/writing.py"}

@@ -19,7 +19,10 @@ from irexec.diagnostics.codes import CODES
 from irexec.ops.declare import contents
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(os.environ.get("CI") != "true", reason="takes half a minute: in CI only (CI=true)")
+pytestmark = [
+    pytest.mark.any_python,
+    pytest.mark.skipif(os.environ.get("CI") != "true", reason="takes half a minute: in CI only (CI=true)"),
+]
 
 
 @pytest.fixture(scope="module")

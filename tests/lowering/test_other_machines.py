@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from support.waiting import LONG
 
+pytestmark = pytest.mark.any_python
+
 TESTS = Path(__file__).parents[1]
 COMPILED = ["convolution", "attention", "recurrence", "contiguous", "rows", "fusion"]
 AS_ANOTHER = """

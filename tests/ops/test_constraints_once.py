@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import importlib
 
+import pytest
 from support.statements import stated
 
 from irexec.ops.declare.contents import everything
 from irexec.ops.declare.operator import REGISTRY, Operator
+
+pytestmark = pytest.mark.any_python
 
 ALLOWED: dict[tuple[str, str], str] = {}
 """(operator, constraint) → why its kernel has a condition that its rule, which also checks the constraint, has not."""

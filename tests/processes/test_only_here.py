@@ -6,7 +6,11 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import irexec
+
+pytestmark = pytest.mark.any_python
 
 PACKAGE = Path(irexec.__file__).parent
 # What starts processes, or says how to: modules, and names of any module.
