@@ -1,8 +1,9 @@
 """What holds for every test: a shape rule that fails is a fault of ours, and no finding; no test measures time, and
-what is drawn at random is the same in every run."""
+what is drawn at random is the same in every run. Tests marked `in_ci` run where CI=true."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from functools import wraps
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+from support.amounts import IN_CI
 
 from irexec.ops.declare import operator
 
@@ -49,3 +51,21 @@ def _skip_without_extra() -> Generator[None]:
 
 pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_extra)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what takes long or needs a machine of its own, with the reason that its marker gives."""
+    for item in items:
+        if not IN_CI and (marker := item.get_closest_marker("in_ci")) is not None:
+            item.add_marker(pytest.mark.skip(reason=f"{marker.args[0]}: in CI only (CI=true)"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None]:
+    """Keep the garbage collector away from modules and collected tests, which are a million objects that stay."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

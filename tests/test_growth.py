@@ -64,6 +64,8 @@ from irexec.render.printing import Printout
 from irexec.render.report.page import report_page
 from irexec.render.summary import show
 
+pytestmark = pytest.mark.in_ci("counts the work of whole models")
+
 SIZE = 50
 
 

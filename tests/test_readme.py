@@ -88,11 +88,10 @@ def test_ci_runs_the_tests_as_the_readme_says() -> None:
     *_, install, tests = set_up()[1].split(" && ")
     ci = (ROOT / ".ci" / "run").read_text("utf-8")
     assert install.removeprefix(".venv/bin/pip install -q ") in ci
-    assert tests.removeprefix(".venv/bin/").removesuffix(" -n auto") in ci
+    assert tests.removeprefix(".venv/bin/").replace("-n auto", "-n 2") in ci.replace('"$bin/pytest"', "pytest")
 
 
-@pytest.mark.fresh_venv
-@pytest.mark.skipif(os.environ.get("CI") != "true", reason="makes a virtual environment: in CI only (CI=true)")
+@pytest.mark.in_ci("makes a virtual environment")
 def test_the_main_job_in_a_fresh_environment(tmp_path: Path) -> None:
     command = set_up()[0]
     unwanted = shutil.ignore_patterns(".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info")

@@ -66,12 +66,18 @@ def room(path: Path) -> str:
 class Imports(ast.NodeVisitor):
     """The modules that a file imports, with their lines: everywhere, and those that happen when it is imported."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, module: ast.Module) -> None:
         self.all: list[tuple[str, int]] = []
         self.at_once: list[tuple[str, int]] = []
         self.names: list[tuple[str, int]] = []
         self._inside = 0
-        self.visit(ast.parse(path.read_text("utf-8")))
+        self.visit(module)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Go on to the statements only: no expression imports."""
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.expr):
+                self.visit(child)
 
     def visit_If(self, node: ast.If) -> None:
         checking = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
@@ -103,8 +109,13 @@ class Imports(ast.NodeVisitor):
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+@cache
 def imports(path: Path) -> Imports:
-    return Imports(path)
+    return Imports(parsed(path))
 
 
 def wrong_ways(path: Path) -> Iterator[str]:
@@ -196,7 +207,7 @@ def test_files_can_be_read_in_one_sitting(folder: str) -> None:
 def test_every_module_says_in_one_line_why_it_is_there() -> None:
     without = []
     for path in MODULES:
-        doc = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+        doc = ast.get_docstring(parsed(path))
         first = (doc or "").splitlines()[0] if doc else ""
         if len(first.split()) < 3 or not path.read_text("utf-8").startswith('"""'):
             without.append(name(path))

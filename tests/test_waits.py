@@ -24,8 +24,9 @@ def without_limit(text: str) -> Iterator[int]:
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
         named = {keyword.arg for keyword in node.keywords}
-        whose, name = ast.unparse(node.func.value), node.func.attr
-        if (whose == "subprocess" and name in PROCESSES and not named & {"timeout", None}) or (
+        whose, name = node.func.value, node.func.attr
+        is_module = isinstance(whose, ast.Name) and whose.id == "subprocess"
+        if (is_module and name in PROCESSES and not named & {"timeout", None}) or (
             name in WAITS and not node.args and not named & {"timeout", "blocking"}
         ):
             yield node.lineno

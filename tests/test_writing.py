@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,15 +35,18 @@ ALLOWED = {
 }
 
 
-def calls() -> Iterator[tuple[str, ast.Call, str]]:
+@cache
+def calls() -> list[tuple[str, ast.Call, str]]:
     """Every call of a function that opens, writes, renames or removes files: the file, the call, and its text."""
+    found = []
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE.parent).as_posix()
         tree = ast.parse(path.read_text("utf-8"))
         for node in ast.walk(tree):
             # The null device stands for a stream that is closed, or that nobody reads: it is no file.
             if isinstance(node, ast.Call) and touches_files(node.func) and "os.devnull" not in ast.unparse(node):
-                yield name, node, ast.unparse(node)
+                found.append((name, node, ast.unparse(node)))
+    return found
 
 
 def touches_files(function: ast.expr) -> bool:

@@ -47,7 +47,7 @@ class _Pauses:
         self._last_search = 0.0
         self._lock = threading.Lock()
         self._depths: dict[int, int] = {}
-        self._was_enabled = self._stays = False
+        self._was_enabled = self._stays = self._is_frozen = False
 
     def begin(self) -> None:
         thread = threading.get_ident()
@@ -72,9 +72,12 @@ class _Pauses:
         if self._depths or not self._was_enabled:
             return
         # Unfreezing makes frozen objects old, at no cost; objects that the program froze itself remain frozen.
-        if self._stays and gc.get_freeze_count() < _FROZEN_BY_A_PROGRAM:
-            gc.freeze()
-            gc.unfreeze()
+        # Counting them visits each, so it stops for good where a program has frozen its objects.
+        if self._stays and not self._is_frozen:
+            self._is_frozen = gc.get_freeze_count() >= _FROZEN_BY_A_PROGRAM
+            if not self._is_frozen:
+                gc.freeze()
+                gc.unfreeze()
         gc.enable()
 
     def collect(self) -> None:

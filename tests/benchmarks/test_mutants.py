@@ -10,12 +10,13 @@ import resource
 from pathlib import Path
 
 import pytest
+from support.amounts import amount
 from support.mutants import mutant
 
 from irexec.ops.declare.contents import CONTENTS
 
 HOME = Path(__file__).parents[2]
-COUNT = 150
+COUNT = amount(150, 50)
 
 
 @pytest.fixture(scope="module")

@@ -69,21 +69,22 @@ def test_two_models_of_one_runtime_take_turns() -> None:
         np.testing.assert_array_equal(second.results([[X]])[0][0], other.results()[0][0])
 
 
+@pytest.fixture(scope="module")
+def echo() -> Process:
+    return Process("support.dying:Echo", ())
+
+
 @pytest.mark.parametrize("kind", ["f32", "bf16", "f8e4m3", "i4", "boolean", "i64"])
-def test_arrays_of_every_kind_cross(kind: str) -> None:
+def test_arrays_of_every_kind_cross(kind: str, echo: Process) -> None:
     array: Array = np.array([0, 1, 1, 0]).astype(ElementType.by_name[kind].dtype)
-    assert crossed(array).dtype == array.dtype
-    assert crossed(array).tobytes() == array.tobytes()
+    crossed = echo.call("say", array)
+    assert crossed.dtype == array.dtype
+    assert crossed.tobytes() == array.tobytes()
 
 
-def test_texts_cross() -> None:
+def test_texts_cross(echo: Process) -> None:
     array = np.array(["", "a text that is longer than a few characters"], np.dtypes.StringDType())
-    assert crossed(array).tolist() == array.tolist()
-
-
-def crossed(array: Array) -> Array:
-    found: Array = Process("support.dying:Echo", ()).call("say", array)
-    return found
+    assert echo.call("say", array).tolist() == array.tolist()
 
 
 def test_what_the_other_refuses_is_no_end() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.dying import Fragile
 
 import irexec
@@ -40,10 +41,16 @@ def reference(kind: str, large: float | None) -> Reference:
     return Reference(model_of(kind, large), [[np.arange(6, dtype=np.float32).reshape(2, 3)]])
 
 
+@pytest.fixture(scope="module")
+def apart() -> Apart:
+    """A runtime in another process, one for all types."""
+    return Apart(FRAGILE, ("nothing", "crash"))
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_clean_model_agrees_with_the_dump_of_another_process(kind: str, tmp_path: Path) -> None:
+def test_a_clean_model_agrees_with_the_dump_of_another_process(kind: str, apart: Apart, tmp_path: Path) -> None:
     run = reference(kind, WIDE.get(kind))
-    dump(run, Apart(FRAGILE, ("nothing", "crash")), tmp_path)
+    dump(run, apart, tmp_path)
     entries = json.loads((tmp_path / "0" / "index.json").read_text())["tensors"]
     assert {entry["element_type"] for entry in entries} == {kind}
     found = compare(run, Folder(tmp_path))
@@ -52,7 +59,7 @@ def test_a_clean_model_agrees_with_the_dump_of_another_process(kind: str, tmp_pa
     assert all(row.own is not None and not row.own for row in found.rows)
 
 
-@pytest.mark.parametrize("kind", ["i32", "i64", "f64"])
+@pytest.mark.parametrize("kind", ["i64", "i32", "f64"][: amount(3, 1)])
 def test_commands_in_processes_of_their_own(kind: str, tmp_path: Path) -> None:
     """OpenVINO's results are written by one process, and compared by another."""
     pytest.importorskip("openvino")

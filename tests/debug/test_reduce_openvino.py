@@ -130,11 +130,15 @@ def hidden(make: Make) -> Reference:
 OF_SOME_PROCESSORS = {"NaN", "denormal"}
 
 
+@pytest.fixture(scope="module")
+def runtime() -> OpenVINO:
+    return OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "f32"}, limit=60.0)
+
+
 @pytest.mark.parametrize("name", KNOWN)
-def test_a_known_wrong_result_comes_down_to_its_layer(name: str) -> None:
+def test_a_known_wrong_result_comes_down_to_its_layer(name: str, runtime: OpenVINO) -> None:
     make, culprit = KNOWN[name]
     run = hidden(make)
-    runtime = OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "f32"}, limit=60.0)
     if name in OF_SOME_PROCESSORS and compare(run, runtime).agrees:
         pytest.skip("OpenVINO computes this right on this processor")
     judge = ByRuntime(runtime)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.amounts import amount
 from support.work import MOST, Work
 
 import irexec
@@ -96,7 +97,7 @@ def plain(steps: list[tuple[str, list[int]]], results: list[int], inputs: list[A
     return [arrays[i] for i in results]
 
 
-@settings(max_examples=150)
+@settings(max_examples=amount(150, 50))
 @given(graphs(), st.integers(0, 2**31))
 def test_random_graphs_give_what_plain_evaluation_gives(
     graph: tuple[list[tuple[str, list[int]]], list[int]], seed: int
@@ -142,7 +143,7 @@ def test_a_long_chain_needs_two_buffers() -> None:
     assert len(plan.memory.buffer_of) >= 30
 
 
-@settings(max_examples=100)
+@settings(max_examples=amount(100, 40))
 @given(graphs())
 def test_what_lives_at_the_same_time_lies_apart(graph: tuple[list[tuple[str, list[int]]], list[int]]) -> None:
     """Buffers are parts of one piece, each at a multiple of 64."""

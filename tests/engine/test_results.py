@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.examples import example_of
 from support.graphs import RandomGraph, alike, candidates
 from support.lowering import lowered, small_ones_too
@@ -56,7 +57,7 @@ def check(infer: Callable[[list[np.ndarray]], Any], given: list[np.ndarray], cal
 
 def random_graphs(dynamic: bool, compile: Callable[[Model], Any]) -> None:
     pool = candidates()
-    for seed in range(25):
+    for seed in range(amount(25, 10)):
         graph = RandomGraph(pool, seed, dynamic=dynamic)
         check(compile(graph.model), graph.inputs)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.processes import results_of
 from support.waiting import PATIENCE
 
@@ -20,7 +21,7 @@ from irexec import Model
 ops: Any = irexec.opset15
 THREADS = 8
 # In all threads together; each of the models is called so often.
-CALLS = 17_000
+CALLS = amount(17_000, 4_000)
 
 
 def static_model() -> Model:

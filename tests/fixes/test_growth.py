@@ -16,6 +16,8 @@ from irexec.fixes import absent, applying, joins, spelling
 from irexec.fixes.applying import Examined, FixResult, apply_fixes, examine, improve
 from irexec.ir.xml.source import Source
 
+pytestmark = pytest.mark.in_ci("counts the work of fixes")
+
 SIZE = 32
 
 

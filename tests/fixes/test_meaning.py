@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.amounts import amount
 
 pytest.importorskip("openvino")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -16,9 +17,10 @@ from fixes_meaning import in_children
 
 def test_no_safe_fix_changes_a_meaning() -> None:
     """In a child process, because OpenVINO ends the process for some mutants."""
-    outcomes = list(in_children(list(range(200)), ()))
-    assert [outcome.number for outcome in outcomes] == list(range(200))
+    numbers = list(range(amount(200, 60)))
+    outcomes = list(in_children(numbers, ()))
+    assert [outcome.number for outcome in outcomes] == numbers
     assert not [(outcome.number, outcome.changed) for outcome in outcomes if outcome.changed]
     kinds = Counter(outcome.kind for outcome in outcomes)
-    assert kinds["the same after"] > 20
-    assert kinds["died"] < 10
+    assert kinds["the same after"] > len(numbers) / 10
+    assert kinds["died"] < len(numbers) / 20

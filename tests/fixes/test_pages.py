@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support.amounts import amount
 from support.seed_pages import PAGES
 
 from irexec.fixes.applying import Examined
@@ -143,7 +144,10 @@ def test_the_page_in_html_is_corrected_where_it_is_plain_text(tmp_path: Path) ->
     assert fixed(tmp_path, dims, name="page.html") == dims  # Markup of the page is left alone.
 
 
-@pytest.mark.parametrize("name", ["scatter-nd-update-15.rst", "slice-scatter-15.page.txt", "onnx-scatter-nd.page.txt"])
+FAULTY = ["slice-scatter-15.page.txt", "onnx-scatter-nd.page.txt", "scatter-nd-update-15.rst"]
+
+
+@pytest.mark.parametrize("name", FAULTY[: amount(3, 2)])
 def test_the_errata_of_a_page_are_gone(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     shutil.copyfile(PAGES / name, path)

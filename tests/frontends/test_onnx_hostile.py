@@ -12,6 +12,7 @@ import irexec
 
 onnx = pytest.importorskip("onnx")
 
+from support.amounts import amount
 from support.onnx_mutants import judged, mutants, seeds
 from support.work import MOST, Work
 
@@ -34,11 +35,11 @@ def parsed(text: str) -> Any:
 @pytest.mark.parametrize("part", range(4))
 def test_one_change_is_a_finding_that_names_its_node_or_none(part: int, tmp_path: Path) -> None:
     outcomes = set()
-    for data in mutants(seeds(60, part), 150, part):
+    for data in mutants(seeds(60, part), amount(150, 60), part):
         outcome = judged(data, tmp_path / "model.onnx")
         assert outcome.nameless == []
         outcomes |= outcome.codes
-    assert {"ran", "F003", "F004", "F005"} <= outcomes
+    assert "ran" in outcomes and len(outcomes & {"F003", "F004", "F005"}) >= amount(3, 2)
 
 
 def doubling(depth: int) -> str:

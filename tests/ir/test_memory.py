@@ -29,7 +29,17 @@ def without_collector() -> Iterator[None]:
     gc.enable()
 
 
-def test_what_is_made_to_stay_is_not_searched() -> None:
+@pytest.fixture
+def nothing_frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As in a program that does not freeze its objects, which the process of the tests does."""
+    monkeypatch.setattr(memory, "_pauses", memory._Pauses())
+    gc.unfreeze()
+    yield
+    gc.collect()
+    gc.freeze()
+
+
+def test_what_is_made_to_stay_is_not_searched(nothing_frozen: None) -> None:
     looks: list[int] = []
     gc.collect()  # So that no collection of what tests before left is due.
     gc.callbacks.append(lambda phase, found: looks.append(found["generation"]))
@@ -48,16 +58,19 @@ def test_what_is_made_to_stay_is_not_searched() -> None:
     assert id(made) in old and id(one) not in old
 
 
-def test_what_a_program_froze_stays_frozen() -> None:
+def test_what_a_program_froze_stays_frozen_and_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_pauses", memory._Pauses())
     own: list[list[int]] = [[]]
     gc.freeze()
-    try:
+    counted = []
+    count = gc.get_freeze_count
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append(count()) or counted[-1])
+    for _ in range(3):
         with no_collection(to_stay=True):
             made = [[number] for number in range(10)]
         # The collector does not show what is frozen.
         assert made and not any(each is own for each in gc.get_objects())
-    finally:
-        gc.unfreeze()
+    assert len(counted) == 1 and counted[0] > 1000
 
 
 def test_pauses_nest_and_overlap_between_threads(without_pauses: None) -> None:
@@ -121,13 +134,15 @@ READERS: list[Callable[[bytes], object]] = [irexec.read_model, read, irexec.Core
 
 
 @pytest.mark.parametrize("read", READERS)
-def test_the_collector_rests_while_models_are_read(read: Callable[[bytes], object], searches: list[int]) -> None:
+def test_the_collector_rests_while_models_are_read(
+    read: Callable[[bytes], object], nothing_frozen: None, searches: list[int]
+) -> None:
     text = chain(2000)
     models = [read(text) for _ in range(4)]
     assert len(models) == 4 and searches == []
 
 
-def test_the_collector_rests_while_onnx_models_are_read(searches: list[int]) -> None:
+def test_the_collector_rests_while_onnx_models_are_read(nothing_frozen: None, searches: list[int]) -> None:
     onnx = pytest.importorskip("onnx")
     nodes = [onnx.helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"]) for i in range(500)]
     ends = [onnx.helper.make_tensor_value_info(name, 1, [3]) for name in ("v0", "v500")]

@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
+from support.amounts import amount
 from support.lowering import kernels, lowered
 
 import irexec
@@ -24,7 +25,7 @@ def small_arrays_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEAST_SIZE", 1)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(amount(150, 40)))
 def test_views_of_all_kinds(seed: int) -> None:
     draw = np.random.default_rng(seed)
     shape = tuple(int(n) for n in draw.choice([1, 2, 16, 17, 33, 50], draw.integers(1, 5)))

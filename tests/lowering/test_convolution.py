@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
 
+from support.amounts import amount
 from support.lowering import forms, kernels, lowered
 
 import irexec
@@ -50,7 +51,7 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, Windows]:
     return data, rng.standard_normal((groups, outputs, inputs, *windows.kernel), dtype=np.float32), windows
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(amount(80, 30)))
 def test_the_sums_are_those_of_the_plain_kernel(seed: int) -> None:
     data, weights, windows = drawn(seed)
     if 0 not in windows.counts and 0 not in windows.kernel:

@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
 
+from support.amounts import amount
 from support.lowering import groups, kernels, lowered
 
 import irexec
@@ -148,7 +149,7 @@ def test_a_chain_computes_what_its_layers_do(name: str) -> None:
         np.testing.assert_allclose(compiled(given)[0], plain(given)[0], rtol=2e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(amount(300, 60)))
 def test_an_operand_is_seen_in_another_shape(seed: int) -> None:
     """It does the same to elements that lie in one shape and in another."""
     draw = np.random.default_rng(seed)
@@ -355,7 +356,7 @@ def test_layers_of_single_elements_are_compiled(name: str, monkeypatch: pytest.M
     parallel.set_num_threads(None)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(amount(60, 20)))
 def test_operands_of_any_broadcast(seed: int) -> None:
     """Rows of the result take what NumPy broadcasts to them, wherever the layout takes the layer on at all."""
     draw = np.random.default_rng(seed)

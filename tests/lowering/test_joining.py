@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
 
+from support.amounts import amount
 from support.lowering import forms, lowered
 
 import irexec
@@ -20,7 +21,7 @@ from irexec.threads import parallel
 ops: Any = irexec.opset15
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(amount(30, 12)))
 def test_arrays_of_any_shape(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     monkeypatch.setattr(joining, "PIECE", int(rng.choice([1, 7, 64, 1 << 13])))

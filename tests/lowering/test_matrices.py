@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
 
+from support.amounts import amount
 from support.lowering import forms, lowered
 
 import irexec
@@ -35,7 +36,7 @@ def drawn(draw: np.random.Generator, *shape: int) -> np.ndarray:
     return array
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(amount(60, 20)))
 def test_the_products_are_those_of_numpy(seed: int) -> None:
     draw = np.random.default_rng(seed)
     rows, depth, columns = (int(draw.integers(1, most)) for most in (60, 700 if seed % 5 == 0 else 40, 70))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.waiting import LONG
 
-pytestmark = pytest.mark.any_python
+pytestmark = [pytest.mark.any_python, pytest.mark.in_ci("repeats tests for other processors")]
 
 TESTS = Path(__file__).parents[1]
 COMPILED = ["convolution", "attention", "recurrence", "contiguous", "rows", "fusion"]

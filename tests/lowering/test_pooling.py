@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
 
+from support.amounts import amount
 from support.lowering import lowered
 
 import irexec
@@ -48,7 +49,7 @@ def drawn(seed: int) -> tuple[np.ndarray, Windows]:
     return data, Windows.over(extents, kernel, how, how.rounding_type)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(amount(60, 20)))
 def test_the_largest_are_those_of_the_plain_kernel(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     data, windows = drawn(seed)
     if 0 in windows.counts or 0 in windows.trimmed().kernel:
@@ -66,7 +67,7 @@ def test_the_largest_are_those_of_the_plain_kernel(seed: int, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("exclude_pad", [False, True])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(amount(60, 20)))
 def test_the_means_are_those_of_the_plain_kernel(seed: int, exclude_pad: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     data, windows = drawn(seed)
     if 0 in windows.counts or 0 in windows.trimmed().kernel:

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
 
+from support.amounts import amount
 from support.lowering import forms, kernels, lowered
 
 import irexec
@@ -45,7 +46,7 @@ def drawn(rng: np.random.Generator, batch: int, steps: int, inputs: int, units: 
     ]
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(amount(24, 10)))
 def test_the_results_are_those_of_the_plain_kernel(seed: int) -> None:
     rng = np.random.default_rng(seed)
     batch, steps, inputs, units = (int(rng.integers(1, most)) for most in (8, 7, 40, 150))
@@ -60,7 +61,7 @@ def test_the_results_are_those_of_the_plain_kernel(seed: int) -> None:
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(amount(24, 10)))
 def test_the_results_of_a_gru_are_those_of_the_plain_kernel(seed: int) -> None:
     rng = np.random.default_rng(seed)
     batch, steps, inputs, units = (int(rng.integers(1, most)) for most in (8, 7, 40, 150))

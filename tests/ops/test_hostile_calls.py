@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.calls import Call, calls
 from support.hostile import hostile
 
@@ -22,7 +23,7 @@ if sys.platform != "linux":
     pytest.skip("the memory that a process may take is limited by Linux alone", allow_module_level=True)
 import resource
 
-CALLS_PER_OPERATOR = 16
+CALLS_PER_OPERATOR = amount(16, 6)
 ROOM = 1 << 30
 # The kernel failed, its result is not what inference says.
 CONFESSIONS = {"O006", "O007"}

@@ -57,6 +57,7 @@ def in_a_process(**environment: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.in_ci("computes everything with the BLAS kernels of each processor")
 @pytest.mark.parametrize("core", executable_cores())
 def test_with_the_kernels_of_a_core_type(core: str) -> None:
     assert in_a_process(OPENBLAS_CORETYPE=core)["differing"] == []

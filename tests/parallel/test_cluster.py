@@ -30,6 +30,8 @@ from irexec.parallel import cluster as parallel_cluster
 
 pytest.importorskip("distributed", reason="the cluster extra is not installed")
 
+pytestmark = pytest.mark.in_ci("starts a scheduler and workers")
+
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 

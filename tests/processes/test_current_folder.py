@@ -14,7 +14,7 @@ from support.programs import environment, run_python
 import irexec
 from irexec import opset15 as ops
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.in_ci("starts every command in a hostile folder")]
 
 MODULE = """open({mark!r}, "a").write({name!r} + "\\n")
 raise ImportError({name!r})

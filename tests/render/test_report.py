@@ -104,6 +104,7 @@ def test_texts_that_repeat_stand_once() -> None:
     assert texts.table == ["a", "b"]
 
 
+@pytest.mark.in_ci("lays out 5,000 layers")
 def test_five_thousand_layers_fit_into_three_megabytes() -> None:
     found = summarize(stacked(500, "model/decoder/layers.{}/mlp/"))
     assert len(found.layers) > 5000

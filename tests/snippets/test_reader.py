@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 import pytest
+from support.amounts import amount
 from support.nets import PASSING
 from support.work import MOST, Work
 
@@ -208,7 +209,7 @@ def test_mutants_never_raise_and_every_finding_has_a_place() -> None:
         "\x00",
     ]
     rng = random.Random(20)
-    for _ in range(1500):
+    for _ in range(amount(1500, 400)):
         text = rng.choice((EXAMPLE, MODEL))
         for _ in range(rng.choice((1, 1, 2, 4))):
             at = rng.randrange(len(text))

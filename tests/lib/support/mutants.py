@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import re
 
+from support.amounts import amount
+
 VALUES = ["", " ", "-1", "0", "1.5", "+1", "x", "9" * 30, "1,2", "?", "..", "é", "&lt;", "true", "Result", "-0", "0x1"]
 STRUCTURE = [
     "<",
@@ -37,7 +39,7 @@ def mutants(text: str, seed: int) -> list[str]:
     for match in re.finditer(r'\s[\w-]+="[^"]*"', text):
         result.append(text[: match.start()] + text[match.end() :])
         result.append(text[: match.start()] + match[0].replace('="', 'x="') + text[match.end() :])
-    for _ in range(200):
+    for _ in range(amount(200, 60)):
         place = rng.randrange(len(text))
         result.append(text[:place] + rng.choice(STRUCTURE) + text[place + rng.randrange(3) :])
         result.append(text[:place])
