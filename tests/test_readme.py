@@ -71,10 +71,18 @@ def test_files_that_it_points_to_are_there() -> None:
 
 def test_it_is_short() -> None:
     lines = README.read_text("utf-8").splitlines()
-    assert len(lines) <= 125
+    assert len(lines) <= 140
     first = "\n".join(lines[:22])
     assert [c for c in ("run", "validate", "fix", "compare", "reduce", "report") if f"irexec {c}" not in first] == []
     assert ".svg" in first
+
+
+def test_what_it_is_good_for_is_shown_before_the_installation() -> None:
+    """A finding with its fix, a culprit, and a picture of the report."""
+    before = README.read_text("utf-8").partition("\n## ")[0]
+    shown = [command for block in blocks(README) for command, _ in commands(block) if command in before]
+    assert [command.split()[1] for command in shown] == ["validate", "compare"]
+    assert "fixable with `irexec fix" in before and "docs/images/report.png" in before
 
 
 def set_up() -> list[str]:
@@ -108,7 +116,6 @@ def test_the_main_job_in_a_fresh_environment(tmp_path: Path) -> None:
         text=True,
         timeout=LONG,
     )
-    shown = next(iter(commands(of("console")[0])))
-    assert command.endswith(shown[0])
+    shown = next(pair for block in of("console") for pair in commands(block) if command.endswith(pair[0]))
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
     assert not (wrong := differs(result.stdout, shown[1])), f"{wrong}\n{result.stderr}"

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from irexec.cli.inputs import check_readable, exit_code, refuse
-from irexec.cli.options import add_limit, release
+from irexec.cli.options import add_limit, add_output, release
 from irexec.cli.streams import say
 from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.render import write
@@ -17,7 +17,9 @@ from irexec.ops.declare.contents import OPSETS
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.onnx, .xml)")
-    parser.add_argument("output", metavar="OUT", help="the .xml file to write; the .bin file is written next to it")
+    # The form of version 0.1 (`convert MODEL OUT`), which version 0.3 removes.
+    parser.add_argument("older_output", nargs="?", metavar="OUT", help=argparse.SUPPRESS)
+    add_output(parser, "OUT.xml", "the file to write, with the .bin file next to it (required)")
     parser.add_argument(
         "--any-operator", action="store_true", help="also write operators that only irexec supports, in their own opset"
     )
@@ -36,10 +38,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    yield "OUT", [args.output, os.path.splitext(args.output)[0] + ".bin"]
+    if (output := _output(args)) is not None:
+        yield "-o", [output, os.path.splitext(output)[0] + ".bin"]
+
+
+def _output(args: argparse.Namespace) -> str | None:
+    output: str | None = args.older_output if args.output is None else args.output
+    return output
 
 
 def run(args: argparse.Namespace) -> int:
+    args.output = _output(args)
+    if args.output is None:
+        write(refuse("U003", "the file to write is not given", hint="add -o OUT.xml"), sys.stderr)
+        return 2
     report = check_readable(args.file)
     report = _converted(args) if report.ok else report
     if report.ok:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.given import Loaded, add_input_arguments, load_with_inputs
 from irexec.cli.inputs import exit_code, refuse
-from irexec.cli.options import add_limit, whole
+from irexec.cli.options import add_limit, add_output, whole
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.render import write
 
@@ -45,13 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--anonymise", action="store_true", help="replace names and values with random ones and drop rt_info"
     )
-    parser.add_argument(
-        "--output",
-        "-o",
-        default="cut.xml",
-        metavar="FILE",
-        help="the file to write (default: cut.xml, with cut.bin and cut.npz)",
-    )
+    add_output(parser, "OUT.xml", "the file to write (default: cut.xml, with cut.bin and cut.npz)", default="cut.xml")
 
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:

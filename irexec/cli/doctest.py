@@ -8,12 +8,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from irexec.cli.extension import load_extensions
 from irexec.cli.fix import told
-from irexec.cli.inputs import check_readable, exit_code, refuse
+from irexec.cli.inputs import check_readable, exit_code, is_excluded, refuse
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_path
 from irexec.cli.options import SECONDS, add_extensions, add_limit
+from irexec.cli.shown import add_choice_arguments, begin
 from irexec.diagnostics import Place, Report, Severity
+from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.render import FORMATS, wants_color, write
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--large", action="store_true", help="also execute large examples that document no values")
     parser.add_argument("--verbose", action="store_true", help="show the checks performed and notes")
+    add_choice_arguments(parser)
     add_extensions(parser)
     add_limit(parser, SECONDS, each="page")
     add_many_arguments(parser)
@@ -54,10 +56,10 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.pages.doctest import find_pages
+    from irexec.pages.doctest import chosen_of, find_pages
 
-    report = load_extensions(args.extension)
-    files = find_pages(args.pages)
+    settings, choice, report = begin(args)
+    files = find_pages(args.pages, lambda path: is_excluded(path, settings.exclude, settings.base))
     if not files:
         empty = ", ".join(args.pages)
         report.extend(refuse("U001", f"{empty} contains no pages", place=Place(args.pages[0])))
@@ -65,16 +67,18 @@ def run(args: argparse.Namespace) -> int:
         write(report, sys.stdout, args.format)
         return 2
     if args.diff:
-        return _show_differences(args, files)
+        return _show_differences(args, files, choice)
     if args.fix or args.unsafe:
         out = sys.stdout if args.format == "text" else sys.stderr
-        if not (failed := Report([f for file in files for f in _fixed(args, file, out) if f.code == "U007"])).ok:
+        if not (
+            failed := Report([f for file in files for f in _fixed(args, file, out, choice) if f.code == "U007"])
+        ).ok:
             write(failed, sys.stdout, args.format)
             return 2
     from irexec.parallel.pages import CheckPage
 
     outcomes = gather_all(args, CheckPage(args.large), [shared_path(args, file) for file in files], "pages")
-    pages = [outcome.result or _failed(outcome) for outcome in outcomes]
+    pages = [chosen_of(outcome.result or _failed(outcome), choice) for outcome in outcomes]
     _show(args, pages)
     unwritten = _write_errata(args.errata, pages) if args.errata is not None else None
     if unwritten is not None:
@@ -83,19 +87,19 @@ def run(args: argparse.Namespace) -> int:
     return _exit_code(args, pages)
 
 
-def _fixed(args: argparse.Namespace, file: str, out: IO[str]) -> Report:
+def _fixed(args: argparse.Namespace, file: str, out: IO[str], choice: Choice) -> Report:
     """Correct a page, or print the corrections; return the remaining findings, or the reason why it is unchanged."""
     from irexec.fixes.pages import fix_page
 
     if len(missing := check_readable(file, "a page")):
         return missing
     how: dict[str, Any] = {"diff": args.diff, "out": out, "limit": args.limit_of_each}
-    return told(file, lambda: fix_page(file, unsafe=args.unsafe, write=not args.diff), **how)
+    return told(file, lambda: fix_page(file, unsafe=args.unsafe, wanted=choice.keeps, write=not args.diff), **how)
 
 
-def _show_differences(args: argparse.Namespace, files: Sequence[str]) -> int:
+def _show_differences(args: argparse.Namespace, files: Sequence[str], choice: Choice) -> int:
     """Print the corrections, and the remaining findings on stderr."""
-    remaining = Report([finding for file in files for finding in _fixed(args, file, sys.stdout)])
+    remaining = choice.of(Report([f for file in files for f in _fixed(args, file, sys.stdout, choice)]))
     shown = Report([finding for finding in remaining if finding.severity in _failing(args)])
     write(shown, sys.stderr, args.format, summary=False)
     return exit_code(remaining) or int(len(shown) > 0)

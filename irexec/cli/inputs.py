@@ -75,7 +75,7 @@ def find_files(
     found: list[str] = []
     for path in paths:
         if path != STDIN and os.path.isdir(path):
-            below = (each for each in named_files([path], suffixes) if not _is_excluded(each, exclude, base))
+            below = (each for each in named_files([path], suffixes) if not is_excluded(each, exclude, base))
             found += [each for each in below if _holds(each, marks)]
         elif all_named or _holds(path, marks):
             found.append(path)
@@ -95,7 +95,8 @@ def _holds(path: str, marks: tuple[bytes, ...]) -> bool:
     return any(mark in text for mark in marks)
 
 
-def _is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
+def is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
+    """Whether a pattern names the file, by its name or by its path relative to `base`."""
     relative = os.path.relpath(path, base).replace(os.sep, "/")
     return any(fnmatch(relative, pattern) or fnmatch(os.path.basename(path), pattern) for pattern in patterns)
 

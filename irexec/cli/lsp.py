@@ -8,7 +8,10 @@ import sys
 from contextlib import redirect_stdout
 
 from irexec.cli.options import add_limit
+from irexec.cli.settings import read_settings
 from irexec.cli.start import stay
+from irexec.diagnostics.choice import Choice
+from irexec.diagnostics.findings import Mode
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stdio", action="store_true", help="use standard input and output (default; accepted for compatibility)"
     )
     add_limit(parser, 30, each="check of a document")
+
+
+def _project(path: str | None) -> tuple[Mode, Choice]:
+    """What the settings beside a file, or above it, say; settings that cannot be read say nothing."""
+    settings, _ = read_settings(os.path.dirname(os.path.abspath(path)) if path else os.getcwd())
+    return settings.mode or "strict", settings.choice
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,5 +39,5 @@ def run(args: argparse.Namespace) -> int:
     # Copies, because the server closes its streams, and so that printed output does not mix with its messages.
     numbers = os.dup(sys.stdin.fileno()), os.dup(sys.stdout.fileno())
     with os.fdopen(numbers[0], "rb") as stdin, os.fdopen(numbers[1], "wb") as stdout, redirect_stdout(sys.stderr):
-        make_server(args.limit_of_each).start_io(stdin, stdout)
+        make_server(args.limit_of_each, _project).start_io(stdin, stdout)
     return 0

@@ -14,6 +14,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from irexec.cli.helps import ExamplesFormatter, examples_text, groups_text
 from irexec.cli.interrupts import INTERRUPTED, received
 from irexec.cli.streams import complain, is_of_output, prepare, settle
 from irexec.diagnostics.render.characters import visible_text
@@ -46,9 +47,9 @@ where it writes files, `outputs(args)`: the options with the files, or folders, 
 NO_READER = 141
 
 EXIT_CODES = (
-    "Exit codes of every command: 0 no findings or differences, 1 findings or differences, 2 a file or the "
-    "command line cannot "
-    "be used, the output cannot be written, or irexec failed, 130 interrupted, 141 the output pipe was closed."
+    "Exit codes of every command: 0 no findings or differences (report: the page is written), 1 findings or "
+    "differences, 2 a file or the command line cannot be used, the output cannot be written, or irexec failed, "
+    "130 interrupted, 141 the output pipe was closed."
 )
 
 
@@ -81,6 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(arguments: list[str]) -> int:
     chosen = arguments[0] if arguments else ""
     parser, commands = command_parsers([chosen])
+    if not arguments:
+        parser.print_help()
+        return 2
     if chosen and not chosen.startswith("-") and chosen not in COMMANDS:
         parser.error(f"unknown command {chosen!r}{_suggestion(chosen, COMMANDS)}")
     known = parser._option_string_actions
@@ -111,13 +115,20 @@ def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
 
 def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """The parser of the command line, and that of each command; only those that are chosen know their arguments."""
-    parser = _Parser(prog="irexec", description="Run, check and explain OpenVINO IR.", epilog=EXIT_CODES)
+    parser = _MainParser(prog="irexec", description="Run, check and explain OpenVINO IR.", epilog=EXIT_CODES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     # With `prog` given, argparse does not lay out a usage line to find it.
-    subparsers = parser.add_subparsers(prog="irexec", dest="command", metavar="COMMAND", required=True)
+    subparsers = parser.add_subparsers(
+        prog="irexec", dest="command", metavar="COMMAND", required=True, parser_class=_Parser
+    )
     commands: dict[str, argparse.ArgumentParser] = {}
     for name, summary in COMMANDS.items():
-        command = subparsers.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        command = subparsers.add_parser(
+            name,
+            description=f"{summary[0].upper()}{summary[1:]}.",
+            epilog=examples_text(name),
+            formatter_class=ExamplesFormatter,
+        )
         if name in chosen:
             module = importlib.import_module(f"irexec.cli.{name}")
             module.add_arguments(command)
@@ -148,6 +159,23 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         """Write a help or an error; argparse would pass over a stream that does not take it."""
         (file or sys.stderr).write(message)
+
+
+class _MainParser(_Parser):
+    """The parser of the command line, whose help lists the commands in groups."""
+
+    def format_help(self) -> str:
+        layout = self._get_formatter()
+        layout.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        layout.add_text(self.description)
+        beginning = layout.format_help()
+        layout = self._get_formatter()
+        layout.start_section("options")
+        layout.add_arguments([action for action in self._actions if action.option_strings])
+        layout.end_section()
+        layout.add_text("irexec COMMAND --help describes a command and ends with two examples.")
+        layout.add_text(self.epilog)
+        return f"{beginning}\n{groups_text(COMMANDS)}\n\n{layout.format_help()}"
 
 
 class _Version(argparse.Action):

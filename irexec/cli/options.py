@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError, _ActionsContainer
+from argparse import SUPPRESS, ArgumentTypeError, _ActionsContainer
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -34,6 +34,21 @@ def add_extensions(parser: _ActionsContainer) -> None:
         metavar="PY",
         help="a Python file that declares additional operators",
     )
+
+
+def add_output(
+    parser: _ActionsContainer, metavar: str, help: str, *, default: str | None = None, older: str | None = None
+) -> None:
+    """Add `-o`, `--output`. `older`: the name of this option in version 0.1, which version 0.3 removes."""
+    parser.add_argument("-o", "--output", default=default, metavar=metavar, help=help)
+    if older is not None:
+        parser.add_argument(older, dest="output", default=SUPPRESS, metavar=metavar, help=SUPPRESS)
+
+
+def add_no_repairs(parser: _ActionsContainer) -> None:
+    """Add `--no-repairs`, which was `--strict` in version 0.1; version 0.3 removes that name."""
+    parser.add_argument("--no-repairs", action="store_true", help="treat repairs of incomplete snippets as errors")
+    parser.add_argument("--strict", dest="no_repairs", action="store_true", default=SUPPRESS, help=SUPPRESS)
 
 
 def whole(least: int = 0) -> Callable[[str], int]:

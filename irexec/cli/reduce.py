@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse
-from irexec.cli.options import number
+from irexec.cli.options import add_output, number
 from irexec.cli.streams import complain
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
@@ -66,13 +66,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--atol", type=number, metavar="X", help="allowed absolute error")
     parser.add_argument("--rtol", type=number, metavar="X", help="allowed relative error")
     add_input_arguments(parser)
-    parser.add_argument(
-        "--output",
-        "-o",
-        default="repro",
-        metavar="FILE",
-        help="the file to write, with .npz, .py, .md and .json files next to it (default: repro.xml and .bin, "
+    add_output(
+        parser,
+        "OUT.xml",
+        "the file to write, with .npz, .py, .md and .json files next to it (default: repro.xml and .bin, "
         "or repro.onnx with onnxruntime)",
+        default="repro",
     )
     parser.add_argument(
         "--restart", action="store_true", help="start again instead of resuming an interrupted reduction"

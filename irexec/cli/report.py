@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments
 from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.observe import add_observation_arguments, observations
-from irexec.cli.options import add_limit
+from irexec.cli.options import add_limit, add_output
+from irexec.cli.shown import add_choice_arguments, begin
 from irexec.cli.streams import say
-from irexec.diagnostics import Place, Report
+from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import write
 from irexec.ir.guard import reads
@@ -24,12 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="a model (.xml, .onnx), or a page with examples (.rst, .md, .html, .txt)"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT.html",
-        help="the file to write (default: the name of FILE with .html, in the current folder)",
-    )
+    add_output(parser, "OUT.html", "the file to write (default: the name of FILE with .html, in the current folder)")
+    add_choice_arguments(parser)
     add_observation_arguments(parser)
     add_input_arguments(parser)
     add_limit(parser)
@@ -49,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
 
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
-    report = Report([*check_readable(args.file), *load_extensions(args.extension), *findings.report])
+    _, choice, report = begin(args)
+    report.extend([*check_readable(args.file), *findings.report])
     for named in option_files(args.input):  # Without --run nothing reads them.
         reads(named, "a file of arrays")
     output = Path(_output(args))
@@ -68,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     summaries = []
     for read_one, extents in ((reading, shapes), (beside, {})):
         if read_one is not None and report.ok:
-            summary, found = summary_of(read_one, extents)
+            summary, found = summary_of(read_one, extents, choice)
             if summary is None:
                 report.extend(found)
             else:

@@ -7,12 +7,21 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import STDIN, add_format_argument, check_readable, read_stdin, refuse
 from irexec.cli.many import add_many_arguments, log_output
-from irexec.cli.options import add_extensions, add_limit, add_shapes, add_weights, whole
+from irexec.cli.options import (
+    add_extensions,
+    add_limit,
+    add_no_repairs,
+    add_output,
+    add_shapes,
+    add_weights,
+    whole,
+)
+from irexec.cli.shown import add_choice_arguments, begin
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.findings import Findings
@@ -61,22 +70,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--page", help="the page that contains the snippet; its name may give the version, e.g. ScatterUpdate-3"
     )
     give.add_argument(
-        "--inputs", metavar="FOLDER|BATCH.npz", help="run once per file or sample; --save then gives a folder"
+        "--inputs", metavar="FOLDER|BATCH.npz", help="run once per file or sample; -o then gives a folder"
     )
     add_many_arguments(parser)
     add_limit(parser)
     check = parser.add_argument_group("checks")
-    check.add_argument("--strict", action="store_true", help="treat repairs of incomplete snippets as errors")
+    add_no_repairs(check)
+    add_choice_arguments(check)
     check.add_argument(
         "--mode",
         choices=("openvino", "strict"),
-        default="openvino",
         help="openvino: run any file that OpenVINO accepts unambiguously, with warnings; strict: run only valid "
         "files (default: openvino)",
     )
     show = parser.add_argument_group("output")
     add_format_argument(show, "json prints one object")
-    show.add_argument("--save", metavar="OUT.npz", help="write the results to this file, by name")
+    add_output(show, "OUT.npz", "write the results to this file, by name", older="--save")
     show.add_argument("--verbose", action="store_true", help="show the source line of every finding")
     watch = parser.add_argument_group("layers of a model")
     watch.add_argument(
@@ -110,15 +119,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    if args.save is not None:
-        yield "--save", [args.save]
+    if args.output is not None:
+        yield "-o", [args.output]
     if args.dump is not None:
         yield "--dump", [args.dump, os.path.join(args.dump, "index.json")]
     yield from log_output(args)
 
 
 def run(args: argparse.Namespace) -> int:
-    given, report = _given(args)
+    settings, args.choice, report = begin(args)
+    args.mode = args.mode or settings.mode or "openvino"
+    given, found = _given(args)
+    report.extend(found)
     if not report.ok:
         return _refused(args, report)
     if args.inputs is not None:
@@ -130,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.reading import read
 
     source = read_stdin() if args.file == STDIN else args.file
-    reading = read(source, args.weights, mode=args.mode, strict=args.strict, page=args.page)
+    reading = read(source, args.weights, mode=args.mode, strict=args.no_repairs, page=args.page)
     if reading.snippet is None:
         return _run_model(args, given, reading)
     return _run_snippet(args, given, reading.snippet)
@@ -149,7 +161,7 @@ def _given(args: argparse.Namespace) -> tuple[Given, Report]:
         seed=args.seed,
         duplicates=args.duplicates,
     )
-    report = Report([*check_readable(args.file, stdin=True), *load_extensions(args.extension), *findings.report])
+    report = Report([*check_readable(args.file, stdin=True), *findings.report])
     if args.weights is not None:
         report.extend(check_readable(args.weights, "the weights file"))
     return given, report
@@ -162,6 +174,7 @@ def _run_snippet(args: argparse.Namespace, given: Given, snippet: Snippet) -> in
 
     _refuse_options(args, _MODEL_ONLY, "a model", snippet.findings)
     result = run_examples(snippet, given)
+    result = replace(result, report=args.choice.beyond_errors(result.report))
     _save(args, result)
     _print(args, lambda: examples_dict(result), lambda page: show_examples(result, page, verbose=args.verbose))
     return _exit_code(result.report)
@@ -193,7 +206,8 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
     if result is None:
         return _refused(args, findings.report)
     result.seconds = reading.seconds | result.seconds
-    result.report = Report([*findings.report, *result.report, *(sanitizer.report if sanitizer is not None else ())])
+    found_in_all = Report([*findings.report, *result.report, *(sanitizer.report if sanitizer is not None else ())])
+    result.report = args.choice.beyond_errors(found_in_all)
     if trace is not None and args.sort is not None:
         trace.sort_by_time()
     _save(args, result)
@@ -240,19 +254,19 @@ def _refuse_options(args: argparse.Namespace, names: tuple[str, ...], what: str,
 
 
 def _save(args: argparse.Namespace, result: ExampleRun | ModelRun) -> None:
-    """Write the results with --save; a finding if that fails. Where nothing was written, `args.save` becomes None."""
-    if args.save is None or not (arrays := result.arrays()):
-        args.save = None
+    """Write the results to -o; a finding if that fails. Where nothing is written, `args.output` becomes None."""
+    if args.output is None or not (arrays := result.arrays()):
+        args.output = None
         return
     from irexec.arrays.saving import save_arrays
 
     try:
-        save_arrays(args.save, arrays)
+        save_arrays(args.output, arrays)
     except OSError as error:
         findings = Findings()
-        message = f"--save: the file cannot be written: {error.strerror or error}"
-        result.report.add(findings.add("U007", message, place=Place(file=args.save)))
-        args.save = None
+        message = f"-o: the file cannot be written: {error.strerror or error}"
+        result.report.add(findings.add("U007", message, place=Place(file=args.output)))
+        args.output = None
 
 
 def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
@@ -263,9 +277,9 @@ def _print(args: argparse.Namespace, to_dict: Any, show: Any) -> None:
 
     page = Printout(color=wants_color(sys.stdout))
     show(page)
-    if args.save is not None:
+    if args.output is not None:
         page.line()
-        page.line(f"saved {args.save}", "dim")
+        page.line(f"saved {args.output}", "dim")
     sys.stdout.write(page.text)
 
 

@@ -15,12 +15,13 @@ from irexec.cli.many import gather_all, shared_input, shared_path, show_findings
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
+from irexec.records import replace
 
 if TYPE_CHECKING:
     from irexec.parallel.gathering import Outcome
     from irexec.parallel.inputs import InputRun
 
-_ONE_RUN_ONLY = ("trace", "dump", "until", "precision", "duplicates", "page", "strict")
+_ONE_RUN_ONLY = ("trace", "dump", "until", "precision", "duplicates", "page", "no_repairs")
 
 
 def run_inputs(args: argparse.Namespace) -> int:
@@ -30,12 +31,12 @@ def run_inputs(args: argparse.Namespace) -> int:
     findings = Findings()
     for name in _ONE_RUN_ONLY:
         if getattr(args, name):
-            findings.add("U003", f"--{name} cannot be combined with --inputs")
+            findings.add("U003", f"--{name.replace('_', '-')} cannot be combined with --inputs")
     folder, items = inputs_of(shared_path(args, args.inputs), findings)
-    if args.save is None:
-        findings.add("U003", "--inputs requires --save with the folder for the results")
-    elif folder and _is_below(args.save, folder):
-        findings.add("U003", "--save: the folder for the results must not be the folder of the inputs", found=args.save)
+    if args.output is None:
+        findings.add("U003", "--inputs requires -o with the folder for the results")
+    elif folder and _is_below(args.output, folder):
+        findings.add("U003", "-o: the folder for the results must not be the folder of the inputs", found=args.output)
     if not findings.report.ok:
         return _refused(findings.report)
     weights = args.weights and shared_path(args, args.weights)
@@ -45,18 +46,22 @@ def run_inputs(args: argparse.Namespace) -> int:
     task = RunInput(
         shared_path(args, args.file),
         folder,
-        shared_path(args, args.save),
+        shared_path(args, args.output),
         weights,
         args.mode,
         tuple(shared_input(args, option) for option in args.input),
         tuple(args.shape),
         args.seed,
     )
-    outcomes = gather_all(args, task, items, "inputs")
+    outcomes = [
+        replace(outcome, report=args.choice.beyond_errors(outcome.report))
+        for outcome in gather_all(args, task, items, "inputs")
+    ]
+    read = args.choice.beyond_errors(reading.report)
     if args.format == "json":
-        print(json.dumps(_as_dict(args, outcomes, reading.report), indent=2))
+        print(json.dumps(_as_dict(args, outcomes, read), indent=2))
     else:
-        _show(args, outcomes, reading.report)
+        _show(args, outcomes, read)
     failed = Report([finding for outcome in outcomes for finding in outcome.report])
     return exit_code(failed)
 
@@ -95,7 +100,7 @@ def _show(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], read:
     page = Printout(color=wants_color(sys.stdout))
     page.table([_row(outcome) for outcome in outcomes], ("name", None, None, "dim"))
     done = sum(outcome.report.ok for outcome in outcomes)
-    page.line(f"{done} of {plural(len(outcomes), 'input')}; results in {args.save}", "good" if done else "error")
+    page.line(f"{done} of {plural(len(outcomes), 'input')}; results in {args.output}", "good" if done else "error")
     page.findings(read, verbose=args.verbose)
     show_findings_about(outcomes, "inputs", page, verbose=args.verbose)
     sys.stdout.write(page.text)

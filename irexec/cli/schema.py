@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from irexec.cli.inputs import exit_code, refuse
+from irexec.cli.options import add_output
 from irexec.cli.streams import say
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.render import write
@@ -20,12 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TYPE",
         help="an operator, e.g. Gather or Gather-opset7 (default: the schema of the whole file format)",
     )
-    parser.add_argument("--out", metavar="DIR", help="write all schemas, or the schema of TYPE, to this folder")
+    add_output(parser, "DIR", "write all schemas, or the schema of TYPE, to this folder", older="--out")
 
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    if args.out is not None:
-        yield "--out", [args.out]
+    if args.output is not None:
+        yield "-o", [args.output]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,14 +40,14 @@ def _schemas(args: argparse.Namespace) -> Report:
     from irexec.catalog.relaxng import ir_schema
     from irexec.catalog.schema import write_schemas
 
-    if args.out is None:
+    if args.output is None:
         print(ir_schema(), end="")
         return Report()
     try:
-        written = write_schemas(Path(args.out))
+        written = write_schemas(Path(args.output))
     except OSError as error:
-        return _unwritable(args.out, error)
-    say(f"{len(written)} schemas in {args.out}")
+        return _unwritable(args.output, error)
+    say(f"{len(written)} schemas in {args.output}")
     return Report()
 
 
@@ -61,13 +62,13 @@ def _operator_schema(args: argparse.Namespace) -> Report:
     operator = operator_of(facts)
     if operator is None:
         return refuse("U005", f"{facts.name} is not implemented yet, so its attributes are unknown")
-    if args.out is None:
+    if args.output is None:
         print(json_text(operator), end="")
         return Report()
     try:
-        say(str(write_schema(operator, Path(args.out))))
+        say(str(write_schema(operator, Path(args.output))))
     except OSError as error:
-        return _unwritable(args.out, error)
+        return _unwritable(args.output, error)
     return Report()
 
 

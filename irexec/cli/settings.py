@@ -8,7 +8,7 @@ from typing import Any
 
 from irexec.cli.inputs import refuse
 from irexec.diagnostics import Place, Report
-from irexec.diagnostics.choice import names_no_code
+from irexec.diagnostics.choice import Choice, names_no_code
 from irexec.diagnostics.findings import Mode
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.ir.files import open_regular
@@ -28,6 +28,11 @@ class Settings:
     mode: Mode | None = None
     exclude: tuple[str, ...] = ()
     base: str = "."
+
+    @property
+    def choice(self) -> Choice:
+        """Which findings count."""
+        return Choice(("",) if self.select is None else self.select, self.ignore or (), self.per_file, self.base)
 
 
 def read_settings(folder: str) -> tuple[Settings, Report]:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import check_readable
-from irexec.cli.options import add_extensions, add_limit, add_shapes, add_weights
-from irexec.diagnostics import Report
+from irexec.cli.inputs import check_readable, exit_code, refuse
+from irexec.cli.options import add_extensions, add_limit, add_output, add_shapes, add_weights
+from irexec.cli.shown import add_choice_arguments, begin
+from irexec.cli.streams import say
+from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
+
+if TYPE_CHECKING:
+    from irexec.inspect.facts import Summary
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,41 +30,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for short in ("json", "svg"):
         parser.add_argument(f"--{short}", dest="format", action="store_const", const=short, help=argparse.SUPPRESS)
+    add_output(parser, "OUT", "the file to write, e.g. model.svg (default: standard output)")
+    add_choice_arguments(parser)
     add_weights(parser, "MODEL")
     add_shapes(parser)
     add_extensions(parser)
     add_limit(parser)
 
 
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    if args.output is not None:
+        yield "-o", [args.output]
+
+
 def run(args: argparse.Namespace) -> int:
     from irexec.inspect.read import read_summary
-    from irexec.render.printing import Printout
-    from irexec.render.summary import show
     from irexec.runs.values import read_shapes
 
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
-    report = Report([*check_readable(args.file), *load_extensions(args.extension), *findings.report])
-    summary, found = read_summary(args.file, args.weights, shapes) if report.ok else (None, Report())
+    _, choice, report = begin(args)
+    report.extend([*check_readable(args.file), *findings.report])
+    summary, found = read_summary(args.file, args.weights, shapes, choice) if report.ok else (None, Report())
     report.extend(found)
     if summary is None:
         write(report, sys.stderr)
         return 2
+    text = _text(args, summary, report)
+    if args.output is None:
+        sys.stdout.write(text)
+        return exit_code(report)
+    from irexec.arrays.saving import save_text
+
+    try:
+        save_text(args.output, text)
+    except OSError as error:
+        message = f"the file cannot be written: {error.strerror or error}"
+        write(refuse("U007", message, place=Place(file=args.output)), sys.stderr)
+        return 2
+    say(args.output)
+    return exit_code(report)
+
+
+def _text(args: argparse.Namespace, summary: Summary, report: Report) -> str:
+    """The summary in the format that is asked for."""
     if args.format == "json":
-        print(json.dumps(summary.to_dict(), indent=2))
-        return 0
+        return json.dumps(summary.to_dict(), indent=2) + "\n"
     if args.format == "model-explorer":
         from irexec.render.model_explorer import graph_collection
 
-        print(json.dumps(graph_collection(summary), indent=1))
-        return 0
+        return json.dumps(graph_collection(summary), indent=1) + "\n"
     if args.format == "svg":
         from irexec.render.drawing.svg import svg_document
 
-        sys.stdout.write(svg_document(summary))
-        return 0
-    page = Printout(color=wants_color(sys.stdout))
+        return svg_document(summary)
+    from irexec.render.printing import Printout
+    from irexec.render.summary import show
+
+    page = Printout(color=args.output is None and wants_color(sys.stdout))
     show(summary, page)
     page.findings(report, verbose=False)
-    sys.stdout.write(page.text)
-    return 0
+    return page.text

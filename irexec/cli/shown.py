@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from argparse import SUPPRESS
 from collections.abc import Iterable
 from typing import IO
 
@@ -14,7 +15,7 @@ from irexec.cli.settings import Settings, read_settings
 from irexec.diagnostics import Report, Severity
 from irexec.diagnostics.choice import Choice, names_no_code
 from irexec.diagnostics.codes import CODES
-from irexec.diagnostics.folded import folded
+from irexec.diagnostics.folded import folded, grouped
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.diagnostics.render import FORMATS, write
 
@@ -23,7 +24,7 @@ MOST = 20
 FOR_MACHINES = ("json", "sarif")
 
 
-def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
+def add_choice_arguments(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--select", metavar="CODES", help="report only these findings: codes or prefixes, e.g. P004,D")
     parser.add_argument("--ignore", metavar="CODES", help="do not report these findings: codes or prefixes")
 
@@ -32,11 +33,12 @@ def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
     show = parser.add_argument_group("output")
     show.add_argument(
         "--format",
-        "--output-format",
         choices=FORMATS,
         default="text",
         help="output format of the findings (default: text)",
     )
+    # As ruff calls it.
+    show.add_argument("--output-format", dest="format", choices=FORMATS, default=SUPPRESS, help=SUPPRESS)
     show.add_argument("--statistics", action="store_true", help="print the number of findings per code instead")
     show.add_argument(
         "--most", type=whole(), metavar="N", help="show at most N findings per code and file (default: 20; 0: all)"
@@ -82,6 +84,8 @@ def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[s
     for report in reports:
         whole.extend(report)
         shown.extend(report if args.format in FOR_MACHINES else _for_people(report, args))
+    if args.format == "text" and not args.verbose and args.most != 0:
+        shown = grouped(shown)
     if args.statistics:
         from irexec.diagnostics.render.statistics import statistics
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from irexec.cli.inputs import STDIN, check_readable, check_weights, exit_code, find_files, no_models, read_stdin
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_path
-from irexec.cli.options import SECONDS, add_extensions, add_limit, add_weights, release
+from irexec.cli.options import SECONDS, add_extensions, add_limit, add_no_repairs, add_weights, release
 from irexec.cli.settings import Settings
 from irexec.cli.shown import add_choice_arguments, add_showing_arguments, begin, show_findings
 from irexec.diagnostics import Report
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also report what this OpenVINO release cannot read, e.g. 2024.2",
     )
     parser.add_argument("--fix", action="store_true", help="apply safe fixes first, like `irexec fix`")
-    parser.add_argument("--strict", action="store_true", help="treat repairs of incomplete snippets as errors")
+    add_no_repairs(parser)
     parser.add_argument(
         "--alone",
         action="store_true",
@@ -75,7 +75,7 @@ def _reports(files: list[str], args: argparse.Namespace, settings: Settings, cho
     mode = args.mode or settings.mode or "strict"
     weights = args.weights and shared_path(args, args.weights)
     reports = {path: _prepared(path, args, choice) for path in files}
-    task = Validate(mode, args.strict, weights, others=not args.alone, target=args.target)
+    task = Validate(mode, args.no_repairs, weights, others=not args.alone, target=args.target)
     if STDIN in reports:
         with time_limit(args.limit_of_each):
             reports[STDIN] = task.of(read_stdin())

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 
 from irexec.diagnostics.codes import CODES, Area
-from irexec.diagnostics.diagnostic import Diagnostic, Report
+from irexec.diagnostics.diagnostic import Diagnostic, Report, Severity
 from irexec.records import field, record
 
 
@@ -34,6 +34,13 @@ class Choice:
         kept = Counter({kind: count for kind, count in report.left_out.items() if self._keeps(kind[1])})
         return Report([finding for finding in report if self.keeps(finding)], kept)
 
+    def beyond_errors(self, report: Report) -> Report:
+        """As `of`, with all errors: they are why a file could not be used."""
+        kept = Counter(
+            {kind: n for kind, n in report.left_out.items() if kind[0] is Severity.ERROR or self._keeps(kind[1])}
+        )
+        return Report([f for f in report if f.severity is Severity.ERROR or self.keeps(f)], kept)
+
     def _keeps(self, code: str) -> bool:
         return CODES[code].area is Area.USAGE or (code.startswith(self.select) and not code.startswith(self.ignore))
 
@@ -47,6 +54,10 @@ class Choice:
             if fnmatch(path, pattern) or fnmatch(name, pattern)
             for code in codes
         )
+
+
+EVERY = Choice()
+"""The choice of all findings."""
 
 
 def names_no_code(beginning: str) -> bool:

@@ -30,6 +30,24 @@ def folded(report: Report) -> Report:
     return Report([kept[position] for position in sorted(kept)], report.left_out.copy())
 
 
+def grouped(report: Report) -> Report:
+    """The report of many files with each warning that some of them have alike shown for the first of these alone."""
+    findings = list(report)
+    causes: dict[Hashable, dict[str | None, list[int]]] = {}
+    for position, finding in enumerate(findings):
+        if finding.severity is not Severity.ERROR:
+            code, severity, file, what = _cause(finding)
+            causes.setdefault((code, severity, what), {}).setdefault(file, []).append(position)
+    dropped: set[int] = set()
+    for files in causes.values():
+        first, *others = files.values()
+        if len(others) > 1:
+            dropped.update(position for alike in others for position in alike)
+            text = _files([findings[alike[0]] for alike in others])
+            findings[first[-1]] = replace(findings[first[-1]], notes=(*findings[first[-1]].notes, ("and", text)))
+    return Report([f for position, f in enumerate(findings) if position not in dropped], report.left_out.copy())
+
+
 def merged(reports: Iterable[tuple[str, Report]], what: str) -> Report:
     """What was found about many items, each finding once: a note names the items that have it, the first of many.
 
@@ -51,10 +69,17 @@ def _with_items(finding: Diagnostic, items: list[str], what: str) -> Diagnostic:
     return replace(finding, notes=(*finding.notes, (what if len(items) > 1 else what.removesuffix("s"), text)))
 
 
-def _cause(finding: Diagnostic) -> Hashable:
+def _cause(finding: Diagnostic) -> tuple[str, Severity, str | None, Hashable]:
     """What findings of one cause have in common: what is found and what is allowed, where that is known."""
     what = (finding.found, finding.allowed) if finding.found and finding.allowed else finding.message
     return finding.code, finding.severity, finding.file, what
+
+
+def _files(others: list[Diagnostic]) -> str:
+    """The first places of findings, one in each file."""
+    places = [f"{finding.file}:{finding.line}" if finding.line is not None else str(finding.file) for finding in others]
+    more = ", ..." if len(places) > _PLACES else ""
+    return f"{len(places):,} more files: {', '.join(places[:_PLACES])}{more}; --verbose shows all"
 
 
 def _where(others: list[Diagnostic]) -> str:

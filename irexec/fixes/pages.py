@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from irexec.fixes.applying import FixResult, examine_page, improve
+from irexec.fixes.applying import FixResult, Wanted, examine_page, improve
 from irexec.fixes.replacing import read_bytes, replace_file
 from irexec.reading import PathLike
 
 
-def fix_page(path: PathLike, *, unsafe: bool = False, write: bool = True) -> tuple[bytes, FixResult]:
+def fix_page(
+    path: PathLike, *, unsafe: bool = False, wanted: Wanted = lambda _: True, write: bool = True
+) -> tuple[bytes, FixResult]:
     """Fix the examples of a page in its file. Returns the bytes before, and the result.
 
     A result stated in the page is replaced by the one that the operator computes. Corrections are unsafe if something
@@ -17,7 +19,7 @@ def fix_page(path: PathLike, *, unsafe: bool = False, write: bool = True) -> tup
     An unchanged file is not written; with `write=False` no file is written. Raises FileChanged and OSError.
     """
     before = read_bytes(path)
-    fixed = improve(before, lambda data: examine_page(data, path), unsafe=unsafe)
+    fixed = improve(before, lambda data: examine_page(data, path), unsafe=unsafe, wanted=wanted)
     if write:
         fixed.notes += replace_file(path, before, fixed.data)
     return before, fixed

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from irexec.arrays.given import check_names
 from irexec.diagnostics import Place, Report
+from irexec.diagnostics.choice import EVERY, Choice
 from irexec.diagnostics.findings import Findings
 from irexec.fixes.files import examined
 from irexec.graph.model import Model
@@ -17,16 +18,22 @@ from irexec.types import PartialShape, TensorType
 
 
 def read_summary(
-    path: PathLike, weights: PathLike | None = None, shapes: Mapping[str, tuple[int, ...]] | None = None
+    path: PathLike,
+    weights: PathLike | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    choice: Choice = EVERY,
 ) -> tuple[Summary | None, Report]:
     """The facts about a model in a file, and the findings of `validate`; None if the file contains no model.
 
-    `shapes`: shapes of dynamic inputs, by name; dependent shapes are inferred from them.
+    `shapes`: shapes of dynamic inputs, by name; dependent shapes are inferred from them. `choice`: the
+    findings that count.
     """
-    return summary_of(read(path, weights, mode="strict"), shapes)
+    return summary_of(read(path, weights, mode="strict"), shapes, choice)
 
 
-def summary_of(reading: Reading, shapes: Mapping[str, tuple[int, ...]] | None = None) -> tuple[Summary | None, Report]:
+def summary_of(
+    reading: Reading, shapes: Mapping[str, tuple[int, ...]] | None = None, choice: Choice = EVERY
+) -> tuple[Summary | None, Report]:
     """As `read_summary`, of a file that was read."""
     model, source = reading.model, reading.source
     if reading.snippet is not None:
@@ -38,6 +45,7 @@ def summary_of(reading: Reading, shapes: Mapping[str, tuple[int, ...]] | None = 
     report = examined(reading)
     if model is None:
         return None, report
+    report = choice.of(report)
     types = _types_for(model, shapes) if shapes else None
     if types is not None and not types.report.ok:
         return None, types.report

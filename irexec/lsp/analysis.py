@@ -7,6 +7,7 @@ from typing import NamedTuple
 from weakref import finalize
 
 from irexec.diagnostics import Report
+from irexec.diagnostics.choice import EVERY, Choice
 from irexec.diagnostics.findings import Mode
 from irexec.fixes.files import examined
 from irexec.fixes.written import Owner, Written
@@ -35,7 +36,7 @@ class Analysis:
     Its memory is released as soon as it is no longer referenced, because an editor creates a new version for each key.
     """
 
-    def __init__(self, text: str, path: str | None = None, mode: Mode = "strict") -> None:
+    def __init__(self, text: str, path: str | None = None, mode: Mode = "strict", choice: Choice = EVERY) -> None:
         self.text = text
         self.path = path
         self._source = Source(text, file=path)
@@ -45,7 +46,8 @@ class Analysis:
         if self._model is not None:
             # Nodes and their values hold each other: the garbage collector would come for them much later.
             finalize(self, Model.dissolve, self._model).atexit = False
-        self.report: Report = examined(reading, of_broken_text=False)
+        self._choice = choice
+        self.report: Report = choice.of(examined(reading, of_broken_text=False))
 
     @cached_property
     def repaired(self) -> Report:
@@ -55,7 +57,7 @@ class Analysis:
         """
         if self._source.readable or self._reading.snippet is not None or len(self.text) > MOST_REPAIRED:
             return self.report
-        return examined(self._reading)
+        return self._choice.of(examined(self._reading))
 
     # Elements
 

@@ -15,7 +15,9 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from irexec import __version__
+from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.deadline import time_limit
+from irexec.diagnostics.findings import Mode
 from irexec.ir.memory import no_collection
 from irexec.ir.xml.events import Span
 from irexec.lsp.actions import action, diagnostic, fix_all, range_of_place
@@ -36,12 +38,16 @@ PATIENCE = 0.2
 """Seconds that a question about a place waits for a check, before the version checked last answers it."""
 
 
+Project = Callable[[str | None], tuple[Mode, Choice]]
+"""For the path of a text: the mode and the choice of findings that the settings of its project have."""
+
+
 class Server(LanguageServer):
     """Texts are checked in one thread, questions about them answered in another, so that typing never waits."""
 
-    def __init__(self, limit: float = 0) -> None:
-        """`limit`: the seconds that the check of a text may take; 0: any."""
-        self._limit = limit
+    def __init__(self, limit: float = 0, project: Project | None = None) -> None:
+        """`limit`: the seconds that the check of a text may take; 0: any. `project`: see there."""
+        self._limit, self._project = limit, project
         super().__init__("irexec", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
         self.opened: dict[str, Opened] = {}
         self._checker, self._answerer = ThreadPoolExecutor(1, "check"), ThreadPoolExecutor(1, "answer")
@@ -82,7 +88,7 @@ class Server(LanguageServer):
 
     def _analysis(self, text: str, path: str | None) -> Analysis:
         with time_limit(self._limit):
-            return Analysis(text, path)
+            return Analysis(text, path, *(() if self._project is None else self._project(path)))
 
     async def ask(self, uri: str, answer: Callable[[Opened, Analysis], T]) -> T | None:
         """An answer about the latest version of a text, when its check is done; None for a text that is not open."""
@@ -118,9 +124,9 @@ class Server(LanguageServer):
         return await asyncio.get_running_loop().run_in_executor(executor, quietly)
 
 
-def make_server(limit: float = 0) -> Server:
+def make_server(limit: float = 0, project: Project | None = None) -> Server:
     """A server with all supported requests. `limit`: the time limit for checking a text, in seconds; 0: none."""
-    server = Server(limit)
+    server = Server(limit, project)
     for register in (_texts, _findings, _places, _navigation):
         register(server)
     return server

@@ -16,6 +16,7 @@ from typing import Any
 from irexec.arrays.brief import plural
 from irexec.arrays.given import Given
 from irexec.diagnostics import Diagnostic, Place, Report, Severity
+from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.deadline import OutOfTime, watched
 from irexec.diagnostics.findings import At, Findings
@@ -110,9 +111,25 @@ class CheckedPage:
         return findings.report.sorted()
 
 
-def find_pages(paths: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """The files to check: those that are named, and the pages below the folders that are."""
-    return named_files(paths, SUFFIXES)
+def find_pages(
+    paths: Iterable[str | os.PathLike[str]], excluded: Callable[[str], bool] = lambda path: False
+) -> list[str]:
+    """The files to check: those that are named, and the pages below the named folders that are not `excluded`."""
+    named = [os.fspath(path) for path in paths]
+    return [file for file in named_files(named, SUFFIXES) if file in named or not excluded(file)]
+
+
+def chosen_of(page: CheckedPage, choice: Choice) -> CheckedPage:
+    """The page with the findings that count. An example without an error about the layer is valid."""
+    page.examples = [_chosen(example, choice) for example in page.examples]
+    return page
+
+
+def _chosen(example: Checked, choice: Choice) -> Checked:
+    errata = [entry for entry in example.errata if choice.keeps(entry.diagnostic)]
+    valid = None if example.valid is None else all(entry.diagnostic.code in _ABOUT_VALUES for entry in errata)
+    repairs, notes = ([f for f in found if choice.keeps(f)] for found in (example.repairs, example.notes))
+    return replace(example, errata=errata, valid=valid, repairs=repairs, notes=notes)
 
 
 def check_page(path: str | os.PathLike[str], *, data: bytes | None = None, large: bool = False) -> CheckedPage:

@@ -27,6 +27,12 @@ NOTED = """<net name="m" version="11">
     <edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/></edges>
 </net>
 """
+PRINTED = """<layer id="0" name="a" type="Abs" version="opset1">
+    <data axes="1"/>
+    <input><port id="0" precision="FP32"><dim>2</dim></port></input>
+    <output><port id="1" precision="FP32"><dim>2</dim></port></output>
+</layer>
+"""
 
 
 @pytest.fixture
@@ -227,3 +233,60 @@ def test_standard_input(
 def test_machines_get_a_whole_answer(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["fix", "models/wrong.xml", "--format", "json"])
     assert [finding["code"] for finding in json.loads(capsys.readouterr().out)["diagnostics"]] == ["D001"]
+
+
+def test_settings_are_those_of_every_command(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (folder / "page.md").write_text(f"# Abs\n\n```xml\n{PRINTED}```\n")
+    Path("model.xml").write_text(WRONG)
+
+    def printed(*arguments: str) -> tuple[int, str]:
+        code = main(arguments)
+        return code, capsys.readouterr().out
+
+    commands = [
+        ("validate", "model.xml"),
+        ("show", "model.xml"),
+        ("run", "model.xml"),
+        ("doctest", "page.md"),
+        ("fix", "model.xml", "--diff", "--unsafe"),
+    ]
+    before = {command: printed(*command) for command in commands}
+    Path("irexec.toml").write_text('ignore = ["D", "L", "P", "Q"]\n')
+    after = {command: printed(*command) for command in commands}
+    for command in commands[:4]:
+        assert "[D001]" in before[command][1] and "[D001]" not in after[command][1], command
+    assert [code for code, _ in before.values()] == [1, 1, 0, 1, 0]
+    assert [code for code, _ in after.values()] == [0] * 5
+    assert "auto_brodcast" in before[commands[4]][1] and after[commands[4]][1] == ""
+    Path("irexec.toml").write_text('mode = "strict"\n')
+    assert printed("run", "model.xml")[0] == 1
+    assert printed("run", "model.xml", "--mode", "openvino")[0] == 0
+    Path("irexec.toml").write_text('exclude = ["page*", "*.xml"]\n')
+    assert printed("doctest", ".")[0] == 2
+    Path("irexec.toml").write_text("mode = 3\n")
+    for command in commands:
+        assert printed(*command)[0] == 2
+
+
+def test_errors_that_prevent_a_run_are_not_ignored(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("model.xml").write_text(WRONG.replace('type="relu"', 'type="Unheard"'))
+    Path("irexec.toml").write_text('ignore = ["L"]\n')
+    assert main(["run", "model.xml"]) == 1
+    assert "error[L004]" in capsys.readouterr().out
+
+
+def test_warnings_that_many_files_have_alike_are_shown_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("wrong2", "wrong3", "wrong4"):
+        Path(f"models/{name}.xml").write_text(WRONG)
+    main(["validate", "models", "--mode", "openvino"])
+    shown = capsys.readouterr().out
+    assert shown.count("warning[D001]") == 1
+    lines = ", ".join(f"models/wrong{number}.xml:" for number in (2, 3, 4))
+    (told,) = [line for line in shown.splitlines() if "more files" in line and "wrong2" in line and "D001" not in line][
+        :1
+    ]
+    assert "3 more files: models/wrong2.xml:" in told and told.count("models/wrong") == lines.count("models/wrong")
+    main(["validate", "models", "--mode", "openvino", "--verbose"])
+    assert capsys.readouterr().out.count("warning[D001]") == 4
+    main(["validate", "models"])
+    assert capsys.readouterr().out.count("error[D001]") == 4

@@ -49,7 +49,7 @@ def test_every_command_has_its_module(name: str) -> None:
     assert callable(module.run)
 
 
-@pytest.mark.parametrize(("arguments", "code"), [(["--help"], 0), (["--version"], 0), ([], 2), (["nonsense"], 2)])
+@pytest.mark.parametrize(("arguments", "code"), [(["--help"], 0), (["--version"], 0), (["nonsense"], 2)])
 def test_usage(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as leaving:
         main(arguments)

@@ -132,7 +132,7 @@ def test_a_batch_is_run_sample_by_sample(folder: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--inputs", "arrays"], "U003", "--inputs requires --save"),
+        (["--inputs", "arrays"], "U003", "--inputs requires -o"),
         (["--inputs", "arrays", "--save", "arrays/out"], "U003", "must not be the folder of the inputs"),
         (["--inputs", "arrays", "--save", "out", "--trace"], "U003", "--trace cannot be combined with --inputs"),
         (["--inputs", "samples/classifier/model.bin", "--save", "out"], "U004", "the file contains no arrays"),

@@ -39,7 +39,7 @@ class Output:
 
     def arguments(self, out: Path) -> list[str]:
         value = str(out / self.value)
-        return [value] if self.option == "OUT" else [self.option, value]
+        return [self.option, value]
 
 
 CUT = ("part.xml", "part.bin", "part.npz")
@@ -47,10 +47,10 @@ REDUCED = ("small.xml", "small.bin", "small.npz", "small.json", "small.py", "sma
 CULPRIT = ("culprit.xml", "culprit.bin", "culprit.npz", "outputs.npz")
 CHECK = ("--check", "false {}")
 OUTPUTS = [
-    Output("run", "--save", "results.npz", ("results.npz",)),
+    Output("run", "-o", "results.npz", ("results.npz",)),
     Output("run", "--dump", "dump", ("dump/index.json", "dump/00000_scaled.npy")),
-    Output("run", "--save", "many", ("many/000000.npz", "many/000001.npz"), ("--inputs", "{batch}")),
-    Output("run", "--resume", "log", ("log",), ("--inputs", "{batch}", "--save", "{out}/many")),
+    Output("run", "-o", "many", ("many/000000.npz", "many/000001.npz"), ("--inputs", "{batch}")),
+    Output("run", "--resume", "log", ("log",), ("--inputs", "{batch}", "-o", "{out}/many")),
     Output("validate", "--resume", "log", ("log",)),
     Output("doctest", "--errata", "errata.md", ("errata.md",)),
     Output("doctest", "--resume", "log", ("log",)),
@@ -59,10 +59,11 @@ OUTPUTS = [
     Output("compare", "--resume", "log", ("log",), ("--inputs", "{batch}", "--with", "{other}")),
     Output("reduce", "-o", "small.xml", REDUCED, CHECK),
     Output("cut", "-o", "part.xml", CUT, ("--around", "scaled")),
-    Output("convert", "OUT", "new.xml", ("new.xml", "new.bin")),
+    Output("convert", "-o", "new.xml", ("new.xml", "new.bin")),
     Output("report", "-o", "page.html", ("page.html",)),
+    Output("show", "-o", "drawing.svg", ("drawing.svg",)),
 ]
-NOTHING_READ = {("schema", "--out")}
+NOTHING_READ = {("schema", "-o")}
 """Of a command that reads no file."""
 
 READ_OR_NOT_FILES = {
@@ -86,7 +87,7 @@ class Input:
 
 TAKES_INPUTS = ("run", "compare", "reduce", "cut", "report")
 INPUTS = [
-    Input("model.xml", (*TAKES_INPUTS, "convert", "validate"), ("{}",), ".xml"),
+    Input("model.xml", (*TAKES_INPUTS, "convert", "validate", "show"), ("{}",), ".xml"),
     Input("model.bin", (*TAKES_INPUTS, "validate"), ("{model}", "--weights", "{}")),
     Input("x.npy", TAKES_INPUTS, ("{model}", "--input", "x=@{}")),
     Input("operators.py", (*TAKES_INPUTS, "validate"), ("{model}", "--extension", "{}"), ".py"),
@@ -180,12 +181,17 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+SPELLINGS = {"output", "format"}
+"""What older spellings of an option give: the same as the newer ones."""
+
+
 def options() -> Iterator[tuple[str, argparse.Action]]:
-    """Every option that takes a value, and every argument of its own place that is no input."""
+    """Every option that takes a value."""
     _, commands = command_parsers(COMMANDS)
     for name, parser in commands.items():
         for action in parser._actions:
-            if action.nargs != 0 and (action.option_strings or action.dest == "output"):
+            older = action.help == argparse.SUPPRESS
+            if action.nargs != 0 and action.option_strings and not (older and action.dest in SPELLINGS):
                 yield name, action
 
 
@@ -193,7 +199,7 @@ def test_the_table_has_every_option_that_writes() -> None:
     """Each option with a value is in one of the tables; those in the first are what the commands declare."""
     table = {(output.command, output.option) for output in OUTPUTS} | NOTHING_READ
     for command, action in options():
-        names = action.option_strings or [action.metavar]
+        names = list(action.option_strings)
         if (command, names) == ("report", ["--dump"]):
             continue
         written = any((command, name) in table for name in names)
@@ -203,7 +209,7 @@ def test_the_table_has_every_option_that_writes() -> None:
         module = importlib.import_module(f"irexec.cli.{command}")
         if hasattr(module, "outputs"):
             args = argparse.Namespace(output="o.xml", file="m.xml", other="openvino")
-            for name in ("save", "dump", "resume", "errata", "save_culprit", "out"):
+            for name in ("dump", "resume", "errata", "save_culprit"):
                 setattr(args, name, "o")
             declared |= {(command, option) for option, _ in module.outputs(args)}
     assert declared == table
@@ -225,8 +231,8 @@ def test_external_data_of_an_onnx_model(tmp_path: Path, capsys: pytest.CaptureFi
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     onnx.save_model(model, tmp_path / "m.onnx", save_as_external_data=True, location="new.bin", size_threshold=0)
     before = everything(tmp_path)
-    found = refused(["convert", str(tmp_path / "m.onnx"), str(tmp_path / "new.xml")], capsys)
-    assert f"OUT {tmp_path / 'new.bin'} is also external data of the model, which this command reads" in found
+    found = refused(["convert", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "new.xml")], capsys)
+    assert f"-o {tmp_path / 'new.bin'} is also external data of the model, which this command reads" in found
     assert everything(tmp_path) == before
 
 
@@ -256,8 +262,8 @@ def test_results_that_would_overwrite_the_inputs_of_others(
         save_arrays(inputs / f"{name}.npz", {"x": np.ones((1, 2), np.float32)})
     (results / "a.npz").hardlink_to(inputs / "b.npz")
     before = everything(tmp_path)
-    command = ["run", str(folder / "model.xml"), "--inputs", str(inputs), "--save", str(results), "-j", jobs]
-    assert f"--save {results / 'a.npz'} is also an input, which this command reads" in refused(command, capsys)
+    command = ["run", str(folder / "model.xml"), "--inputs", str(inputs), "-o", str(results), "-j", jobs]
+    assert f"-o {results / 'a.npz'} is also an input, which this command reads" in refused(command, capsys)
     assert everything(tmp_path) == before
 
 
@@ -277,11 +283,11 @@ def test_standard_input(folder: Path) -> None:
     path = folder / "model.xml"
     with path.open("rb") as stream:
         done = subprocess.run(
-            [sys.executable, "-c", code, "run", "-", "--weights", str(folder / "model.bin"), "--save", str(path)],
+            [sys.executable, "-c", code, "run", "-", "--weights", str(folder / "model.bin"), "-o", str(path)],
             stdin=stream, capture_output=True, text=True, timeout=60,
         )  # fmt: skip
     assert done.returncode == 2
-    assert f"--save {path} is also the file on standard input, which this command reads" in done.stderr
+    assert f"-o {path} is also the file on standard input, which this command reads" in done.stderr
 
 
 def test_the_page_that_a_report_would_replace_by_default(

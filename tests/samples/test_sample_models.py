@@ -26,7 +26,7 @@ def load(name: str, what: str) -> np.ndarray:
 def test_the_script_writes_what_is_committed(tmp_path: Path) -> None:
     subprocess.run([sys.executable, SAMPLES / "make_models.py", tmp_path], check=True, timeout=PATIENCE)
     written = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*.*")}
-    assert len(written) == 7
+    assert len(written) == 9
     for path, data in written.items():
         if path.suffix == ".xml":
             assert (SAMPLES / path).read_text() == data.decode()
@@ -89,6 +89,6 @@ def test_the_command_runs_them(name: str, tmp_path: Path, capsys: pytest.Capture
 
 def test_the_models_are_built_with_the_public_names_only() -> None:
     names = runpy.run_path(str(SAMPLES / "make_models.py"), run_name="sample")
-    assert set(names["MODELS"]) == set(INPUTS)
+    assert set(names["MODELS"]) == {*INPUTS, "converted"}
     text = (SAMPLES / "make_models.py").read_text()
     assert "from irexec." not in text

@@ -1,0 +1,110 @@
+"""The texts of `--help`: the commands in groups, and how the help of a command ends, with two examples."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+
+GROUPS = {
+    "run": ("run", "convert"),
+    "check": ("validate", "fix", "doctest", "lsp"),
+    "debug": ("compare", "diff", "reduce", "cut"),
+    "look": ("show", "report", "ops", "explain", "schema", "completion"),
+}
+"""Group → its commands, in the order of the help."""
+
+EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
+    "run": (
+        ("irexec run model.xml --input x=image.npy -o results.npz", "run with one input, and save the results"),
+        ("irexec run model.xml --trace --sort time", "list the layers that take most of the time"),
+    ),
+    "convert": (
+        ("irexec convert model.onnx -o converted.xml", "convert an ONNX model to IR"),
+        ("irexec convert model.xml -o older.xml --target 2022.1", "write a model that OpenVINO 2022.1 can read"),
+    ),
+    "validate": (
+        ("irexec validate model.xml", "report every error, with suggested fixes"),
+        ("irexec validate models -j 4 --format sarif", "check a folder with 4 processes, for a code scanning service"),
+    ),
+    "fix": (
+        ("irexec fix model.xml --diff", "print the fixes without modifying the file"),
+        ("irexec fix models --select P004", "apply only the fixes of one diagnostic code, in a folder"),
+    ),
+    "doctest": (
+        ("irexec doctest page.md", "check the examples of a page"),
+        ("irexec doctest pages --fix --diff", "print the corrections for a folder of pages"),
+    ),
+    "lsp": (
+        ("irexec lsp", "start the server; an editor does this"),
+        ("irexec lsp --limit 10", "stop each check of a document after 10 seconds"),
+    ),
+    "compare": (
+        ("irexec compare model.xml --with openvino", "find the first layer that differs on OpenVINO's CPU plugin"),
+        ("irexec compare model.onnx --with model.xml --worst 3", "compare a model with its conversion"),
+    ),
+    "diff": (
+        ("irexec diff model.xml changed.xml", "list the differences"),
+        ("irexec diff model.xml changed.xml --run", "also run both and compare the results of their layers"),
+    ),
+    "reduce": (
+        ("irexec reduce model.xml --with openvino:GPU", "find the smallest model whose results differ on the GPU"),
+        ("irexec reduce model.xml --check './fails.sh {}' -o small.xml", "the same, with your own test of the failure"),
+    ),
+    "cut": (
+        ("irexec cut model.xml --to relu -o part.xml", "extract the layer 'relu' and all layers that it depends on"),
+        ("irexec cut model.xml --around relu --distance 1", "extract a layer and its neighbours"),
+    ),
+    "show": (
+        ("irexec show model.xml", "summarize a model"),
+        ("irexec show model.xml --format svg -o model.svg", "draw its graph"),
+    ),
+    "report": (
+        ("irexec report model.xml -o model.html", "write the graph and the details of every layer"),
+        ("irexec report model.xml --run --input x=image.npy", "also run the model and show the recorded values"),
+    ),
+    "ops": (
+        ("irexec ops Gather", "describe the newest version of an operator"),
+        ("irexec ops Gather-7 --format markdown", "describe a certain version as a page"),
+    ),
+    "explain": (
+        ("irexec explain P004", "show the page of a diagnostic code"),
+        ("irexec explain", "list all codes"),
+    ),
+    "schema": (
+        ("irexec schema", "print the RELAX NG schema of IR files"),
+        ("irexec schema Gather -o schemas", "write the JSON Schema of one operator's attributes to a folder"),
+    ),
+    "completion": (
+        ("irexec completion bash", "print the script for bash"),
+        ("irexec completion fish", "print the script for fish"),
+    ),
+}
+"""Command → the two examples that its help ends with, each with what it does."""
+
+_HEADING = "examples:\n"
+
+
+def examples_text(command: str) -> str:
+    """The examples of a command, as the end of its help."""
+    lines = (line for example, purpose in EXAMPLES.get(command, ()) for line in (f"  {example}", f"      {purpose}"))
+    text = "\n".join(lines)
+    return f"{_HEADING}{text}" if text else ""
+
+
+def groups_text(summaries: Mapping[str, str]) -> str:
+    """The commands in their groups, with their summaries."""
+    width = max(map(len, summaries)) + 2
+    parts = []
+    for group, names in GROUPS.items():
+        rows = (f"  {name:<{width}}{summaries[name]}" for name in names if name in summaries)
+        parts.append("\n".join((f"{group}:", *rows)))
+    return "\n\n".join(parts)
+
+
+class ExamplesFormatter(argparse.HelpFormatter):
+    """A formatter that keeps the lines of the examples and wraps every other text."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith(_HEADING):
+            return "".join(f"{indent}{line}\n" for line in text.splitlines())
+        return super()._fill_text(text, width, indent)
