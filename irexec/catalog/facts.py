@@ -133,7 +133,9 @@ def _registered(type: str, version: str) -> OperatorFacts | None:
     if version:
         found = contents.find(type, version)
         return None if found is None else _facts(type, found.opset, found)
-    contents.find(type, next(iter(contents.ONNX_OPSETS)))  # which has ONNX's operators registered
+    # These register the operators of ONNX, and of OpenVINO Tokenizers.
+    contents.find(type, next(iter(contents.ONNX_OPSETS)))
+    contents.find(type, "extension")
     own = _versions(type)
     return _facts(type, own[-1], REGISTRY[type, own[-1]]) if own else None
 

@@ -46,7 +46,7 @@ def _tuple(numbers: list[int]) -> str:
 
 def _modules() -> Iterator[str]:
     for category in pkgutil.iter_modules(irexec.ops.__path__, "irexec.ops."):
-        if category.name not in ("irexec.ops.declare", "irexec.ops.onnx"):
+        if category.name not in ("irexec.ops.declare", "irexec.ops.onnx", "irexec.ops.tokenizers"):
             folder = importlib.import_module(category.name).__path__
             yield from (module.name for module in pkgutil.iter_modules(folder, f"{category.name}."))
 

@@ -139,7 +139,7 @@ _TABLE = [
     Code(
         "L012",
         E,
-        "the operator belongs to OpenVINO Tokenizers, not to an opset",
+        "irexec does not have this operator of OpenVINO Tokenizers",
         "needs the library of openvino_tokenizers",
     ),
     Code("L013", E, "the requested OpenVINO release does not support this", "rejects the file in that release"),

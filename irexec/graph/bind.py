@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -22,37 +23,16 @@ from irexec.types.shape import product_within
 _PLUGIN_HINTS = frozenset({"PrimitivesPriority", "alt_width"})
 # Attributes of OpenVINO's weightless cache: the location of the constant from which this layer was folded.
 _WEIGHTLESS = frozenset({"offset", "size", "element_type"})
-# The operators of the package openvino_tokenizers, all of version "extension".
+# The operators of OpenVINO Tokenizers that irexec lacks, all of version "extension"; see also contents.TOKENIZERS.
 _TOKENIZERS = frozenset(
     {
-        "BPETokenizer",
-        "BytesToChars",
-        "CaseFold",
-        "CharsMapNormalization",
-        "CharsToBytes",
-        "CombineSegments",
-        "EqualStr",
-        "FuzeRagged",
-        "NormalizeUnicode",
-        "RaggedTensorPack",
-        "RaggedToDense",
-        "RaggedToRagged",
-        "RaggedToSparse",
-        "RegexNormalization",
-        "RegexSplit",
+        "ContribStringJoin",
+        "ContribStringSplit",
+        "NumericToString",
         "SentencepieceDetokenizer",
         "SentencepieceStreamDetokenizer",
         "SentencepieceTokenizer",
-        "SpecialTokensSplit",
         "StringToHashBucket",
-        "TrieTokenizer",
-        "Truncate",
-        "UTF8Validate",
-        "UnigramTokenizer",
-        "VocabDecoder",
-        "VocabEncoder",
-        "WordpieceTokenizer",
-        "WordpieceTokenizerWithSubwordPrefix",
     }
 )
 # OpenVINO's reading of a Parameter, Result or Assign whose type has another letter case; see graph.ends.
@@ -65,8 +45,8 @@ OTHER_ENDS = {
 _LEFTOVERS = frozenset({"cacheable"})
 
 
-def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
-    """Return the operator of a layer; None, with a finding, if there is none."""
+def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()) -> Operator | None:
+    """Return the operator of a layer; None, with a finding, if there is none. `layers`: all of the layer's network."""
     if not layer.type:
         return None  # The reader has reported it; the same holds for an empty version below.
     if layer.version and (known := REGISTRY.get((layer.type, layer.version))) is not None:
@@ -74,7 +54,7 @@ def bind_operator(layer: Layer, findings: Findings) -> Operator | None:
     of_type: dict[str, Any] = {"at": At(layer.at, "type"), "layer": layer.ref, "attribute": "type"}
     canonical = contents.canonical_type(layer.type)
     if canonical is None:
-        return _unknown_type(layer, findings)
+        return _unknown_type(layer, findings, layers)
     if not layer.version:
         return None
     if layer.type.lower() == "constant":
@@ -117,13 +97,13 @@ def _opsets(numbers: list[int]) -> str:
     return f"opset{numbers[0]}" if len(numbers) == 1 else f"opset{numbers[0]} to opset{numbers[-1]}"
 
 
-def _unknown_type(layer: Layer, findings: Findings) -> Operator | None:
+def _unknown_type(layer: Layer, findings: Findings, layers: Sequence[Layer]) -> Operator | None:
     type_text, version = layer.type or "", layer.version or ""
     foreign = contents.find(type_text, version)
     if foreign is not None:
         return foreign
     if version == "extension" and type_text in _TOKENIZERS:
-        _name_tokenizers(layer, findings)
+        _name_tokenizers(layer, findings, layers)
         return None
     from irexec.ops.declare.other_names import meant_by
 
@@ -140,15 +120,20 @@ def _unknown_type(layer: Layer, findings: Findings) -> Operator | None:
     return None
 
 
-def _name_tokenizers(layer: Layer, findings: Findings) -> None:
-    """Report once per file that it needs OpenVINO Tokenizers, instead of once for each layer."""
+def _name_tokenizers(layer: Layer, findings: Findings, layers: Sequence[Layer]) -> None:
+    """Report once per file which operators of OpenVINO Tokenizers irexec lacks, instead of once for each layer."""
     if any(finding.code == "L012" for finding in findings.report):
         return
-    message = f"{layer.type} is an operator of OpenVINO Tokenizers, which irexec does not include"
+    used = {other.type for other in layers if other.version == "extension"} | {layer.type}
+    types = sorted(type for type in used if type in _TOKENIZERS)
+    names = " and ".join([", ".join(types[:-1]), types[-1]] if len(types) > 1 else types)
+    few = len(types) == 1
+    message = (
+        f"{names} {'is an operator' if few else 'are operators'} of OpenVINO Tokenizers that irexec does not include"
+    )
     hint = (
-        'declare the operators in a file given with --extension FILE.py: @irexec.operator("'
-        + (layer.type or "")
-        + '", "extension")'
+        f"declare {'it' if few else 'them'} in a file given with --extension FILE.py: @irexec.operator("
+        + f'"{layer.type}", "extension")'
     )
     findings.add("L012", message, at=At(layer.at, "type"), layer=layer.ref, attribute="type", hint=hint)
 

@@ -115,7 +115,7 @@ class _Builder:
         return model
 
     def _node(self, layer: Layer) -> Node:
-        operator = bind_operator(layer, self.findings)
+        operator = bind_operator(layer, self.findings, self.net.layers)
         plain: dict[str, Any] | None = None
         if operator is None:
             type, version, attributes = layer.type or "", layer.version, {}

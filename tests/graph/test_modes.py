@@ -170,7 +170,7 @@ def test_an_execution_graph_is_named_for_what_it_is(tmp_path) -> None:
     assert (finding.code, finding.severity, finding.line) == ("N011", "error", 4)
 
 
-TOKENIZER = unary("CaseFold", 'encoding="utf-8"', "extension")
+TOKENIZER = unary("SentencepieceTokenizer", 'alpha="0"', "extension")
 
 
 def test_operators_of_tokenizers_are_named_once() -> None:
@@ -180,14 +180,22 @@ def test_operators_of_tokenizers_are_named_once() -> None:
         .replace(
             "@",
             LAYER.format(
-                3, "next", "VocabDecoder", "extension", "", ports("input", "2,3") + ports("output", "2,3", first=1)
+                3,
+                "next",
+                "StringToHashBucket",
+                "extension",
+                "",
+                ports("input", "2,3") + ports("output", "2,3", first=1),
             ),
         )
     )
     two = two.replace("<edges>", '<edges><edge from-layer="3" from-port="1" to-layer="2" to-port="0"/>')
     assert found(two) == [("L012", "error")]
     (finding,) = irexec.validate(two.encode())
-    assert '@irexec.operator("CaseFold", "extension")' in (finding.hint or "")
+    assert finding.message.startswith(
+        "SentencepieceTokenizer and StringToHashBucket are operators of OpenVINO Tokenizers"
+    )
+    assert '@irexec.operator("SentencepieceTokenizer", "extension")' in (finding.hint or "")
 
 
 def test_an_extension_supplies_operators_of_tokenizers(tmp_path, capsys) -> None:
@@ -198,14 +206,14 @@ def test_an_extension_supplies_operators_of_tokenizers(tmp_path, capsys) -> None
         "from typing import Annotated\nimport irexec\nfrom irexec.ops.declare.operator import Elements\n"
         "from irexec.ops.rules.shapes import same_as\nfrom irexec.types import F32, Array\n"
         'T = Annotated[Array, Elements("T", {F32})]\n\n'
-        '@irexec.operator("CaseFold", "extension", shapes=same_as())\n'
-        'def case_fold(x: T, /, *, encoding: str = "") -> T:\n    "Twice x."\n    return x * 2\n'
+        '@irexec.operator("SentencepieceTokenizer", "extension", shapes=same_as())\n'
+        'def tokenizer(x: T, /, *, alpha: float = 0.0) -> T:\n    "Twice x."\n    return x * 2\n'
     )
     (tmp_path / "m.xml").write_text(TOKENIZER)
     try:
         assert main(["run", str(tmp_path / "m.xml"), "--extension", str(tmp_path / "mine.py"), "--json"]) == 0
     finally:
-        REGISTRY.pop(("CaseFold", "extension"), None)
+        REGISTRY.pop(("SentencepieceTokenizer", "extension"), None)
     assert '"executed": true' in capsys.readouterr().out
 
 

@@ -22,6 +22,7 @@ ALLOWED: dict[tuple[str, str], str] = {}
 
 def _operators() -> list[Operator]:
     importlib.import_module("irexec.ops.onnx")
+    importlib.import_module("irexec.ops.tokenizers")
     assert all(made is not None for _, _, made in everything())
     return [made for made in REGISTRY.values() if not made.is_own and made.rule is not None]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import subprocess
 import sys
@@ -92,3 +93,22 @@ def test_the_models_are_built_with_the_public_names_only() -> None:
     assert set(names["MODELS"]) == {*INPUTS, "converted"}
     text = (SAMPLES / "make_models.py").read_text()
     assert "from irexec." not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("The sky", "The sky is blue and the grass is green."), ("空は", "空は青く、草は緑です。")],
+)
+def test_a_folder_of_optimum_goes_from_text_to_text(text: str, expected: str) -> None:
+    pytest.importorskip("regex")
+    folder = SAMPLES / "text_to_text"
+    command = [sys.executable, folder / "generate.py", folder / "model", text]
+    environment = os.environ | {"PYTHONIOENCODING": "utf-8", "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, check=True, timeout=PATIENCE, env=environment)
+    assert done.stdout.decode().strip() == expected
+
+
+@pytest.mark.parametrize("part", ["tokenizer", "model", "detokenizer"])
+def test_the_files_of_optimum_have_no_findings(part: str) -> None:
+    report = irexec.validate(SAMPLES / "text_to_text" / "model" / f"openvino_{part}.xml")
+    assert not report.diagnostics

@@ -100,6 +100,8 @@ def _find_foreign(type: str, version: str) -> Operator | None:
     """Return an operator of another origin: ONNX, or an experimental or extension namespace."""
     if version in ("experimental", "extension") and type in _EXPERIMENTAL:
         return load(type, introduced(type, 6) or 6)
+    if version == "extension" and type in TOKENIZERS:
+        importlib.import_module("irexec.ops.tokenizers")
     if version in ONNX_OPSETS:
         importlib.import_module("irexec.ops.onnx")
         since = [n for name, n in ONNX_OPSETS.items() if n <= ONNX_OPSETS[version] and (type, name) in REGISTRY]
@@ -117,6 +119,37 @@ _EXPERIMENTAL = {
     "RNNCell",
     "Proposal",
 }
+
+
+TOKENIZERS = frozenset(
+    {
+        "BPETokenizer",
+        "ByteFallback",
+        "BytesToChars",
+        "CaseFold",
+        "CharsMapNormalization",
+        "CharsToBytes",
+        "CombineSegments",
+        "EqualStr",
+        "FuzeRagged",
+        "NormalizeUnicode",
+        "RaggedTensorPack",
+        "RaggedToDense",
+        "RaggedToRagged",
+        "RaggedToSparse",
+        "RegexNormalization",
+        "RegexSplit",
+        "SpecialTokensSplit",
+        "TrieTokenizer",
+        "Truncate",
+        "UTF8Validate",
+        "UnigramTokenizer",
+        "VocabDecoder",
+        "VocabEncoder",
+        "WordpieceTokenizer",
+    }
+)
+"""The operators of OpenVINO Tokenizers that irexec has, all of version "extension"."""
 
 
 def everything() -> Iterator[tuple[str, int, Operator | None]]:

@@ -1,0 +1,6 @@
+"""The operators of the package OpenVINO Tokenizers, which files name with version="extension"."""
+
+import importlib
+
+for _module in ("models", "normalization", "segments", "splitting", "vocabulary"):
+    importlib.import_module(f"irexec.ops.tokenizers.{_module}")

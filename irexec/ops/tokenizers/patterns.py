@@ -1,0 +1,197 @@
+"""Regular expressions of PCRE2, with the classes of Unicode, by the package `regex`.
+
+Places are those of bytes. Bytes that are not UTF-8 match nothing, as in PCRE2.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from irexec.ops.declare.operator import ConstraintError, require
+
+# What PCRE2's classes contain with Unicode properties; those of `regex` differ in a few characters.
+_CLASSES = {
+    "s": r"\p{Z}\t-\r\x85\u180e",
+    "w": r"\p{L}\p{N}\p{Mn}\p{Pc}",
+    "d": r"\p{Nd}",
+    "h": r"\t\p{Zs}\u180e",
+    "v": r"\n-\r\x85\u2028\u2029",
+}
+_POSIX = {
+    "alpha": r"\p{L}",
+    "lower": r"\p{Ll}",
+    "upper": r"\p{Lu}",
+    "alnum": r"\p{L}\p{N}",
+    "digit": r"\p{Nd}",
+    "space": _CLASSES["s"],
+    "word": _CLASSES["w"],
+    "punct": r"\p{P}$+<=>\^`|~",
+    "blank": _CLASSES["h"],
+}
+_BRACKETED = re.compile(r"\[:(\w+):\]")
+# A script by name: its characters, and those that it shares with others.
+_SCRIPT = re.compile(r"\\([pP])\{(\^?)([A-Za-z_]{3,})\}")
+_NO_SCRIPTS = frozenset({"Any", "Xan", "Xsp", "Xps", "Xwd", "Xuc", "Letter", "Number", "Punctuation", "Symbol", "Mark"})
+# The value that tokenizers of older releases replace with; OpenVINO Tokenizers corrects them, too.
+_OLDER = {
+    r" ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't)": r"(?| ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't))",
+    r"(^)(.)": r"(^)([\s\S])",
+    r"(^)(.+)": r"(^)([\s\S])",
+}
+# The number of a character, and text without special characters.
+_NUMBER = re.compile(r"\\x\{([0-9a-fA-F]{1,6})\}|\\x([0-9a-fA-F]{0,2})")
+_QUOTED = re.compile(r"\\Q(.*?)(?:\\E|\Z)", re.DOTALL)
+_ENDS = {"z": r"\Z", "Z": r"(?=\n?\Z)", "e": r"\x1b"}
+_REFERENCE = re.compile(r"\$(?:(\$)|(\d+)|(\w+)|\{(\w+)\})")
+
+
+class UnsetGroup(Exception):
+    """A replacement names a group that took no part in the match: PCRE2 then replaces nothing."""
+
+
+class Pattern:
+    """A compiled expression. Raises ConstraintError where the package or the expression cannot be used."""
+
+    def __init__(self, expression: bytes, constraint: str) -> None:
+        try:
+            import regex
+        except ImportError:
+            message = "matching needs the package regex, which is not installed: pip install 'irexec[tokenizers]'"
+            require(constraint, False, message)
+            raise
+        text = _decoded(expression)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)
+                self._compiled: Any = regex.compile(_translated(text or ""))
+        except (regex.error, RecursionError, OverflowError) as error:
+            message = f"the pattern {text!r} cannot be compiled: {error}"
+            raise ConstraintError(constraint, message) from error
+
+    def matches(self, raw: bytes) -> Iterator[tuple[int, int, int, int]]:
+        """Return the begin and end of each match, and of the last group within it; the first empty match ends them."""
+        text = _decoded(raw)
+        if text is None:
+            return
+        plain = len(text) == len(raw)
+        at, behind = 0, 0
+        for found in self._all(text):
+            start, end = found.span()
+            inner = next(
+                (s for s in reversed(found.regs[1:]) if start <= s[0] <= end and s[1] <= end and s[0] < s[1]),
+                (start, end),
+            )
+            if plain:
+                yield start, end, *inner
+                continue
+            # Matches follow each other, so that all bytes are counted once.
+            first = behind + len(text[at:start].encode())
+            last = first + len(text[start:end].encode())
+            at, behind = end, last
+            before = len(text[start : inner[0]].encode())
+            yield first, last, first + before, first + before + len(text[inner[0] : inner[1]].encode())
+
+    def _all(self, text: str) -> Iterator[Any]:
+        start = 0
+        while (found := self._compiled.search(text, start)) is not None and found.start() != found.end():
+            yield found
+            start = found.end()
+
+    def replaced(self, raw: bytes, by: bytes, *, everywhere: bool) -> bytes:
+        """Return the bytes with the matches, or the first one, replaced; `by` may name groups as `$1` or `\\1`."""
+        text = raw.decode(errors="surrogateescape")  # PCRE2 is told not to check it.
+        template = re.sub(r"\\([1-9])", r"$\1", by.decode(errors="replace"))
+        if template.replace("$$", "").count("$") != sum(m[1] is None for m in _REFERENCE.finditer(template)):
+            return raw  # PCRE2 refuses a lone dollar sign.
+        try:
+            return str(self._compiled.sub(lambda found: _filled(template, found), text, 0 if everywhere else 1)).encode(
+                errors="surrogateescape"
+            )
+        except (UnsetGroup, IndexError):
+            return raw
+
+
+def pattern(expression: bytes, constraint: str) -> Pattern:
+    """Return the compiled expression."""
+    return Pattern(expression, constraint)
+
+
+def normalization_pattern(expression: bytes, constraint: str) -> Pattern:
+    """Return the compiled expression of a RegexNormalization, of which older releases wrote some differently."""
+    text = _decoded(expression)
+    return Pattern(_OLDER.get(text or "", text or "").encode() if text is not None else expression, constraint)
+
+
+def _filled(template: str, found: Any) -> str:
+    def value(reference: re.Match[str]) -> str:
+        if reference[1]:
+            return "$"
+        name = reference[2] or reference[3] or reference[4]
+        taken = found[int(name) if name.isdigit() else name]
+        if taken is None:
+            raise UnsetGroup
+        return str(taken)
+
+    return _REFERENCE.sub(value, template)
+
+
+def _decoded(raw: bytes) -> str | None:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _translated(text: str) -> str:
+    """Return the expression with PCRE2's classes spelled out, in and out of brackets."""
+    parts: list[str] = []
+    inside = False
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if (found := _SCRIPT.match(text, at)) and found[3] not in _NO_SCRIPTS:
+            parts.append(f"\\{found[1]}{{{found[2]}scx={found[3]}}}")
+            at = found.end()
+            continue
+        if found := _QUOTED.match(text, at):
+            parts.append(re.sub(r"(\W)", r"\\\1", found[1]))
+            at = found.end()
+            continue
+        if (found := _NUMBER.match(text, at)) and int(found[1] or "0", 16) < 0x110000:
+            parts.append(f"\\U{int(found[1] or found[2] or '0', 16):08x}")
+            at = found.end()
+            continue
+        if char == "\\" and at + 1 < len(text):
+            parts.append(_escape(text[at + 1], inside))
+            at += 2
+            continue
+        if inside and (found := _BRACKETED.match(text, at)):
+            parts.append(_POSIX.get(found[1], found[0]))
+            at = found.end()
+            continue
+        if char == "[" and not inside:
+            inside = True
+            # A bracket that closes at once is a character of the class.
+            begin = 2 if text.startswith("[^", at) else 1
+            length = begin + text.startswith("]", at + begin)
+            parts.append(text[at : at + begin] + ("\\]" if length > begin else ""))
+            at += length
+            continue
+        if char == "]":
+            inside = False
+        parts.append("\\[" if inside and char == "[" else char)
+        at += 1
+    return "".join(parts)
+
+
+def _escape(letter: str, inside: bool) -> str:
+    if letter in _CLASSES:
+        return _CLASSES[letter] if inside else f"[{_CLASSES[letter]}]"
+    if letter.lower() in _CLASSES and not inside:
+        return f"[^{_CLASSES[letter.lower()]}]"
+    if letter in _ENDS and not inside:
+        return _ENDS[letter]
+    return "\\" + letter
