@@ -361,8 +361,8 @@ class Model(OfOneProcess):
     @property
     def optional_inputs(self) -> list[Value]:
         """The Parameters with a default value, which are not among `inputs`."""
-        nodes = (*self.nodes, *self.unreachable)
-        return [node.outputs[0] for node in nodes if node.held is not None and node.type == "Parameter"]
+        parameters = (node for node in (*self.nodes, *self.unreachable) if node.type == "Parameter")
+        return [node.outputs[0] for node in parameters if node.held is not None]
 
     @property
     def outputs(self) -> list[Value]:

@@ -37,14 +37,10 @@ class AsyncInferQueue(OfOneProcess):
         request = self._requests[number]
         self.userdata[number] = request.userdata = userdata
         try:
-            request._begin()
-            request._give(inputs, share_inputs)
+            request._start(lambda: self._finish(number), inputs, share_inputs)
         except BaseException:
-            request._running = False
             self._give_back(number)
             raise
-        request._cancelled = False
-        request._submit(lambda: self._finish(number))
 
     def wait_all(self) -> None:
         """Wait for all requests. Raises the exception of one of them."""

@@ -12,7 +12,7 @@ from irexec.graph.model import Model, Value
 from irexec.lowering.backend import Backend, Mode
 from irexec.openvino.editing import current
 from irexec.openvino.infer_request import InferRequest
-from irexec.openvino.model import _port
+from irexec.openvino.named_ports import port_named
 from irexec.openvino.settings import Settings
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ class CompiledModel(engine.CompiledModel):
 
     def input(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
         """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
-        return _port(self.inputs, tensor_name if index is None else index, "Input")
+        return port_named(self.inputs, tensor_name if index is None else index, "Input")
 
     def output(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
         """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
-        return _port(self.outputs, tensor_name if index is None else index, "Output")
+        return port_named(self.outputs, tensor_name if index is None else index, "Output")
 
     def create_infer_request(self, listeners: Sequence[Any] = ()) -> InferRequest:  # type: ignore[override]
         """Create a request with its own tensors and variables. `listeners` are notified of every layer."""

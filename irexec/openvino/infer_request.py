@@ -9,27 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from irexec import engine
-from irexec.engine.arguments import arrange
-from irexec.graph import ports as graph_ports
 from irexec.graph.model import Model, Value
 from irexec.graph.one_process import OfOneProcess
 from irexec.openvino.checks import expected
-from irexec.openvino.given import (
-    as_arrays,
-    as_openvino,
-    as_tensor_for,
-    assigned,
-    blank,
-    by_position,
-    from_bits,
-    only,
-    sharing,
-    shows_bits,
-)
-from irexec.openvino.layout import layout_of
+from irexec.openvino.given import as_arrays, as_openvino, by_position, only
+from irexec.openvino.request_tensors import RequestTensors
 from irexec.openvino.tensor import Tensor
 from irexec.types import STRING
 
@@ -82,13 +67,9 @@ class InferRequest(OfOneProcess):
 
     def __init__(self, compiled: Compiled, runner: engine.InferRequest) -> None:
         self._compiled, self._runner = compiled, runner
-        self._given: dict[int, Tensor] = {}
+        self._tensors = RequestTensors(compiled.inputs, compiled.outputs, as_openvino=compiled.as_openvino)
         # Values of optional inputs, for one inference.
         self._more: dict[Value, Any] = {}
-        # Inputs that were set as tensors of single samples, and their axis.
-        self._batches: dict[int, tuple[list[Tensor], int]] = {}
-        self._wanted: dict[int, Tensor] = {}
-        self._results: Results | None = None
         self._callback: Callable[[Any], Any] | None = None
         self.userdata: Any = None
         self._future: Future[None] | None = None
@@ -117,7 +98,7 @@ class InferRequest(OfOneProcess):
         the request's output tensors, which the next inference overwrites. `decode_strings=False`: strings are returned
         as bytes.
         """
-        self._infer(inputs, lambda given: self._give(given, share_inputs))
+        self._infer(inputs, lambda given: self._tensors.give(given, share_inputs))
         results = self._shared() if share_outputs else self._last().copied()
         return self._delivered(results, decode_strings)
 
@@ -126,7 +107,7 @@ class InferRequest(OfOneProcess):
     def infer_whole(self, inputs: Any, share_outputs: bool = False, *, decode_strings: bool = True) -> Results:
         """Run as `infer` does, with all inputs given, on a request whose results nobody else reads. Raises IRError if
         an input is missing."""
-        self._infer(inputs, self._give_all)
+        self._infer(inputs, self._tensors.give_all)
         return self._delivered(self._shared() if share_outputs else self._last(), decode_strings)
 
     def _delivered(self, results: Results, decode_strings: bool = True) -> Results:
@@ -137,7 +118,7 @@ class InferRequest(OfOneProcess):
 
     def _shared(self) -> Results:
         """Return the results as views of the request's output tensors."""
-        tensors = [self._output(index) for index in range(len(self.model_outputs))]
+        tensors = [self._tensors.output(index) for index in range(len(self.model_outputs))]
         pairs = zip(self._last().to_tuple(), tensors, strict=True)
         return self._last().with_arrays(
             [array if tensor.element_type is STRING else tensor.values()[...] for array, tensor in pairs]
@@ -146,30 +127,21 @@ class InferRequest(OfOneProcess):
     def _last(self) -> Results:
         """Return the results of the last inference in the request's own memory. Raises RuntimeError if there was
         none."""
-        if self._results is None:
+        if self._tensors.results is None:
             raise RuntimeError("nothing was inferred yet")
-        return self._results
+        return self._tensors.results
 
     def _infer(self, inputs: Any, give: Callable[[Any], None]) -> None:
         self._begin()
         try:
-            give(inputs)
+            give(self._split(inputs))
             self._run()
         finally:
             self._running = False
 
     def start_async(self, inputs: Any = None, userdata: Any = None, share_inputs: bool = False) -> None:
         """Run once in the background. Until `wait` returns, the request is busy. Arrays are copied unless shared."""
-        self._begin()
-        try:
-            self._give(inputs, share_inputs)
-        except BaseException:
-            self._running = False
-            raise
-        if userdata is not None:
-            self.userdata = userdata
-        self._cancelled = False
-        self._submit(self._in_background)
+        self._start(self._in_background, inputs, share_inputs, userdata)
 
     def wait(self) -> None:
         """Wait for the started inference. Raises its exception, or RuntimeError if it was cancelled."""
@@ -229,7 +201,17 @@ class InferRequest(OfOneProcess):
             self._check_idle()
             self._running = True
 
-    def _submit(self, work: Callable[[], None]) -> None:
+    def _start(self, work: Callable[[], None], inputs: Any, share_inputs: bool, userdata: Any = None) -> None:
+        """Keep the inputs, and run `work` in the background, which ends with the request idle."""
+        self._begin()
+        try:
+            self._tensors.give(self._split(inputs), share_inputs)
+        except BaseException:
+            self._running = False
+            raise
+        if userdata is not None:
+            self.userdata = userdata
+        self._cancelled = False
         self._future = _workers().submit(work)
 
     def _in_background(self) -> None:
@@ -242,14 +224,12 @@ class InferRequest(OfOneProcess):
 
     def _run(self) -> None:
         begin = time.perf_counter()
-        arrays: Any = [self._array(index) for index in range(len(self.model_inputs))]
+        arrays: Any = self._tensors.arrays()
         if self._more:
             arrays = dict(zip(self.model_inputs, arrays, strict=True)) | self._more
         results = self._runner.infer(arrays)
         self._latency = (time.perf_counter() - begin) * 1e3
-        for index, tensor in self._wanted.items():
-            tensor.copy_from(Tensor.of_values(results[index], self.model_outputs[index].element_type))
-        self._results = results
+        self._tensors.fill(results)
 
     def _check_idle(self) -> None:
         if self._running:
@@ -272,38 +252,38 @@ class InferRequest(OfOneProcess):
     @property
     def input_tensors(self) -> list[Tensor]:
         self._check_idle()
-        return [self._input(index) for index in range(len(self.model_inputs))]
+        return [self._tensors.input(index) for index in range(len(self.model_inputs))]
 
     @property
     def output_tensors(self) -> list[Tensor]:
         self._check_idle()
-        return [self._output(index) for index in range(len(self.model_outputs))]
+        return [self._tensors.output(index) for index in range(len(self.model_outputs))]
 
     def get_input_tensor(self, index: int | None = None) -> Tensor:
         self._check_idle()
-        return self._input(only(self.model_inputs, index))
+        return self._tensors.input(only(self.model_inputs, index))
 
     def get_output_tensor(self, index: int | None = None) -> Tensor:
         self._check_idle()
-        return self._output(only(self.model_outputs, index))
+        return self._tensors.output(only(self.model_outputs, index))
 
     def get_tensor(self, name: Any = None, *, port: Any = None) -> Tensor:
         """Return the tensor of an input or output, by name or port. Raises RuntimeError if there is none."""
         self._check_idle()
-        kind, index = self._place(name if port is None else port)
-        return self._input(index) if kind == "input" else self._output(index)
+        is_input, index = self._tensors.find(name if port is None else port)
+        return self._tensors.input(index) if is_input else self._tensors.output(index)
 
     def set_tensor(self, name: Any = None, tensor: Any = None, *, port: Any = None) -> None:
         """Set the tensor of the input, or fill that of the output, with this name or port."""
         self._check_idle()
-        kind, index = self._place(name if port is None else port)
+        is_input, index = self._tensors.find(name if port is None else port)
         expected(tensor, Tensor, "set_tensor()")
-        (self._set_input if kind == "input" else self._set_output)(index, tensor)
+        (self._tensors.set_input if is_input else self._tensors.set_output)(index, tensor)
 
     def set_tensors(self, inputs: Any, tensors: Sequence[Tensor] | None = None) -> None:
         """Set several tensors by name or port, or those of single samples of one input: see `set_input_tensors`."""
         if tensors is not None:
-            self._set_batch(self._place(inputs)[1], tensors)
+            self._tensors.set_batch(self._tensors.find(inputs)[1], tensors)
             return
         for key, tensor in inputs.items():
             self.set_tensor(key, tensor)
@@ -311,12 +291,12 @@ class InferRequest(OfOneProcess):
     def set_input_tensor(self, index: Any = None, tensor: Any = None) -> None:
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
-        self._set_input(only(self.model_inputs, index), expected(tensor, Tensor, "set_input_tensor()"))
+        self._tensors.set_input(only(self.model_inputs, index), expected(tensor, Tensor, "set_input_tensor()"))
 
     def set_output_tensor(self, index: Any = None, tensor: Any = None) -> None:
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
-        self._set_output(only(self.model_outputs, index), expected(tensor, Tensor, "set_output_tensor()"))
+        self._tensors.set_output(only(self.model_outputs, index), expected(tensor, Tensor, "set_output_tensor()"))
 
     def set_input_tensors(self, inputs: Any, tensors: Sequence[Tensor] | None = None) -> None:
         """Set tensors of inputs: `{name | position | port: tensor}`, or tensors of single samples, which are joined
@@ -326,14 +306,14 @@ class InferRequest(OfOneProcess):
         """
         if not isinstance(inputs, Mapping):
             index, samples = (None, inputs) if tensors is None else (inputs, tensors)
-            self._set_batch(only(self.model_inputs, index), samples)
+            self._tensors.set_batch(only(self.model_inputs, index), samples)
             return
         for index, tensor in by_position(inputs, self.model_inputs):
-            self._set_input(index, tensor)
+            self._tensors.set_input(index, tensor)
 
     def set_output_tensors(self, outputs: Any) -> None:
         for index, tensor in by_position(outputs, self.model_outputs):
-            self._set_output(index, tensor)
+            self._tensors.set_output(index, tensor)
 
     def query_state(self) -> list[VariableState]:
         """Return the model's variables."""
@@ -352,84 +332,12 @@ class InferRequest(OfOneProcess):
     def get_compiled_model(self) -> Any:
         return self._compiled
 
-    def _give(self, inputs: Any, share: bool) -> None:
-        """Keep the inputs of a call for this inference and later ones; unless shared, arrays are copied."""
-        inputs = self._split(inputs)
-        for index, given in assigned(inputs, self.model_inputs):
-            self._set_input(index, given.copy() if isinstance(given, np.ndarray) and not share else given)
-
-    def _give_all(self, inputs: Any) -> None:
-        """Keep the inputs of a call, which must be complete. Raises IRError if one is missing."""
-        ports = self.model_inputs
-        arrays = as_arrays(self._split(inputs))
-        if self._compiled.as_openvino and any(shows_bits(port.element_type) for port in ports):
-            arrays = {index: from_bits(array, ports[index]) for index, array in assigned(arrays, ports)}
-        for index, array in enumerate(arrange(arrays, ports)):
-            self._given[index] = sharing(array, ports[index])
-            self._batches.pop(index, None)
-
     def _split(self, inputs: Any) -> Any:
         """Return the inputs of a call without the optional ones, which are kept for this inference only."""
         inputs, more = self._runner.split(inputs)
         self._more = as_arrays(more)
         return inputs
 
-    def _set_input(self, index: int, given: Any) -> None:
-        port = self.model_inputs[index]
-        self._given[index] = as_tensor_for(from_bits(given, port) if self._compiled.as_openvino else given, port)
-        self._batches.pop(index, None)
-
-    def _set_batch(self, index: int, samples: Sequence[Tensor]) -> None:
-        port = self.model_inputs[index]
-        layout = layout_of(port.node)
-        if not layout.has_name("N"):
-            raise RuntimeError(f"input {index} has no layout with N, along which tensors of samples could be joined")
-        axis = layout.get_index_by_name("N")
-        tensors = [expected(sample, Tensor, "set_input_tensors()") for sample in samples]
-        as_tensor_for(_joined(tensors, axis), port)  # Raises RuntimeError if they do not fit.
-        self._batches[index] = tensors, axis
-
-    def _array(self, index: int) -> Any:
-        """Return what an inference reads of an input."""
-        tensors, axis = self._batches.get(index, ([], 0))
-        return (_joined(tensors, axis) if tensors else self._input(index)).values()
-
-    def _set_output(self, index: int, tensor: Any) -> None:
-        port = self.model_outputs[index]
-        if tensor.element_type is not port.element_type:
-            raise RuntimeError(f"output {index} is {port.element_type}; the tensor is {tensor.element_type}")
-        self._wanted[index] = tensor
-
-    def _input(self, index: int) -> Tensor:
-        if index in self._batches:
-            raise RuntimeError("get_tensor shall not be used together with batched set_tensors/set_input_tensors")
-        if index not in self._given:
-            self._given[index] = blank(self.model_inputs[index])
-        return self._given[index]
-
-    def _output(self, index: int) -> Tensor:
-        if index in self._wanted:
-            return self._wanted[index]
-        port = self.model_outputs[index]
-        # The tensor stays the output's: later inferences fill it.
-        self._wanted[index] = blank(port) if self._results is None else sharing(self._results[index], port)
-        return self._wanted[index]
-
-    def _place(self, key: Any) -> tuple[str, int]:
-        if not isinstance(key, (str, Value)):
-            raise TypeError(f"get_tensor(): incompatible function arguments: {key!r} is no name or port")
-        for kind, ports in (("input", self.model_inputs), ("output", self.model_outputs)):
-            index = graph_ports.find(ports, key)
-            if index is not None:
-                return kind, index
-        name = key if isinstance(key, str) else repr(key)
-        raise RuntimeError(f"Port for tensor name {name} was not found.")
-
     def __repr__(self) -> str:
         inputs, outputs = (",\n".join(map(repr, ports)) for ports in (self.model_inputs, self.model_outputs))
         return f"<InferRequest:\ninputs[\n{inputs}\n]\noutputs[\n{outputs}\n]>"
-
-
-def _joined(tensors: list[Tensor], axis: int) -> Tensor:
-    """Return the tensors of single samples as one, along an axis."""
-    return Tensor.of_values(np.concatenate([tensor.values() for tensor in tensors], axis), tensors[0].element_type)

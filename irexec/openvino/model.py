@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from irexec.graph import model as graph
 from irexec.graph.model import Value
 from irexec.graph.order import ordered, traversed
-from irexec.graph.ports import port_of
 from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, sink_of
 from irexec.openvino.construction import check_parameters, name_ports, parts
 from irexec.openvino.editing import changed, current, order, replace, revalidate
+from irexec.openvino.named_ports import port_named, shapes_of, value_named
 from irexec.openvino.node import Node
 from irexec.openvino.ov_any import OVAny, unboxed
 from irexec.openvino.rt_map import RTMap
-from irexec.openvino.shapes import PartialShape, Shape, partial_shape
+from irexec.openvino.shapes import PartialShape, Shape
 from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.types import ElementType
 
@@ -56,11 +56,11 @@ class Model(graph.Model):
 
     def input(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
         """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
-        return _port(self.inputs, tensor_name if index is None else index, "Input")
+        return port_named(self.inputs, tensor_name if index is None else index, "Input")
 
     def output(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
         """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
-        return _port(self.outputs, tensor_name if index is None else index, "Output")
+        return port_named(self.outputs, tensor_name if index is None else index, "Output")
 
     def get_output_size(self) -> int:
         return len(self.results)
@@ -215,7 +215,7 @@ class Model(graph.Model):
         unchanged.
         """
         before = [parameter.attributes["shape"] for parameter in self.parameters]
-        for port, shape in _wanted(self, partial_shapes).items():
+        for port, shape in shapes_of(self, partial_shapes).items():
             port.node.attributes = port.node.attributes | {"shape": shape}
         try:
             self.validate_nodes_and_infer_types()
@@ -232,7 +232,7 @@ class Model(graph.Model):
 
         many = isinstance(outputs, (list, set))
         wanted = outputs if many else [outputs]
-        ports = [_find(self, item, f" at index {index}" if many else "") for index, item in enumerate(wanted)]
+        ports = [value_named(self, item, f" at index {index}" if many else "") for index, item in enumerate(wanted)]
         added = []
         for port in ports:
             known = next((r for r in self.results if port in (r.inputs[0], r.outputs[0])), None)
@@ -338,65 +338,11 @@ class Model(graph.Model):
         return f"<Model: '{self.friendly_name}'\ninputs[\n{inputs}\n]\noutputs[\n{outputs}\n]>"
 
 
-def _port(ports: list[Value], key: Any, what: str) -> Value:
-    if key is None:
-        if len(ports) != 1:
-            raise RuntimeError(
-                f"{what.lower()}() must be called on a model with exactly one; this one has {len(ports)}"
-            )
-        return ports[0]
-    return port_of(ports, key)
-
-
 def _path(path: Any) -> list[str]:
     """Return a key or a path of keys as a list. Raises TypeError for other objects."""
     if not isinstance(path, Sequence):
         raise TypeError(f"rt_info: incompatible function arguments: {path!r} is no key or path of keys")
     return [expected(key, str, "rt_info") for key in ([path] if isinstance(path, str) else path)]
-
-
-def _wanted(model: graph.Model, shapes: Any) -> dict[Value, Any]:
-    """Return the requested shape of each named input."""
-    if not isinstance(shapes, Mapping):
-        return {_port(model.inputs, None, "Input"): partial_shape(shapes)}
-    return {_input(model, key): partial_shape(shape) for key, shape in shapes.items()}
-
-
-def _input(model: graph.Model, key: Any) -> Value:
-    if isinstance(key, Value):
-        if key not in model.inputs:
-            raise RuntimeError(f"{key!r} is no input of the model")
-        return key
-    if isinstance(key, str):
-        return _port(model.inputs, key, "Input")
-    if isinstance(key, int):
-        return model.inputs[key]
-    raise TypeError(f"Incorrect key type {type(key)} to reshape a model, expected keys as openvino.Output, int or str.")
-
-
-def _find(model: Model, item: Any, where: str) -> Value:
-    """Return a port, given by itself, by a tensor name, or by (friendly name of the operator, number of the output).
-
-    Raises RuntimeError for an unknown port, TypeError for other objects; `where` is the position in the argument.
-    """
-    if isinstance(item, str):
-        for node in model.get_ops():
-            for value in node.outputs:
-                if item in value.names:
-                    return value
-        raise RuntimeError(f"Tensor name {item} was not found.")
-    if isinstance(item, tuple):
-        name, index = item
-        for node in model.get_ops():
-            if node.friendly_name == name and 0 <= index < len(node.outputs):
-                return node.outputs[index]
-        raise RuntimeError(f"Port {index} for operation with name {name} was not found.")
-    from irexec.opsets.computed import value_of
-
-    found = value_of(item)
-    if found is None:
-        raise TypeError(f"Incorrect type of a value to add as output{where}. It is {type(item)}")
-    return found
 
 
 def _edited(model: graph.Model) -> None:

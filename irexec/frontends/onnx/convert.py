@@ -14,12 +14,13 @@ from irexec.diagnostics import LayerRef, Severity
 from irexec.diagnostics.deadline import OutOfTime, watched
 from irexec.frontends.onnx.builder import Broken, Builder, Refused, TooMuch
 from irexec.frontends.onnx.calls import Call, call_of, without
+from irexec.frontends.onnx.declared import declared_value, fits_declared
 from irexec.frontends.onnx.definitions import newest_opset
 from irexec.frontends.onnx.expansion import Size
 from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.frontends.onnx.header import check_opset, description
-from irexec.frontends.onnx.kinds import NotReadable, declared_type, has_type
+from irexec.frontends.onnx.kinds import has_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.order import in_order
@@ -29,7 +30,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.inference import infer_types
 from irexec.ops.declare import contents
-from irexec.types import DYNAMIC, I64, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import I64, Array, Dimension, ElementType, PartialShape, TensorType
 
 # The first version of the format in which an input with an initializer may be given another value.
 _DEFAULTS_SINCE = 4
@@ -162,9 +163,10 @@ class Converter:
             self._note_size(error)
             self.find(error.code, f"the initializer {name!r}: {error}")
             return None
-        if info is None or (declared := self._declared(info, "input")) is None:
+        if info is None or (declared := declared_value(self.builder, info, "input")) is None:
             return self.builder.constant(array, kind, name)
-        fits = self._check_declared(info, TensorType(kind, PartialShape(array.shape)), "input", "its initializer is")
+        type = TensorType(kind, PartialShape(array.shape))
+        fits = fits_declared(self.builder, info, type, "input", "its initializer is")
         # Before version 4 an initializer had to be among the inputs, and nobody could give it another value.
         if not fits or name in self.constant or self.proto.ir_version < _DEFAULTS_SINCE:
             return self.builder.constant(array, kind, name)
@@ -173,7 +175,7 @@ class Converter:
         return node.outputs[0]
 
     def _parameter(self, info: onnx.ValueInfoProto, scope: Scope) -> Node | None:
-        declared = self._declared(info, "input")
+        declared = declared_value(self.builder, info, "input")
         if declared is None:
             self._define(info.name, None, scope)
             return None
@@ -181,13 +183,6 @@ class Converter:
         node.outputs[0].names.add(info.name)
         self._define(info.name, node.outputs[0], scope)
         return node
-
-    def _declared(self, info: onnx.ValueInfoProto, what: str) -> TensorType | None:
-        try:
-            return declared_type(info.type)
-        except NotReadable as error:
-            self.find(error.code, f"the {what} {info.name!r} {error}")
-            return None
 
     def _result(self, info: onnx.ValueInfoProto, scope: Scope) -> Node | None:
         if not scope.knows(info.name):
@@ -197,21 +192,8 @@ class Converter:
         if value is None:
             return None
         if has_type(info.type):
-            self._check_declared(info, value.type, "output", "the graph makes")
+            fits_declared(self.builder, info, value.type, "output", "the graph makes")
         return self.builder.result(value, info.name)
-
-    def _check_declared(self, info: onnx.ValueInfoProto, type: TensorType, what: str, made: str) -> bool:
-        """Return whether a value can be of the type that the file declares; add a finding if not."""
-        declared = self._declared(info, what)
-        if declared is None:
-            return False
-        differs = DYNAMIC not in (type.element_type, declared.element_type)
-        differs &= type.element_type is not declared.element_type
-        if differs or not declared.shape.compatible(type.shape):
-            message = f"the {what} {info.name!r} is declared {declared}, and {made} {type}"
-            self.find("F011", message, found=str(declared), allowed=str(type))
-            return False
-        return True
 
     def _define(self, name: str, value: Value | None, scope: Scope) -> None:
         if not name:
@@ -371,7 +353,7 @@ class Converter:
         self._initializers(graph, scope, without={info.name for info in graph.input})
         parameters = []
         for index, (info, type) in enumerate(zip(graph.input, types, strict=True)):
-            known = type or self._declared(info, "input") or TensorType()
+            known = type or declared_value(self.builder, info, "input") or TensorType()
             node, value = self._body_input(known, info.name, sliced.get(index))
             parameters.append(node)
             self._define(info.name, value, scope)

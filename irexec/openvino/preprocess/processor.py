@@ -6,7 +6,8 @@ from typing import Any
 
 from irexec.openvino.editing import changed, checked_model, connect, order, redirect
 from irexec.openvino.layout import give_layout
-from irexec.openvino.model import Model, _port
+from irexec.openvino.model import Model
+from irexec.openvino.named_ports import port_named
 from irexec.openvino.preprocess.inputs import InputInfo
 from irexec.openvino.preprocess.outputs import OutputInfo
 
@@ -23,12 +24,12 @@ class PrePostProcessor:
     def input(self, key: Any = None) -> InputInfo:
         """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
         ports = self._model.inputs
-        return self._inputs[ports.index(_port(ports, key, "Input"))]
+        return self._inputs[ports.index(port_named(ports, key, "Input"))]
 
     def output(self, key: Any = None) -> OutputInfo:
         """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
         ports = self._model.outputs
-        return self._outputs[ports.index(_port(ports, key, "Output"))]
+        return self._outputs[ports.index(port_named(ports, key, "Output"))]
 
     def build(self) -> Model:
         """Return the model with all steps inserted. Raises RuntimeError (IRError) for steps that are impossible."""

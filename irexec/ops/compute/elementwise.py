@@ -9,7 +9,6 @@ import numpy as np
 
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.precision import compute_dtype, is_float, narrow, widen
-from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.rules.shapes import Broadcasting
 from irexec.threads.parallel import parallel_for, scratch
 from irexec.types import Array
@@ -131,42 +130,26 @@ def through_floats(function: Ufunc, x: Array, out: Array | None = None) -> Array
     return in_doubles(lambda part: truncated(half_away(np.asarray(function(part))), x.dtype), x, out)
 
 
-def aligned(a: Array, b: Array, how: Broadcasting, port: str = "b") -> Array:
+def aligned(a: Array, b: Array, how: Broadcasting) -> Array:
     """Return `b` in the shape that NumPy broadcasts against `a` as required by `how`.
 
-    Raises ConstraintError "broadcast" when the shapes do not fit.
+    The shape rule has checked that the shapes fit.
     """
-    mode, axis = how.auto_broadcast, how.auto_broadcast_axis
-    if mode == "numpy" or a.shape == b.shape:
+    if how.auto_broadcast != "pdpd" or a.shape == b.shape:
         return b
-    if mode == "pdpd":
-        start = a.ndim - b.ndim if axis == -1 else axis
-        shape = b.shape
-        while shape and shape[-1] == 1 and start + len(shape) > a.ndim:
-            shape = shape[:-1]
-        after = a.ndim - start - len(shape)
-        if start >= 0 and after >= 0 and all(y in (1, x) for x, y in zip(a.shape[start:], shape, strict=False)):
-            return b.reshape((*shape, *[1] * after))
-    raise ConstraintError(
-        "broadcast", f"shapes {list(a.shape)} and {list(b.shape)} do not fit under {mode!r}", port=port
-    )
+    start = a.ndim - b.ndim if how.auto_broadcast_axis == -1 else how.auto_broadcast_axis
+    shape = b.shape
+    while shape and shape[-1] == 1 and start + len(shape) > a.ndim:
+        shape = shape[:-1]
+    return b.reshape((*shape, *[1] * (a.ndim - start - len(shape))))
 
 
 def broadcast_pair(
     function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None, **options: Any
 ) -> Array:
-    """Apply a NumPy function to two operands under auto_broadcast, computed in the element type.
-
-    Raises ConstraintError "broadcast" when the shapes do not fit.
-    """
-    b = aligned(a, b, how)
-    try:
-        with np.errstate(all="ignore"):
-            return np.asarray(function(a, b, out=out, **options))
-    except ValueError:
-        raise ConstraintError(
-            "broadcast", f"shapes {list(a.shape)} and {list(b.shape)} do not broadcast", port="b"
-        ) from None
+    """Apply a NumPy function to two operands under auto_broadcast, computed in the element type."""
+    with np.errstate(all="ignore"):
+        return np.asarray(function(a, aligned(a, b, how), out=out, **options))
 
 
 def wide_pair(function: Ufunc, a: Array, b: Array, how: Broadcasting, out: Array | None = None) -> Array:

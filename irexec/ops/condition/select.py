@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.elementwise import aligned
-from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator
+from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
 from irexec.types import ANY, BOOLEAN, Array, PartialShape, TensorType
@@ -27,13 +27,8 @@ def select_1(cond: T_COND, then: T, else_: T, /, *, how: Broadcasting, out: Arra
     OpenVINO and ONNX's Where let it widen them, so it may here.) "pdpd": `cond` and `else` into `then`.
     """
     cond = cond.astype(np.bool_, copy=False)
-    else_ = aligned(then, else_, how, port="else_")
-    cond = aligned(then, cond, how, port="cond")
-    try:
-        result = _blend(cond, then, else_) if cond.size >= _MANY else np.where(cond, then, else_)
-    except ValueError:
-        shapes = f"{list(cond.shape)}, {list(then.shape)} and {list(else_.shape)}"
-        raise ConstraintError("broadcast", f"shapes {shapes} do not broadcast", port="cond") from None
+    else_, cond = aligned(then, else_, how), aligned(then, cond, how)
+    result = _blend(cond, then, else_) if cond.size >= _MANY else np.where(cond, then, else_)
     return into(result, out)
 
 

@@ -43,7 +43,7 @@ def fake_quantize_1(
     """
     given = (input_low, input_high, output_low, output_high)
     dtype = compute_dtype(x.dtype)
-    limits = [_limit(x, a, name, how).astype(dtype) for name, a in zip(_LIMITS, given, strict=True)]
+    limits = [_limit(x, array, how).astype(dtype) for array in given]
     result = np.empty(x.shape, x.dtype) if out is None else out
     if not result.flags.c_contiguous:
         source = np.ascontiguousarray(x)
@@ -69,10 +69,10 @@ def fake_quantize_1(
     return result
 
 
-def _limit(x: Array, limit: Array, port: str, how: Broadcasting) -> Array:
+def _limit(x: Array, limit: Array, how: Broadcasting) -> Array:
     """Return a limit with as many axes as x."""
     if limit.size > 1 and limit.shape != x.shape:
-        limit = aligned(x, limit, how, port)
+        limit = aligned(x, limit, how)
     return limit.reshape((1,) * x.ndim if limit.size == 1 else (*[1] * (x.ndim - limit.ndim), *limit.shape))
 
 

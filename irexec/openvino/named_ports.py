@@ -1,0 +1,68 @@
+"""The ports of a model that the arguments of its methods name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from irexec.graph import model as graph
+from irexec.graph.model import Value
+from irexec.graph.order import traversed
+from irexec.graph.ports import port_of
+from irexec.openvino.shapes import partial_shape
+
+
+def port_named(ports: list[Value], key: Any, what: str) -> Value:
+    """Return the port of a key, or the only port if there is no key. `what`: "Input" or "Output", for the error."""
+    if key is None:
+        if len(ports) != 1:
+            raise RuntimeError(
+                f"{what.lower()}() must be called on a model with exactly one; this one has {len(ports)}"
+            )
+        return ports[0]
+    return port_of(ports, key)
+
+
+def shapes_of(model: graph.Model, shapes: Any) -> dict[Value, Any]:
+    """Return the requested shape of each named input."""
+    if not isinstance(shapes, Mapping):
+        return {port_named(model.inputs, None, "Input"): partial_shape(shapes)}
+    return {_input(model, key): partial_shape(shape) for key, shape in shapes.items()}
+
+
+def _input(model: graph.Model, key: Any) -> Value:
+    if isinstance(key, Value):
+        if key not in model.inputs:
+            raise RuntimeError(f"{key!r} is no input of the model")
+        return key
+    if isinstance(key, str):
+        return port_named(model.inputs, key, "Input")
+    if isinstance(key, int):
+        return model.inputs[key]
+    raise TypeError(f"Incorrect key type {type(key)} to reshape a model, expected keys as openvino.Output, int or str.")
+
+
+def value_named(model: graph.Model, item: Any, where: str) -> Value:
+    """Return a port, given by itself, by a tensor name, or by (friendly name of the operator, number of the output).
+
+    Raises RuntimeError for an unknown port, TypeError for other objects; `where` is the position in the argument.
+    """
+    starts = [*model.results, *model.sinks, *model.parameters]
+    if isinstance(item, str):
+        for node in traversed(starts):
+            for value in node.outputs:
+                if item in value.names:
+                    return value
+        raise RuntimeError(f"Tensor name {item} was not found.")
+    if isinstance(item, tuple):
+        name, index = item
+        for node in traversed(starts):
+            if node.friendly_name == name and 0 <= index < len(node.outputs):
+                return node.outputs[index]
+        raise RuntimeError(f"Port {index} for operation with name {name} was not found.")
+    from irexec.opsets.computed import value_of
+
+    found = value_of(item)
+    if found is None:
+        raise TypeError(f"Incorrect type of a value to add as output{where}. It is {type(item)}")
+    return found
