@@ -65,6 +65,9 @@ class Repeats:
             return object()
         return key
 
+    def __len__(self) -> int:
+        return len(self._found)
+
     def known(self, key: object) -> Sequence[TensorType] | None:
         """Return the types stored for a key."""
         return self._found.get(key)

@@ -1,0 +1,375 @@
+"""The answer: the sizes that a model accepts, as values that can be asked, and as JSON."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, product
+from math import prod
+from typing import Any
+
+from irexec.diagnostics import IRError
+from irexec.diagnostics.findings import Findings
+from irexec.graph.model import Model, Node
+from irexec.records import record
+from irexec.runs.run import port_name
+from irexec.sizes.baked import Baked, baked_sizes
+from irexec.sizes.case import Case, Reason
+from irexec.sizes.conditions import Compare, Condition, OneOf
+from irexec.sizes.expressions import Expression, constant, fit, size_of
+from irexec.sizes.names import equal_groups, symbols
+from irexec.sizes.probe import Outcome, Prober, Refusal, Sizes
+from irexec.sizes.study import Study, study
+from irexec.types import PartialShape
+
+_MOST_ALTERNATIVES = 64
+# Combinations at which the shapes of the outputs are compared.
+_ALONG, _TOGETHER = 12, 30
+DEFAULT_SECONDS = 60.0
+"""The time within which a model is studied."""
+
+
+@record(frozen=True)
+class Because:
+    """The reason of a restriction: the refusal of a combination of sizes that breaks it."""
+
+    symbol: str
+    dim: int
+    sizes: Sizes
+    refusal: Refusal
+    path: tuple[Node, ...]
+
+
+class Shapes:
+    """The sizes that a model accepts (the result of `irexec.shapes`).
+
+    `symbols`: the name of each open dimension; equal names mean equal sizes. `accepts_text`: lists of conditions; the
+    model accepts sizes for which all conditions of one list hold.
+    """
+
+    def __init__(self, prober: Prober, found: Study) -> None:
+        self._prober, self._study = prober, found
+        self.model = prober.model
+        self.dims = prober.dims
+        self.groups = equal_groups(found.cases, len(prober.dims))
+        self.symbols = symbols(prober, self.groups)
+        self.alternatives: list[list[Condition]] = _alternatives(prober, found.cases, self.groups)
+        self._samples = _samples(prober, found.cases)
+        self.outputs_expressions = self._fitted()
+        self.baked: list[Baked] = baked_sizes(prober, found.cases)
+
+    @property
+    def conditions(self) -> list[list[str]]:
+        """The conditions as text: any of lists of all of conditions."""
+        return [[condition.text(self.symbols) for condition in each] for each in self.alternatives]
+
+    @property
+    def is_complete(self) -> bool:
+        """False where some combinations that were tried are not described rightly, or where the time ran out."""
+        return self._study.is_complete
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Of a model of which no accepted sizes were found: the refusal at the latest layer reached."""
+        return self._study.refusal
+
+    def accepts(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> bool:
+        """Return whether the model accepts inputs of these shapes, by name or in order.
+
+        The description decides where it is complete; otherwise inference at these shapes.
+        """
+        sizes = self._sizes(shapes)
+        if sizes is None:
+            return False
+        if not self.is_complete:
+            return self._prober.accepts(sizes)
+        return all(dim.allows(size) for dim, size in zip(self.dims, sizes, strict=True)) and any(
+            all(condition.holds(sizes) for condition in each) and self._equal(sizes) for each in self.alternatives
+        )
+
+    def outputs(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> list[PartialShape]:
+        """Return the shapes of the outputs for inputs of these shapes. Raises IRError where they are refused."""
+        sizes = self._sizes(shapes)
+        if sizes is None or not self._prober.accepts(sizes):
+            findings = Findings(file=self.model.file)
+            refusal = None if sizes is None else self._prober.at(sizes).refusal
+            if refusal is not None:
+                findings.keep(refusal.finding)
+            else:
+                findings.add("U004", "the shapes do not fit the inputs that the model declares")
+            raise IRError(findings.report)
+        return list(self._prober.at(sizes).outputs)
+
+    def smallest(self) -> dict[str, tuple[int, ...]]:
+        """Return the input shapes with the fewest elements that the model accepts, without empty ones."""
+        return self._named(min(self._candidates(), key=lambda sizes: (_elements(self._prober, sizes), sizes)))
+
+    def sample(self, count: int = 10, seed: int = 0) -> list[dict[str, tuple[int, ...]]]:
+        """Return different input shapes that the model accepts, at random; fewer where there are not so many."""
+        chance = random.Random(seed)
+        found: dict[Sizes, None] = {}
+        for _ in range(20 * count):
+            sizes = chance.choice(self._study.cases).draw(chance)
+            if sizes is not None and min(sizes, default=1) > 0 and self._prober.accepts(sizes):
+                found.setdefault(sizes)
+            if len(found) == count:
+                break
+        return [self._named(sizes) for sizes in found]
+
+    def probe(self, sizes: Sizes) -> Outcome:
+        """Return the outcome of inference at these sizes of the open dimensions."""
+        return self._prober.at(sizes)
+
+    def base(self) -> dict[str, tuple[int, ...]]:
+        """Return the input shapes from which the study began."""
+        return self._named(self._study.cases[0].base)
+
+    def because(self) -> list[Because]:
+        """Return the reasons of the restrictions, one for each symbol and layer, the first dimensions first."""
+        found: dict[tuple[str, Node | None], Because] = {}
+        for reason in self._reasons():
+            path = _path(self._prober, reason)
+            because = Because(self.symbols[reason.dim], reason.dim, reason.sizes, reason.refusal, path)
+            found.setdefault((because.symbol, reason.refusal.node), because)
+        return sorted(found.values(), key=lambda each: each.dim)
+
+    def _reasons(self) -> Iterator[Reason]:
+        for case in self._study.cases:
+            yield from case.reasons
+
+    def unexplained(self) -> list[Reason]:
+        """Return combinations that the description accepts although the model refuses them."""
+        return [reason for case in self._study.cases for reason in case.unexplained]
+
+    def limits(self) -> list[str]:
+        """Return what the answer does not cover, and what an accepted size changes without being refused."""
+        from irexec.sizes.limits import limits
+
+        return limits(self, self._samples)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON values; see docs/commands/shapes.md for the keys."""
+        return {
+            "dims": [{"id": dim.id, "symbol": name} for dim, name in zip(self.dims, self.symbols, strict=True)],
+            "accepts": self.conditions,
+            "outputs": [
+                ["?" if each is None else _plain(each.text(self.symbols)) for each in shape]
+                if shape is not None
+                else "?"
+                for shape in self.outputs_expressions
+            ],
+            "inputs": [
+                {"name": port_name(value), "type": str(value.element_type), "shape": self.input_text(number)}
+                for number, value in enumerate(self.model.inputs)
+            ],
+            "because": [
+                {
+                    "symbol": each.symbol,
+                    "layer": each.refusal.node.friendly_name if each.refusal.node is not None else None,
+                    "type": each.refusal.node.type if each.refusal.node is not None else None,
+                    "code": each.refusal.finding.code,
+                    "finding": each.refusal.finding.message,
+                    "refused": self.assignment(each.sizes),
+                    "path": [node.friendly_name for node in each.path],
+                }
+                for each in self.because()
+            ],
+            "smallest": {name: list(shape) for name, shape in self.smallest().items()} if self._study.cases else None,
+            "baked": [each.to_dict(self.symbols) for each in self.baked],
+            "evidence": "checked" if self.is_complete else "incomplete",
+            "limits": self.limits(),
+            "probes": self._prober.probes,
+        }
+
+    def input_text(self, number: int) -> list[int | str]:
+        """Return the shape of an input with symbols for its open dimensions."""
+        names = {dim.axis: name for dim, name in zip(self.dims, self.symbols, strict=True) if dim.input == number}
+        return [names.get(axis, extent.min) for axis, extent in enumerate(self._prober.shapes[number])]
+
+    def assignment(self, sizes: Sizes) -> dict[str, int]:
+        """Return sizes by symbol; a dimension that does not have the size of its symbol has its own entry."""
+        found: dict[str, int] = {}
+        for dim, name, size in zip(self.dims, self.symbols, sizes, strict=True):
+            if found.setdefault(name, size) != size:
+                found[f"{name} of {port_name(self.model.inputs[dim.input])}"] = size
+        return found
+
+    def _equal(self, sizes: Sizes) -> bool:
+        return all(sizes[number] == sizes[group] for number, group in enumerate(self.groups))
+
+    def _named(self, sizes: Sizes) -> dict[str, tuple[int, ...]]:
+        shapes = self._prober.inputs_at(sizes)
+        return {
+            port_name(value): tuple(extent.value for extent in shape)
+            for value, shape in zip(self.model.inputs, shapes, strict=True)
+        }
+
+    def _sizes(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> Sizes | None:
+        """Return the sizes of the open dimensions; None where a shape contradicts the declared one."""
+        if isinstance(shapes, Mapping):
+            names = [port_name(value) for value in self.model.inputs]
+            unknown = [name for name in shapes if name not in names]
+            if unknown:
+                raise ValueError(f"the model has no input {unknown[0]!r}; its inputs are {', '.join(names)}")
+            missing = [
+                name
+                for name, shape in zip(names, self._prober.shapes, strict=True)
+                if name not in shapes and shape.is_dynamic
+            ]
+            if missing:
+                raise ValueError(f"the shape of {missing[0]!r} is missing")
+            given = [
+                tuple(shapes[name]) if name in shapes else tuple(extent.value for extent in shape)
+                for name, shape in zip(names, self._prober.shapes, strict=True)
+            ]
+        else:
+            given = [tuple(shape) for shape in shapes]
+        if len(given) != len(self._prober.shapes):
+            raise ValueError(f"{len(given)} shapes are given, the model has {len(self._prober.shapes)} inputs")
+        for shape, declared in zip(given, self._prober.shapes, strict=True):
+            if not PartialShape(list(shape)).compatible(declared):
+                return None
+        return tuple(int(given[dim.input][dim.axis]) for dim in self.dims)
+
+    def _candidates(self) -> Iterator[Sizes]:
+        """Yield for each case a combination in which no size can be smaller while the others stay."""
+        for case in self._study.cases:
+            sizes = case.base
+            for _ in range(3):
+                for dim in range(len(sizes)):
+                    for size in range(1, sizes[dim]):
+                        smaller = self._smaller(case, sizes, dim, size)
+                        if smaller is not None:
+                            sizes = smaller
+                            break
+            yield sizes
+
+    def _smaller(self, case: Case, sizes: Sizes, dim: int, size: int) -> Sizes | None:
+        """Return the combination with a smaller size of a dimension, and of those that follow it, if it is accepted."""
+        if dim in case.choices and not case.choices[dim].contains(size):
+            return None
+        if dim in case.choices:
+            moved = case.fill({each: sizes[each] for each in case.choices} | {dim: size})
+            moved = tuple(
+                sizes[each] if each in case.broadcast and sizes[each] == 1 else moved[each]
+                for each in range(len(sizes))
+            )
+        elif dim in case.broadcast and size == 1:
+            moved = tuple(1 if each == dim else other for each, other in enumerate(sizes))
+        else:
+            return None
+        fits = min(moved) > 0 and case.contains(moved) and self._prober.accepts(moved)
+        return moved if fits else None
+
+    def _fitted(self) -> list[list[Expression | None] | None]:
+        """Return an expression for each dimension of each output; None where none fits, or the size is not known."""
+        cases = self._study.cases
+        if not cases:
+            return []
+        base = cases[0].base
+        leads = [dim for dim, accepted in cases[0].choices.items() if not accepted.is_single]
+        every = [number for number, group in enumerate(self.groups) if group == number]
+        shapes = [(sizes, self._prober.at(sizes).outputs) for sizes in self._samples]
+        fitted: list[list[Expression | None] | None] = []
+        for number in range(len(self.model.outputs)):
+            own = [(sizes, found[number]) for sizes, found in shapes]
+            ranks = {shape.rank for _, shape in own}
+            if len(ranks) != 1 or None in ranks:
+                fitted.append(None)
+                continue
+            dims: list[Expression | None] = []
+            for axis in range(ranks.pop() or 0):
+                if not all(shape[axis].is_static for _, shape in own):
+                    dims.append(None)
+                    continue
+                samples = [(sizes, shape[axis].value) for sizes, shape in own]
+                dims.append(fit(samples, base, leads) or fit(samples, base, every))
+            fitted.append(dims)
+        return fitted
+
+
+def _plain(text: str) -> int | str:
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def _elements(prober: Prober, sizes: Sizes) -> int:
+    return sum(prod(extent.value for extent in shape) for shape in prober.inputs_at(sizes))
+
+
+def _alternatives(prober: Prober, cases: Sequence[Case], groups: Sequence[int]) -> list[list[Condition]]:
+    """Return the conditions of all cases: lists, one of which must hold as a whole."""
+    found: list[list[Condition]] = []
+    for case in cases:
+        choices: list[list[list[Condition]]] = []
+        for dim, accepted in case.choices.items():
+            if groups[dim] == dim and dim not in case.broadcast:
+                choices.append(accepted.alternatives(dim, max(prober.dims[dim].low, 0)))
+        fixed: list[Condition] = []
+        for dim, linear in case.following.items():
+            if linear.is_plain and linear.terms and groups[dim] == groups[linear.terms[0][1]] and groups[dim] != dim:
+                continue
+            fixed.append(Compare(size_of(dim), "==", linear))
+        fixed += [OneOf(dim, (constant(1), expression)) for dim, expression in case.broadcast.items()]
+        fixed += case.joint
+        found += [
+            [*(c for part in parts for c in part), *fixed] for parts in islice(product(*choices), _MOST_ALTERNATIVES)
+        ]
+    return found
+
+
+def _samples(prober: Prober, cases: Sequence[Case]) -> list[Sizes]:
+    """Return accepted combinations: the base, the choices of one dimension after another, and random ones."""
+    found: dict[Sizes, None] = {}
+    chance = random.Random(2)
+    for case in cases:
+        found.setdefault(case.base)
+        for dim, accepted in case.choices.items():
+            for size in (*accepted.some(_ALONG), *accepted.some(4, beyond=3000)):
+                found.setdefault(case.fill({dim: size}))
+        for first, second in product(case.choices, repeat=2):
+            if first < second:
+                for one, other in product(case.choices[first].some(3)[1:], case.choices[second].some(3)[1:]):
+                    found.setdefault(case.fill({first: one, second: other}))
+        for _ in range(_TOGETHER):
+            if (sizes := case.draw(chance)) is not None:
+                found.setdefault(sizes)
+    return [sizes for sizes in found if min(sizes, default=1) > 0 and prober.accepts(sizes)]
+
+
+def _path(prober: Prober, reason: Reason) -> tuple[Node, ...]:
+    """Return the layers from the input of a dimension to the layer that refuses its size."""
+    target = reason.refusal.node
+    if target is None:
+        return ()
+    bit = 1 << prober.dims[reason.dim].input
+    path: list[Node] = []
+    node: Node | None = target
+    while node is not None and node.type != "Parameter":
+        path.append(node)
+        node = next((v.node for v in node.inputs if v is not None and prober.reached.get(v.node, 0) & bit), None)
+    return tuple(reversed(path))
+
+
+def accepted_shapes(
+    model: Model,
+    given: Sequence[PartialShape] | None = None,
+    *,
+    seconds: float = DEFAULT_SECONDS,
+    progress: Callable[[int], None] | None = None,
+) -> Shapes:
+    """Return the sizes that a model accepts, found by inference at some hundred combinations of sizes.
+
+    `given`: shapes that replace those of the inputs. `seconds`: the time within which the model is studied; what was
+    found until then is returned. Raises IRError where the rank of an input is not known.
+    """
+    shapes = [value.type.shape for value in model.inputs] if given is None else list(given)
+    unranked = [value for value, shape in zip(model.inputs, shapes, strict=True) if shape.rank is None]
+    if unranked:
+        findings = Findings(file=model.file)
+        name = port_name(unranked[0])
+        findings.add(
+            "U004", f"the rank of the input {name!r} is not known", hint=f"give its dimensions: --input {name}=?,?,?"
+        )
+        raise IRError(findings.report)
+    prober = Prober(model, shapes, progress)
+    return Shapes(prober, study(prober, seconds))

@@ -1,0 +1,151 @@
+"""The base: a first combination of sizes that the model accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from irexec.graph.model import Model
+from irexec.sizes.probe import Outcome, OutOfProbes, Prober, Sizes
+from irexec.types import Stored
+
+# Sizes that models are exported with or made for, the handiest first. Sizes above 1 tell dimensions from those that
+# broadcast.
+_LADDER = (64, 8, 4, 224, 32, 128, 16, 256, 2, 7, 5, 3, 112, 384, 512, 96, 299, 640, 320, 192, 416, 1024, 14, 77)
+_BATCHES = (2, 1, 3, 4, 8)
+# Constants of the file that are tried as sizes.
+_LARGEST_CONSTANT, _MOST_CONSTANTS = 4096, 40
+# Rounds of improving one dimension, or two, at the layer that refuses.
+_MAX_ROUNDS = 60
+# Starts from which sizes are improved.
+_MOST_STARTS = 8
+
+
+def find_base(prober: Prober, starts: Iterable[Sizes] = ()) -> tuple[Sizes | None, Outcome | None]:
+    """Return sizes that the model accepts; None with the refusal at the latest layer that was reached.
+
+    First all dimensions are of one size, or those of axis 0 of another. From the starts that came furthest, the
+    dimensions that the refusing layer depends on are changed one by one. Sizes of 1 come last, as they broadcast.
+    `starts`: combinations to begin with.
+    """
+    refused: dict[Sizes, Outcome] = {}
+    try:
+        for candidates in ((*starts, *_simple(prober, _LADDER)), None, _simple(prober, (1,))):
+            if candidates is None:
+                best = _furthest(refused)
+                for sizes in best:
+                    found, outcome = _climb(prober, sizes, refused[sizes])
+                    if found is not None:
+                        return found, None
+                    if outcome is not None:
+                        refused[sizes] = outcome
+                continue
+            for sizes in candidates:
+                outcome = prober.at(sizes)
+                if outcome.refusal is None:
+                    return sizes, None
+                refused[sizes] = outcome
+    except OutOfProbes:
+        pass
+    furthest = _furthest(refused)
+    return None, refused[furthest[0]] if furthest else None
+
+
+def _furthest(refused: dict[Sizes, Outcome]) -> list[Sizes]:
+    """Return the combinations that came furthest, the first tried first."""
+
+    def position(sizes: Sizes) -> int:
+        refusal = refused[sizes].refusal
+        return -1 if refusal is None else refusal.position
+
+    ordered = sorted(refused, key=position, reverse=True)
+    return [sizes for sizes in ordered if position(sizes) == position(ordered[0])][:_MOST_STARTS]
+
+
+def _simple(prober: Prober, ladder: Iterable[int]) -> Iterator[Sizes]:
+    dims = prober.dims
+    seen: set[Sizes] = set()
+    for size in ladder:
+        for batch in _BATCHES[:3]:
+            sizes = tuple(
+                _bounded(batch if dim.axis == 0 and len(prober.shapes[dim.input]) > 1 else size, dim.low, dim.high)
+                for dim in dims
+            )
+            if sizes not in seen:
+                seen.add(sizes)
+                yield sizes
+
+
+def _bounded(size: int, low: int, high: int | None) -> int:
+    return max(low, size if high is None else min(size, high))
+
+
+def _climb(prober: Prober, sizes: Sizes, outcome: Outcome) -> tuple[Sizes | None, Outcome | None]:
+    constants = _constants(prober.model)
+    seen: set[Sizes] = {sizes}
+    for _ in range(_MAX_ROUNDS):
+        refusal = outcome.refusal
+        if refusal is None:
+            return sizes, None
+        best: tuple[int, Sizes, Outcome] | None = None
+        for candidate in _neighbours(prober, sizes, outcome, constants):
+            if candidate in seen:
+                continue
+            seen.add(candidate)
+            tried = prober.at(candidate)
+            if tried.refusal is None:
+                return candidate, None
+            if tried.refusal.position > refusal.position and (best is None or tried.refusal.position > best[0]):
+                best = tried.refusal.position, candidate, tried
+        if best is None:
+            return None, outcome
+        _, sizes, outcome = best
+    return None, outcome
+
+
+def _neighbours(prober: Prober, sizes: Sizes, outcome: Outcome, constants: list[int]) -> Iterator[Sizes]:
+    """Yield the sizes that differ in a dimension, or in equal dimensions, on which the refusing layer depends."""
+    refusal = outcome.refusal
+    assert refusal is not None
+    bits = prober.reached.get(refusal.node, 0) if refusal.node is not None else -1
+    concerned = [number for number, dim in enumerate(prober.dims) if bits >> dim.input & 1] or range(len(sizes))
+    groups: list[tuple[int, ...]] = [(number,) for number in concerned]
+    by_size: dict[int, list[int]] = {}
+    for number in concerned:
+        by_size.setdefault(sizes[number], []).append(number)
+    groups += [tuple(group) for group in by_size.values() if len(group) > 1]
+    mentioned = sorted({extent for extents in refusal.extents for extent in extents})
+    for group in groups:
+        own = sizes[group[0]]
+        others = [size for number, size in enumerate(sizes) if number not in group]
+        candidates = dict.fromkeys(
+            [
+                *others,
+                *(first + second for first in dict.fromkeys(others) for second in dict.fromkeys(others)),
+                *(own + first - second for first in mentioned for second in mentioned),
+                *(own * first // second for first in mentioned for second in mentioned if second),
+                *mentioned,
+                *_LADDER,
+                *_BATCHES,
+                *constants,
+                1,
+            ]
+        )
+        for candidate in candidates:
+            if candidate > 0 and all(prober.dims[number].allows(candidate) for number in group):
+                yield tuple(candidate if number in group else size for number, size in enumerate(sizes))
+
+
+def _constants(model: Model) -> list[int]:
+    """Return the small whole numbers among the model's scalars and shapes, the most frequent first."""
+    count: dict[int, int] = {}
+    for node in model.nodes:
+        held = node.held
+        if held is None or not node.outputs:
+            continue
+        found = list(held.shape)
+        if node.outputs[0].element_type.is_integral and held.size <= 8:
+            found += [int(v) for v in (held.values if isinstance(held, Stored) else held.ravel())]
+        for value in found:
+            if 1 < value <= _LARGEST_CONSTANT:
+                count[value] = count.get(value, 0) + 1
+    return sorted(count, key=lambda value: (-count[value], value))[:_MOST_CONSTANTS]

@@ -1,0 +1,149 @@
+"""Conditions on sizes: how they are decided and written."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from irexec.records import record
+from irexec.sizes.expressions import Expression, Names, constant, size_of
+from irexec.sizes.probe import Sizes
+
+
+class Condition(Protocol):
+    """A condition on the sizes of open dimensions."""
+
+    def holds(self, sizes: Sizes) -> bool: ...
+
+    def text(self, names: Names) -> str: ...
+
+    @property
+    def dims(self) -> frozenset[int]: ...
+
+
+@record(frozen=True)
+class Compare:
+    """`left operator right`, where the operator is ==, <= or >=."""
+
+    left: Expression
+    operator: str
+    right: Expression
+
+    def holds(self, sizes: Sizes) -> bool:
+        left, right = self.left.value(sizes), self.right.value(sizes)
+        if self.operator == "==":
+            return left == right
+        return left <= right if self.operator == "<=" else left >= right
+
+    @property
+    def dims(self) -> frozenset[int]:
+        return self.left.dims | self.right.dims
+
+    def text(self, names: Names) -> str:
+        return f"{self.left.text(names)} {self.operator} {self.right.text(names)}"
+
+
+@record(frozen=True)
+class Residue:
+    """`expression % modulus` is one of some residues."""
+
+    expression: Expression
+    modulus: int
+    residues: tuple[int, ...] = (0,)
+
+    def holds(self, sizes: Sizes) -> bool:
+        return self.expression.value(sizes) % self.modulus in self.residues
+
+    @property
+    def dims(self) -> frozenset[int]:
+        return self.expression.dims
+
+    def text(self, names: Names) -> str:
+        inner = self.expression.text(names)
+        left = f"{inner if inner.isidentifier() else f'({inner})'} % {self.modulus}"
+        if len(self.residues) == 1:
+            return f"{left} == {self.residues[0]}"
+        return f"{left} in [{', '.join(map(str, self.residues))}]"
+
+
+@record(frozen=True)
+class OneOf:
+    """A size is one of some values."""
+
+    dim: int
+    values: tuple[Expression, ...]
+
+    def holds(self, sizes: Sizes) -> bool:
+        return any(value.value(sizes) == sizes[self.dim] for value in self.values)
+
+    @property
+    def dims(self) -> frozenset[int]:
+        return frozenset((self.dim,)).union(*(value.dims for value in self.values))
+
+    def text(self, names: Names) -> str:
+        if len(self.values) == 1:
+            return f"{names[self.dim]} == {self.values[0].text(names)}"
+        return f"{names[self.dim]} in [{', '.join(value.text(names) for value in self.values)}]"
+
+
+@record(frozen=True)
+class Span:
+    """Sizes from `low` to `high` (None: without end) whose remainder by `modulus` is one of `residues`."""
+
+    low: int
+    high: int | None
+    modulus: int = 1
+    residues: tuple[int, ...] = (0,)
+
+    def contains(self, size: int) -> bool:
+        return (
+            self.low <= size
+            and (self.high is None or size <= self.high)
+            and (self.modulus == 1 or size % self.modulus in self.residues)
+        )
+
+
+@record(frozen=True)
+class Accepted:
+    """The accepted sizes along one line: a span, and single sizes beside it."""
+
+    span: Span | None
+    singles: tuple[int, ...] = ()
+
+    def contains(self, size: int) -> bool:
+        return size in self.singles or (self.span is not None and self.span.contains(size))
+
+    @property
+    def is_single(self) -> bool:
+        """True where no more than one size is accepted."""
+        return self.span is None and len(self.singles) <= 1
+
+    def alternatives(self, dim: int, lowest: int) -> list[list[Condition]]:
+        """Return lists of conditions on a dimension, one of which must hold. `lowest`: the lowest declared size, which
+        needs no condition."""
+        found: list[list[Condition]] = []
+        if (span := self.span) is not None:
+            conditions: list[Condition] = []
+            if span.modulus > 1:
+                conditions.append(Residue(size_of(dim), span.modulus, span.residues))
+            if span.low > lowest:
+                conditions.append(Compare(size_of(dim), ">=", constant(span.low)))
+            if span.high is not None:
+                conditions.append(Compare(size_of(dim), "<=", constant(span.high)))
+            found.append(conditions)
+        if self.singles:
+            found.append([OneOf(dim, tuple(constant(size) for size in self.singles))])
+        return found
+
+    def some(self, count: int, beyond: int = 0) -> list[int]:
+        """Return up to `count` accepted sizes, the smallest first, which increase faster and faster."""
+        found = sorted(self.singles)
+        if self.span is not None:
+            span, step, size = self.span, 1, max(self.span.low, beyond)
+            while len(found) < count and (span.high is None or size <= span.high) and size < 1 << 20:
+                if span.contains(size):
+                    found.append(size)
+                    size += step
+                    step = step * 2 if len(found) > count // 2 else step
+                else:
+                    size += 1
+        return sorted(set(found))[:count]

@@ -1,0 +1,259 @@
+"""The description of one case: what inference accepts around a combination of sizes that works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from random import Random
+
+from irexec.sizes.case import Case, Exchanged, Reason
+from irexec.sizes.conditions import Accepted, Condition, Span
+from irexec.sizes.expressions import Combined, Expression, Linear, size_of
+from irexec.sizes.joint import joint_condition
+from irexec.sizes.lines import Line
+from irexec.sizes.probe import Prober, Sizes
+from irexec.sizes.relations import Direction, directions
+
+# Random combinations that a description is tested with.
+_VERIFIED = 40
+
+
+class Description:
+    """The description of one case, from the base outwards."""
+
+    def __init__(self, prober: Prober, base: Sizes) -> None:
+        self._prober = prober
+        self._case = Case(base)
+        self._chance = Random(1)
+
+    def case(self) -> Case:
+        """Return the case with everything that holds around its base."""
+        found = directions(self._prober, self._case.base)
+        self._along(found)
+        self._alone(found)
+        self._choosing_broadcast(found)
+        self._exchanging(found)
+        self._jointly()
+        return self._case
+
+    def _along(self, found: Sequence[Direction]) -> None:
+        case, prober = self._case, self._prober
+        base = case.base
+        for direction in found:
+            lead = direction.lead
+            bounds = prober.dims[lead]
+            accepted = Line(
+                lambda size, direction=direction: self._accepts(direction.moved(base, size)),  # type: ignore[misc]
+                base[lead],
+                bounds.low,
+                bounds.high,
+            ).describe()
+            case.choices[lead] = accepted
+            self._explain(lead, accepted, lambda size, direction=direction: direction.moved(base, size))  # type: ignore[misc]
+        for dim in range(len(base)):
+            terms = [(direction.factors[dim], direction.lead) for direction in found if direction.factors[dim]]
+            if not terms or dim in case.choices:
+                continue
+            rest = base[dim] - sum(factor * base[lead] for factor, lead in terms)
+            case.following[dim] = Linear(tuple(terms), rest)
+            self._explain_following(dim)
+
+    def _alone(self, found: Sequence[Direction]) -> None:
+        """Describe the dimensions that move in no direction."""
+        case = self._case
+        for dim, own in enumerate(case.base):
+            if dim in case.choices or dim in case.following:
+                continue
+            bounds = self._prober.dims[dim]
+
+            def moved(size: int, dim: int = dim) -> Sizes:
+                return tuple(size if number == dim else other for number, other in enumerate(case.base))
+
+            accepted = Line(lambda size, moved=moved: self._accepts(moved(size)), own, bounds.low, bounds.high)  # type: ignore[misc]
+            described = accepted.describe()
+            # Where several single sizes are accepted, the others are cases of their own unless they are independent.
+            case.choices[dim] = described if self._is_independent(dim, described) else Accepted(None, (own,))
+            self._explain(dim, case.choices[dim], moved)
+
+    def _is_independent(self, dim: int, accepted: Accepted) -> bool:
+        """Return whether single sizes of a dimension go with every other choice that was described so far."""
+        if len(accepted.singles) < 2:
+            return True
+        case = self._case
+        for _ in range(6):
+            sizes = case.draw(self._chance)
+            for size in accepted.singles if sizes is not None else ():
+                moved = tuple(size if number == dim else other for number, other in enumerate(sizes or ()))
+                if not self._accepts(moved):
+                    return False
+        return True
+
+    def _choosing_broadcast(self, found: Sequence[Direction]) -> None:
+        """Describe equal dimensions that may be 1 instead, because they broadcast."""
+        case = self._case
+        for direction in found:
+            members = direction.members
+            base = case.base
+            if len(members) < 2 or any(direction.factors[dim] != 1 or base[dim] != base[members[0]] for dim in members):
+                continue
+            if base[members[0]] == 1 or any(
+                len(case.following[dim].terms) > 1 for dim in members if dim in case.following
+            ):
+                continue
+            single = [dim for dim in members if self._accepts(_with_ones(base, [dim]))]
+            if not single:
+                continue
+            rest = [dim for dim in members if dim not in single]
+            if not self._accepts(_with_ones(base, single if rest else single[:-1])):
+                continue
+            accepted, lowest = case.choices[direction.lead], self._prober.dims[direction.lead].low
+            is_any = all(not conditions for conditions in accepted.alternatives(direction.lead, lowest))
+            if is_any and (not rest or self._accepts(_with_ones(base, rest))):
+                alike = [*rest[:1], *single]
+                self._broadcast(alike, Combined("max", tuple(map(size_of, sorted(alike)))), direction.lead, rest)
+            elif rest:
+                self._broadcast(single, size_of(rest[0]), direction.lead, rest)
+
+    def _broadcast(self, dims: list[int], expression: Expression, lead: int, rest: list[int]) -> None:
+        """Let each of `dims` be 1 or the expression; those of `rest` are equal. The first of these is chosen."""
+        case = self._case
+        before = case.choices.copy(), case.following.copy()
+        accepted = case.choices.pop(lead)
+        first = rest[0] if rest else lead
+        for dim in (*dims, *rest):
+            case.following.pop(dim, None)
+        case.choices[first] = accepted
+        for dim in rest[1:]:
+            case.following[dim] = size_of(first)
+        for dim, linear in case.following.items():
+            terms = tuple((factor, first if own == lead else own) for factor, own in linear.terms)
+            case.following[dim] = Linear(terms, linear.constant, linear.divisor)
+        for dim in dims:
+            case.broadcast[dim] = expression
+        for _ in range(12):
+            sizes = case.draw(self._chance)
+            if sizes is not None and not self._accepts(sizes):
+                case.choices, case.following = before
+                for dim in dims:
+                    del case.broadcast[dim]
+                return
+
+    def _exchanging(self, found: Sequence[Direction]) -> None:
+        """Widen the choices of two bounded sizes of which one can be half if the other is double: a joint condition
+        then says what they have in common."""
+        case, base = self._case, self._case.base
+        leads = [lead for lead, accepted in case.choices.items() if _is_bounded(accepted, self._prober.dims[lead].high)]
+        for position, first in enumerate(leads):
+            for second in leads[position + 1 :]:
+                halved, doubled = base[first] // 2, base[second] * 2
+                if halved and self._accepts(case.fill({first: halved, second: doubled})):
+                    widths = [_width(case.choices[lead]) for lead in (first, second)]
+                    for lead in (first, second):
+                        bounds = self._prober.dims[lead]
+                        case.choices[lead] = Accepted(Span(bounds.low, bounds.high))
+                    case.exchanged.append(Exchanged(first, second, *widths))
+
+    def _jointly(self) -> None:
+        """Test the description with random combinations; where some are refused, look for joint conditions."""
+        case, prober = self._case, self._prober
+        leads = [dim for dim, accepted in case.choices.items() if not accepted.is_single and dim not in case.broadcast]
+        if not leads:
+            return
+        tried: dict[Sizes, bool] = {case.base: True}
+        for sizes in self._combinations(leads):
+            tried[sizes] = self._accepts(sizes)
+        if all(tried.values()):
+            return
+
+        def confirm(condition: Condition) -> bool:
+            agreeing = 0
+            for sizes in self._combinations(leads):
+                if self._accepts(sizes) and not condition.holds(sizes):
+                    return False
+                agreeing += 1
+            return agreeing > 0
+
+        strides = {width for pair in case.exchanged for width in (pair.width, pair.other_width)}
+        found = joint_condition(list(tried.items()), leads, confirm, sorted(strides))
+        refused = next(sizes for sizes, yes in tried.items() if not yes)
+        if found is not None:
+            case.joint = found
+            case.reasons += [
+                Reason(max(condition.dims), first, refusal)
+                for condition in found
+                if (first := next((s for s, yes in tried.items() if not yes and not condition.holds(s)), None))
+                and (refusal := prober.at(first).refusal) is not None
+            ]
+            tried = {sizes: self._accepts(sizes) for sizes in self._combinations(leads)}
+            refused = next((s for s, yes in tried.items() if not yes and case.contains(s)), ())
+        if refused and (refusal := prober.at(refused).refusal) is not None:
+            case.unexplained.append(Reason(leads[0], refused, refusal))
+
+    def _combinations(self, leads: Sequence[int]) -> Iterator[Sizes]:
+        """Yield combinations of accepted sizes: small ones of each pair of dimensions, and random ones."""
+        case = self._case
+        for position, first in enumerate(leads):
+            for second in leads[position + 1 :]:
+                for one in case.choices[first].some(5):
+                    for other in case.choices[second].some(5):
+                        yield self._within(case.fill({first: one, second: other}))
+        for pair in case.exchanged:
+            one, other = case.base[pair.first], case.base[pair.second]
+            for numerator, denominator in ((1, 1), (2, 1), (4, 1), (3, 1), (1, 2), (1, 4), (1, 3), (3, 2), (2, 3)):
+                for extra in {0, 1, pair.width // 2, pair.width - 1, pair.width}:
+                    for more in {0, pair.other_width - 1, pair.other_width}:
+                        first = one * numerator // denominator + extra
+                        second = other * denominator // numerator + more
+                        yield case.fill({pair.first: first, pair.second: second})
+        for _ in range(_VERIFIED):
+            chosen = {dim: self._chance.choice(case.choices[dim].some(12)) for dim in leads}
+            yield self._within(case.fill(chosen))
+
+    def _within(self, sizes: Sizes) -> Sizes:
+        return sizes if min(sizes) >= 0 else self._case.base
+
+    def _accepts(self, sizes: Sizes) -> bool:
+        return min(sizes) >= 0 and self._prober.accepts(sizes)
+
+    def _explain(self, dim: int, accepted: Accepted, moved: Callable[[int], Sizes]) -> None:
+        """Add the refusals of the sizes nearest to the accepted ones: above, between and below."""
+        span, base = accepted.span, self._case.base[dim]
+        bounds = self._prober.dims[dim]
+        wrong = [base + 1, base - 1]
+        if span is not None:
+            wrong = [span.high + 1] if span.high is not None else []
+            wrong += [] if span.modulus == 1 else [base + 1]
+            wrong += [span.low - span.modulus] if span.low > span.modulus or not wrong else []
+        for size in wrong:
+            sizes = moved(size)
+            if size >= max(bounds.low, 0) and min(sizes) >= 0 and bounds.allows(size) and not accepted.contains(size):
+                self._add_reason(dim, sizes)
+
+    def _explain_following(self, dim: int) -> None:
+        base = self._case.base
+        for step in (1, -1, 2, 16):
+            sizes = tuple(own + step * (number == dim) for number, own in enumerate(base))
+            if min(sizes) > 0 and self._add_reason(dim, sizes):
+                return
+
+    def _add_reason(self, dim: int, sizes: Sizes) -> bool:
+        if not all(each.allows(size) for each, size in zip(self._prober.dims, sizes, strict=True)):
+            return False
+        refusal = self._prober.at(sizes).refusal
+        if refusal is not None:
+            self._case.reasons.append(Reason(dim, sizes, refusal))
+        return refusal is not None
+
+
+def _is_bounded(accepted: Accepted, high: int | None) -> bool:
+    """Return whether the model, not a declared bound, limits the accepted sizes."""
+    return accepted.span is None or (accepted.span.high is not None and accepted.span.high != high)
+
+
+def _width(accepted: Accepted) -> int:
+    """Return the number of neighbouring sizes that are accepted around the base of a bounded choice."""
+    span = accepted.span
+    return 1 if span is None or span.high is None or span.modulus > 1 else span.high - span.low + 1
+
+
+def _with_ones(base: Sizes, dims: Sequence[int]) -> Sizes:
+    return tuple(1 if number in dims else size for number, size in enumerate(base))

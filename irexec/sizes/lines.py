@@ -1,0 +1,151 @@
+"""Lines: the accepted sizes along one line through a size that works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from irexec.sizes.conditions import Accepted, Span
+
+# The sizes beyond the base that are always tried, and those among which a period is sought.
+_FIRST, _WINDOW = 10, 72
+# Distances to the next accepted size that are tried where the window holds none: strides and windows of large networks.
+_FAR_STEPS = (80, 84, 96, 98, 112, 128, 160, 192, 196, 224, 256, 320, 384, 392, 448, 512, 768, 1024)
+# All sizes up to this one are tried, as small sizes broadcast or leave nothing for a kernel.
+_SMALL = 18
+# Spans of no more periods than this are written as single sizes.
+_FEW = 3
+# The largest size that is tried. Beyond it a model is taken to accept what it accepts here.
+LARGEST = 1 << 17
+
+
+class Line:
+    """Describes the sizes that a predicate accepts. `low` and `high` are the declared bounds."""
+
+    def __init__(self, accepts: Callable[[int], bool], base: int, low: int, high: int | None) -> None:
+        self._known: dict[int, bool] = {base: True}
+        self._ask = accepts
+        self._base, self._low, self._high = base, low, high
+
+    def _accepts(self, size: int) -> bool:
+        if size < self._low or (self._high is not None and size > self._high):
+            return False
+        found = self._known.get(size)
+        if found is None:
+            found = self._known[size] = self._ask(size)
+        return found
+
+    def describe(self) -> Accepted:
+        """Return the accepted sizes: a span with a period, and single sizes outside it."""
+        last = self._try_upwards()
+        span = self._span(last)
+        below = range(self._low, min(_SMALL, self._base) + 1)
+        accepted = [size for size in below if self._accepts(size)]
+        if span is None:
+            return Accepted(None, tuple(sorted({*accepted, *(s for s, yes in self._known.items() if yes)})))
+        span = Span(self._lowest(span), span.high, span.modulus, span.residues)
+        if span.modulus > 1:
+            if span.high is not None and (span.high - span.low) // span.modulus < _FEW:
+                return Accepted(None, tuple(sorted(size for size, yes in self._known.items() if yes)))
+            span = self._simplest(span)
+        singles = sorted(size for size, yes in self._known.items() if yes and not span.contains(size))
+        return Accepted(span, tuple(singles))
+
+    def _simplest(self, span: Span) -> Span:
+        """Return the span with the lowest bound that the period makes possible, so that it needs no condition."""
+        low = span.low
+        while low - 1 >= max(self._low, 0) and (low - 1) % span.modulus not in span.residues:
+            low -= 1
+        return Span(low if low <= self._low else span.low, span.high, span.modulus, span.residues)
+
+    def _try_upwards(self) -> int:
+        """Try sizes above the base until a period can be read from them; return the last size tried."""
+        end = self._base + _FIRST
+        first = [self._accepts(self._base + step) for step in range(1, _FIRST + 1)]
+        if all(first):
+            return end
+        end = self._base + _WINDOW
+        for size in range(self._base + _FIRST + 1, end + 1):
+            self._accepts(size)
+        if not any(self._accepts(size) for size in range(self._base + 1, end + 1)):
+            for step in _FAR_STEPS:
+                if self._accepts(self._base + step):
+                    return self._base + step
+        return end
+
+    def _span(self, last: int) -> Span | None:
+        base = self._base
+        accepted = [size for size in range(base, last + 1) if self._known.get(size)]
+        if len(accepted) == 1 and not self._accepts_below():
+            return None
+        if accepted[-1] - base > _WINDOW:
+            modulus = accepted[-1] - base
+            residues: tuple[int, ...] = (base % modulus,)
+        else:
+            found = _period([bool(self._known.get(size)) for size in range(base, accepted[-1] + 1)])
+            if found is None:
+                return None
+            modulus, offsets = found
+            residues = tuple(sorted({(base + offset) % modulus for offset in offsets}))
+        is_bounded = last - accepted[-1] > modulus
+        return Span(base, accepted[-1] if is_bounded else self._top(accepted[-1], modulus), modulus, residues)
+
+    def _accepts_below(self) -> bool:
+        """Return whether the base is the upper end of a range."""
+        return self._base - 1 >= self._low and all(
+            self._accepts(self._base - step) for step in range(1, min(4, self._base - self._low) + 1)
+        )
+
+    def _top(self, start: int, modulus: int) -> int | None:
+        """Return the highest accepted size of a period; None where the largest that is tried is accepted as well."""
+        good, step = start, modulus
+        while good + step <= LARGEST and (self._high is None or good + step <= self._high):
+            if not self._accepts(good + step):
+                break
+            good, step = good + step, step * 4
+        else:
+            return None if self._high is None or good + modulus > self._high else self._bisected(good, modulus, step)
+        return self._bisected(good, modulus, step)
+
+    def _bisected(self, good: int, modulus: int, step: int) -> int | None:
+        low, high = 0, step // modulus
+        if self._high is not None:
+            high = min(high, (self._high - good) // modulus + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self._accepts(good + middle * modulus):
+                low = middle
+            else:
+                high = middle
+        highest = good + low * modulus
+        if self._high is not None and highest + modulus > self._high:
+            return None
+        # Other residues may reach a little further.
+        return max(size for size in range(highest, highest + modulus) if size == highest or self._accepts(size))
+
+    def _lowest(self, span: Span) -> int:
+        """Return the size from which on all sizes of the period are accepted."""
+        lowest = self._base
+        size = self._base - 1
+        tried = 0
+        while size >= self._low:
+            if size % span.modulus in span.residues if span.modulus > 1 else True:
+                # Far from the small sizes, a range is taken to be whole between two accepted ends.
+                tried += 1
+                if not self._accepts(size):
+                    break
+                lowest = size
+                if tried > _WINDOW and size > 4 * _SMALL:
+                    step = (size - 2 * _SMALL) // span.modulus * span.modulus
+                    if self._accepts(size - step):
+                        size -= step
+                        lowest = size
+            size -= 1
+        return lowest
+
+
+def _period(pattern: list[bool]) -> tuple[int, list[int]] | None:
+    """Return the smallest period of a pattern that begins and ends with an accepted size, with its accepted offsets."""
+    for modulus in range(1, len(pattern)):
+        if all(pattern[index] == pattern[index + modulus] for index in range(len(pattern) - modulus)):
+            return modulus, [offset for offset in range(modulus) if pattern[offset]]
+    return (1, [0]) if len(pattern) == 1 else None

@@ -1,0 +1,207 @@
+"""Probing: plain inference of a model at given sizes of its open dimensions, and the first layer that refuses them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+from irexec.diagnostics import Diagnostic
+from irexec.diagnostics.deadline import ask, watched
+from irexec.diagnostics.findings import Findings
+from irexec.graph.model import Model, Node
+from irexec.inference.infer import Inferring
+from irexec.inference.inference import Inference
+from irexec.inference.repeats import Repeats
+from irexec.inference.variables import check_variables
+from irexec.records import record
+from irexec.types import PartialShape, TensorType
+
+Sizes = tuple[int, ...]
+"""One size for each open dimension, in the order of `Prober.dims`."""
+
+# The number of layer results that are kept between probes, which are some 100 MB.
+_MAX_REPEATS = 200_000
+# The number of layers that are inferred between two looks at the clock.
+_BETWEEN_LOOKS = 64
+
+
+@record(frozen=True)
+class OpenDim:
+    """A dimension of an input that the model leaves open, with the bounds that it declares."""
+
+    input: int
+    axis: int
+    low: int
+    high: int | None
+
+    @property
+    def id(self) -> str:
+        return f"{self.input}.{self.axis}"
+
+    def allows(self, size: int) -> bool:
+        return self.low <= size and (self.high is None or size <= self.high)
+
+
+@record(frozen=True)
+class Refusal:
+    """The first layer that refuses some sizes. `position` is its place in the order of the layers.
+
+    `extents` are the static extents and small values of its inputs, from which fitting sizes can be derived.
+    """
+
+    position: int
+    node: Node | None
+    finding: Diagnostic
+    extents: tuple[tuple[int, ...], ...] = ()
+
+
+@record(frozen=True)
+class Outcome:
+    """The result of one probe: the shapes of the model's outputs, or the refusal.
+
+    `beyond`: layers that read rows behind the end of a table, with the number of rows. That is not refused: Gather
+    gives zeros there.
+    """
+
+    outputs: tuple[PartialShape, ...] = ()
+    refusal: Refusal | None = None
+    beyond: tuple[tuple[Node, int], ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        return self.refusal is None
+
+
+class OutOfProbes(Exception):
+    """The time for probing has run out."""
+
+
+class Prober:
+    """Infers one model again and again. Layers that depend on no open dimension are inferred once."""
+
+    def __init__(self, model: Model, shapes: Sequence[PartialShape], progress: Callable[[int], None] | None = None):
+        """`shapes`: those of the model's inputs, all of known rank. `progress` is told the number of probes."""
+        self.model = model
+        self._element_types = [value.element_type for value in model.inputs]
+        self.shapes = list(shapes)
+        self.dims = [
+            OpenDim(number, axis, extent.min, extent.max)
+            for number, shape in enumerate(self.shapes)
+            for axis, extent in enumerate(shape)
+            if extent.is_dynamic
+        ]
+        self.probes = 0
+        self._progress = progress
+        self._known: dict[Sizes, Outcome] = {}
+        self._deadlines: list[float] = []
+        self.reached = _reached(model, {dim.input for dim in self.dims})
+        self._repeats = Repeats()
+        self._fixed = Inference()
+        self._changing: list[tuple[int, Node]] = []
+        self._prepare()
+
+    def _prepare(self) -> None:
+        run = Inferring(Findings(), declared=False, repeats=self._repeats)
+        for position, node in enumerate(watched(self.model.nodes, "inferring types")):
+            if node.type == "Parameter" and node.held is None:
+                continue
+            if node in self.reached or node.has_state or node.bodies:
+                self._changing.append((position, node))
+            elif run.inference.inputs(node) or node.held is not None:
+                run.node(node)
+            else:
+                self._changing.append((position, node))
+        self._fixed = run.inference
+
+    @contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """Raise OutOfProbes where the block probes for longer than this."""
+        self._deadlines.append(time.monotonic() + seconds)
+        try:
+            yield
+        finally:
+            self._deadlines.pop()
+
+    def at(self, sizes: Sizes) -> Outcome:
+        """Return the outcome of inference at these sizes."""
+        found = self._known.get(sizes)
+        if found is None:
+            if self._deadlines and time.monotonic() > min(self._deadlines):
+                raise OutOfProbes
+            found = self._known[sizes] = self._infer(sizes)
+            self.probes += 1
+            if self._progress is not None:
+                self._progress(self.probes)
+        return found
+
+    def accepts(self, sizes: Sizes) -> bool:
+        """Return whether inference at these sizes reports no error."""
+        return all(dim.allows(size) for dim, size in zip(self.dims, sizes, strict=True)) and self.at(sizes).accepted
+
+    def inputs_at(self, sizes: Sizes) -> list[PartialShape]:
+        """Return the shapes of the inputs at these sizes."""
+        shapes = [list(shape) for shape in self.shapes]
+        for dim, size in zip(self.dims, sizes, strict=True):
+            shapes[dim.input][dim.axis] = type(shapes[dim.input][dim.axis])(size)
+        return [PartialShape(shape) for shape in shapes]
+
+    def _infer(self, sizes: Sizes) -> Outcome:
+        if len(self._repeats) > _MAX_REPEATS:
+            self._repeats = Repeats()
+        findings = Findings()
+        run = Inferring(findings, declared=False, repeats=self._repeats)
+        run.inference.take(self._fixed)
+        for node, kind, shape in zip(self.model.parameters, self._element_types, self.inputs_at(sizes), strict=True):
+            run.inference.note(node, (TensorType(kind, shape),))
+        beyond: list[tuple[Node, int]] = []
+        for count, (position, node) in enumerate(self._changing):
+            if count % _BETWEEN_LOOKS == 0:
+                ask("probing sizes")
+            run.node(node)
+            if findings.error_count:
+                return Outcome(refusal=_refusal(position, node, findings, run.inference), beyond=tuple(beyond))
+            if node.type == "Gather" and (rows := _rows_exceeded(node, run.inference)) is not None:
+                beyond.append((node, rows))
+        check_variables(self.model, run.inference, findings)
+        if findings.error_count:
+            return Outcome(refusal=_refusal(len(self.model.nodes), None, findings, run.inference))
+        return Outcome(tuple(run.inference[value].shape for value in self.model.outputs), beyond=tuple(beyond))
+
+
+def _refusal(position: int, node: Node | None, findings: Findings, inference: Inference) -> Refusal:
+    extents: list[tuple[int, ...]] = []
+    for type in inference.inputs(node) if node is not None else ():
+        if type is None:
+            continue
+        if type.rank is not None:
+            extents.append(tuple(extent.value for extent in type.shape if extent.is_static))
+        if type.has_value and type.element_type.is_integral and len(known := type.ints or ()) <= 8:
+            extents.append(tuple(known))
+    return Refusal(position, node, findings.report.errors[0], tuple(extents))
+
+
+def _rows_exceeded(node: Node, inference: Inference) -> int | None:
+    """Return the number of rows of the table that a Gather reads with known indices behind its end."""
+    inputs = inference.inputs(node)
+    table, indices, axis = inputs[:3] if len(inputs) >= 3 else (None, None, None)
+    if table is None or indices is None or axis is None or not indices.has_value or table.rank is None:
+        return None
+    known, at = indices.ints, axis.scalar
+    if not known or at is None or not -table.rank <= at < table.rank:
+        return None
+    rows = table.shape[int(at)]
+    return rows.value if rows.is_static and max(known) >= rows.value else None
+
+
+def _reached(model: Model, inputs: Iterable[int]) -> dict[Node, int]:
+    """Return the nodes that depend on these inputs, with a bit for each input."""
+    reached: dict[Node, int] = {model.parameters[number]: 1 << number for number in inputs}
+    for node in model.nodes:
+        bits = 0
+        for value in node.inputs:
+            if value is not None:
+                bits |= reached.get(value.node, 0)
+        if bits:
+            reached[node] = reached.get(node, 0) | bits
+    return reached

@@ -1,0 +1,86 @@
+"""The study of a model: the cases of sizes that it accepts, each with the relations between its sizes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from irexec.records import record
+from irexec.sizes.base import find_base
+from irexec.sizes.case import Case
+from irexec.sizes.conditions import Accepted
+from irexec.sizes.description import Description
+from irexec.sizes.probe import OutOfProbes, Prober, Refusal, Sizes
+
+# Random combinations that look for accepted sizes outside the cases.
+_UNCOVERED = 40
+_MOST_CASES = 8
+
+
+@record
+class Study:
+    """The cases that were found. Without any, `refusal` is the one at the latest layer that any sizes reached.
+
+    `is_complete`: every combination that was tried is described rightly, and the time sufficed.
+    """
+
+    prober: Prober
+    cases: list[Case]
+    refusal: Refusal | None = None
+    is_complete: bool = True
+
+    def contains(self, sizes: Sizes) -> bool:
+        return any(case.contains(sizes) for case in self.cases)
+
+
+def study(prober: Prober, seconds: float) -> Study:
+    """Find the cases of a model within a time; what was found until then counts."""
+    made = Study(prober, [])
+    with prober.limited(seconds):
+        base, outcome = find_base(prober)
+        if base is None:
+            made.refusal = None if outcome is None else outcome.refusal
+            made.is_complete = False
+            return made
+        try:
+            _explore(prober, base, made)
+        except OutOfProbes:
+            made.is_complete = False
+    if not made.cases:
+        made.cases.append(Case(base, {dim: Accepted(None, (size,)) for dim, size in enumerate(base)}))
+    made.is_complete = made.is_complete and not any(case.unexplained for case in made.cases)
+    return made
+
+
+def _explore(prober: Prober, base: Sizes, made: Study) -> None:
+    """Describe the case of the base, and those of accepted sizes that lie outside the cases described so far."""
+    seeds = [base]
+    chance = random.Random(0)
+    while seeds:
+        seed = seeds.pop(0)
+        if made.contains(seed):
+            continue
+        if len(made.cases) == _MOST_CASES:
+            made.is_complete = False
+            return
+        case = Description(prober, seed).case()
+        made.cases.append(case)
+        seeds += _uncovered(prober, made, case, chance)
+
+
+def _uncovered(prober: Prober, made: Study, case: Case, chance: random.Random) -> Iterator[Sizes]:
+    """Yield accepted sizes outside the cases, beside those that a case describes."""
+    count = len(case.base)
+    near = [
+        tuple(size if other == number else own for other, own in enumerate(case.base))
+        for number in range(count)
+        for size in (1, 2, 3, case.base[number] + 1, 2 * case.base[number])
+    ]
+    for _ in range(_UNCOVERED if count > 1 else 0):
+        drawn = list(case.draw(chance) or case.base)
+        for number in chance.sample(range(count), min(count, chance.choice((1, 1, 2)))):
+            drawn[number] = chance.choice((1, chance.choice(drawn), drawn[number] + 1, chance.randint(1, 64)))
+        near.append(tuple(drawn))
+    for sizes in near:
+        if min(sizes) > 0 and not made.contains(sizes) and prober.accepts(sizes):
+            yield sizes
