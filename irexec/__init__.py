@@ -44,6 +44,8 @@ _HOMES = {
     "irexec.openvino.tensor": "Tensor TensorVector",
     "irexec.openvino.type_info": "DiscreteTypeInfo",
     "irexec.ops.declare.operator": "operator",
+    "irexec.sizes.answer": "Shapes",
+    "irexec.sizes.ask": "shapes",
     "irexec.types.dimension": "Dimension",
     "irexec.types.element": "ElementType Type",
 }

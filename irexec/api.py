@@ -45,6 +45,8 @@ from irexec.openvino.shapes import (
 from irexec.openvino.tensor import Tensor, TensorVector
 from irexec.openvino.type_info import DiscreteTypeInfo
 from irexec.ops.declare.operator import operator
+from irexec.sizes.answer import Shapes
+from irexec.sizes.ask import shapes
 from irexec.types.dimension import Dimension
 from irexec.types.element import ElementType, Type
 
@@ -80,6 +82,7 @@ __all__ = [
     "Report",
     "Severity",
     "Shape",
+    "Shapes",
     "Strides",
     "Symbol",
     "Tensor",
@@ -98,6 +101,7 @@ __all__ = [
     "save_model",
     "serialize",
     "set_batch",
+    "shapes",
     "shutdown",
     "tensor_from_file",
     "time_limit",

@@ -38,7 +38,7 @@ FLOORS: list[set[str]] = [
     {"catalog"},
     {"pages"},
     {"fixes"},
-    {"inspect"},
+    {"inspect", "sizes"},
     {"debug"},
     {"render", "lsp"},
     {"parallel"},

@@ -28,6 +28,7 @@ COMMANDS = {
     "validate": "report all errors in models and snippets",
     "fix": "fix errors in models where the intended meaning is unambiguous",
     "show": "summarize a model's inputs, outputs, size and operators",
+    "shapes": "find the sizes that a dynamic model accepts, and the layers that refuse the others",
     "report": "write an HTML report on a model or on the examples of a page",
     "compare": "find the first layer whose results differ from another runtime",
     "diff": "list the differences between two models",

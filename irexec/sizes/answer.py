@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from math import prod
 from typing import Any
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
-from irexec.graph.model import Model, Node
+from irexec.graph.model import Node
 from irexec.records import record
 from irexec.runs.run import port_name
 from irexec.sizes.baked import Baked, baked_sizes
 from irexec.sizes.case import Case, Reason
 from irexec.sizes.conditions import Compare, Condition, OneOf
 from irexec.sizes.expressions import Expression, constant, fit, size_of
-from irexec.sizes.names import equal_groups, symbols
+from irexec.sizes.limits import limits
+from irexec.sizes.names import assignment, equal_groups, symbols
 from irexec.sizes.probe import Outcome, Prober, Refusal, Sizes
-from irexec.sizes.study import Study, study
+from irexec.sizes.study import Study
 from irexec.types import PartialShape
 
 _MOST_ALTERNATIVES = 64
 # Combinations at which the shapes of the outputs are compared.
 _ALONG, _TOGETHER = 12, 30
-DEFAULT_SECONDS = 60.0
-"""The time within which a model is studied."""
 
 
 @record(frozen=True)
@@ -116,6 +115,24 @@ class Shapes:
                 break
         return [self._named(sizes) for sizes in found]
 
+    @property
+    def has_sizes(self) -> bool:
+        """Return whether any sizes were found that the model accepts."""
+        return bool(self._study.cases)
+
+    @property
+    def probes(self) -> int:
+        """The number of combinations at which the model was inferred."""
+        return self._prober.probes
+
+    @property
+    def input_names(self) -> list[str]:
+        return [port_name(value) for value in self.model.inputs]
+
+    def refusal_at(self, sizes: Sizes) -> Refusal | None:
+        """Return the refusal of these sizes of the open dimensions; None where the model accepts them."""
+        return self._prober.at(sizes).refusal
+
     def probe(self, sizes: Sizes) -> Outcome:
         """Return the outcome of inference at these sizes of the open dimensions."""
         return self._prober.at(sizes)
@@ -137,15 +154,9 @@ class Shapes:
         for case in self._study.cases:
             yield from case.reasons
 
-    def unexplained(self) -> list[Reason]:
-        """Return combinations that the description accepts although the model refuses them."""
-        return [reason for case in self._study.cases for reason in case.unexplained]
-
     def limits(self) -> list[str]:
         """Return what the answer does not cover, and what an accepted size changes without being refused."""
-        from irexec.sizes.limits import limits
-
-        return limits(self, self._samples)
+        return limits(self._study, self.symbols, self.outputs_expressions, self._samples)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values; see docs/commands/shapes.md for the keys."""
@@ -165,10 +176,7 @@ class Shapes:
             "because": [
                 {
                     "symbol": each.symbol,
-                    "layer": each.refusal.node.friendly_name if each.refusal.node is not None else None,
-                    "type": each.refusal.node.type if each.refusal.node is not None else None,
-                    "code": each.refusal.finding.code,
-                    "finding": each.refusal.finding.message,
+                    **each.refusal.to_dict(),
                     "refused": self.assignment(each.sizes),
                     "path": [node.friendly_name for node in each.path],
                 }
@@ -188,11 +196,7 @@ class Shapes:
 
     def assignment(self, sizes: Sizes) -> dict[str, int]:
         """Return sizes by symbol; a dimension that does not have the size of its symbol has its own entry."""
-        found: dict[str, int] = {}
-        for dim, name, size in zip(self.dims, self.symbols, sizes, strict=True):
-            if found.setdefault(name, size) != size:
-                found[f"{name} of {port_name(self.model.inputs[dim.input])}"] = size
-        return found
+        return assignment(self._prober, self.symbols, sizes)
 
     def _equal(self, sizes: Sizes) -> bool:
         return all(sizes[number] == sizes[group] for number, group in enumerate(self.groups))
@@ -348,28 +352,3 @@ def _path(prober: Prober, reason: Reason) -> tuple[Node, ...]:
         path.append(node)
         node = next((v.node for v in node.inputs if v is not None and prober.reached.get(v.node, 0) & bit), None)
     return tuple(reversed(path))
-
-
-def accepted_shapes(
-    model: Model,
-    given: Sequence[PartialShape] | None = None,
-    *,
-    seconds: float = DEFAULT_SECONDS,
-    progress: Callable[[int], None] | None = None,
-) -> Shapes:
-    """Return the sizes that a model accepts, found by inference at some hundred combinations of sizes.
-
-    `given`: shapes that replace those of the inputs. `seconds`: the time within which the model is studied; what was
-    found until then is returned. Raises IRError where the rank of an input is not known.
-    """
-    shapes = [value.type.shape for value in model.inputs] if given is None else list(given)
-    unranked = [value for value, shape in zip(model.inputs, shapes, strict=True) if shape.rank is None]
-    if unranked:
-        findings = Findings(file=model.file)
-        name = port_name(unranked[0])
-        findings.add(
-            "U004", f"the rank of the input {name!r} is not known", hint=f"give its dimensions: --input {name}=?,?,?"
-        )
-        raise IRError(findings.report)
-    prober = Prober(model, shapes, progress)
-    return Shapes(prober, study(prober, seconds))

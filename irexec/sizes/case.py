@@ -61,19 +61,19 @@ class Case:
         sizes = list(self.base)
         for dim, size in chosen.items():
             sizes[dim] = size
-        for dim, expression in self.following.items():
-            sizes[dim] = expression.value(tuple(sizes))
         for dim, largest in self.broadcast.items():
             if dim not in self.choices:
                 anchor = next((each for each in largest.dims if each in self.choices), min(largest.dims))
                 sizes[dim] = sizes[anchor]
+        for dim, expression in self.following.items():
+            sizes[dim] = expression.value(tuple(sizes))
         return tuple(sizes)
 
     def draw(self, chance: Random, largest: int = 1 << 12) -> Sizes | None:
         """Return a random combination that the case contains; None if none is found."""
         for _ in range(60):
             chosen = {
-                dim: chance.choice([size for size in accepted.some(14) if size <= largest] or accepted.some(1))
+                dim: chance.choice([size for size in accepted.some(14) if 0 < size <= largest] or accepted.some(1))
                 for dim, accepted in self.choices.items()
             }
             sizes = list(self.fill(chosen))

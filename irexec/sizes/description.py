@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
+from irexec.sizes.broadcasting import broadcast_units, with_ones
 from irexec.sizes.case import Case, Exchanged, Reason
-from irexec.sizes.conditions import Accepted, Condition, Span
+from irexec.sizes.conditions import Accepted, Compare, Condition, Span
 from irexec.sizes.expressions import Combined, Expression, Linear, size_of
 from irexec.sizes.joint import joint_condition
 from irexec.sizes.lines import Line
@@ -15,6 +16,7 @@ from irexec.sizes.relations import Direction, directions
 
 # Random combinations that a description is tested with.
 _VERIFIED = 40
+_BROADCASTS = 16
 
 
 class Description:
@@ -99,43 +101,78 @@ class Description:
                 len(case.following[dim].terms) > 1 for dim in members if dim in case.following
             ):
                 continue
-            single = [dim for dim in members if self._accepts(_with_ones(base, [dim]))]
-            if not single:
-                continue
-            rest = [dim for dim in members if dim not in single]
-            if not self._accepts(_with_ones(base, single if rest else single[:-1])):
+            units = broadcast_units(self._prober, base, members)
+            alone = [unit for unit in units if self._accepts(with_ones(base, unit))]
+            rest = [unit for unit in units if unit not in alone]
+            if not alone or len(units) < 2:
                 continue
             accepted, lowest = case.choices[direction.lead], self._prober.dims[direction.lead].low
             is_any = all(not conditions for conditions in accepted.alternatives(direction.lead, lowest))
-            if is_any and (not rest or self._accepts(_with_ones(base, rest))):
-                alike = [*rest[:1], *single]
-                self._broadcast(alike, Combined("max", tuple(map(size_of, sorted(alike)))), direction.lead, rest)
-            elif rest:
-                self._broadcast(single, size_of(rest[0]), direction.lead, rest)
+            if is_any and not rest and not self._exclusive(alone[:-1]):
+                largest = Combined("max", tuple(size_of(unit[0]) for unit in units))
+                if self._broadcast(units, units, largest, direction.lead, []):
+                    continue
+            # A unit may be 1 only beside certain sizes of others: then it is not described as broadcasting.
+            for some in (alone, *([other for other in alone if other is not unit] for unit in alone)):
+                whole = [dim for unit in units if unit not in some for dim in unit]
+                if some and whole:
+                    exclusive = self._exclusive(some)
+                    if self._broadcast([whole, *some], some, size_of(whole[0]), direction.lead, exclusive):
+                        break
 
-    def _broadcast(self, dims: list[int], expression: Expression, lead: int, rest: list[int]) -> None:
-        """Let each of `dims` be 1 or the expression; those of `rest` are equal. The first of these is chosen."""
+    def _exclusive(self, units: list[list[int]]) -> list[list[int]]:
+        """Return the smallest part of the units that cannot be 1 together; nothing where all can."""
+        base = self._case.base
+
+        def fits(some: list[list[int]]) -> bool:
+            return self._accepts(with_ones(base, [dim for unit in some for dim in unit]))
+
+        if fits(units):
+            return []
+        for unit in list(units):
+            fewer = [other for other in units if other is not unit]
+            if not fits(fewer):
+                units = fewer
+        return units
+
+    def _broadcast(
+        self,
+        units: list[list[int]],
+        ones: list[list[int]],
+        expression: Expression,
+        lead: int,
+        exclusive: list[list[int]],
+    ) -> bool:
+        """Let each unit of equal dimensions in `ones` be 1 or the expression, but not all in `exclusive` 1. The first
+        dimension of all is chosen. Returns whether random combinations confirm that; else nothing changes."""
         case = self._case
         before = case.choices.copy(), case.following.copy()
         accepted = case.choices.pop(lead)
-        first = rest[0] if rest else lead
-        for dim in (*dims, *rest):
-            case.following.pop(dim, None)
+        first = units[0][0]
         case.choices[first] = accepted
-        for dim in rest[1:]:
-            case.following[dim] = size_of(first)
+        for unit in units:
+            for dim in unit:
+                case.following.pop(dim, None)
+            for dim in unit[1:]:
+                case.following[dim] = size_of(unit[0])
         for dim, linear in case.following.items():
-            terms = tuple((factor, first if own == lead else own) for factor, own in linear.terms)
-            case.following[dim] = Linear(terms, linear.constant, linear.divisor)
-        for dim in dims:
-            case.broadcast[dim] = expression
-        for _ in range(12):
+            if linear == before[1].get(dim):
+                terms = tuple((factor, first if own == lead else own) for factor, own in linear.terms)
+                case.following[dim] = Linear(terms, linear.constant, linear.divisor)
+        if exclusive:
+            together = Combined("max", tuple(size_of(unit[0]) for unit in exclusive))
+            case.joint = (*case.joint, Compare(together, "==", expression))
+        for unit in ones:
+            case.broadcast[unit[0]] = expression
+        for _ in range(_BROADCASTS):
             sizes = case.draw(self._chance)
             if sizes is not None and not self._accepts(sizes):
                 case.choices, case.following = before
-                for dim in dims:
-                    del case.broadcast[dim]
-                return
+                case.joint = case.joint[:-1] if exclusive else case.joint
+                for unit in ones:
+                    del case.broadcast[unit[0]]
+                return False
+        return True
 
     def _exchanging(self, found: Sequence[Direction]) -> None:
         """Widen the choices of two bounded sizes of which one can be half if the other is double: a joint condition
@@ -145,7 +182,8 @@ class Description:
         for position, first in enumerate(leads):
             for second in leads[position + 1 :]:
                 halved, doubled = base[first] // 2, base[second] * 2
-                if halved and self._accepts(case.fill({first: halved, second: doubled})):
+                alone = case.choices[first].contains(halved) or case.choices[second].contains(doubled)
+                if halved and not alone and self._accepts(case.fill({first: halved, second: doubled})):
                     widths = [_width(case.choices[lead]) for lead in (first, second)]
                     for lead in (first, second):
                         bounds = self._prober.dims[lead]
@@ -176,7 +214,7 @@ class Description:
         found = joint_condition(list(tried.items()), leads, confirm, sorted(strides))
         refused = next(sizes for sizes, yes in tried.items() if not yes)
         if found is not None:
-            case.joint = found
+            case.joint = (*case.joint, *found)
             case.reasons += [
                 Reason(max(condition.dims), first, refusal)
                 for condition in found
@@ -209,7 +247,7 @@ class Description:
             yield self._within(case.fill(chosen))
 
     def _within(self, sizes: Sizes) -> Sizes:
-        return sizes if min(sizes) >= 0 else self._case.base
+        return sizes if min(sizes) > 0 else self._case.base
 
     def _accepts(self, sizes: Sizes) -> bool:
         return min(sizes) >= 0 and self._prober.accepts(sizes)
@@ -253,7 +291,3 @@ def _width(accepted: Accepted) -> int:
     """Return the number of neighbouring sizes that are accepted around the base of a bounded choice."""
     span = accepted.span
     return 1 if span is None or span.high is None or span.modulus > 1 else span.high - span.low + 1
-
-
-def _with_ones(base: Sizes, dims: Sequence[int]) -> Sizes:
-    return tuple(1 if number in dims else size for number, size in enumerate(base))

@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from irexec.runs.run import port_name
-from irexec.sizes.probe import Sizes
+from irexec.sizes.expressions import Expression
+from irexec.sizes.names import assignment
+from irexec.sizes.probe import Prober, Sizes
+from irexec.sizes.study import Study
 
-if TYPE_CHECKING:
-    from irexec.sizes.answer import Shapes
-
-
-def limits(shapes: Shapes, samples: Sequence[Sizes]) -> list[str]:
-    """Return sentences for the reader."""
-    return [*_tables(shapes, samples), *_mixed_batches(shapes), *_unknown_outputs(shapes), *_gaps(shapes)]
+Expressions = Sequence[Sequence[Expression | None] | None]
+"""For each output an expression for each dimension; None where none is known."""
 
 
-def _tables(shapes: Shapes, samples: Sequence[Sizes]) -> list[str]:
+def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: Sequence[Sizes]) -> list[str]:
+    """Return sentences for the reader. `samples`: accepted combinations."""
+    prober = found.prober
+    return [
+        *_tables(prober, samples),
+        *_mixed_batches(prober, symbols, outputs),
+        *_unknown_outputs(prober, outputs),
+        *_states(prober),
+        *_gaps(found, symbols),
+    ]
+
+
+def _tables(prober: Prober, samples: Sequence[Sizes]) -> list[str]:
     """Return the tables that accepted sizes read behind their last row."""
     found: dict[str, None] = {}
     for sizes in samples:
-        for node, rows in shapes.probe(sizes).beyond:
+        for node, rows in prober.at(sizes).beyond:
             found.setdefault(
-                f"{node.type} {node.friendly_name!r} reads a table of {rows} rows behind its end for some accepted "
+                f"{node.type} {node.friendly_name!r} reads behind the end of a table of {rows} rows for some accepted "
                 f"sizes: it gives zeros there"
             )
     return list(found)
 
 
-def _mixed_batches(shapes: Shapes) -> list[str]:
+def _mixed_batches(prober: Prober, symbols: Sequence[str], outputs: Expressions) -> list[str]:
     """Return the outputs of which an axis other than the first depends on the batch."""
-    batches = {number for number, name in enumerate(shapes.symbols) if name.startswith("batch")}
-    found: list[str] = []
-    for value, dims in zip(shapes.model.outputs, shapes.outputs_expressions, strict=False):
-        for axis, expression in enumerate(dims or ()):
-            if axis and expression is not None and expression.dims & batches:
-                found.append(
-                    f"dimension {axis} of the output {port_name(value)!r} is {expression.text(shapes.symbols)}: "
-                    f"the elements of a batch are mixed"
-                )
-    return found
+    batches = {number for number, name in enumerate(symbols) if name.startswith("batch")}
+    return [
+        f"dimension {axis} of the output {port_name(value)!r} is {expression.text(symbols)}: "
+        f"the elements of a batch are mixed"
+        for value, dims in zip(prober.model.outputs, outputs, strict=False)
+        for axis, expression in enumerate(dims or ())
+        if axis and expression is not None and expression.dims & batches
+    ]
 
 
-def _unknown_outputs(shapes: Shapes) -> list[str]:
+def _unknown_outputs(prober: Prober, outputs: Expressions) -> list[str]:
     found: list[str] = []
-    for value, dims in zip(shapes.model.outputs, shapes.outputs_expressions, strict=False):
+    for value, dims in zip(prober.model.outputs, outputs, strict=False):
         if dims is None:
             found.append(f"the rank of the output {port_name(value)!r} depends on values")
         elif any(each is None for each in dims):
@@ -53,16 +60,23 @@ def _unknown_outputs(shapes: Shapes) -> list[str]:
     return found
 
 
-def _gaps(shapes: Shapes) -> list[str]:
-    found = [
-        f"refused although all conditions hold: {_listed(shapes, reason.sizes)} "
+def _states(prober: Prober) -> list[str]:
+    if any(node.has_state for node in prober.model.walk()):
+        return ["the sizes of the variables are those after a reset; later steps may accept other sizes"]
+    return []
+
+
+def _gaps(found: Study, symbols: Sequence[str]) -> list[str]:
+    gaps = [
+        f"refused although all conditions hold: {_listed(found.prober, symbols, reason.sizes)} "
         f"({reason.refusal.finding.layer or 'the model'}: {reason.refusal.finding.message})"
-        for reason in shapes.unexplained()
+        for case in found.cases
+        for reason in case.unexplained
     ]
-    if not shapes.is_complete and not found:
-        found.append("the study is not complete: there may be more sizes, or more conditions, than those listed")
-    return found
+    if not found.is_complete and not gaps:
+        gaps.append("the study is not complete: there may be more sizes, or more conditions, than those listed")
+    return gaps
 
 
-def _listed(shapes: Shapes, sizes: Sizes) -> str:
-    return ", ".join(f"{name} = {size}" for name, size in shapes.assignment(sizes).items())
+def _listed(prober: Prober, symbols: Sequence[str], sizes: Sizes) -> str:
+    return ", ".join(f"{name} = {size}" for name, size in assignment(prober, symbols, sizes).items())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from irexec.runs.run import port_name
 from irexec.sizes.case import Case
 from irexec.sizes.expressions import size_of
-from irexec.sizes.probe import OpenDim, Prober
+from irexec.sizes.probe import OpenDim, Prober, Sizes
 
 
 def equal_groups(cases: Sequence[Case], count: int) -> list[int]:
@@ -92,3 +92,12 @@ def _name(prober: Prober, dim: OpenDim) -> str:
     if rank <= 2 and re.fullmatch(r"[a-z]\w*", label):
         return f"{label}_{dim.axis}" if rank > 1 else label
     return f"dim_{dim.input}_{dim.axis}"
+
+
+def assignment(prober: Prober, symbols: Sequence[str], sizes: Sizes) -> dict[str, int]:
+    """Return sizes by symbol; a dimension that does not have the size of its symbol has its own entry."""
+    found: dict[str, int] = {}
+    for dim, name, size in zip(prober.dims, symbols, sizes, strict=True):
+        if found.setdefault(name, size) != size:
+            found[f"{name} of {port_name(prober.model.inputs[dim.input])}"] = size
+    return found

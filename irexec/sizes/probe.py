@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from irexec.diagnostics import Diagnostic
 from irexec.diagnostics.deadline import ask, watched
@@ -54,6 +55,15 @@ class Refusal:
     node: Node | None
     finding: Diagnostic
     extents: tuple[tuple[int, ...], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the layer and its finding as JSON values."""
+        return {
+            "layer": self.node.friendly_name if self.node is not None else None,
+            "type": self.node.type if self.node is not None else None,
+            "code": self.finding.code,
+            "finding": self.finding.message,
+        }
 
 
 @record(frozen=True)

@@ -1,0 +1,135 @@
+"""`irexec shapes`: the sizes that a dynamic model accepts, and the layers that refuse the others."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from irexec.cli.extension import load_extensions
+from irexec.cli.inputs import check_readable
+from irexec.cli.options import add_extensions, add_limit, add_weights
+from irexec.diagnostics import IRError, Place, Report
+from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.render import wants_color, write
+
+if TYPE_CHECKING:
+    from irexec.graph.model import Model
+    from irexec.render.status import Status
+    from irexec.sizes.answer import Shapes
+    from irexec.sizes.rows import Row
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=SIZES",
+        help="set the shape of an input, e.g. image=?,3,?,?, or the size of a symbol of the answer, e.g. seq=128",
+    )
+    parser.add_argument(
+        "--check",
+        metavar="FILE.csv",
+        help="also check the combinations of sizes in a table whose columns are symbols or inputs",
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
+    add_weights(parser, "MODEL")
+    add_extensions(parser)
+    add_limit(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from irexec.reading import read
+
+    report = Report([*check_readable(args.file), *load_extensions(args.extension)])
+    if args.check is not None:
+        report.extend(check_readable(args.check, "the table of sizes"))
+    if report.ok:
+        reading = read(args.file, args.weights, mode="openvino")
+        if reading.report.ok and reading.model is not None:
+            return _answer(args, reading.model)
+        report.extend(reading.report)
+        if reading.snippet is not None:
+            findings = Findings(file=args.file)
+            findings.add("U003", "the file holds printed layers, not a model")
+            report.extend(findings.report)
+    write(Report(report.errors), sys.stderr)
+    return 2
+
+
+def _answer(args: argparse.Namespace, model: Model) -> int:
+    from irexec.render.status import Status
+    from irexec.sizes.rows import UnreadableRows, read_rows
+
+    findings = Findings(file=args.file)
+    rows: list[Row] | None = None
+    try:
+        with Status() as status:
+            shapes = _studied(model, args.input, status, findings)
+        if shapes is not None and args.check is not None and shapes.refusal is None:
+            with open(args.check, encoding="utf-8-sig", newline="") as lines:
+                rows = read_rows(lines, shapes)
+    except IRError as error:
+        write(error.report, sys.stderr)
+        return 2
+    except (UnreadableRows, UnicodeDecodeError) as error:
+        findings.add("U004", str(error), place=Place(file=args.check))
+    if not findings.report.ok or shapes is None:
+        write(findings.report, sys.stderr)
+        return 2
+    if not shapes.has_sizes:
+        return _report_refusal(shapes)
+    _print(args, shapes, rows)
+    return 1 if any(row.refusal is not None for row in rows or ()) else 0
+
+
+def _studied(model: Model, options: Sequence[str], status: Status, findings: Findings) -> Shapes | None:
+    """Return the answer for the inputs and sizes that the options set; None, with findings, where one is wrong."""
+    from irexec.sizes.ask import UnknownName, accepted_shapes
+
+    given: dict[str, str] = {}
+    for option in options:
+        name, separator, text = option.rpartition("=")
+        if not separator or not name or not text:
+            findings.add("U004", f"--input {option}: the option has no NAME=SIZES form", hint="write image=?,3,?,?")
+        given[name] = text
+    if not findings.report.ok:
+        return None
+    try:
+        return accepted_shapes(model, given, progress=lambda count: status.tell(f"{count} combinations of sizes"))
+    except UnknownName as error:
+        findings.add("U005", f"--input: {error}", hint=error.hint)
+    except ValueError as error:
+        findings.add("U004", f"--input: {error}")
+    return None
+
+
+def _report_refusal(shapes: Shapes) -> int:
+    """Report that no accepted sizes were found, with the finding of the layer that came last."""
+    if shapes.refusal is None:
+        print("irexec shapes: the time did not suffice to find sizes that the model accepts", file=sys.stderr)
+        return 1
+    write(Report([shapes.refusal.finding]), sys.stderr)
+    print("irexec shapes: no sizes were found that the model accepts; the finding above is the latest", file=sys.stderr)
+    return 1
+
+
+def _print(args: argparse.Namespace, shapes: Shapes, rows: Sequence[Row] | None) -> None:
+    from irexec.render.printing import Printout
+    from irexec.render.shapes import show_rows, show_shapes
+
+    if args.format == "json":
+        answer = shapes.to_dict()
+        if rows is not None:
+            answer["checked"] = [row.to_dict(shapes) for row in rows]
+        print(json.dumps(answer, indent=2))
+        return
+    page = Printout(color=wants_color(sys.stdout))
+    show_shapes(shapes, page)
+    if rows is not None:
+        show_rows(rows, shapes, page)
+    sys.stdout.write(page.text)

@@ -1,0 +1,113 @@
+"""Asking for the sizes that a model accepts: `irexec.shapes`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from irexec.diagnostics import IRError
+from irexec.diagnostics.findings import Findings
+from irexec.diagnostics.nearest import did_you_mean
+from irexec.graph.model import Model
+from irexec.reading import PathLike, accepted, read
+from irexec.runs.run import port_name
+from irexec.sizes.answer import Shapes
+from irexec.sizes.probe import Prober
+from irexec.sizes.study import study
+from irexec.types import Dimension, PartialShape
+
+DEFAULT_SECONDS = 60.0
+"""The time within which a model is studied."""
+
+Given = Mapping[str, str | int | Sequence[int]]
+"""Shapes of inputs by name, such as "?,3,224,224", and sizes of symbols of the answer, such as `seq` 128."""
+
+
+def shapes(
+    model: Model | PathLike | bytes,
+    given: Given | None = None,
+    *,
+    weights: PathLike | bytes | None = None,
+    seconds: float = DEFAULT_SECONDS,
+) -> Shapes:
+    """Return the sizes of the open dimensions that a model accepts, found by inference at some hundred combinations.
+
+    `model`: a model, or a file or bytes of IR or ONNX. `given`: shapes of inputs by name, such as "?,3,224,224", and
+    sizes of symbols of the answer, such as `seq` 128. `seconds`: the time within which the model is studied; what was
+    found by then is returned.
+
+    Raises IRError where the model has errors or the rank of an input is not known, and ValueError for a name or a shape
+    that does not fit the model.
+    """
+    if not isinstance(model, Model):
+        model = accepted(read(model, weights, mode="openvino"))
+    return accepted_shapes(model, given, seconds=seconds)
+
+
+class UnknownName(ValueError):
+    """A name that is neither that of an input nor a symbol; `hint` lists similar ones."""
+
+    def __init__(self, message: str, hint: str | None) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def accepted_shapes(
+    model: Model,
+    given: Mapping[str, str | int | Sequence[int]] | None = None,
+    *,
+    seconds: float = DEFAULT_SECONDS,
+    progress: Callable[[int], None] | None = None,
+) -> Shapes:
+    """Return the sizes that a model accepts, found by inference at some hundred combinations of sizes.
+
+    `given`: shapes of inputs by name, such as "?,3,224,224", and sizes of symbols of the answer, such as `seq` 128.
+    `seconds`: the time within which the model is studied; what was found by then is returned. `progress` is called with
+    the number of combinations. Raises UnknownName, ValueError for a shape that contradicts the declared one, and
+    IRError where the rank of an input is not known.
+    """
+    shapes = {port_name(value): value.type.shape for value in model.inputs}
+    sizes: dict[str, int] = {}
+    for name, text in (given or {}).items():
+        is_size = isinstance(text, int) or (isinstance(text, str) and text.isdecimal())
+        if name in shapes and not (is_size and shapes[name].rank != 1):
+            shapes[name] = _given_shape(name, text, shapes[name])
+        elif is_size:
+            sizes[name] = int(text)  # type: ignore[arg-type]
+        else:
+            raise UnknownName(f"the model has no input {name!r}", did_you_mean(name, shapes))
+    found = _study(model, list(shapes.values()), seconds, progress)
+    if not sizes:
+        return found
+    for name in sizes:
+        if name not in found.symbols:
+            known = [*shapes, *dict.fromkeys(found.symbols)]
+            raise UnknownName(f"the model has no input or symbol {name!r}", did_you_mean(name, known))
+    fixed = [list(shape) for shape in shapes.values()]
+    for dim, symbol in zip(found.dims, found.symbols, strict=True):
+        if symbol in sizes:
+            fixed[dim.input][dim.axis] = Dimension(sizes[symbol])
+    return _study(model, list(map(PartialShape, fixed)), seconds, progress)
+
+
+def _given_shape(name: str, text: str | int | Sequence[int], declared: PartialShape) -> PartialShape:
+    if isinstance(text, str):
+        shape = PartialShape.parse(text)
+    else:
+        shape = PartialShape([text] if isinstance(text, int) else list(text))
+    if not shape.compatible(declared):
+        raise ValueError(f"{name}: the shape {shape} contradicts the declared shape {declared}")
+    return shape
+
+
+def _study(
+    model: Model, shapes: Sequence[PartialShape], seconds: float, progress: Callable[[int], None] | None
+) -> Shapes:
+    for value, shape in zip(model.inputs, shapes, strict=True):
+        if shape.rank is None:
+            findings = Findings(file=model.file)
+            name = port_name(value)
+            hint = f"give its dimensions: --input {name}=?,?,?"
+            findings.add("U004", f"the rank of the input {name!r} is not known", hint=hint)
+            raise IRError(findings.report)
+    prober = Prober(model, shapes, progress)
+    return Shapes(prober, study(prober, seconds))

@@ -1,0 +1,52 @@
+"""Broadcasting: which of several equal dimensions may be 1 while the others stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from irexec.sizes.probe import Prober, Sizes
+
+
+def broadcast_units(prober: Prober, base: Sizes, members: Sequence[int]) -> list[list[int]]:
+    """Return the smallest groups of equal dimensions that can be 1 together while the others keep their size.
+
+    Dimensions that cannot be 1 before all are form a group of their own.
+    """
+    units: list[list[int]] = []
+    left = list(members)
+    bound: list[int] = []
+    while left:
+        unit = _unit(prober, base, left)
+        if unit is None or len(unit) == len(members):
+            bound.append(left.pop(0))
+            continue
+        units.append(unit)
+        left = [dim for dim in left if dim not in unit]
+    return [bound, *units] if bound else units
+
+
+def _unit(prober: Prober, base: Sizes, candidates: Sequence[int]) -> list[int] | None:
+    """Return the group of the first candidate, grown by the dimension that lets inference get furthest."""
+    unit = [candidates[0]]
+    refusal = prober.at(with_ones(base, unit)).refusal
+    while refusal is not None:
+        best: tuple[int, int] | None = None
+        for dim in candidates:
+            if dim in unit:
+                continue
+            other = prober.at(with_ones(base, [*unit, dim])).refusal
+            if other is None:
+                return [*unit, dim]
+            if other.position > refusal.position and (best is None or other.position > best[0]):
+                best = other.position, dim
+                break
+        if best is None:
+            return None
+        unit.append(best[1])
+        refusal = prober.at(with_ones(base, unit)).refusal
+    return unit
+
+
+def with_ones(base: Sizes, dims: Sequence[int]) -> Sizes:
+    """Return the base with sizes of 1 for some dimensions."""
+    return tuple(1 if number in dims else size for number, size in enumerate(base))
