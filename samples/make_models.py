@@ -110,6 +110,41 @@ def images() -> dict[str, Array]:
     return {"image": np.array(waves, np.float32).reshape(2, 3, 32, 32)}
 
 
+# A segmentation network of any size
+
+
+def segmenter() -> Model:
+    """A small U-Net: f32 images [N,3,H,W] → classes [N,4,H,W]; images are halved twice."""
+    weights = Weights(5)
+    image = opset15.parameter([-1, 3, -1, -1], np.float32, name="image")
+    fine = _convolution(weights, image, 3, 8, "fine")
+    middle = _convolution(weights, _halved(fine, "fine"), 8, 8, "middle")
+    coarse = _convolution(weights, _halved(middle, "middle"), 8, 8, "coarse")
+    x = _joined(weights, coarse, middle, "up1")
+    x = _joined(weights, x, fine, "up2")
+    kernel = weights.dense(4, 8, 1, 1, inputs=8, name="classes/kernel")
+    classes = opset15.convolution(x, kernel, name="classes", **_window(1, 0))
+    return _named(Model([classes], [image], "segmenter"), "classes")
+
+
+def _halved(x: Node, name: str) -> Value:
+    window = {**_window(2, 0), "kernel": (2, 2)}
+    return opset15.max_pool(x, name=f"{name}/pool", **window).output(0)
+
+
+def _joined(weights: Weights, x: Node, skipped: Node, name: str) -> Node:
+    """Double the size, join the layer of that size, and convolve both."""
+    kernel = weights.dense(8, 8, 2, 2, inputs=8, name=f"{name}/doubled/kernel")
+    doubled = opset15.convolution_backprop_data(x, kernel, name=f"{name}/doubled", **_window(2, 0))
+    joined = opset15.concat([doubled, skipped], axis=1, name=f"{name}/joined")
+    return _convolution(weights, joined, 16, 8, name)
+
+
+def picture() -> dict[str, Array]:
+    """One picture of soft stripes."""
+    return {"image": images()["image"][:1, :, :16, :24]}
+
+
 # A transformer block that remembers
 
 
@@ -194,6 +229,7 @@ def _named(model: Model, name: str) -> Model:
 MODELS: dict[str, tuple[Callable[[], Model], Callable[[], dict[str, Array]]]] = {
     "classifier": (classifier, images),
     "converted": (converted, dict),
+    "segmenter": (segmenter, picture),
     "transformer": (transformer, words),
 }
 

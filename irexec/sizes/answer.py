@@ -307,7 +307,7 @@ def _alternatives(prober: Prober, cases: Sequence[Case], groups: Sequence[int]) 
         choices: list[list[list[Condition]]] = []
         for dim, accepted in case.choices.items():
             if groups[dim] == dim and dim not in case.broadcast:
-                choices.append(accepted.alternatives(dim, max(prober.dims[dim].low, 0)))
+                choices.append(accepted.alternatives(dim, prober.dims[dim]))
         fixed: list[Condition] = []
         for dim, linear in case.following.items():
             if linear.is_plain and linear.terms and groups[dim] == groups[linear.terms[0][1]] and groups[dim] != dim:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from irexec.records import record
 from irexec.sizes.expressions import Expression, Names, constant, size_of
-from irexec.sizes.probe import Sizes
+from irexec.sizes.probe import OpenDim, Sizes
 
 
 class Condition(Protocol):
@@ -117,20 +117,22 @@ class Accepted:
         """True where no more than one size is accepted."""
         return self.span is None and len(self.singles) <= 1
 
-    def alternatives(self, dim: int, lowest: int) -> list[list[Condition]]:
-        """Return lists of conditions on a dimension, one of which must hold. `lowest`: the lowest declared size, which
-        needs no condition."""
+    def alternatives(self, dim: int, bounds: OpenDim) -> list[list[Condition]]:
+        """Return lists of conditions on a dimension, one of which must hold. The bounds that the model declares need no
+        condition."""
         found: list[list[Condition]] = []
         if (span := self.span) is not None:
             conditions: list[Condition] = []
             if span.modulus > 1:
                 conditions.append(Residue(size_of(dim), span.modulus, span.residues))
-            if span.low > lowest:
+            if span.low > bounds.low:
                 conditions.append(Compare(size_of(dim), ">=", constant(span.low)))
-            if span.high is not None:
+            if span.high is not None and (bounds.high is None or span.high + span.modulus <= bounds.high):
                 conditions.append(Compare(size_of(dim), "<=", constant(span.high)))
             found.append(conditions)
-        if self.singles:
+        if len(self.singles) > 1 and self.singles == tuple(range(bounds.low, self.singles[-1] + 1)):
+            found.append([Compare(size_of(dim), "<=", constant(self.singles[-1]))])
+        elif self.singles:
             found.append([OneOf(dim, tuple(constant(size) for size in self.singles))])
         return found
 

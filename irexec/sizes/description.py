@@ -106,8 +106,8 @@ class Description:
             rest = [unit for unit in units if unit not in alone]
             if not alone or len(units) < 2:
                 continue
-            accepted, lowest = case.choices[direction.lead], self._prober.dims[direction.lead].low
-            is_any = all(not conditions for conditions in accepted.alternatives(direction.lead, lowest))
+            accepted, bounds = case.choices[direction.lead], self._prober.dims[direction.lead]
+            is_any = all(not conditions for conditions in accepted.alternatives(direction.lead, bounds))
             if is_any and not rest and not self._exclusive(alone[:-1]):
                 largest = Combined("max", tuple(size_of(unit[0]) for unit in units))
                 if self._broadcast(units, units, largest, direction.lead, []):

@@ -136,14 +136,34 @@ def _varies_only(sizes: Sizes, base: Sizes, dim: int, symbols: Sequence[int]) ->
 
 
 def _rate(samples: Samples, dim: int) -> Fraction | None:
-    """Return the slope between the smallest and the largest size of a dimension, with a small denominator."""
+    """Return the simplest slope that a floored linear expression through all samples can have."""
     ordered = sorted((sizes[dim], value) for sizes, value in samples)
-    (low, first), (high, last) = ordered[0], ordered[-1]
-    if low == high:
+    low, high = Fraction(-(10**12)), Fraction(10**12)
+    for end, last in (ordered[0], ordered[-1]):
+        for size, value in ordered:
+            if size != end:
+                # Flooring moves a value by less than 1.
+                slope, slack = Fraction(last - value, end - size), Fraction(1, abs(end - size))
+                low, high = max(low, slope - slack), min(high, slope + slack)
+    if low >= high or ordered[0][0] == ordered[-1][0]:
         return None
-    slope = Fraction(last - first, high - low)
-    # A floored division makes the slope between two samples inexact; the widest pair makes the least of that.
-    return slope.limit_denominator(max(1, min(_LARGEST_DIVISOR, (high - low) // 4)))
+    found = _simplest(low, high)
+    return found if found.denominator <= _LARGEST_DIVISOR else None
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """Return the fraction with the smallest denominator between two others."""
+    if low < 0 < high:
+        return Fraction(0)
+    if high <= 0:
+        return -_simplest(-high, -low)
+    whole = low.numerator // low.denominator
+    if whole + 1 < high:
+        return Fraction(whole + 1) if whole or low > 0 or high > 1 else Fraction(1)
+    if low == whole:
+        # Fractions just above a whole number: its smallest unit fraction below `high`.
+        return whole + Fraction(1, (1 / (high - whole)).__floor__() + 1)
+    return whole + 1 / _simplest(1 / (high - whole), 1 / (low - whole))
 
 
 def _linear(samples: Samples, dims: Sequence[int]) -> Linear | None:

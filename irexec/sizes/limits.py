@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from irexec.graph.model import Value
 from irexec.runs.run import port_name
 from irexec.sizes.expressions import Expression
 from irexec.sizes.names import assignment
@@ -42,7 +43,7 @@ def _mixed_batches(prober: Prober, symbols: Sequence[str], outputs: Expressions)
     """Return the outputs of which an axis other than the first depends on the batch."""
     batches = {number for number, name in enumerate(symbols) if name.startswith("batch")}
     return [
-        f"dimension {axis} of the output {port_name(value)!r} is {expression.text(symbols)}: "
+        f"dimension {axis} of the output {_named(prober, value)} is {expression.text(symbols)}: "
         f"the elements of a batch are mixed"
         for value, dims in zip(prober.model.outputs, outputs, strict=False)
         for axis, expression in enumerate(dims or ())
@@ -54,10 +55,17 @@ def _unknown_outputs(prober: Prober, outputs: Expressions) -> list[str]:
     found: list[str] = []
     for value, dims in zip(prober.model.outputs, outputs, strict=False):
         if dims is None:
-            found.append(f"the rank of the output {port_name(value)!r} depends on values")
+            found.append(f"the rank of the output {_named(prober, value)} depends on values")
         elif any(each is None for each in dims):
-            found.append(f"dimensions of the output {port_name(value)!r} depend on values, or no expression fits them")
+            found.append(
+                f"dimensions of the output {_named(prober, value)} depend on values, or no expression fits them"
+            )
     return found
+
+
+def _named(prober: Prober, value: Value) -> str:
+    """Return the name of an output, or its number where it has none."""
+    return repr(port_name(value)) if port_name(value) else str(prober.model.outputs.index(value))
 
 
 def _states(prober: Prober) -> list[str]:

@@ -42,7 +42,7 @@ class Line:
         accepted = [size for size in below if self._accepts(size)]
         if span is None:
             return Accepted(None, tuple(sorted({*accepted, *(s for s, yes in self._known.items() if yes)})))
-        span = Span(self._lowest(span), span.high, span.modulus, span.residues)
+        span = Span(self._lowest(span), self._high if span.high is None else span.high, span.modulus, span.residues)
         if span.modulus > 1:
             if span.high is not None and (span.high - span.low) // span.modulus < _FEW:
                 return Accepted(None, tuple(sorted(size for size, yes in self._known.items() if yes)))
@@ -75,8 +75,8 @@ class Line:
     def _span(self, last: int) -> Span | None:
         base = self._base
         accepted = [size for size in range(base, last + 1) if self._known.get(size)]
-        if len(accepted) == 1 and not self._accepts_below():
-            return None
+        if len(accepted) == 1:
+            return self._span_below()
         if accepted[-1] - base > _WINDOW:
             modulus = accepted[-1] - base
             residues: tuple[int, ...] = (base % modulus,)
@@ -86,14 +86,18 @@ class Line:
                 return None
             modulus, offsets = found
             residues = tuple(sorted({(base + offset) % modulus for offset in offsets}))
-        is_bounded = last - accepted[-1] > modulus
+        is_bounded = last - accepted[-1] > modulus and (self._high is None or accepted[-1] + modulus <= self._high)
         return Span(base, accepted[-1] if is_bounded else self._top(accepted[-1], modulus), modulus, residues)
 
-    def _accepts_below(self) -> bool:
-        """Return whether the base is the upper end of a range."""
-        return self._base - 1 >= self._low and all(
-            self._accepts(self._base - step) for step in range(1, min(4, self._base - self._low) + 1)
-        )
+    def _span_below(self) -> Span | None:
+        """Return the span of which the base is the highest size; None where the base is a single size."""
+        below = [size for size in range(max(self._low, self._base - _WINDOW), self._base + 1) if self._accepts(size)]
+        pattern = [self._known[size] for size in range(below[0], self._base + 1)]
+        found = _period(pattern)
+        if len(below) < 3 or found is None or found[0] * 2 > len(pattern):
+            return None
+        modulus, offsets = found
+        return Span(below[0], self._base, modulus, tuple(sorted({(below[0] + each) % modulus for each in offsets})))
 
     def _top(self, start: int, modulus: int) -> int | None:
         """Return the highest accepted size of a period; None where the largest that is tried is accepted as well."""

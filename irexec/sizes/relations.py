@@ -73,7 +73,9 @@ def _together(prober: Prober, base: Sizes, number: int, bound: Sequence[int]) ->
             return _minimal(prober, base, factors, number, step)
     for step in _STEPS:
         for signed in (step, -step):
-            if (grown := _grown(prober, base, number, others, signed)) is not None:
+            grown = _grown(prober, base, number, others, signed)
+            # A second step shows that the first was no coincidence.
+            if grown is not None and len(list(_accepted_steps(prober, base, grown, 2))) == 2:
                 return _minimal(prober, base, grown, number, signed)
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterator
 
 from irexec.records import record
@@ -14,7 +15,9 @@ from irexec.sizes.probe import OutOfProbes, Prober, Refusal, Sizes
 
 # Random combinations that look for accepted sizes outside the cases.
 _UNCOVERED = 40
-_MOST_CASES = 8
+_MOST_CASES = 6
+# Further cases are sought for this many times as long as the first one took, and at least some seconds.
+_FURTHER, _LEAST_SECONDS = 4, 5.0
 
 
 @record
@@ -56,16 +59,20 @@ def _explore(prober: Prober, base: Sizes, made: Study) -> None:
     """Describe the case of the base, and those of accepted sizes that lie outside the cases described so far."""
     seeds = [base]
     chance = random.Random(0)
+    begin, end = time.monotonic(), float("inf")
     while seeds:
         seed = seeds.pop(0)
         if made.contains(seed):
             continue
-        if len(made.cases) == _MOST_CASES:
+        if len(made.cases) == _MOST_CASES or time.monotonic() > end:
             made.is_complete = False
             return
         case = Description(prober, seed).case()
         made.cases.append(case)
         seeds += _uncovered(prober, made, case, chance)
+        if len(made.cases) == 1:
+            now = time.monotonic()
+            end = now + max(_LEAST_SECONDS, _FURTHER * (now - begin))
 
 
 def _uncovered(prober: Prober, made: Study, case: Case, chance: random.Random) -> Iterator[Sizes]:

@@ -16,7 +16,7 @@ import irexec
 from irexec.cli.main import main
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-INPUTS = {"classifier": "image", "transformer": "words"}
+INPUTS = {"classifier": "image", "segmenter": "image", "transformer": "words"}
 
 
 def load(name: str, what: str) -> np.ndarray:
@@ -27,7 +27,7 @@ def load(name: str, what: str) -> np.ndarray:
 def test_the_script_writes_what_is_committed(tmp_path: Path) -> None:
     subprocess.run([sys.executable, SAMPLES / "make_models.py", tmp_path], check=True, timeout=PATIENCE)
     written = {p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*.*")}
-    assert len(written) == 9
+    assert len(written) == 12
     for path, data in written.items():
         if path.suffix == ".xml":
             assert (SAMPLES / path).read_text() == data.decode()
