@@ -42,9 +42,12 @@ def read_rows(lines: Iterable[str], shapes: Shapes) -> list[Row]:
     header = [cell.strip() for cell in next(reader, [])]
     inputs = shapes.input_names
     known = {*shapes.symbols, *inputs}
-    if not header or (unknown := [name for name in header if name not in known]):
-        found = f"the column {unknown[0]!r} is" if header else "the file has no header; its columns are"
-        raise UnreadableRows(f"line 1: {found} not one of {', '.join(dict.fromkeys((*shapes.symbols, *inputs)))}")
+    columns = ", ".join(dict.fromkeys((*shapes.symbols, *inputs)))
+    if not header:
+        raise UnreadableRows(f"line 1: the header is missing; possible columns are {columns}")
+    for name in header:
+        if name not in known:
+            raise UnreadableRows(f"line 1: the column {name!r} is not one of {columns}")
     rows: list[Row] = []
     for cells in reader:
         if not any(cell.strip() for cell in cells):

@@ -87,10 +87,10 @@ def test_a_table_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     ("table", "expected"),
     [
-        ("", "line 1: the file has no header; its columns are not one of batch, H, W, image"),
+        ("", "line 1: the header is missing; possible columns are batch, H, W, image"),
         ("batch,depth\n1,2\n", "line 1: the column 'depth' is not one of batch, H, W, image"),
         ("batch,H,W\n1,2\n", "line 2: 2 values, expected 3"),
-        ("batch,H,W\n1,2,x\n", "line 2: 'x' is not a size"),
+        ("batch,H,W\n1,2,x\n", "line 2: W is 'x', expected one size"),
         ("batch,H\n1,4\n", "line 2: there is no size of W"),
         ("image\n1x3\n", "line 2: image is '1x3', expected 4 dimensions"),
     ],
