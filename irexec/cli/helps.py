@@ -9,7 +9,7 @@ GROUPS = {
     "run": ("run", "convert"),
     "check": ("validate", "fix", "doctest", "lsp"),
     "debug": ("compare", "diff", "reduce", "cut"),
-    "look": ("show", "report", "ops", "explain", "schema", "completion"),
+    "look": ("show", "shapes", "report", "ops", "explain", "schema", "completion"),
 }
 """Group → its commands, in the order of the help."""
 
@@ -57,6 +57,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "show": (
         ("irexec show model.xml", "summarize a model"),
         ("irexec show model.xml --format svg -o model.svg", "draw its graph"),
+    ),
+    "shapes": (
+        ("irexec shapes model.xml", "find the sizes that a dynamic model accepts"),
+        ("irexec shapes model.xml --check sizes.csv", "also check combinations of sizes in a table"),
     ),
     "report": (
         ("irexec report model.xml -o model.html", "write the graph and the details of every layer"),

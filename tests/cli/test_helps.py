@@ -56,6 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("page.md").write_text(PAGE)
     Path("pages/page.md").write_text(PAGE)
     np.save("image.npy", np.float32([[1, -2, 3, -4]]))
+    Path("sizes.csv").write_text("x\n1x4\n")
     Path("fails.sh").write_text('#!/bin/sh\n! grep -q ReduceSum "$1"\n')
     Path("fails.sh").chmod(0o755)
     return tmp_path
