@@ -21,6 +21,7 @@ __version__ = "0.2.0.dev0"
 
 # The modules of the public names. For type checkers and readers they stand in api.py.
 _HOMES = {
+    "irexec.debug.sensitivity.analysis": "sensitivity",
     "irexec.diagnostics.deadline": "time_limit",
     "irexec.diagnostics": "Diagnostic IRError Report Severity",
     "irexec.fixes.files": "validate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from irexec.debug.sensitivity.analysis import sensitivity
 from irexec.diagnostics import Diagnostic, IRError, Report, Severity
 from irexec.diagnostics.deadline import time_limit
 from irexec.fixes.files import validate
@@ -99,6 +100,7 @@ __all__ = [
     "operator",
     "read_model",
     "save_model",
+    "sensitivity",
     "serialize",
     "set_batch",
     "shapes",

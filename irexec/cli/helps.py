@@ -8,7 +8,7 @@ from collections.abc import Mapping
 GROUPS = {
     "run": ("run", "convert"),
     "check": ("validate", "fix", "doctest", "lsp"),
-    "debug": ("compare", "diff", "reduce", "cut"),
+    "debug": ("compare", "diff", "reduce", "cut", "sensitivity"),
     "look": ("show", "shapes", "report", "ops", "explain", "schema", "completion"),
 }
 """Group → its commands, in the order of the help."""
@@ -53,6 +53,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "cut": (
         ("irexec cut model.xml --to relu -o part.xml", "extract the layer 'relu' and all layers that it depends on"),
         ("irexec cut model.xml --around relu --distance 1", "extract a layer and its neighbours"),
+    ),
+    "sensitivity": (
+        (
+            "irexec sensitivity float.xml int8.xml --inputs samples",
+            "rank the quantisers by their effect on the results for a folder of inputs",
+        ),
+        ("irexec sensitivity model.xml --as f16 -o marked.xml", "find the layers to keep in f32, and mark them"),
     ),
     "show": (
         ("irexec show model.xml", "summarize a model"),

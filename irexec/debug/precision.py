@@ -30,7 +30,7 @@ _LONGEST_WAY = 8
 # Units of the type that rounding at each layer explains, also where operators are exact.
 _LEAST_EXPLAINED = 16.0
 # Inputs that a layer kept in f32 reads without conversion.
-_GIVEN = ("Parameter", "Const")
+GIVEN = ("Parameter", "Const")
 
 
 @dataclass(slots=True)
@@ -162,17 +162,17 @@ def _lower(model: Model, kind: ElementType, kept: Collection[Node], origin: dict
             if value is not None and value.element_type is F32:
                 readers.setdefault(value, []).append((node, index))
     for value, reading in readers.items():
-        rounded = None
+        coarse = None
         for node, index in reading:
-            if node in kept and (value.node in kept or value.node.type in _GIVEN):
+            if node in kept and (value.node in kept or value.node.type in GIVEN):
                 continue
-            if rounded is None:
-                rounded = _rounded(value, kind, origin, model.node_class)
-            node.replace_input_with(index, rounded)
+            if coarse is None:
+                coarse = rounded(value, kind, origin, model.node_class)
+            node.replace_input_with(index, coarse)
     model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
 
 
-def _rounded(value: Value, kind: ElementType, origin: dict[Node, Node], node_class: type[Node]) -> Value:
+def rounded(value: Value, kind: ElementType, origin: dict[Node, Node], node_class: type[Node]) -> Value:
     """The value after a Convert to the type and back."""
     node = value.node
     if node.constant is not None:
@@ -298,7 +298,7 @@ class _Trial:
         while (run := self.run(kept)).broken is not None:
             broken = run.broken
             more = {broken}
-            if run.by_reader and (broken in kept or broken.type in _GIVEN):
+            if run.by_reader and (broken in kept or broken.type in GIVEN):
                 more = {*self._readers.get(broken, ())}
             elif broken in kept:
                 more = {value.node for value in broken.inputs if value is not None and value.element_type is F32}

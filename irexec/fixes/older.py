@@ -20,6 +20,7 @@ _HINTS = frozenset(
     {
         "fused_names",
         "primitives_priority",
+        "precise",
         "disable_fp16_compression",
         "decompression",
         "DisablePrecisionConversion",

@@ -39,8 +39,13 @@ def cut(
 
 def constant_nodes(model: Model) -> set[Node]:
     """Return the layers that depend on constants only."""
+    return constant_among(model.nodes)
+
+
+def constant_among(nodes: Iterable[Node]) -> set[Node]:
+    """Return those of these layers, in topological order, that depend on constants only."""
     found: set[Node] = set()
-    for node in model.nodes:
+    for node in nodes:
         if node.held is not None:
             found.add(node)
         elif node.operator is not None and node.operator.tolerance.kind != "random" and not node.bodies:

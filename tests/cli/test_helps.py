@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.quantised import inputs, pair
 
 import irexec
 from irexec import opset15 as ops
@@ -60,6 +61,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("fails.sh").write_text('#!/bin/sh\n! grep -q ReduceSum "$1"\n')
     Path("fails.sh").chmod(0o755)
     return tmp_path
+
+
+def write_quantised() -> None:
+    for name, model in zip(("float", "int8"), pair(0, blocks=2), strict=True):
+        irexec.save_model(model, f"{name}.xml")
+    Path("samples").mkdir()
+    np.savez("samples/one.npz", x=inputs(0)[0])
 
 
 def write_onnx() -> None:
@@ -117,6 +125,8 @@ def test_an_example_works(
         return
     if "model.onnx" in example:
         write_onnx()
+    if "int8.xml" in example:
+        write_quantised()
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     before = set(folder.rglob("*"))
     code = main(words)

@@ -57,6 +57,8 @@ OUTPUTS = [
     Output("compare", "--dump", "dump", ("dump/0/index.json", "dump/0/inputs.npz"), ("--with", "{other}")),
     Output("compare", "--save-culprit", "c", tuple(f"c/{name}" for name in CULPRIT), ("--with", "{other}")),
     Output("compare", "--resume", "log", ("log",), ("--inputs", "{batch}", "--with", "{other}")),
+    Output("sensitivity", "--apply", "mixed.xml", ("mixed.xml", "mixed.bin"), ("--as", "bf16")),
+    Output("sensitivity", "--resume", "log", ("log",), ("--as", "bf16")),
     Output("reduce", "-o", "small.xml", REDUCED, CHECK),
     Output("cut", "-o", "part.xml", CUT, ("--around", "scaled")),
     Output("convert", "-o", "new.xml", ("new.xml", "new.bin")),
@@ -70,7 +72,19 @@ READ_OR_NOT_FILES = {
     *("--input", "--inputs", "--weights", "--extension", "--with", "--diff", "--trace", "--compare", "--check"),
     *("--shape", "--seed", "--precision", "--page", "--mode", "--format", "--sort", "--until", "--repeat", "--as"),
     *("--jobs", "--cluster", "--config", "--limit", "--atol", "--rtol", "--window", "--worst", "--select", "--ignore"),
-    *("--target", "--most", "--fail-on", "--from", "--to", "--around", "--distance", "--iteration", "--opset", "--ir"),
+    *(
+        "--target",
+        "--most",
+        "--fail-on",
+        "--metric",
+        "--from",
+        "--to",
+        "--around",
+        "--distance",
+        "--iteration",
+        "--opset",
+        "--ir",
+    ),
 }
 """Options with values that write nothing. (`report --dump` names a folder that is read.)"""
 
@@ -85,12 +99,13 @@ class Input:
     suffix: str = ""
 
 
-TAKES_INPUTS = ("run", "compare", "reduce", "cut", "report")
+TAKES_INPUTS = ("run", "compare", "reduce", "sensitivity", "cut", "report")
 INPUTS = [
     Input("model.xml", (*TAKES_INPUTS, "convert", "validate", "show"), ("{}",), ".xml"),
     Input("model.bin", (*TAKES_INPUTS, "validate"), ("{model}", "--weights", "{}")),
     Input("x.npy", TAKES_INPUTS, ("{model}", "--input", "x=@{}")),
     Input("operators.py", (*TAKES_INPUTS, "validate"), ("{model}", "--extension", "{}"), ".py"),
+    Input("operators.py", ("sensitivity",), ("{model}", "--metric", "{}:function"), ".py"),
     Input("page.md", ("doctest",), ("{}",), ".md"),
     Input("operators.py", ("doctest",), ("{page}", "--extension", "{}"), ".py"),
     Input("trace.json", ("report",), ("{model}", "--trace", "{}")),
@@ -209,7 +224,7 @@ def test_the_table_has_every_option_that_writes() -> None:
         module = importlib.import_module(f"irexec.cli.{command}")
         if hasattr(module, "outputs"):
             args = argparse.Namespace(output="o.xml", file="m.xml", other="openvino")
-            for name in ("dump", "resume", "errata", "save_culprit"):
+            for name in ("dump", "resume", "errata", "save_culprit", "apply"):
                 setattr(args, name, "o")
             declared |= {(command, option) for option, _ in module.outputs(args)}
     assert declared == table

@@ -26,6 +26,7 @@ def _is_order(text: str) -> bool:
 _KNOWN: dict[str, tuple[str, Callable[[str], bool]] | None] = {
     "fused_names": ("value", lambda text: True),
     "primitives_priority": ("value", lambda text: True),
+    "precise": None,
     "disable_fp16_compression": None,
     "decompression": None,
     "DisablePrecisionConversion": None,

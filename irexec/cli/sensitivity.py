@@ -1,0 +1,155 @@
+"""`irexec sensitivity`: which quantisers, or layers, cost the accuracy, and which to leave out.
+
+Exit code: 0 the target is met by leaving out some of them, 1 by none, 2 a model could not be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from irexec.cli.extension import load_extensions
+from irexec.cli.given import add_input_arguments
+from irexec.cli.inputs import add_format_argument, check_readable, refuse
+from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_input, shared_path
+from irexec.cli.options import whole
+from irexec.diagnostics import Report
+from irexec.diagnostics.render import write
+
+if TYPE_CHECKING:
+    from irexec.debug.sensitivity.result import Sensitivity
+    from irexec.parallel.sensitivities import MeasureUnit
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FLOAT", help="the float model (.xml, .onnx)")
+    parser.add_argument("other", metavar="QUANTISED", nargs="?", help="the quantised model that was made from it")
+    parser.add_argument(
+        "--as",
+        choices=("f16", "bf16", "int8-weights", "int4-weights"),
+        help="simulate this precision instead of reading a quantised model",
+    )
+    judge = parser.add_argument_group("what to measure")
+    judge.add_argument(
+        "--metric",
+        default="snr",
+        metavar="METRIC",
+        help="snr, top1, cosine, or FILE.py:function, which gets the expected and the found results (default: snr)",
+    )
+    judge.add_argument(
+        "--target",
+        default="90%",
+        metavar="T",
+        help="a share of the loss to recover, such as 90%%, or a value of the metric (default: 90%%)",
+    )
+    parser.add_argument(
+        "--inputs",
+        metavar="FOLDER|BATCH.npz",
+        help="measure on all samples of a folder or batch; variables of a model start anew with each",
+    )
+    add_input_arguments(parser)
+    add_many_arguments(parser)
+    show = parser.add_argument_group("output")
+    add_format_argument(show, "json prints one object")
+    show.add_argument(
+        "--worst", type=whole(), default=10, metavar="N", help="number of rows to show (default: 10; 0: all)"
+    )
+    show.add_argument(
+        "--apply",
+        "--output",
+        "-o",
+        metavar="OUT.xml",
+        help="write the model in which the suggested layers are not quantised",
+    )
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    if args.apply is not None:
+        yield "--apply", [args.apply, f"{os.path.splitext(args.apply)[0]}.bin"]
+    yield from log_output(args)
+
+
+def run(args: argparse.Namespace) -> int:
+    from irexec.diagnostics import IRError
+
+    simulated = getattr(args, "as")
+    if (args.other is None) == (simulated is None):
+        return _refused(refuse("U003", "give either a quantised model or --as, not both or neither"))
+    if args.apply is not None and not args.apply.lower().endswith(".xml"):
+        return _refused(refuse("U003", f"--apply: the file name of an IR ends with .xml, but is {args.apply}"))
+    report = Report([*check_readable(args.file), *load_extensions(args.extension)])
+    metric = args.metric.rpartition(":")[0] or None
+    named = ((args.other, "the quantised model"), (args.weights, "the weights file"), (metric, "the metric"))
+    for path, role in named:
+        if path is not None:
+            report.extend(check_readable(path, role))
+    if not report.ok:
+        return _refused(report)
+    try:
+        found = _measured(args, simulated)
+        if args.apply is not None and found.mixed is not None:
+            found.save(args.apply)
+    except IRError as error:
+        return _refused(error.report)
+    except OSError as error:
+        return _refused(refuse("U007", f"--apply: {error.filename or args.apply}: {error.strerror or error}"))
+    except ValueError as error:
+        return _refused(refuse("U004", str(error)))
+    if args.format == "json":
+        print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+    else:
+        print(found.text(args.worst))
+        if args.apply is not None and found.mixed is not None:
+            print(f"saved {args.apply}")
+    return 0 if found.chosen is not None else 1
+
+
+def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:
+    """The analysis. Raises IRError and ValueError."""
+    from irexec.debug.sensitivity.analysis import analysed
+    from irexec.debug.sensitivity.search import Target
+    from irexec.diagnostics import IRError
+    from irexec.render.status import Status
+
+    Target.read(args.target)
+    task = _task(args, simulated)
+    trials = task.trials()
+    units = trials.board.units
+    outcomes = gather_all(args, task, [str(number) for number in range(len(units))], "quantisers")
+    failed = [finding for outcome in outcomes for finding in outcome.report.errors]
+    effects = {}
+    for unit, outcome in zip(units, outcomes, strict=True):
+        if outcome.result is None or failed:
+            raise IRError(Report(failed))
+        effects[unit] = outcome.result.effect
+    with Status() as status:
+
+        def tell(done: int, total: int) -> None:
+            status.tell(f"set {done} of about {total} measured")
+
+        return analysed(trials, effects, args.target, args.file, args.other or str(simulated), tell)
+
+
+def _task(args: argparse.Namespace, simulated: str | None) -> MeasureUnit:
+    from irexec.parallel.sensitivities import MeasureUnit
+
+    name, colon, function = args.metric.rpartition(":")
+    return MeasureUnit(
+        shared_path(args, args.file),
+        simulated or shared_path(args, args.other),
+        shared_path(args, name) + colon + function if name else args.metric,
+        args.inputs and shared_path(args, args.inputs),
+        args.weights and shared_path(args, args.weights),
+        tuple(shared_input(args, option) for option in args.input),
+        tuple(args.shape),
+        args.seed,
+    )
+
+
+def _refused(report: Report) -> int:
+    write(Report(report.errors), sys.stderr)
+    return 2

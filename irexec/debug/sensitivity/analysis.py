@@ -1,0 +1,185 @@
+"""The analysis: `irexec.sensitivity`, and what `irexec sensitivity` does in several processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.debug.precision import KINDS
+from irexec.debug.sensitivity.measure import Effect, Trials
+from irexec.debug.sensitivity.metrics import metric_named
+from irexec.debug.sensitivity.quantisers import quantised_board
+from irexec.debug.sensitivity.result import Row, Sensitivity
+from irexec.debug.sensitivity.rounding import rounding_board
+from irexec.debug.sensitivity.search import Progress, Target, ranked, search
+from irexec.debug.sensitivity.statistics import Range, Statistics
+from irexec.debug.sensitivity.switches import Board, Unit
+from irexec.debug.sensitivity.weights import weights_board
+from irexec.graph.model import Model
+from irexec.reading import for_running, read
+from irexec.types import Array
+
+PRECISIONS = (*KINDS, "int8-weights", "int4-weights")
+"""The precisions that can be simulated without another model."""
+
+
+def trials_of(
+    model: Model, other: Model | str, inputs: Sequence[Sequence[Array]], metric: str, **options: Any
+) -> Trials:
+    """What measures the units of a quantised model, or of the model in one of PRECISIONS.
+
+    Raises IRError, BadMetric and NoPair.
+    """
+    measure = metric_named(metric)
+    if isinstance(other, Model):
+        board, ranges = quantised_board(model, other)
+        trials = Trials(board, inputs, measure, reference=model, **options)
+        if trials.fine.noise > 1e-3:
+            board.notes.append(
+                f"with every quantiser left out the results still have an SNR of {trials.fine.snr:.1f} dB: the models "
+                "differ in more than quantisation"
+            )
+    else:
+        board, ranges = _simulated(model, other)
+        trials = Trials(board, inputs, measure, **options)
+    trials.measure_statistics({unit: _statistics(unit, ranges.get(unit)) for unit in board.units})
+    return trials
+
+
+def analysed(
+    trials: Trials,
+    effects: Mapping[Unit, Effect],
+    target: str,
+    file: str,
+    other: str,
+    progress: Progress = lambda done, total: None,
+) -> Sensitivity:
+    """The result, when the effect of every unit is known. Raises IRError, BadMetric and ValueError."""
+    board, wanted = trials.board, Target.read(target)
+    ranking = ranked(trials, effects)
+    found = search(trials, ranking, wanted, progress)
+    rows = {unit: _row(trials, unit, effects[unit]) for unit in ranking}
+    kept = [] if found.chosen is None else found.chosen
+    layers = sorted({name for unit in kept for name in unit.layers})
+    return Sensitivity(
+        file,
+        other,
+        len(trials.inputs),
+        trials.metric.name,
+        trials.metric.is_noise,
+        target,
+        trials.coarse,
+        trials.fine,
+        [*rows.values()],
+        [(point.count, point.score, trials.recovered(point.score)) for point in found.curve],
+        None if found.chosen is None else [rows[unit] for unit in kept],
+        layers,
+        found.score,
+        0.0 if found.score is None else trials.recovered(found.score),
+        len(board.kept(kept)),
+        round(trials.inferences, 1),
+        list(board.notes),
+        None if found.chosen is None else board.mixed(kept),
+        other not in PRECISIONS,
+    )
+
+
+def sensitivity(
+    model: Model | str | os.PathLike[str],
+    other: Model | str | os.PathLike[str],
+    inputs: Iterable[Any],
+    *,
+    metric: str = "snr",
+    target: str = "90%",
+    progress: Progress = lambda done, total: None,
+) -> Sensitivity:
+    """Measure which quantisers of `other`, the quantised form of `model`, cost the accuracy on the inputs; or, if
+    `other` is `f16`, `bf16`, `int8-weights` or `int4-weights`, which layers need more precision.
+
+    `inputs`: for each inference an array, arrays by position, or by the name of the input. `metric`: `snr`, `top1`,
+    `cosine` or `FILE.py:function`. `target`: a share of the loss to recover, or a value of the metric. Raises IRError
+    and ValueError.
+    """
+    ours = _model(model)
+    theirs = other if isinstance(other, str) and other in PRECISIONS else _model(other)
+    steps = [_arrays(ours, given) for given in inputs]
+    if not steps:
+        raise ValueError("inputs: at least one is needed")
+    Target.read(target)
+    trials = trials_of(ours, theirs, steps, metric)
+    effects: dict[Unit, Effect] = {}
+    for number, unit in enumerate(trials.board.units):
+        progress(number, len(trials.board.units))
+        effects[unit] = trials.effect(unit)
+    named = [part if isinstance(part, (str, os.PathLike)) else (part.file or part.name) for part in (model, other)]
+    file, beside = (os.fspath(name) for name in named)
+    return analysed(trials, effects, target, file, beside, progress)
+
+
+def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:
+    if other in KINDS:
+        return rounding_board(model, KINDS[other]), {}
+    if other not in PRECISIONS:
+        raise ValueError(f"{other!r} is none of {', '.join(PRECISIONS)}")
+    return weights_board(model, 8 if other == "int8-weights" else 4)
+
+
+def _statistics(unit: Unit, known: Range | None) -> Statistics:
+    """The channels of weights are where their scale differs; those of other values are axis 1."""
+    axis: int | None = 1
+    if known is not None and known.low is not None and known.low.size > 1:
+        value = unit.sites[0].fine
+        rank = value.type.shape.rank
+        extents = [1] * max(0, (rank or 0) - known.low.ndim) + list(known.low.shape)
+        axis = int(np.argmax(extents))
+    elif known is not None and known.step is not None:
+        step = known.step
+        first = [np.ptp(step, axis=place).any() for place in range(step.ndim)]
+        axis = first.index(True) if True in first else 0
+    return Statistics(known, axis)
+
+
+def _row(trials: Trials, unit: Unit, effect: Effect) -> Row:
+    known = trials.statistics[unit]
+    return Row(
+        unit.name,
+        unit.kind,
+        effect.without,
+        effect.alone,
+        trials.recovered(effect.without),
+        known.snr,
+        known.clipped_share,
+        known.unused_share,
+        known.worst_channel,
+        unit.layers,
+    )
+
+
+def _model(given: Model | str | os.PathLike[str]) -> Model:
+    if isinstance(given, Model):
+        return given
+    reading = for_running(read(os.fspath(given)))
+    if reading.model is None or not reading.report.ok:
+        from irexec.diagnostics import IRError
+
+        raise IRError(reading.report)
+    return reading.model
+
+
+def _arrays(model: Model, given: Any) -> list[Array]:
+    """One array for each input. Raises ValueError."""
+    if isinstance(given, Mapping):
+        named = [given.get(name) for port in model.inputs for name in [_key(port, given)]]
+    else:
+        named = [given] if isinstance(given, np.ndarray) else list(given)
+    if len(named) != len(model.inputs) or any(array is None for array in named):
+        names = ", ".join(min(port.names, default=port.node.friendly_name) for port in model.inputs)
+        raise ValueError(f"inputs: an array for each of {names} is needed")
+    return [np.asarray(array) for array in named]
+
+
+def _key(port: Any, given: Mapping[str, Any]) -> str:
+    return next((name for name in (*port.names, port.node.friendly_name) if name in given), "")

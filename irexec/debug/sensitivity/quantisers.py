@@ -1,0 +1,288 @@
+"""Units of a quantised model: its quantisers, each paired with the values of the float model that it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from irexec.debug.sensitivity.statistics import Range
+from irexec.debug.sensitivity.switches import Board, Site, Unit, constant_values
+from irexec.graph.align import Alignment, align
+from irexec.graph.copies import twin
+from irexec.graph.cut import constant_nodes, needed_by
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.order import ordered
+from irexec.opsets.nodes import constant_node
+from irexec.types import BOOLEAN, Array
+
+_QUANTISERS = ("FakeQuantize", "QuantizeLinear")
+# What stands between a quantiser and the real numbers that it gives, where it is stored as whole numbers.
+_DEQUANTISING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
+# Layers that only move values: a quantiser before one belongs to the layers behind it.
+_MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Split", "VariadicSplit", "StridedSlice", "Slice"})
+_MOVING |= {"Gather", "Concat", "MaxPool", "Tile", "Broadcast", "Convert", "Pad", "DepthToSpace", "SpaceToDepth"}
+_FEW_BITS = 8
+# The scale of weights is read at most so many layers before what a product reads.
+_DEEP = 3
+
+
+class NoPair(ValueError):
+    """Two models of which one is not the quantised form of the other."""
+
+
+def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[Unit, Range]]:
+    """The quantised model with its quantisers as units; fine is the value that a quantiser reads, or for weights the
+    constant of the float model. Raises NoPair.
+    """
+    if len(float_model.inputs) != len(quantised.inputs) or len(float_model.outputs) != len(quantised.outputs):
+        raise NoPair("the models have different numbers of inputs or results")
+    made, _ = twin(quantised)
+    pairing = _Pairing(float_model, made)
+    units = [*pairing.activations(), *pairing.weights()]
+    pairing.adjusted(units)
+    if not units:
+        raise NoPair("the second model has no quantiser: no FakeQuantize, and no weights of at most 8 bits")
+    for unit in units:
+        unit.layers = pairing.readers(unit)
+    made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
+    board = Board(made, units)
+    board.notes += pairing.notes
+    return board, {unit: found for unit in units if (found := pairing.range_of(unit)) is not None}
+
+
+class _Pairing:
+    """The quantised model, the float one, and which layers of both are the same."""
+
+    def __init__(self, float_model: Model, quantised: Model) -> None:
+        self.float, self.model = float_model, quantised
+        self.notes: list[str] = []
+        self.constant, self._float_constant = constant_nodes(quantised), constant_nodes(float_model)
+        self._ends: dict[Node, Value] = {}
+        for node in quantised.nodes:
+            given = node.inputs[0] if node.type in _QUANTISERS and node not in self.constant else None
+            if given is not None and given.element_type.is_real:
+                self._ends[node] = _end(node)
+        here, mine = _plain(quantised, self.constant, {end: node.inputs[0] for node, end in self._ends.items()})
+        there, theirs = _plain(float_model, self._float_constant, {})
+        alignment = align(here, there)
+        self._other = _translated(alignment, mine, theirs)
+        self._values: dict[Value, Array] = {}
+        self._compute()
+
+    def activations(self) -> list[Unit]:
+        """The quantisers of values that depend on the inputs."""
+        already = {node.friendly_name for node in self.float.nodes if node.type in _QUANTISERS}
+        found = []
+        for node, end in self._ends.items():
+            fine = node.inputs[0]
+            if node.friendly_name in already or fine is None:
+                continue
+            sites = [Site(user, port, end, fine) for user, port in end.uses()]
+            if sites:
+                found.append(Unit(node.friendly_name, "activations", node, sites))
+        return found
+
+    def weights(self) -> list[Unit]:
+        """The quantisers of constants whose counterpart is in the float model."""
+        found = []
+        for value in self._read_constants():
+            if not self._is_coarse(value):
+                continue
+            fine = self._fine(value)
+            reader = value.users[0]
+            if fine is None:
+                self.notes.append(
+                    f"{value.node.friendly_name} stays quantised: the float model has no counterpart of this constant"
+                )
+                continue
+            sites = [Site(user, port, value, fine) for user, port in value.uses() if user not in self.constant]
+            found.append(Unit(value.node.friendly_name, "weights", reader, sites))
+        return found
+
+    def adjusted(self, units: list[Unit]) -> None:
+        """Constants that were adjusted to the quantisation, such as biases, change with the weights that come before
+        them, or as units of their own."""
+        owners = {site.node: unit for unit in units if unit.kind == "weights" for site in unit.sites}
+        taken = {site.coarse for unit in units for site in unit.sites}
+        for value in self._read_constants():
+            if value in taken or not value.element_type.is_real or (fine := self._fine(value)) is None:
+                continue
+            held = fine.node.constant
+            if held is None or np.array_equal(held, self._values[value]):
+                continue
+            sites = [Site(user, port, value, fine) for user, port in value.uses() if user not in self.constant]
+            before = [v.node for v in sites[0].node.inputs if v is not None]
+            owner = next((owners[node] for node in before if node in owners), None)
+            if owner is None:
+                units.append(Unit(value.node.friendly_name, "constant", sites[0].node, sites))
+            else:
+                owner.sites += sites
+
+    def readers(self, unit: Unit) -> list[str]:
+        """The names, in the float model, of the layers that compute with what a quantiser gives."""
+        found: dict[str, None] = {}
+        own = [site for site in unit.sites if site.coarse is unit.sites[0].coarse]
+        if unit.kind != "activations":
+            return sorted({self._other.get(site.node, site.node).friendly_name for site in own})
+        stack, seen = [site.node for site in own], set[Node]()
+        while stack:
+            node = stack.pop()
+            if node in seen or node.type in ("Result", "ShapeOf"):
+                continue
+            seen.add(node)
+            if node.type in _MOVING:
+                stack += [user for value in node.outputs for user in value.users]
+            elif node.type not in _QUANTISERS:
+                found[self._other.get(node, node).friendly_name] = None
+        return sorted(found)
+
+    def range_of(self, unit: Unit) -> Range | None:
+        """How a quantiser divides its range."""
+        node = unit.node
+        if unit.kind == "weights":
+            return self._range_of_weights(unit.sites[0].coarse)
+        if node.type != "FakeQuantize":
+            return None
+        low, high = (self._known(node.inputs[port]) for port in (1, 2))
+        if low is None or high is None:
+            return None
+        return Range(int(node.attributes["levels"]), low, high)
+
+    # Constants
+
+    def _read_constants(self) -> list[Value]:
+        return [v for n in self.model.nodes if n in self.constant for v in n.outputs if self._is_read(v)]
+
+    def _is_read(self, value: Value) -> bool:
+        return any(user not in self.constant and user.type not in _QUANTISERS for user in value.users)
+
+    def _is_coarse(self, value: Value) -> bool:
+        """Whether a constant is computed from whole numbers of few bits, or goes through a quantiser."""
+        if not value.element_type.is_real or value.node.held is not None:
+            return False
+        for node in needed_by([value.node]):
+            if node.type in _QUANTISERS:
+                return True
+            kind = node.outputs[0].element_type
+            if node.held is not None and 0 < kind.bitwidth <= _FEW_BITS and kind is not BOOLEAN:
+                return True
+        return False
+
+    def _fine(self, value: Value) -> Value | None:
+        """The constant of the float model that is read at the same place, as a constant of this model."""
+        for user, port in value.uses():
+            other = self._other.get(user)
+            if other is None or port >= len(other.inputs):
+                continue
+            theirs = other.inputs[port]
+            if theirs is None or theirs.node not in self._float_constant:
+                continue
+            array = self._values[theirs]
+            if array.shape != self._values[value].shape or not theirs.element_type.is_real:
+                continue
+            array = self._smoothed(user, port, array).astype(value.element_type.dtype)
+            name = theirs.node.friendly_name
+            return constant_node(self.model.node_class, array, element_type=value.element_type, name=name).outputs[0]
+        return None
+
+    def _smoothed(self, node: Node, port: int, array: Array) -> Array:
+        """Weights for a value that a layer without counterpart divides by a scale per channel (SmoothQuant)."""
+        if node.type != "MatMul" or port != 1 or (value := node.inputs[0]) is None:
+            return array
+        while value.node.type in _QUANTISERS and value.node.inputs[0] is not None:
+            value = value.node.inputs[0]
+        scaling = value.node
+        if scaling.type != "Multiply" or scaling in self._other:
+            return array
+        scale = next((s for v in scaling.inputs if (s := self._known(v)) is not None), None)
+        axis = array.ndim - (1 if node.attributes.get("transpose_b", False) else 2)
+        if scale is None or scale.size != array.shape[axis]:
+            return array
+        shape = [1] * array.ndim
+        shape[axis] = scale.size
+        found: Array = array / scale.reshape(shape)
+        return found
+
+    def _known(self, value: Value | None) -> Array | None:
+        return None if value is None else self._values.get(value)
+
+    def _compute(self) -> None:
+        ours = [v for n in self.constant for v in n.outputs]
+        wanted = {v for v in ours if any(user not in self.constant for user in v.users)}
+        for _ in range(_DEEP):
+            wanted |= {v for value in wanted for v in value.node.inputs if v is not None and v.node in self.constant}
+        theirs = [v for n in self._float_constant for v in n.outputs if not self._float_constant.issuperset(v.users)]
+        for model, values in ((self.model, [*wanted]), (self.float, theirs)):
+            self._values |= zip(values, constant_values(model, values), strict=True)
+
+    def _range_of_weights(self, value: Value) -> Range | None:
+        """The codes that are stored, and the step between them."""
+        node: Node | None = value.node
+        while node is not None and node.type in ("Reshape", "Convert") and node.inputs:
+            node = node.inputs[0].node if node.inputs[0] is not None else None
+        if node is None or node.type != "Multiply":
+            return None
+        centred, scale = node.inputs
+        held = next((n for n in needed_by([node]) if n.held is not None and _is_code(n)), None)
+        if held is None or held.constant is None or centred is None or scale is None:
+            return None
+        shape = self._values[value].shape
+        codes = held.constant.astype(np.int64)
+        step = self._known(scale)
+        if codes.size != self._values[value].size or step is None:
+            return None
+        spread = np.broadcast_to(step, codes.shape)
+        levels = 1 << held.outputs[0].element_type.bitwidth
+        return Range(levels, codes=codes.reshape(shape), step=spread.reshape(shape).astype(np.float32))
+
+
+def _is_code(node: Node) -> bool:
+    kind = node.outputs[0].element_type
+    array = node.constant
+    return bool(kind.is_integral) and kind.bitwidth <= _FEW_BITS and array is not None and array.ndim >= 1
+
+
+def _end(node: Node) -> Value:
+    """The real numbers that a quantiser gives: behind a Convert to whole numbers and back, if it has one."""
+    value = node.outputs[0]
+    whole = not value.element_type.is_real
+    while True:
+        users = value.users
+        if len(users) != 1 or users[0].type not in _DEQUANTISING or users[0].inputs[0] is not value:
+            break
+        following = users[0]
+        if not whole and (following.type != "Convert" or following.outputs[0].element_type.is_real):
+            break
+        whole, value = True, following.outputs[0]
+        if following.type in ("Multiply", "DequantizeLinear"):
+            return value
+    return value if value.element_type.is_real else node.outputs[0]
+
+
+def _plain(model: Model, constant: set[Node], passed: Mapping[Value, Value | None]) -> tuple[Model, dict[Node, Node]]:
+    """A copy without quantisers, where constants are told apart by their shape alone; and its layers' originals."""
+    made, copies = twin(model)
+    shapes: dict[Value, Value] = {}
+    for node in model.nodes:
+        if node in constant:
+            continue
+        inputs: list[Value | None] = []
+        for value in node.inputs:
+            while value is not None and value in passed:
+                value = passed[value]
+            if value is None or value.node not in constant:
+                inputs.append(None if value is None else copies[value.node].outputs[value.index])
+                continue
+            if value not in shapes:
+                text = f"{value.type.shape.to_string()} {value.element_type.is_real}"
+                shapes[value] = constant_node(model.node_class, np.frombuffer(text.encode(), np.uint8)).outputs[0]
+            inputs.append(shapes[value])
+        copies[node].inputs = inputs
+    made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
+    return made, {copy: node for node, copy in copies.items()}
+
+
+def _translated(alignment: Alignment, mine: dict[Node, Node], theirs: dict[Node, Node]) -> dict[Node, Node]:
+    pairs = alignment.forward.items()
+    return {mine[one]: theirs[other] for one, other in pairs if one in mine and other in theirs}

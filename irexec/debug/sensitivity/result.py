@@ -1,0 +1,236 @@
+"""The result of a sensitivity analysis, as a value, for JSON, and as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from irexec.arrays.brief import plural
+from irexec.debug.sensitivity.metrics import Score, shown_decibels
+from irexec.graph.model import Model
+from irexec.graph.write import write_model
+
+# The width of the table.
+_COLUMNS = 80
+_LEAST = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One quantiser, or one layer. `without`: the score when it alone is left out; `alone`: when all others are.
+
+    `snr`: signal-to-noise ratio of its own values, in dB. `clipped`, `unused`: shares of values outside its range and
+    of levels without a value. `worst_channel`: the channel with the smallest ratio, and that ratio. `layers`: the
+    layers to exclude to leave it out.
+    """
+
+    name: str
+    kind: str
+    without: Score
+    alone: Score
+    recovered: float
+    snr: float
+    clipped: float
+    unused: float | None
+    worst_channel: tuple[int, float] | None
+    layers: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, infinities as texts."""
+        worst = None if self.worst_channel is None else [self.worst_channel[0], plain(self.worst_channel[1])]
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "without": score_dict(self.without),
+            "alone": score_dict(self.alone),
+            "recovered": plain(self.recovered),
+            "snr": plain(self.snr),
+            "clipped": self.clipped,
+            "unused": self.unused,
+            "worst_channel": worst,
+            "layers": self.layers,
+        }
+
+
+@dataclass(slots=True)
+class Sensitivity:
+    """Which quantisers, or layers, cost the accuracy. `rows` are in order of effect, most harmful first.
+
+    `coarse`: the score of the model with all of them; `fine`: with none. `curve`: the number of rows left out, the
+    score, and the share of the loss that is recovered. `chosen`: a smallest set of rows that meets the target, or None
+    if there is none; `layers`: the layers to exclude for it, and `score` the measured score then.
+    """
+
+    file: str
+    other: str
+    inputs: int
+    metric: str
+    is_noise: bool
+    target: str
+    coarse: Score
+    fine: Score
+    rows: list[Row]
+    curve: list[tuple[int, Score, float]]
+    chosen: list[Row] | None
+    layers: list[str]
+    score: Score | None
+    recovered: float
+    kept: int
+    inferences: float
+    notes: list[str] = field(default_factory=list)
+    mixed: Model | None = None
+    is_quantised: bool = True
+
+    @property
+    def ignored_scope(self) -> str:
+        """The layers to exclude as an argument of NNCF's functions."""
+        return f"nncf.IgnoredScope(names={self.layers!r})"
+
+    def save(self, path: str | Path) -> None:
+        """Write the mixed model. Raises IRError, OSError, and ValueError if there is none."""
+        if self.mixed is None:
+            raise ValueError("no set of layers meets the target, so there is no mixed model")
+        write_model(self.mixed, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, infinities as texts."""
+        return {
+            "kind": "sensitivity",
+            "file": self.file,
+            "other": self.other,
+            "inputs": self.inputs,
+            "metric": self.metric,
+            "target": self.target,
+            "coarse": score_dict(self.coarse),
+            "fine": score_dict(self.fine),
+            "rows": [row.to_dict() for row in self.rows],
+            "curve": [{"count": n, "recovered": plain(r)} | score_dict(s) for n, s, r in self.curve],
+            "chosen": None if self.chosen is None else [row.name for row in self.chosen],
+            "layers": self.layers,
+            "ignored_scope": self.ignored_scope if self.is_quantised and self.chosen is not None else None,
+            "score": None if self.score is None else score_dict(self.score),
+            "recovered": plain(self.recovered),
+            "kept": self.kept,
+            "inferences": self.inferences,
+            "notes": self.notes,
+        }
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, most: int = 10) -> str:
+        """The result as the command prints it; `most`: the number of rows, 0 for all."""
+        return "\n".join([*self._head(), "", *self._table(most), "", *self._curve(), "", *self._verdict()])
+
+    def _shown(self, score: Score) -> str:
+        return shown_decibels(score.metric) if self.is_noise else f"{score.metric + 0.0:.4g}"
+
+    def _number(self, score: Score) -> str:
+        return _db(score.metric) if self.is_noise else f"{score.metric + 0.0:.4g}"
+
+    @property
+    def _unit(self) -> str:
+        if self.is_quantised:
+            return "quantiser"
+        return "constant" if any(row.kind == "weights" for row in self.rows) else "layer"
+
+    def _head(self) -> list[str]:
+        rows = plural(len(self.rows), self._unit)
+        lines = [
+            f"{self.other}, compared with {self.file} on {plural(self.inputs, 'input')}",
+            f"{self.metric} {self._shown(self.coarse)} with all {rows}, {self._shown(self.fine)} without",
+        ]
+        return lines + [f"note: {note}" for note in self.notes]
+
+    def _table(self, most: int) -> list[str]:
+        shown = self.rows[:most] if most else self.rows
+        left = "left out" if self.is_quantised else "in f32"
+        table = [["", self._unit, left, "alone", "own", "clipped", "unused", "channel"]]
+        for number, row in enumerate(shown, 1):
+            worst = "" if row.worst_channel is None else f"{row.worst_channel[0]}: {_db(row.worst_channel[1])}"
+            table.append(
+                [
+                    str(number),
+                    row.name,
+                    self._number(row.without),
+                    self._number(row.alone),
+                    _db(row.snr),
+                    _share(row.clipped),
+                    "" if row.unused is None else _share(row.unused),
+                    worst,
+                ]
+            )
+        lines = _aligned(table)
+        key = [f"{left}, alone: {self.metric} when it alone is {left}, and when all others are; own: SNR of its values"]
+        key += ["in dB, channel: that of the channel with the smallest one"]
+        return lines + ([f"and {len(self.rows) - len(shown)} more"] if len(shown) < len(self.rows) else []) + key
+
+    def _curve(self) -> list[str]:
+        lines = []
+        for count, score, recovered in self.curve:
+            bar = "#" * round(30 * min(1.0, max(0.0, recovered)))
+            lines.append(
+                f"{'first ' + str(count):>10}  {self._shown(score):>14}  {_share(recovered):>6}  {bar}".rstrip()
+            )
+        begun = "left out" if self.is_quantised else "in f32"
+        return [f"{begun:>10}  {self.metric:>14}  recovered", *lines]
+
+    def _verdict(self) -> list[str]:
+        if self.chosen is None or self.score is None:
+            return [f"no set of these meets the target {self.target}"]
+        if not self.chosen:
+            return [f"nothing needs to be changed: the target {self.target} is met already"]
+        action = "leave out" if self.is_quantised else "keep in higher precision"
+        lines = [
+            f"to meet the target {self.target}, {action} {plural(len(self.chosen), self._unit)}: "
+            f"{self.metric} {self._shown(self.score)}, {_share(self.recovered)} of the loss recovered",
+            *(f"  {row.name}" for row in self.chosen),
+            f"{plural(len(self.layers), 'layer')} of {self.file}:",
+            *(f"  {name}" for name in self.layers),
+        ]
+        return [*lines, self.ignored_scope] if self.is_quantised else lines
+
+
+def score_dict(score: Score) -> dict[str, Any]:
+    """For JSON."""
+    return {"metric": plain(score.metric), "noise": plain(score.noise)}
+
+
+def plain(value: float) -> float | str:
+    """A number for JSON, infinities as texts."""
+    return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _db(value: float) -> str:
+    if math.isinf(value):
+        return "exact" if value > 0 else "NaN"
+    return f"{value:.1f}"
+
+
+def _share(value: float) -> str:
+    if not math.isfinite(value):
+        return "none"
+    return f"{100 * value:.1f} %" if 0 < abs(value) < 0.9995 else f"{100 * value:.0f} %"
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
+    """Columns, the second one flush left and cut where it is too long."""
+    widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))]
+    rest = sum(width for place, width in enumerate(widths) if place != 1) + 2 * (len(widths) - 1)
+    widths[1] = min(widths[1], max(_LEAST, _COLUMNS - rest))
+    return [
+        "  ".join(
+            _middle(cell, width).ljust(width) if place == 1 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+
+
+def _middle(name: str, width: int) -> str:
+    """A long name without its middle."""
+    end = (width - 3) * 2 // 3
+    return name if len(name) <= width else f"{name[: width - 3 - end]}...{name[-end:]}"

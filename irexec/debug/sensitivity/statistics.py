@@ -1,0 +1,109 @@
+"""Statistics of a quantiser: the noise that it adds to what it reads, and how it uses its range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from irexec.debug.sensitivity.metrics import decibels, powers, ratio
+from irexec.types import Array
+
+_MOST_LEVELS = 1 << 16
+
+
+@dataclass(slots=True)
+class Range:
+    """The range of a quantiser, broadcast to what it reads: from `low` to `high` in `levels` levels; or, of weights,
+    the `codes` that are stored with their `step`."""
+
+    levels: int
+    low: Array | None = None
+    high: Array | None = None
+    codes: Array | None = None
+    step: Array | None = None
+
+
+@dataclass(slots=True)
+class Statistics:
+    """What a quantiser did in all runs so far. `axis`: the channels; None: there are none."""
+
+    range: Range | None = None
+    axis: int | None = None
+    signal: float = 0.0
+    noise: float = 0.0
+    count: int = 0
+    clipped: int = 0
+    used: set[int] = field(default_factory=set)
+    channels: list[Any] = field(default_factory=list)
+
+    def add(self, fine: Array, coarse: Array) -> None:
+        """Take the values of one run into account."""
+        signal, noise = powers(fine, coarse)
+        self.signal, self.noise, self.count = self.signal + signal, self.noise + noise, self.count + fine.size
+        if self.axis is not None and fine.ndim > self.axis and fine.shape == coarse.shape:
+            self._add_channels(fine, coarse, self.axis)
+        if self.range is None:
+            finite = np.isfinite(fine.astype(np.float64))
+            self.clipped += int(np.count_nonzero(finite & ~np.isfinite(coarse.astype(np.float64))))
+        else:
+            self._add_range(fine, coarse, self.range)
+
+    def _add_channels(self, fine: Array, coarse: Array, axis: int) -> None:
+        others = tuple(place for place in range(fine.ndim) if place != axis)
+        with np.errstate(all="ignore"):
+            wide = fine.astype(np.float64)
+            signal = np.square(wide).sum(axis=others)
+            noise = np.square(wide - coarse.astype(np.float64)).sum(axis=others)
+        if not self.channels or self.channels[0].shape != signal.shape:
+            self.channels = [signal, noise]
+        else:
+            self.channels = [self.channels[0] + signal, self.channels[1] + noise]
+
+    def _add_range(self, fine: Array, coarse: Array, known: Range) -> None:
+        if known.codes is not None:
+            codes = known.codes.astype(np.int64)
+            ends = (codes == codes.min()) | (codes == codes.max())
+            step = 0.0 if known.step is None else np.abs(known.step)
+            beyond = np.abs(fine - coarse) > 0.51 * step
+            outward = np.abs(fine) > np.abs(coarse)
+            if codes.shape == fine.shape:
+                self.clipped += int(np.count_nonzero(ends & beyond & outward))
+            self.used.update(np.unique(codes).tolist())
+            return
+        assert known.low is not None and known.high is not None
+        half = (known.high - known.low) / (2 * max(1, known.levels - 1))
+        with np.errstate(all="ignore"):
+            self.clipped += int(np.count_nonzero((fine < known.low - half) | (fine > known.high + half)))
+            if known.levels <= _MOST_LEVELS:
+                levels = np.rint((np.clip(fine, known.low, known.high) - known.low) / np.maximum(2 * half, 1e-45))
+                self.used.update(np.unique(np.nan_to_num(levels)).astype(np.int64).tolist())
+
+    @property
+    def snr(self) -> float:
+        """In dB."""
+        return decibels(ratio(self.signal, self.noise))
+
+    @property
+    def clipped_share(self) -> float:
+        """The share of values outside the range, or that overflow."""
+        return self.clipped / max(1, self.count)
+
+    @property
+    def unused_share(self) -> float | None:
+        """The share of the levels that no value has; None where there are no levels to count."""
+        if self.range is None or self.range.levels > _MOST_LEVELS or not self.used:
+            return None
+        return max(0.0, 1 - len(self.used) / self.range.levels)
+
+    @property
+    def worst_channel(self) -> tuple[int, float] | None:
+        """The channel with the smallest signal-to-noise ratio, and that ratio."""
+        if not self.channels or self.channels[0].size < 2:
+            return None
+        signal, noise = self.channels
+        with np.errstate(all="ignore"):
+            parts = np.where(noise == 0, 0.0, np.where(signal > 0, noise / signal, 0.0))
+        worst = int(np.argmax(np.nan_to_num(parts, nan=np.inf)))
+        return worst, decibels(float(np.nan_to_num(parts[worst], nan=np.inf, posinf=np.inf)))

@@ -1,0 +1,119 @@
+"""Sensitivity in many processes: the effect of each quantiser, or layer, wherever it is measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from irexec.arrays.given import Given
+from irexec.debug.sensitivity.analysis import PRECISIONS, trials_of
+from irexec.debug.sensitivity.measure import Effect, Trials
+from irexec.debug.sensitivity.metrics import Score
+from irexec.diagnostics import IRError
+from irexec.diagnostics.findings import Findings
+from irexec.graph.model import Model
+from irexec.ir.files import named_files
+from irexec.parallel.inputs import SUFFIXES, arrays_of, inputs_of, model_files, option_files
+from irexec.parallel.task import PathLike, Task, state
+from irexec.reading import for_running, read
+from irexec.runs.run import complete
+from irexec.runs.values import read_inputs, read_shapes
+from irexec.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEffect:
+    """The effect of one unit: noise and metric when it alone is left out, and when all others are."""
+
+    without: tuple[float, float]
+    alone: tuple[float, float]
+
+    @property
+    def effect(self) -> Effect:
+        """The same as an Effect."""
+        return Effect(Score(*self.without), Score(*self.alone))
+
+
+@dataclass(frozen=True)
+class MeasureUnit(Task[UnitEffect]):
+    """Measure the unit with the number that is the item. `other`: the quantised model, or one of PRECISIONS.
+
+    `samples`: a folder or batch of inputs, or None for one run; `inputs` and `shapes` are what the command takes as
+    --input and --shape, for all.
+    """
+
+    words = (UnitEffect,)
+
+    model: str
+    other: str
+    metric: str
+    samples: str | None = None
+    weights: str | None = None
+    inputs: tuple[str, ...] = ()
+    shapes: tuple[str, ...] = ()
+    seed: int = 0
+
+    def __call__(self, item: str) -> UnitEffect:
+        trials = self.trials()
+        effect = trials.effect(trials.board.units[int(item)])
+        return UnitEffect(
+            (effect.without.noise, effect.without.metric),
+            (effect.alone.noise, effect.alone.metric),
+        )
+
+    def files(self, item: str) -> list[PathLike]:
+        named = [*model_files(self.model, self.weights), *option_files(self.inputs)]
+        if self.other not in PRECISIONS:
+            named += model_files(self.other, None)
+        if self.samples is not None:
+            named += named_files([self.samples], SUFFIXES) if os.path.isdir(self.samples) else [self.samples]
+        metric = self.metric.rpartition(":")[0]
+        return [*named, metric] if metric else named
+
+    def trials(self) -> Trials:
+        """What measures, made once in each process for as long as the files stay the same. Raises IRError and
+        ValueError."""
+        return _trials(self, *self._states())
+
+    def _states(self) -> Iterator[tuple[int, ...]]:
+        for path in self.files(""):
+            try:
+                yield state(path)
+            except (OSError, ValueError):
+                yield ()
+
+
+@lru_cache(maxsize=1)
+def _trials(task: MeasureUnit, *_states: tuple[int, ...]) -> Trials:
+    model = _read(task.model, task.weights)
+    other = task.other if task.other in PRECISIONS else _read(task.other, None)
+    return trials_of(model, other, _steps(task, model), task.metric)
+
+
+def _read(path: str, weights: str | None) -> Model:
+    reading = for_running(read(path, weights))
+    if reading.model is None or not reading.report.ok:
+        raise IRError(reading.report)
+    return reading.model
+
+
+def _steps(task: MeasureUnit, model: Model) -> list[list[Array]]:
+    findings = Findings(file=task.model)
+    shapes = read_shapes(task.shapes, findings)
+    items: list[str | None] = [None]
+    if task.samples is not None:
+        items = [*inputs_of(task.samples, findings)[1]]
+    if not findings.report.ok:
+        raise IRError(findings.report)
+    steps: list[list[Array]] = []
+    for item in items:
+        if not findings.report.ok:
+            break
+        arrays = read_inputs(task.inputs, findings) | ({} if item is None else arrays_of(item, model, findings))
+        entries = complete(model, Given(inputs=arrays, shapes=shapes, seed=task.seed), findings)
+        steps.append([entry.array for entry in entries if entry.array is not None])
+    if not findings.report.ok or not steps:
+        raise IRError(findings.report)
+    return steps

@@ -1,0 +1,97 @@
+"""irexec sensitivity: what it prints and writes, in several processes and resumed, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.quantised import inputs, pair
+
+import irexec
+from irexec.cli.main import main
+
+SPOILT = "block2/in/fq_output_0"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A float model, its quantised form with one spoilt quantiser, and a batch; the current folder."""
+    monkeypatch.chdir(tmp_path)
+    for name, model in zip(("float", "int8"), pair(0, SPOILT, 0.1, blocks=4), strict=True):
+        irexec.save_model(model, f"{name}.xml")
+    np.savez("batch.npz", x=np.stack(inputs(0)))
+    return tmp_path
+
+
+PAIR = ["sensitivity", "float.xml", "int8.xml", "--inputs", "batch.npz"]
+
+
+def test_the_text_is_that_of_the_python_function(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(PAIR) == 0
+    printed = capsys.readouterr().out
+    found = irexec.sensitivity("float.xml", "int8.xml", inputs(0))
+    assert printed == f"{found}\n"
+    assert "nncf.IgnoredScope(names=['block2/product'])" in printed
+
+
+def test_the_mixed_model_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*PAIR, "--apply", "mixed.xml", "--format", "json"]) == 0
+    known = json.loads(capsys.readouterr().out)
+    assert known["chosen"] == [SPOILT] and known["recovered"] > 0.9
+    assert irexec.validate("mixed.xml").ok
+    left = [node.friendly_name for node in irexec.read_model("mixed.xml").nodes if node.type == "FakeQuantize"]
+    assert len(left) == 3 and SPOILT not in left
+
+
+def test_processes_and_a_log_change_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = []
+    for options in ([], ["-j", "2"], ["--resume", "log.jsonl"], ["--resume", "log.jsonl"]):
+        assert main([*PAIR, *options]) == 0
+        printed.append(capsys.readouterr().out)
+    assert len(set(printed)) == 1
+    lines = Path("log.jsonl").read_text().splitlines()
+    assert len(lines) == 8
+    # Another metric is measured anew.
+    assert main([*PAIR, "--resume", "log.jsonl", "--metric", "cosine", "--target", "0.5"]) == 0
+    assert len(Path("log.jsonl").read_text().splitlines()) == 16
+
+
+def test_a_precision_without_another_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sensitivity", "float.xml", "--as", "int4-weights", "--inputs", "batch.npz"]) == 0
+    assert "to meet the target 90%, keep in higher precision" in capsys.readouterr().out
+    assert main(["sensitivity", "float.xml", "--as", "f16", "--metric", "cosine", "--target", "9"]) == 1
+    assert "no set of these meets the target 9" in capsys.readouterr().out
+
+
+def test_a_metric_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text(
+        "import numpy as np\n\ndef worst(expected, found):\n"
+        "    return -max(float(np.abs(a[n] - b[n]).max()) for a, b in zip(expected, found) for n in a)\n"
+    )
+    assert main([*PAIR, "--metric", "mine.py:worst", "--target=-0.2"]) == 0
+    assert "to meet the target -0.2, leave out 1 quantiser: mine.py:worst -0." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["float.xml"], "U003", "either a quantised model or --as"),
+        (["float.xml", "int8.xml", "--as", "f16"], "U003", "either a quantised model or --as"),
+        (["float.xml", "int8.xml", "--apply", "mixed"], "U003", "ends with .xml"),
+        (["float.xml", "none.xml"], "U001", "cannot read the file"),
+        (["float.xml", "float.xml"], "U004", "no quantiser"),
+        (["float.xml", "int8.xml", "--metric", "psnr"], "U004", "neither snr"),
+        (["float.xml", "int8.xml", "--target", "all"], "U004", "neither a share"),
+        (["float.xml", "int8.xml", "--input", "z=[1]"], "U005", "no input has this name"),
+        (["float.xml", "int8.xml", "--inputs", "nowhere"], "U001", "cannot read the file"),
+    ],
+)
+def test_what_cannot_be_used_is_said(
+    folder: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: str, message: str
+) -> None:
+    assert main(["sensitivity", *options]) == 2
+    printed = capsys.readouterr()
+    assert f"error[{code}]" in printed.err and message in printed.err
+    assert printed.out == ""

@@ -1,0 +1,255 @@
+"""irexec.sensitivity: a spoilt quantiser is named first, and the model without it is as good as it is said to be."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.failing import SAMPLES
+from support.quantised import Quantising, chain, inputs, pair
+
+import irexec
+from irexec import opset15 as ops
+from irexec.debug.sensitivity.analysis import PRECISIONS, trials_of
+from irexec.debug.sensitivity.measure import Trials
+from irexec.debug.sensitivity.metrics import noise_of
+from irexec.debug.sensitivity.quantisers import NoPair
+from irexec.engine import CompiledModel
+from irexec.graph.model import Model
+from irexec.types import Array
+
+NAMES = [
+    "block3/in/fq_output_0",
+    "block0/in/fq_output_0",
+    "block7/product/fq_weights_1",
+    "block14/in/fq_output_0",
+    "block1/product/fq_weights_1",
+    "block9/in/fq_output_0",
+    "block5/product/fq_weights_1",
+    "block12/in/fq_output_0",
+    "block14/product/fq_weights_1",
+    "block6/in/fq_output_0",
+]
+
+
+def outputs_of(model: Model, steps: list[Array]) -> list[dict[str, Array]]:
+    compiled = CompiledModel(model)
+    return [{"y": compiled.infer_new_request([step]).to_tuple()[0]} for step in steps]
+
+
+@pytest.mark.parametrize(("seed", "spoilt"), [*enumerate(NAMES)])
+def test_a_spoilt_quantiser_is_named_first_and_its_scope_recovers_the_loss(seed: int, spoilt: str) -> None:
+    """Its range is ten times too small, or for every second one so large that little is left of it."""
+    model, other = pair(seed, spoilt, 0.1 if seed % 2 else 150.0)
+    found = irexec.sensitivity(model, other, inputs(seed))
+    assert found.rows[0].name == spoilt
+    assert found.chosen is not None and found.mixed is not None
+    assert found.recovered >= 0.9
+    layers = [node for node in model.nodes if node.type not in ("Const", "Parameter", "Result")]
+    assert len(found.layers) <= 0.05 * len(layers)
+    steps = inputs(seed)
+    expected = outputs_of(model, steps)
+    loss, rest = (noise_of(expected, outputs_of(m, steps)) for m in (other, found.mixed))
+    assert 1 - rest / loss == pytest.approx(found.recovered)
+
+
+def test_the_effect_of_every_unit_is_that_of_a_whole_run() -> None:
+    model, other = pair(1, blocks=4)
+    steps = inputs(1)
+    trials = trials_of(model, other, [[step] for step in steps], "snr")
+    expected = outputs_of(model, steps)
+    for unit in trials.board.units:
+        mixed = outputs_of(trials.board.mixed([unit]), steps)
+        assert trials.fine_for([unit]).noise == noise_of(expected, mixed)
+        rest = trials.board.wired(trials.board.all_sites - {*unit.sites})
+        assert trials.effect(unit).alone.noise == noise_of(expected, outputs_of(rest, steps))
+
+
+def test_without_any_quantiser_it_is_the_float_model() -> None:
+    model, other = pair(2, blocks=4)
+    trials = trials_of(model, other, [[step] for step in inputs(2)], "snr")
+    assert trials.fine.noise == 0
+    assert trials.coarse.noise > 0
+    assert len(trials.board.units) == 8
+
+
+def test_parts_need_a_fraction_of_the_work() -> None:
+    model, other = pair(3)
+    trials = trials_of(model, other, [[step] for step in inputs(3)], "snr")
+    before = trials.inferences
+    for unit in trials.board.units:
+        trials.effect(unit)
+    assert trials.inferences - before < 0.6 * 2 * len(trials.inputs) * len(trials.board.units)
+
+
+def test_values_that_are_not_held_are_computed_again() -> None:
+    model, other = pair(1, blocks=4)
+    steps = [[step] for step in inputs(1)]
+    held, computed = (trials_of(model, other, steps, "snr", held=size) for size in (1 << 30, 0))
+    for one, two in zip(held.board.units, computed.board.units, strict=True):
+        assert held.effect(one) == computed.effect(two)
+    assert computed.inferences > held.inferences
+
+
+def test_layers_with_other_names_are_paired_by_structure() -> None:
+    model, other = pair(4, "block2/in/fq_output_0", 0.1, blocks=5)
+    for number, node in enumerate(other.nodes):
+        if node.type not in ("Parameter", "FakeQuantize"):
+            node.friendly_name = f"layer{number}"
+    found = irexec.sensitivity(model, other, inputs(4))
+    assert found.fine.noise == 0
+    assert found.rows[0].name == "block2/in/fq_output_0"
+    assert found.rows[0].layers == ["block2/product"]
+
+
+def test_a_corrected_bias_goes_with_its_weights() -> None:
+    model, other = pair(5, blocks=3)
+    for node in other.nodes:
+        if node.friendly_name == "block1/bias":
+            constant = next(v.node for v in node.inputs if v is not None and v.node.constant is not None)
+            assert constant.constant is not None
+            constant.constant = constant.constant + np.float32(0.01)
+    trials = trials_of(model, other, [[step] for step in inputs(5)], "snr")
+    assert trials.fine.noise == 0
+    assert [len(unit.sites) for unit in trials.board.units if unit.name == "block1/product/fq_weights_1"] == [2]
+
+
+def test_weights_that_were_smoothed_are_compared_with_the_scaled_ones() -> None:
+    """SmoothQuant divides what a product reads by a scale per channel, and multiplies the weights by it."""
+    rng = np.random.default_rng(0)
+    weights, scale = rng.normal(0, 1, (8, 4)).astype(np.float32), 2.0 ** rng.integers(-2, 3, 8)
+
+    def build(smooth: bool) -> irexec.Model:
+        x = ops.parameter([3, 8], np.float32, name="x")
+        quantising = Quantising(smooth)
+        value = ops.multiply(x, (1 / scale).astype(np.float32), name="smooth") if smooth else x
+        held = (weights * scale[:, None]).astype(np.float32) if smooth else weights
+        y = ops.matmul(quantising.values(value, "x"), quantising.weights(held, "y"), name="y")
+        return irexec.Model([y], [x], "smooth")
+
+    found = irexec.sensitivity(build(False), build(True), [rng.normal(0, 1, (3, 8)).astype(np.float32)])
+    assert found.fine.snr > 130
+    assert not found.notes
+
+
+def test_models_that_are_no_pair_are_refused() -> None:
+    model, _ = pair(6, blocks=3)
+    with pytest.raises(NoPair, match="no quantiser"):
+        irexec.sensitivity(model, model, inputs(6))
+    x = ops.parameter([2, 16], np.float32, name="x")
+    two = irexec.Model([ops.relu(x), ops.abs(x)], [x], "two")
+    with pytest.raises(NoPair, match="numbers of inputs or results"):
+        irexec.sensitivity(model, two, inputs(6))
+
+
+def overflowing() -> irexec.Model:
+    x = ops.parameter([2, 16], np.float32, name="x")
+    rng = np.random.default_rng(0)
+    query = ops.matmul(x, np.float32(300) * np.eye(16, dtype=np.float32), name="query")
+    scores = ops.matmul(query, rng.normal(0, 300, (16, 16)).astype(np.float32), name="scores")
+    scaled = ops.divide(scores, np.float32(1e5), name="scaled")
+    return irexec.Model([ops.softmax(scaled, -1, name="weights")], [x], "attention")
+
+
+def test_the_layers_of_an_overflow_are_kept_and_marked(tmp_path: Path) -> None:
+    """OpenVINO reads the marks of the written model, and validate knows them."""
+    openvino = pytest.importorskip("openvino")
+    found = irexec.sensitivity(overflowing(), "f16", inputs(0))
+    assert math.isinf(found.coarse.noise)
+    assert found.rows[0].name == "scores" and found.rows[0].clipped > 0
+    assert found.layers == ["scaled", "scores"]
+    assert found.recovered == 1.0 and found.score is not None and found.score.snr > 40
+    found.save(tmp_path / "kept.xml")
+    assert [f.code for f in irexec.validate(tmp_path / "kept.xml").diagnostics] == []
+    model = openvino.Core().read_model(tmp_path / "kept.xml")
+    marked = [op.get_friendly_name() for op in model.get_ops() if "DisablePrecisionConversion_0" in op.get_rt_info()]
+    assert sorted(marked) == ["scaled", "scores"]
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", ["classifier", "transformer"])
+def test_samples_in_every_precision(name: str, precision: str, tmp_path: Path) -> None:
+    """The written model computes what it is said to compute: with compressed weights, by OpenVINO as well."""
+    file = SAMPLES / name / "model.xml"
+    step = np.load(SAMPLES / name / ("image.npy" if name == "classifier" else "words.npy"))
+    found = irexec.sensitivity(file, precision, [step])
+    assert found.chosen and found.score is not None and found.recovered >= 0.9
+    found.save(tmp_path / "mixed.xml")
+    if "weights" in precision:
+        expected = outputs_of(irexec.read_model(file), [step])
+        mine = outputs_of(irexec.read_model(tmp_path / "mixed.xml"), [step])
+        assert noise_of(expected, mine) == pytest.approx(found.score.noise)
+        core = pytest.importorskip("openvino").Core()
+        settings = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
+        theirs = core.compile_model(tmp_path / "mixed.xml", "CPU", settings)([step])[0]
+        assert np.allclose(mine[0]["y"], theirs, atol=1e-4)
+
+
+def test_an_input_by_name_and_missing_ones() -> None:
+    model, other = pair(1, blocks=2)
+    step = inputs(1)[0]
+    by_name, by_place = (irexec.sensitivity(model, other, [given]).to_dict() for given in ({"x": step}, [step]))
+    assert by_name == by_place
+    for given, message in (([{"z": step}], "an array for each of x"), ([], "at least one")):
+        with pytest.raises(ValueError, match=message):
+            irexec.sensitivity(model, other, given)
+
+
+@pytest.mark.parametrize("target", ["much", "nan", "0%", "101%"])
+def test_targets_that_are_none(target: str) -> None:
+    model, other = pair(1, blocks=2)
+    with pytest.raises(ValueError, match="neither a share"):
+        irexec.sensitivity(model, other, inputs(1), target=target)
+
+
+def test_a_target_that_is_met_already_and_one_that_cannot_be() -> None:
+    model, other = pair(1, blocks=3)
+    met = irexec.sensitivity(model, other, inputs(1), target="1")
+    assert met.chosen == [] and met.layers == [] and "met already" in str(met)
+    never = irexec.sensitivity(model, other, inputs(1), metric="cosine", target="2")
+    assert never.chosen is None and never.mixed is None and "no set of these" in str(never)
+    with pytest.raises(ValueError, match="no mixed model"):
+        never.save("never.xml")
+
+
+def test_no_member_of_the_smallest_set_can_be_spared() -> None:
+    model, other = pair(8, blocks=5)
+    steps = [[step] for step in inputs(8)]
+    found = irexec.sensitivity(model, other, [s[0] for s in steps], target="70%")
+    assert found.chosen is not None and len(found.chosen) > 1
+    trials: Trials = trials_of(model, other, steps, "snr")
+    units = {unit.name: unit for unit in trials.board.units}
+    chosen = [units[row.name] for row in found.chosen]
+    for unit in chosen:
+        assert trials.recovered(trials.fine_for([u for u in chosen if u is not unit])) < 0.7
+
+
+def test_the_result_as_text_and_json() -> None:
+    model, other = pair(0, NAMES[0], 40.0, blocks=4)
+    found = irexec.sensitivity(model, other, inputs(0))
+    text = str(found)
+    assert f"{found.ignored_scope}" in text and "nncf.IgnoredScope(names=['block3/product'])" in text
+    table = text.split("\n\n")[1]
+    assert max(map(len, table.splitlines()[:-2])) <= 80
+    known: dict[str, Any] = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert known["chosen"] == [NAMES[0]] and known["layers"] == ["block3/product"]
+    assert known["fine"]["metric"] == "Infinity"
+    assert [point["count"] for point in known["curve"]] == [0, 1, 2]
+
+
+def test_variables_hold_their_first_value() -> None:
+    """The sample transformer reads a cache, which is empty at the start of every input."""
+    file = SAMPLES / "transformer" / "model.xml"
+    words = np.load(SAMPLES / "transformer" / "words.npy")
+    once, twice = (irexec.sensitivity(file, "bf16", [words] * count) for count in (1, 2))
+    assert once.coarse == twice.coarse
+    assert [row.name for row in once.rows] == [row.name for row in twice.rows]
+
+
+def test_a_chain_without_quantisers_is_the_same_in_both_forms() -> None:
+    """The support for these tests: the float form has no quantiser."""
+    assert all(node.type != "FakeQuantize" for node in chain(0, Quantising(False)).nodes)
