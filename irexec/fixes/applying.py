@@ -28,6 +28,9 @@ LEAST_READS, MOST_READ = 32, 32_000_000
 """Limits on how often a file is read: until the bytes read reach a total; a large file at least this number of
 times."""
 
+_MOST_CONSEQUENCES = 3
+"""How often a file is fixed again after the fix of a cause, before that fix is given up."""
+
 # Errors of an early stage hide errors of later stages: the attributes of a layer of unknown type cannot be checked.
 # Each stage is a set of areas, preceded where needed by stages of single codes: a layer's type comes before its opset,
 # the names of attributes before their values, and the attributes of a constant before its contents.
@@ -134,7 +137,7 @@ def improve(
         batch = _batch(f for f in _choices(now.report, allowed, wanted) if _key(f) not in refused)
         if not batch:
             break
-        kept, others, now = _attempt(now, batch, reader)
+        kept, others, now = _attempt(now, batch, reader, lambda report: _choices(report, allowed, wanted))
         refused.update(map(_key, others))
         made += kept
     return FixResult(now.data, now.report.capped(), made)
@@ -219,11 +222,14 @@ def _stage(code: str) -> int:
     return next(stage for stage, members in enumerate(_STAGES) if code in members or CODES[code].area in members)
 
 
-def _attempt(now: Examined, batch: list[Choice], reader: _Reader) -> tuple[list[Choice], list[Choice], Examined]:
+def _attempt(
+    now: Examined, batch: list[Choice], reader: _Reader, choices: Callable[[Report], Iterable[Choice]]
+) -> tuple[list[Choice], list[Choice], Examined]:
     """Return the fixes of a batch that improve the file, the remaining fixes, and the improved file.
 
     All fixes are tried together; if that fails, each half is tried separately, for as long as the file may be read
-    again.
+    again. In an example of a page, where errors hide nothing, the fix of a cause may show that its consequences are
+    written wrong as well: both are then fixed together. `choices` are the fixes that a report allows.
     """
     kept: list[Choice] = []
     refused: list[Choice] = []
@@ -243,9 +249,33 @@ def _attempt(now: Examined, batch: list[Choice], reader: _Reader) -> tuple[list[
         elif len(part) > 1:
             middle = len(part) // 2
             pending += [part[middle:], part[:middle]]
+        elif not now.hiding and (found := _consequences(after, best, part[0], reader, choices)) is not None:
+            consequences, after = found
+            return [*kept, *part, *consequences], refused, after
         else:
             refused += part
     return kept, refused, best
+
+
+def _consequences(
+    after: Examined,
+    before: Examined,
+    cause: Choice,
+    reader: _Reader,
+    choices: Callable[[Report], Iterable[Choice]],
+) -> tuple[list[Choice], Examined] | None:
+    """Return the fixes that make a file better than it was before the fix of a cause, and the file; None where none
+    do. They are of later stages than the cause."""
+    made: list[Choice] = []
+    for _ in range(_MOST_CONSEQUENCES):
+        batch = _batch(choice for choice in choices(after.report) if _stage(choice[0].code) > _stage(cause[0].code))
+        if not batch or not reader.left:
+            return None
+        made += batch
+        after = reader.read(apply(after.data, list({edit for _, fix in batch for edit in fix.edits})))
+        if _is_better(after.report, before.report, len(_STAGES)):
+            return made, after
+    return None
 
 
 def _is_better(after: Report, before: Report, stage: int) -> bool:

@@ -39,6 +39,8 @@ _NOT_THE_PAGES = frozenset({"O004", "O007", "C010", "X005", "N008"})
 MOST_WORK = 1.5e8
 # An ellipsis stands for attributes, an element's name, or content; the text ends early.
 _SHORTENED = frozenset({"Q001", "Q002", "Q003", "Q015"})
+# Ellipses, ids, names and versions: pages may leave them out.
+_MAY_BE_LEFT_OUT = frozenset({"Q001", "Q002", "Q003", "Q018", "Q019", "Q020", "Q030"})
 # Findings about documented values rather than about the layer.
 _ABOUT_VALUES = frozenset({"T001", "T003"})
 
@@ -150,10 +152,12 @@ def check_page(path: str | os.PathLike[str], *, data: bytes | None = None, large
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An example that was found and is not checked yet; `about` names the operator that the page is about there."""
+    """An example that was found and is not checked yet; `about` names the operator that the page is about there, and
+    `heading` is the one above the example, if there is any."""
 
     label: str
     about: str
+    heading: str
     place: Place
     check: Callable[[], Checked]
 
@@ -186,7 +190,7 @@ def _plan(page: Page, most_work: float) -> Iterator[Pending]:
             numbers[kind, example.named] += 1
             started = Checked(kind, numbers[kind, example.named], place)
             about = str(example.named) if example.named is not None else ""
-            yield Pending(started.label, about, place, partial(_guarded, check, started))
+            yield Pending(started.label, about, example.heading, place, partial(_guarded, check, started))
 
 
 def _guarded(check: Callable[[Checked], Checked], checked: Checked) -> Checked:
@@ -327,6 +331,8 @@ def _sort(
         moved = block.excerpt.moved(finding)
         if finding.severity is Severity.ERROR:
             checked.errata.append(erratum(finding, moved, block.excerpt, example, certain=certain))
+        elif finding.code in _MAY_BE_LEFT_OUT:
+            checked.notes.append(replace(moved, severity=Severity.NOTE))
         elif CODES[finding.code].area is Area.REPAIR:
             checked.repairs.append(moved)
         else:
@@ -372,7 +378,7 @@ def summary(pages: Sequence[CheckedPage]) -> dict[str, Any]:
         "unreadable": sum(not page.readable for page in pages),
         "examples": len(examples),
         "parsed": sum(e.parsed for e in examples),
-        "validated": sum(e.valid is not None for e in examples),
+        "validated": sum(e.valid is True for e in examples),
         "executed": sum(e.executed for e in examples),
         "agree": sum(e.agrees is True for e in examples),
         "disagree": sum(e.agrees is False for e in examples),

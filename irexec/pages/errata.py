@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from irexec.arrays.brief import shown_item, shown_shape
+from irexec.arrays.listed import shape_of
 from irexec.diagnostics import Diagnostic, Fix, Safety
 from irexec.diagnostics.codes import CODES, Area
 from irexec.diagnostics.nearest import clearest
@@ -71,14 +73,14 @@ def erratum(
     if found.code == "T001" and example is not None:
         fixed = _fixed_values(excerpt.text, start, _output_at(found, example))
     elif (shape := (found.repair or {}).get(found.port or "")) is not None:
+        if _contradicts_values(found, shape, example):
+            return Erratum(moved, _line_of(moved), right)
         right = f"shape {shown_shape(shape)}"
         fixed = _fixed_dims(excerpt.text, start, shape)
     elif found.code in _ATTRIBUTES and (meant := _intended(found)) is not None:
         fixed = _fixed_attribute(excerpt.text, Span(start, found.place.length), meant)
     if fixed is None:
-        # A page may be one line with thousands of errata.
-        line = (moved.place.source_line or "")[: 2 * _LONGEST_LINE]
-        return Erratum(moved, cut(line.strip(), _LONGEST_LINE), right)
+        return Erratum(moved, _line_of(moved), right)
     span, replacement, first = fixed
     if first is not None:
         moved = replace(moved, place=excerpt.place(first.start, first.length))
@@ -90,6 +92,24 @@ def erratum(
         safety = Safety.SAFE if certain and _is_certain(found, example) else Safety.UNSAFE
         moved = replace(moved, fixes=(Fix(_title(found, replacement, right), safety, (edit,)),))
     return Erratum(moved, printed, right, replacement)
+
+
+def _line_of(moved: Diagnostic) -> str:
+    """The line of a finding, of limited length: a page may be one line with thousands of errata."""
+    return cut((moved.place.source_line or "")[: 2 * _LONGEST_LINE].strip(), _LONGEST_LINE)
+
+
+def _contradicts_values(found: Diagnostic, shape: tuple[int, ...], example: Example | None) -> bool:
+    """Whether an output would be declared with a shape that does not fit the values documented for it.
+
+    Then something else is wrong, such as an attribute, and has to be corrected first.
+    """
+    if found.code not in _OF_RESULTS or example is None:
+        return False
+    ports = (output.port for output in example.outputs if output.port is not None)
+    listed = next((p.listed for p in ports if str(p.port.id) == found.port), None)
+    documented = shape_of(listed.value) if listed is not None else None
+    return documented is not None and prod(documented) != prod(shape)
 
 
 def settled(errata: list[Erratum]) -> list[Erratum]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from irexec.arrays.brief import plural
@@ -42,6 +42,20 @@ def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) 
         yield "\n"
 
 
+def errata_text(errata: Sequence[Diagnostic]) -> str:
+    """The errors of one example with their source lines, and how to correct them."""
+    *findings, _ = text.chunks(Report(list(errata)))
+    fixable = _fixable_text(errata)
+    codes = " ".join(sorted({finding.code for finding in errata}))
+    return "".join([*findings, fixable and f"{fixable}\n", f"for details: irexec explain {codes}\n"])
+
+
+def _fixable_text(findings: Iterable[Diagnostic]) -> str:
+    fixes = [finding.fixes[0].safety for finding in findings if finding.fixes]
+    safe = fixes.count(Safety.SAFE)
+    return text.fixable_text("irexec doctest --fix", safe, len(fixes) - safe)
+
+
 def status(example: Checked) -> str:
     """How far an example went: parsed, valid, executed, documented values agree."""
     if not example.parsed:
@@ -66,9 +80,7 @@ def summary_text(pages: Sequence[CheckedPage]) -> str:
     aside = [f"{numbers[key]} {key}" for key in ("without examples", "unreadable") if numbers[key]]
     head = plural(numbers["pages"], "page") + (f" ({', '.join(aside)})" if aside else "")
     agree = numbers["agree"]
-    fixes = [finding.fixes[0].safety for page in pages for finding in page.report if finding.fixes]
-    safe = fixes.count(Safety.SAFE)
-    fixable = text.fixable_text("irexec doctest --fix", safe, len(fixes) - safe)
+    fixable = _fixable_text(finding for page in pages for finding in page.report)
     return (
         f"{head}, {plural(numbers['examples'], 'example')}: {numbers['parsed']} parsed, "
         f"{numbers['validated']} validated, {numbers['executed']} executed; documented values: "

@@ -12,6 +12,7 @@ from irexec.ir.xml.encoding import EncodingProblem, decode
 from irexec.pages.assignments import Assignment, Group, groups_in, prose_assignments
 from irexec.pages.blocks import Range, explicit_blocks, is_example, loose_layers
 from irexec.pages.excerpt import Excerpt, PageText
+from irexec.pages.headings import heading_at, headings_in, headings_of_html
 from irexec.pages.html import visible_text
 from irexec.pages.names import Named, named_at, names_in
 
@@ -24,18 +25,19 @@ _HTML = (".html", ".htm")
 
 @dataclass(frozen=True, slots=True)
 class XmlExample:
-    """A block of layers or a model. `named`: the operator that the page is about there."""
+    """A block of layers or a model. `named`: the operator that the page is about there; `heading`: the one above it."""
 
     excerpt: Excerpt
     start: int
     named: Named | None
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TextExample:
     """Named values of the operator that the page describes; `said` are those in the preceding sentence.
 
-    `givens`: preceding values on the page, without an output.
+    `givens`: preceding values on the page, without an output. `heading`: the one above it.
     """
 
     excerpt: Excerpt
@@ -44,6 +46,7 @@ class TextExample:
     group: Group
     said: tuple[Assignment, ...] = ()
     givens: tuple[Assignment, ...] = ()
+    heading: str = ""
 
 
 @dataclass(slots=True)
@@ -90,15 +93,20 @@ class _Finder:
             self.blocks = explicit_blocks(page.text)
         self.text = self.all.text
         self.names = names_in(self.text, self.file)
+        self.headings = headings_of_html(page.text) if page.markup else headings_in(self.text, self.blocks)
 
     def page(self) -> Page:
         xml = [block for block in self.blocks if is_example(self.text[slice(*block)])]
         xml += loose_layers(self.text, xml)
         found: list[XmlExample | TextExample] = [
-            XmlExample(self.all.part(*block), block[0], named_at(self.names, block[0])) for block in xml
+            XmlExample(self.all.part(*block), block[0], named_at(self.names, block[0]), self._heading(block[0]))
+            for block in xml
         ]
         found += self._text_examples(sorted(xml))
         return Page(self.file, self.names, sorted(found, key=lambda example: example.start))
+
+    def _heading(self, offset: int) -> str:
+        return heading_at(self.headings, self.all.origin(offset))
 
     def _text_examples(self, taken: Sequence[Range]) -> Iterator[TextExample]:
         """The groups of values that have an output; those without are given for the ones that follow."""
@@ -112,7 +120,9 @@ class _Finder:
                 givens |= group.assignments
                 continue
             said = prose_assignments(self.text, group.lead)
-            yield TextExample(self.all, group.start, named, group, tuple(said), tuple(givens.values()))
+            yield TextExample(
+                self.all, group.start, named, group, tuple(said), tuple(givens.values()), self._heading(group.start)
+            )
 
 
 def is_output(name: str) -> bool:

@@ -45,8 +45,10 @@ class PageFile(pytest.File):
             raise self.CollectError(f"{self.path}: {page.problem}")
         several = len(set(page.about)) > 1
         for example in pending:
-            name = f"{example.about}: {example.label}" if several and example.about else example.label
-            yield PageItem.from_parent(self, name=name, pending=example)
+            parts = [example.about] if several and example.about else []
+            if example.heading and example.heading not in parts:
+                parts.append(example.heading)
+            yield PageItem.from_parent(self, name=": ".join([*parts, example.label]), pending=example)
 
 
 class PageItem(pytest.Item):
@@ -57,12 +59,11 @@ class PageItem(pytest.Item):
         self.pending = pending
 
     def runtest(self) -> None:
-        from irexec.diagnostics import Report
-        from irexec.diagnostics.render import render
+        from irexec.pages.output import errata_text
 
         checked = self.pending.check()
         if checked.errata:
-            raise WrongExample(render(Report([found.diagnostic for found in checked.errata])))
+            raise WrongExample(errata_text([found.diagnostic for found in checked.errata]))
         if not checked.parsed:
             raise WrongExample(f"{self.path}:{checked.place.line}: {checked.not_executed}")
 

@@ -15,6 +15,8 @@ _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 def show(summary: Summary, page: Printout) -> None:
     """The facts about a model, a heading for each kind."""
     page.line(summary.name or "model", "heading")
+    if summary.file is not None and summary.file.lower().endswith(".onnx"):
+        page.line("  the layers are OpenVINO's, which the ONNX nodes were converted to", "dim")
     for title, ports in (("inputs", summary.inputs), ("outputs", summary.outputs)):
         page.heading(title)
         page.table(map(_port_row, ports), ("name", None, None, "dim"))

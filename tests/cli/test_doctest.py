@@ -48,7 +48,10 @@ def test_a_line_per_example_the_errata_and_a_summary(docs: Path, capsys: pytest.
 def test_repairs_have_their_places(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctest", "printed.md"]) == 0
     out = capsys.readouterr().out
-    assert "  printed.md:2:8: repaired: an ellipsis stands for omitted attributes [Q001]\n" in out
+    assert "  printed.md:2:30: repaired: no precision is given for " in out
+    assert "Q001" not in out, "pages may leave attributes out"
+    assert main(["doctest", "printed.md", "--verbose"]) == 0
+    assert "  printed.md:2:8: note: an ellipsis stands for omitted attributes [Q001]\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

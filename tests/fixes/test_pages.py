@@ -178,3 +178,52 @@ def test_somebody_else_writes_the_page(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(FileChanged):
         fix_page(path)
     assert path.read_text() == "theirs"
+
+
+GATHER = """# Gather
+
+```xml
+<layer id="1" type="Gather" version="opset8">
+    <data {attribute}="1"/>
+    <input>
+        <port id="0" precision="I32"><dim>2</dim><dim>5</dim></port> <!-- [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10]] -->
+        <port id="1" precision="I32"><dim>2</dim><dim>3</dim></port> <!-- [[0, 0, 4], [4, 0, 0]] -->
+        <port id="2" precision="I32"/> <!-- 1 -->
+    </input>
+    <output>
+        <port id="3" precision="I32"><dim>2</dim><dim>{last}</dim></port> <!-- [[1, 1, 5], [10, 6, 6]] -->
+    </output>
+</layer>
+```
+"""
+
+
+def test_a_cause_is_corrected_before_its_consequences(tmp_path: Path) -> None:
+    """Without the attribute that is meant, the result would have three dims."""
+    path = tmp_path / "page.md"
+    path.write_text(GATHER.format(attribute="batch_dim", last=4))
+    assert fix_page(path)[1].made == [], "which of the two is wrong is not certain"
+    _, result = fix_page(path, unsafe=True)
+    assert path.read_text() == GATHER.format(attribute="batch_dims", last=3)
+    assert [finding.code for finding, _ in result.made] == ["D001", "T002"]
+    assert result.report.ok
+
+
+def test_no_correction_contradicts_documented_values(tmp_path: Path) -> None:
+    """The attribute is not known, so the dims that the operator produces without it do not fit the values."""
+    path = tmp_path / "page.md"
+    text = GATHER.format(attribute="zzzzzz", last=4)
+    path.write_text(text)
+    _, result = fix_page(path, unsafe=True)
+    assert path.read_text() == text and result.made == []
+    assert {finding.code for finding in result.report.errors} == {"D001", "P005"}
+
+
+def test_a_cause_whose_correction_does_not_help_is_left_alone(tmp_path: Path) -> None:
+    """The values are those of batch_dims 0, so that the attribute is not what is wrong."""
+    path = tmp_path / "page.md"
+    values = "[[[1, 1, 5], [5, 1, 1]], [[6, 6, 10], [10, 6, 6]]]"
+    text = GATHER.format(attribute="batch_dim", last="2</dim><dim>3").replace("[[1, 1, 5], [10, 6, 6]]", values)
+    path.write_text(text)
+    _, result = fix_page(path, unsafe=True)
+    assert path.read_text() == text and result.made == []

@@ -330,3 +330,21 @@ def test_a_page_of_one_line_is_not_kept_for_each_erratum(tmp_path: Path) -> None
     page.write_text("<layer><output>" * 400)
     found = check_page(page).errata
     assert len(found) > 300 and max(len(entry.printed) for entry in found) <= 500
+
+
+def test_what_pages_may_leave_out_is_a_note() -> None:
+    """Ids, names, versions and ellipses; a missing precision has to be chosen, and is a repair."""
+    text = """<layer ... type="Abs">
+    <input><port><dim>2</dim></port></input>
+    <output><port><dim>2</dim></port></output>
+</layer>"""
+    checked = only("page.txt", text)
+    assert [finding.code for finding in checked.repairs] == ["Q021"]
+    assert {"Q001", "Q020", "Q030"} <= {finding.code for finding in checked.notes}
+    assert {finding.severity for finding in checked.notes} == {Severity.NOTE}
+
+
+def test_only_valid_examples_count_as_validated() -> None:
+    wrong = LAYER.replace('kernel="2,2"', 'kernel="2,2" auto_pad="same"')
+    page = check_page("page.txt", data=f"{LAYER}\n\n{wrong}".encode())
+    assert (summary([page])["parsed"], summary([page])["validated"]) == (2, 1)

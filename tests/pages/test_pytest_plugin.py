@@ -81,3 +81,41 @@ def test_loading_the_plugin_loads_nothing_heavy() -> None:
     names, count = found.stdout.rsplit(" ", 1)
     assert not any(f"'{name}" in names for name in heavy)
     assert int(count) <= 5
+
+
+LAYER = """<layer id="0" name="a" type="Abs" version="opset1">
+    <input><port id="0" precision="FP32"><dim>2</dim></port></input>
+    <output><port id="1" precision="FP32"><dim>{}</dim></port></output>
+</layer>
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "page.md",
+            "# Top\n\n```sh\n# a comment\n```\n## First part ##\n\n```xml\n{}```\n## Second\n\n```xml\n{}```\n",
+        ),
+        (
+            "page.rst",
+            "Top\n===\n\nFirst part\n----------\n\n.. code-block:: xml\n\n{}\n"
+            "Second\n~~~~~~\n\n.. code-block:: xml\n\n{}",
+        ),
+        ("page.html", "<h1>Top</h1><h2>First <b>part</b></h2><pre>{}</pre><h2 id=x>Second#</h2><pre>{}</pre>"),
+    ],
+)
+def test_tests_are_named_after_headings(name: str, text: str, pytester: pytest.Pytester) -> None:
+    indented = LAYER.replace("\n", "\n    ").rstrip(" ")
+    example = f"    {indented}" if name.endswith("rst") else LAYER
+    (pytester.path / name).write_text(text.format(example.format(2), example.format(2)))
+    result = run(pytester, "--ir-doctest", "-v", name)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["*::First part: example 1 PASSED*", "*::Second: example 2 PASSED*"])
+
+
+def test_a_failure_names_the_command_that_corrects_pages(pytester: pytest.Pytester) -> None:
+    (pytester.path / "page.md").write_text(f"```xml\n{LAYER.format(3)}```\n")
+    result = run(pytester, "--ir-doctest", "page.md")
+    result.stdout.fnmatch_lines(["1 fixable with `irexec doctest --fix`", "for details: irexec explain P005"])
+    assert "`irexec fix`" not in result.stdout.str()

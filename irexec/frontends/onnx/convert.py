@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.arrays.brief import plural
 from irexec.diagnostics import LayerRef, Severity
 from irexec.diagnostics.deadline import OutOfTime, watched
 from irexec.frontends.onnx.builder import Broken, Builder, Refused, TooMuch
@@ -25,13 +26,15 @@ from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op
 from irexec.frontends.onnx.order import in_order
 from irexec.frontends.onnx.scope import BodyScope, Scope, opsets_of, ref_of
-from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, dense, read_tensor
+from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, MissingData, dense, read_tensor
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.inference import infer_types
 from irexec.ops.declare import contents
 from irexec.types import I64, Array, Dimension, ElementType, PartialShape, TensorType
 
+_NAMED = 5
+"""How many of the tensors without data a finding names."""
 # The first version of the format in which an input with an initializer may be given another value.
 _DEFAULTS_SINCE = 4
 _TOO_LATE = "the input {!r} is produced by a later node"
@@ -78,6 +81,7 @@ def convert(
         constant |= converter.needed
     findings.take(trial)
     findings.too_large |= trial.too_large
+    findings.incomplete |= trial.incomplete
     model.file = findings.file
     model.layers_read = sum(1 for _ in model.walk())
     return model
@@ -99,6 +103,7 @@ class Converter:
         self.raw = file.raw
         self.needed: set[str] = set()
         self._defaults: dict[Node, Array] = {}
+        self._missing: dict[str, list[str]] = {}
         self.makers: dict[str, LayerRef] = {}
         self._size = Size(self.functions)
 
@@ -149,6 +154,12 @@ class Converter:
         for sparse in graph.sparse_initializer:
             if (name := sparse.values.name) not in without:
                 self._define(name, self._initializer(name, dense, sparse, infos.get(name)), scope)
+        for location, names in self._missing.items():
+            self.findings.incomplete = True
+            hint = f"put {location} beside the model"
+            message = f"the file {location!r} is missing, which holds the data of {plural(len(names), 'tensor')}"
+            self.find("F006", message, found=", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED), hint=hint)
+        self._missing.clear()
 
     def _initializer(
         self,
@@ -159,6 +170,9 @@ class Converter:
     ) -> Value | None:
         try:
             array, kind = read(tensor, self.builder.folder)
+        except MissingData as error:
+            self._missing.setdefault(error.location, []).append(name)
+            return None
         except BadTensor as error:
             self._note_size(error)
             self.find(error.code, f"the initializer {name!r}: {error}")

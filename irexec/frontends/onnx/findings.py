@@ -16,11 +16,13 @@ class OnnxFindings(Findings):
     """The findings of a conversion. `node`: the node under translation. `inputs`: returns a description of its inputs,
     and is called when a finding is made.
 
-    `too_large`: something was refused for its size, so that no other checker is run on the file.
+    `too_large`: something was refused for its size, so that no other checker is run on the file. `incomplete`: data
+    of the model is missing, of which every other checker would only say the same.
     """
 
     node: LayerRef | None = None
     too_large: bool = False
+    incomplete: bool = False
     inputs: Callable[[], str] = staticmethod(str)
 
     def keep(self, finding: Diagnostic) -> None:

@@ -85,7 +85,8 @@ def examined(path: str | os.PathLike[str], mode: Mode = "strict") -> tuple[Model
         findings = OnnxFindings(file=os.fspath(path), mode=mode)
         convert(file, findings, folder, types)
     findings.node = None
-    _add(findings, answers, file.proto)
+    if not findings.incomplete:
+        _add(findings, answers, file.proto)
     if len(findings.report) and not _is_too_large(findings):
         _tell(findings, Question(path, list(RUNTIMES)).answers(), file.proto)
     model.file = os.fspath(path)
@@ -99,8 +100,8 @@ def _has_bounded_calls(proto: onnx.ModelProto) -> bool:
 
 
 def _is_too_large(findings: OnnxFindings) -> bool:
-    """Return whether something in the file was refused for its size."""
-    return findings.too_large or any(finding.code == "O011" for finding in findings.report)
+    """Return whether something in the file was refused for its size, or is missing."""
+    return findings.too_large or findings.incomplete or any(finding.code == "O011" for finding in findings.report)
 
 
 def _types(answers: Sequence[Answer]) -> Mapping[str, TensorType]:

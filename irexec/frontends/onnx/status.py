@@ -69,7 +69,7 @@ does `irexec.validate(path)` without `others=True`.
 
 ## Comparing a model with its IR
 
-`irexec convert model.onnx model.xml` writes IR where every operator is one of OpenVINO's, and reports operators for
+`irexec convert model.onnx -o model.xml` writes IR where every operator is one of OpenVINO's, and reports operators for
 which this is impossible. An IR from any converter can be compared with the model layer by layer:
 
 ```pycon
@@ -84,7 +84,7 @@ which this is impossible. An IR from any converter can be compared with the mode
 ```
 
 ```console
-$ irexec convert model.onnx model.xml
+$ irexec convert model.onnx -o model.xml
 ...
 $ irexec compare model.onnx --with model.xml
 all 3 layers agree with model.xml

@@ -41,6 +41,14 @@ class HugeTensor(BadTensor):
     """Raised for a tensor that does not fit in memory."""
 
 
+class MissingData(BadTensor):
+    """Raised for a tensor whose data is in a file, at `location`, that does not exist."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__("F006", f"the file {location!r} with the data of the tensor does not exist")
+        self.location = location
+
+
 _mapped: WeakValueDictionary[tuple[int, ...], mmap.mmap] = WeakValueDictionary()
 
 
@@ -164,7 +172,7 @@ def _external(tensor: onnx.TensorProto, folder: Path | None, nbytes: int) -> Arr
         raise BadTensor("F006", f"the tensor takes {nbytes} bytes; its external data has the length {length}")
     try:
         if not path.is_file():
-            raise BadTensor("F006", f"the file {location!r} with the data of the tensor does not exist")
+            raise MissingData(location)
         with open_regular(path, "external data of the model") as file:
             status = os.fstat(file.fileno())
             size = status.st_size

@@ -59,6 +59,14 @@ def grouped(op: Op, kernel: Value, groups: int) -> Value:
     """Return a kernel with a leading axis of groups, split off its first axis."""
     if groups < 1:
         op.refuse(f"group is {groups}, expected 1 or more", attribute="group", allowed="1 or more")
+    extents = kernel.type.shape
+    if extents.rank and extents[0].is_static and extents[0].value % groups:
+        op.refuse(
+            f"group is {groups}, which does not divide the {extents[0].value} filters of W, whose shape is {extents}",
+            attribute="group",
+            found=str(groups),
+            allowed=f"a divisor of {extents[0].value}",
+        )
     if kernel.node.constant is not None and kernel.node.constant.shape[0] % groups == 0:
         weights = kernel.node.constant
         return op.constant(weights.reshape(groups, -1, *weights.shape[1:]), kernel.element_type)
@@ -75,9 +83,27 @@ def convolved(op: Op, x: Value, kernel: Value) -> Value:
     given = op.integers("kernel_shape")
     if given is not None and not kernel.type.shape.compatible(PartialShape([-1, -1, *given])):
         op.refuse(f"kernel_shape is {given}, but the kernel has shape {kernel.type.shape}", attribute="kernel_shape")
+    _check_channels(op, x, kernel, groups)
     if groups == 1:
         return op.make("Convolution", x, kernel, opset=1, **options)
     return op.make("GroupConvolution", x, grouped(op, kernel, groups), opset=1, **options)
+
+
+def _check_channels(op: Op, x: Value, kernel: Value, groups: int) -> None:
+    """Refuse an image whose channels are not those that the kernel takes, in all groups."""
+    image, weights = x.type.shape, kernel.type.shape
+    if image.rank is None or weights.rank is None or groups < 1:
+        return
+    channels, each = image[1], weights[1]
+    if channels.is_static and each.is_static and channels.value != each.value * groups:
+        per_group = "" if groups == 1 else f" in each of {groups} groups"
+        takes = f"W takes {each.value}{per_group}"
+        op.refuse(
+            f"X has {channels.value} channels, but {takes}; their shapes are {image} and {weights}",
+            attribute="group" if op.has("group") else None,
+            found=str(channels.value),
+            allowed=str(each.value * groups),
+        )
 
 
 def with_bias(op: Op, y: Value, bias: Value | None, rank: int) -> Value:
