@@ -65,11 +65,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OUT.xml",
         help="write the model in which the suggested layers are not quantised",
     )
+    show.add_argument(
+        "--rescale",
+        metavar="OUT.xml",
+        help="write a model that does not overflow in f16 because values are divided by powers of two",
+    )
 
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    if args.apply is not None:
-        yield "--apply", [args.apply, f"{os.path.splitext(args.apply)[0]}.bin"]
+    for option, path in (("--apply", args.apply), ("--rescale", args.rescale)):
+        if path is not None:
+            yield option, [path, f"{os.path.splitext(path)[0]}.bin"]
     yield from log_output(args)
 
 
@@ -79,8 +85,9 @@ def run(args: argparse.Namespace) -> int:
     simulated = getattr(args, "as")
     if (args.other is None) == (simulated is None):
         return _refused(refuse("U003", "give either a quantised model or --as, not both or neither"))
-    if args.apply is not None and not args.apply.lower().endswith(".xml"):
-        return _refused(refuse("U003", f"--apply: the file name of an IR ends with .xml, but is {args.apply}"))
+    for option, path in (("--apply", args.apply), ("--rescale", args.rescale)):
+        if path is not None and not path.lower().endswith(".xml"):
+            return _refused(refuse("U003", f"{option}: the file name of an IR ends with .xml, but is {path}"))
     report = Report([*check_readable(args.file), *load_extensions(args.extension)])
     metric = args.metric.rpartition(":")[0] or None
     named = ((args.other, "the quantised model"), (args.weights, "the weights file"), (metric, "the metric"))
@@ -91,21 +98,32 @@ def run(args: argparse.Namespace) -> int:
         return _refused(report)
     try:
         found = _measured(args, simulated)
-        if args.apply is not None and found.mixed is not None:
-            found.save(args.apply)
+        saved = _saved(args, found)
     except IRError as error:
         return _refused(error.report)
     except OSError as error:
-        return _refused(refuse("U007", f"--apply: {error.filename or args.apply}: {error.strerror or error}"))
+        return _refused(refuse("U007", f"{error.filename or args.apply}: {error.strerror or error}"))
     except ValueError as error:
         return _refused(refuse("U004", str(error)))
     if args.format == "json":
         print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
     else:
         print(found.text(args.worst))
-        if args.apply is not None and found.mixed is not None:
-            print(f"saved {args.apply}")
+        for path in saved:
+            print(f"saved {path}")
     return 0 if found.chosen is not None else 1
+
+
+def _saved(args: argparse.Namespace, found: Sensitivity) -> list[str]:
+    """Write what is asked for and exists. Raises IRError and OSError."""
+    saved = []
+    if args.apply is not None and found.mixed is not None:
+        found.save(args.apply)
+        saved.append(args.apply)
+    if args.rescale is not None and found.rescaling is not None:
+        found.save_rescaled(args.rescale)
+        saved.append(args.rescale)
+    return saved
 
 
 def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:

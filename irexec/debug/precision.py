@@ -81,7 +81,7 @@ class Forecast:
     @property
     def limit(self) -> float:
         """The largest number of the type."""
-        return float(_info(self.kind).max)
+        return limit_of(self.kind)
 
     @property
     def verdict(self) -> str:
@@ -135,6 +135,16 @@ def forecast(reference: Reference, kind: ElementType) -> Forecast:
         found.kept = fewest(order, lambda nodes: trial.run(nodes).fine)
         found.fixed = trial.run(found.kept)
     return found
+
+
+def magnitudes(reference: Reference, kind: ElementType) -> list[Magnitudes]:
+    """The magnitudes of the results of all f32 layers in a run. Raises IRError."""
+    return _measured(reference, kind)[1]
+
+
+def limit_of(kind: ElementType) -> float:
+    """The largest number of a type."""
+    return float(_info(kind).max)
 
 
 def lowered(model: Model, kind: ElementType, keep: Collection[Node] = ()) -> tuple[Model, dict[Node, Node]]:

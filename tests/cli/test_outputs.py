@@ -58,6 +58,7 @@ OUTPUTS = [
     Output("compare", "--save-culprit", "c", tuple(f"c/{name}" for name in CULPRIT), ("--with", "{other}")),
     Output("compare", "--resume", "log", ("log",), ("--inputs", "{batch}", "--with", "{other}")),
     Output("sensitivity", "--apply", "mixed.xml", ("mixed.xml", "mixed.bin"), ("--as", "bf16")),
+    Output("sensitivity", "--rescale", "small.xml", ("small.xml", "small.bin"), ("--as", "bf16")),
     Output("sensitivity", "--resume", "log", ("log",), ("--as", "bf16")),
     Output("reduce", "-o", "small.xml", REDUCED, CHECK),
     Output("cut", "-o", "part.xml", CUT, ("--around", "scaled")),
@@ -224,7 +225,7 @@ def test_the_table_has_every_option_that_writes() -> None:
         module = importlib.import_module(f"irexec.cli.{command}")
         if hasattr(module, "outputs"):
             args = argparse.Namespace(output="o.xml", file="m.xml", other="openvino")
-            for name in ("dump", "resume", "errata", "save_culprit", "apply"):
+            for name in ("dump", "resume", "errata", "save_culprit", "apply", "rescale"):
                 setattr(args, name, "o")
             declared |= {(command, option) for option, _ in module.outputs(args)}
     assert declared == table

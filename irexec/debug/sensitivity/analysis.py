@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,8 +13,9 @@ from irexec.debug.precision import KINDS
 from irexec.debug.sensitivity.measure import Effect, Trials
 from irexec.debug.sensitivity.metrics import metric_named
 from irexec.debug.sensitivity.quantisers import quantised_board
+from irexec.debug.sensitivity.remedies import NoRemedy, Rescaling, rescaling
 from irexec.debug.sensitivity.result import Row, Sensitivity
-from irexec.debug.sensitivity.rounding import rounding_board
+from irexec.debug.sensitivity.rounding import RoundingBoard, rounding_board
 from irexec.debug.sensitivity.search import Progress, Target, ranked, search
 from irexec.debug.sensitivity.statistics import Range, Statistics
 from irexec.debug.sensitivity.switches import Board, Unit
@@ -64,6 +66,7 @@ def analysed(
     rows = {unit: _row(trials, unit, effects[unit]) for unit in ranking}
     kept = [] if found.chosen is None else found.chosen
     layers = sorted({name for unit in kept for name in unit.layers})
+    rescaled = _rescaling(trials, other) if other in KINDS else None
     return Sensitivity(
         file,
         other,
@@ -84,6 +87,7 @@ def analysed(
         list(board.notes),
         None if found.chosen is None else board.mixed(kept),
         other not in PRECISIONS,
+        rescaled,
     )
 
 
@@ -125,6 +129,17 @@ def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:
     if other not in PRECISIONS:
         raise ValueError(f"{other!r} is none of {', '.join(PRECISIONS)}")
     return weights_board(model, 8 if other == "int8-weights" else 4)
+
+
+def _rescaling(trials: Trials, precision: str) -> Rescaling | None:
+    """A remedy for an overflow, if there is one; otherwise a note says why not."""
+    if math.isfinite(trials.coarse.noise) or not isinstance(trials.board, RoundingBoard):
+        return None
+    try:
+        return rescaling(trials.board.original, KINDS[precision], trials.inputs)
+    except NoRemedy as error:
+        trials.board.notes.append(f"rescaling by powers of two is not possible: {error}")
+        return None
 
 
 def _statistics(unit: Unit, known: Range | None) -> Statistics:

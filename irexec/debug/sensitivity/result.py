@@ -10,6 +10,7 @@ from typing import Any
 
 from irexec.arrays.brief import plural
 from irexec.debug.sensitivity.metrics import Score, shown_decibels
+from irexec.debug.sensitivity.remedies import Rescaling
 from irexec.graph.model import Model
 from irexec.graph.write import write_model
 
@@ -83,6 +84,7 @@ class Sensitivity:
     notes: list[str] = field(default_factory=list)
     mixed: Model | None = None
     is_quantised: bool = True
+    rescaling: Rescaling | None = None
 
     @property
     def ignored_scope(self) -> str:
@@ -94,6 +96,12 @@ class Sensitivity:
         if self.mixed is None:
             raise ValueError("no set of layers meets the target, so there is no mixed model")
         write_model(self.mixed, path)
+
+    def save_rescaled(self, path: str | Path) -> None:
+        """Write the rescaled model. Raises IRError, OSError, and ValueError if there is none."""
+        if self.rescaling is None:
+            raise ValueError("there is no rescaled model: nothing overflows, or no power of two removes the overflow")
+        write_model(self.rescaling.model, path)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, infinities as texts."""
@@ -113,6 +121,7 @@ class Sensitivity:
             "ignored_scope": self.ignored_scope if self.is_quantised and self.chosen is not None else None,
             "score": None if self.score is None else score_dict(self.score),
             "recovered": plain(self.recovered),
+            "rescaling": None if self.rescaling is None else self.rescaling.to_dict(),
             "kept": self.kept,
             "inferences": self.inferences,
             "notes": self.notes,
@@ -191,7 +200,18 @@ class Sensitivity:
             f"{plural(len(self.layers), 'layer')} of {self.file}:",
             *(f"  {name}" for name in self.layers),
         ]
-        return [*lines, self.ignored_scope] if self.is_quantised else lines
+        return [*lines, self.ignored_scope] if self.is_quantised else [*lines, *self._rescaled()]
+
+    def _rescaled(self) -> list[str]:
+        if self.rescaling is None:
+            return []
+        powers = self.rescaling.powers.items()
+        error = f"{self.rescaling.difference:.3g} ulp" if self.rescaling.difference else "not at all"
+        return [
+            f"or divide the results of {plural(len(powers), 'layer')} by powers of two: "
+            f"snr {shown_decibels(self.rescaling.score.snr)} in {self.other}; in f32 the results change {error}",
+            *(f"  {name} by 2^{power}" for name, power in powers),
+        ]
 
 
 def score_dict(score: Score) -> dict[str, Any]:

@@ -163,6 +163,13 @@ def test_the_layers_of_an_overflow_are_kept_and_marked(tmp_path: Path) -> None:
     assert found.rows[0].name == "scores" and found.rows[0].clipped > 0
     assert found.layers == ["scaled", "scores"]
     assert found.recovered == 1.0 and found.score is not None and found.score.snr > 40
+    assert found.rescaling is not None and [*found.rescaling.powers] == ["scores"]
+    assert found.rescaling.difference == 0 and "by powers of two: snr" in str(found)
+    found.save_rescaled(tmp_path / "rescaled.xml")
+    again = irexec.sensitivity(tmp_path / "rescaled.xml", "f16", inputs(0))
+    assert again.coarse.snr == pytest.approx(found.rescaling.score.snr)
+    with pytest.raises(ValueError, match="no rescaled model"):
+        again.save_rescaled(tmp_path / "none.xml")
     found.save(tmp_path / "kept.xml")
     assert [f.code for f in irexec.validate(tmp_path / "kept.xml").diagnostics] == []
     model = openvino.Core().read_model(tmp_path / "kept.xml")

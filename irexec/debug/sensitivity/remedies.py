@@ -1,0 +1,75 @@
+"""Remedies for overflow in f16, each proven by running the changed model on the same inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from irexec.debug.errors import measure
+from irexec.debug.precision import limit_of, magnitudes
+from irexec.debug.record import Reference
+from irexec.debug.sensitivity.metrics import Metric, Score, metric_named
+from irexec.debug.sensitivity.rescale import CannotRescale, rescaled
+from irexec.debug.sensitivity.rounding import rounding_board
+from irexec.debug.sensitivity.switches import Board
+from irexec.engine import CompiledModel
+from irexec.graph.model import Model
+from irexec.types import Array, ElementType
+
+
+class NoRemedy(ValueError):
+    """Rescaling cannot remove the overflow."""
+
+
+@dataclass(slots=True)
+class Rescaling:
+    """A model with smaller values. `powers`: the power of two by which the result of each layer is divided. `score`: in
+    the other precision. `difference`: the largest error of the results in f32, in units in the last place."""
+
+    model: Model
+    powers: dict[str, int]
+    score: Score
+    difference: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"powers": self.powers, "snr": self.score.snr, "difference": self.difference}
+
+
+def rescaling(
+    model: Model, kind: ElementType, inputs: Sequence[Sequence[Array]], metric: Metric | None = None
+) -> Rescaling:
+    """The model rescaled by powers of two, and its results in the other precision. Raises NoRemedy and IRError."""
+    layers = magnitudes(Reference(model, inputs), kind)
+    try:
+        made, powers = rescaled(model, {row.node: row.largest for row in layers}, limit_of(kind))
+    except CannotRescale as error:
+        raise NoRemedy(str(error)) from None
+    if not powers:
+        raise NoRemedy("no layer has a result that is too large")
+    expected, found, coarse = _results(model, inputs), _results(made, inputs), _simulated(made, kind, inputs)
+    difference = max(
+        measure(ours[name], theirs[name]).ulp for ours, theirs in zip(expected, found, strict=True) for name in ours
+    )
+    score = (metric or metric_named("snr")).score(expected, coarse)
+    if not np.isfinite(score.noise):
+        raise NoRemedy("the rescaled model overflows as well")
+    return Rescaling(made, powers, score, difference)
+
+
+def _results(model: Model, inputs: Sequence[Sequence[Array]]) -> list[dict[str, Array]]:
+    compiled = CompiledModel(model)
+    return [_named(compiled.infer_new_request(list(step)).to_tuple()) for step in inputs]
+
+
+def _simulated(model: Model, kind: ElementType, inputs: Sequence[Sequence[Array]]) -> list[dict[str, Array]]:
+    board: Board = rounding_board(model, kind)
+    whole, _ = board.whole(frozenset(), observed=False)
+    return [_named(whole.run(dict(zip(board.model.inputs, step, strict=True)), ())) for step in inputs]
+
+
+def _named(results: Sequence[Array]) -> dict[str, Array]:
+    return {str(number): array for number, array in enumerate(results)}
