@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -142,13 +143,14 @@ def port_name(port: Value) -> str:
 def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]:
     """An array for each input: the caller's, or a random one of the declared shape."""
     inputs = [ModelInput(port) for port in model.inputs]
-    known = {entry.name: (str(index), *entry.names) for index, entry in enumerate(inputs)}
+    names = _names(inputs)
+    known = {entry.name: (str(index), *names[index]) for index, entry in enumerate(inputs)}
     check_names("--input", given.inputs, known, findings)
     check_names("--shape", given.shapes, known, findings)
     types = []
     for index, entry in enumerate(inputs):
-        value = next((given.inputs[key] for key in (*entry.names, str(index)) if key in given.inputs), None)
-        shape = next((given.shapes[key] for key in (*entry.names, str(index)) if key in given.shapes), None)
+        value = next((given.inputs[key] for key in (*names[index], str(index)) if key in given.inputs), None)
+        shape = next((given.shapes[key] for key in (*names[index], str(index)) if key in given.shapes), None)
         kind = entry.port.element_type
         if value is not None:
             _supply(entry, value, findings)
@@ -165,6 +167,15 @@ def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]
     if findings.report.ok:
         _draw(model, inputs, types, given, findings)
     return inputs
+
+
+def _names(inputs: list[ModelInput]) -> list[tuple[str, ...]]:
+    """Return the names of each input. TensorFlow's `x:0` may be called `x`, unless another input is called so."""
+    taken = Counter(name for entry in inputs for name in {n.removesuffix(":0") for n in entry.names} | set(entry.names))
+    return [
+        (*entry.names, *(name[:-2] for name in entry.names if name.endswith(":0") and taken[name[:-2]] == 1))
+        for entry in inputs
+    ]
 
 
 def _supply(entry: ModelInput, value: Any, findings: Findings) -> None:

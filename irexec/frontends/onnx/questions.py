@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,8 @@ class Answer(NamedTuple):
 _MARK = "irexec node "
 _LARGE = 1 << 10
 _MOST_ELEMENTS = 1 << 24
+# What is tried where a model leaves an extent open, until it runs.
+_OPEN_EXTENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
 def checked(model: onnx.ModelProto) -> tuple[Said, bytes]:
@@ -129,19 +131,27 @@ def _light(model: onnx.ModelProto) -> onnx.ModelProto:
     return light
 
 
-def in_reference(path: str) -> Callable[[], object]:
-    """Return onnx.reference, ready to run the model on inputs of ones."""
+class Runs(NamedTuple):
+    """A model that another tool has loaded. `run`: run it on ones, with this extent where the model leaves it open."""
+
+    run: Callable[[int], object]
+    is_open: bool
+
+
+def in_reference(path: str) -> Runs:
+    """Return the model in onnx.reference."""
     from onnx.reference import ReferenceEvaluator
 
     evaluator = ReferenceEvaluator(path)
     graph = onnx.load(path, load_external_data=False).graph
     stored = {tensor.name for tensor in graph.initializer}
     given = [value for value in graph.input if value.name not in stored]
-    return lambda: evaluator.run(None, {value.name: _ones(*_extents(value)) for value in given})
+    ports = {value.name: _extents(value) for value in given}
+    return Runs(lambda extent: evaluator.run(None, _inputs(ports, extent)), _is_open(ports))
 
 
-def in_runtime(path: str) -> Callable[[], object]:
-    """Return ONNX Runtime, ready to run the model on inputs of ones."""
+def in_runtime(path: str) -> Runs:
+    """Return the model in ONNX Runtime."""
     import onnxruntime
 
     onnxruntime.set_default_logger_severity(4)
@@ -149,19 +159,29 @@ def in_runtime(path: str) -> Callable[[], object]:
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return lambda: session.run(None, {value.name: _ones(value.type, value.shape) for value in session.get_inputs()})
+    ports = {value.name: (value.type, value.shape) for value in session.get_inputs()}
+    return Runs(lambda extent: session.run(None, _inputs(ports, extent)), _is_open(ports))
 
 
-def _tried(load: Callable[[str], Callable[[], object]], path: str) -> str:
+def _tried(load: Callable[[str], Runs], path: str) -> str:
     try:
-        run = load(path)
+        loaded = load(path)
     except Exception as error:
         return f"refuses the model: {_message(error)}"
-    try:
-        run()
-    except Exception as error:
-        return f"loads the model, and fails with ones as inputs: {_message(error)}"
-    return "runs the model with ones as inputs"
+    failure = ""
+    for extent in _OPEN_EXTENTS if loaded.is_open else _OPEN_EXTENTS[:1]:
+        try:
+            loaded.run(extent)
+        except MemoryError as error:
+            failure = failure or _message(error)
+            break
+        except Exception as error:
+            # A model that leaves extents open need not take every extent: a window asks for more than 1.
+            failure = failure or _message(error)
+        else:
+            return "runs the model with ones as inputs" + (f", open extents being {extent}" if extent > 1 else "")
+    tried = ", whatever its open extents are" if loaded.is_open else ""
+    return f"loads the model, and fails with ones as inputs{tried}: {failure}"
 
 
 def _extents(value: onnx.ValueInfoProto) -> tuple[str, list[int]]:
@@ -170,10 +190,26 @@ def _extents(value: onnx.ValueInfoProto) -> tuple[str, list[int]]:
     return f"tensor({kind})", [dim.dim_value for dim in tensor.shape.dim]
 
 
-def _ones(kind: str, shape: Iterable[Any]) -> Any:
-    """Return ones for an input; an unknown extent is set to 1."""
+Ports = Mapping[str, tuple[str, Sequence[Any]]]
+"""The inputs of a model: name → type and extents."""
+
+
+def _known(extent: Any) -> bool:
+    return isinstance(extent, int) and extent > 0
+
+
+def _is_open(ports: Ports) -> bool:
+    return not all(_known(extent) for _, shape in ports.values() for extent in shape)
+
+
+def _inputs(ports: Ports, extent: int) -> dict[str, Any]:
+    return {name: _ones(kind, shape, extent) for name, (kind, shape) in ports.items()}
+
+
+def _ones(kind: str, shape: Iterable[Any], open_extent: int) -> Any:
+    """Return ones for an input."""
     number = onnx.TensorProto.DataType.Value(kind.removeprefix("tensor(").removesuffix(")").upper())
-    extents = [extent if isinstance(extent, int) and extent > 0 else 1 for extent in shape]
+    extents = [extent if _known(extent) else open_extent for extent in shape]
     if np.prod([float(extent) for extent in extents]) > _MOST_ELEMENTS:
         raise MemoryError("an input is too large to be tried")
     return np.ones(extents, helper.tensor_dtype_to_np_dtype(number))

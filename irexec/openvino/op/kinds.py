@@ -15,10 +15,11 @@ from irexec.openvino.node import Node
 from irexec.openvino.opsets import opset
 from irexec.openvino.shapes import Shape, partial_shape
 from irexec.openvino.tensor import Tensor
+from irexec.ops.compute.casting import narrowed
 from irexec.ops.declare import contents
 from irexec.opsets import nodes
 from irexec.opsets.element_types import element_type_of
-from irexec.types import STRING, TensorType
+from irexec.types import F8E4M3, F8E5M2, STRING, TensorType
 
 
 class Constant(constants.Constant):
@@ -43,7 +44,9 @@ class Constant(constants.Constant):
         if isinstance(array, (Tensor, np.ndarray)) and values is None:
             return nodes.constant_node(Node, array, shared=shared_memory or shape is True)
         kind = element_type_of(array)
-        filled = np.asarray(values).astype(np.str_ if kind is STRING else kind.dtype)
+        given = np.asarray(values)
+        narrow = kind in (F8E4M3, F8E5M2)
+        filled = narrowed(given, kind) if narrow else given.astype(np.str_ if kind is STRING else kind.dtype)
         extents = tuple(Shape(shape))
         if filled.size not in (1, math.prod(extents)):
             raise RuntimeError(

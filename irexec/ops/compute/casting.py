@@ -2,9 +2,10 @@
 
 To integers: floats are cut toward zero; values the type cannot hold wrap (see elementwise.truncated). To boolean:
 every value except 0 is true, including nan. To floats: nearest, ties to even; overflow gives infinity where the type
-has it (f8e4m3: nan; f4e2m1: its greatest number). f8e8m0 has neither 0 nor signs: smaller values become its lowest
-number. OpenVINO's core differs: it truncates some bf16 values, and an i32 (not an i64) beyond f16 becomes the greatest
-f16 instead of infinity. Strings convert only to strings.
+has it (f8e4m3: nan; f4e2m1: its greatest number). To f8e4m3 and f8e5m2 they are rounded twice, by way of f16. f8e8m0
+has neither 0 nor signs: smaller values become its lowest number. OpenVINO's core differs: it truncates some bf16
+values, and an i32 (not an i64) beyond f16 becomes the greatest f16 instead of infinity. Strings convert only to
+strings.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import MANY, truncated
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.precision import is_float, is_narrow, widen
-from irexec.types import BOOLEAN, F4E2M1, F8E8M0, F16, F32, I4, NF4, STRING, Array, ElementType
+from irexec.types import BOOLEAN, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, I4, NF4, STRING, Array, ElementType
 
 # The sixteen numbers of nf4: quantiles of the normal distribution, scaled to [-1, 1].
 _NF4 = (
@@ -76,7 +77,15 @@ def _to_float(array: Array, target: ElementType) -> Array:
         return _TO_RARE[target](array.astype(np.float32))
     if target.bitwidth <= 16 and not is_float(array.dtype):
         array = array.astype(np.float32)
-    return array.astype(target.dtype)
+    return narrowed(array, target)
+
+
+def narrowed(array: Array, target: ElementType) -> Array:
+    """Return numbers as floats of a type: nearest, and to f8e4m3 and f8e5m2 by way of f16, as OpenVINO rounds."""
+    with np.errstate(all="ignore"):
+        if target in (F8E4M3, F8E5M2) and array.dtype != np.float16:
+            array = array.astype(np.float32).astype(np.float16)
+        return array.astype(target.dtype)
 
 
 def _to_nf4(x: Array) -> Array:

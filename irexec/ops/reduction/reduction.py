@@ -17,12 +17,13 @@ from irexec.ops.compute.elementwise import half_away, truncated
 from irexec.ops.compute.precision import compute_dtype, holds, is_float, is_narrow, narrow, widen, wider
 from irexec.ops.declare.operator import Elements, Operator, operator, rounded
 from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
-from irexec.types import BOOLEAN, INTEGERS, NUMERIC, Array
+from irexec.types import BOOLEAN, F8E4M3, F8E5M2, INTEGERS, NUMERIC, Array
 
 if TYPE_CHECKING:
     pass
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
+T_ORDERED: TypeAlias = Annotated[Array, Elements("T", NUMERIC | {F8E4M3, F8E5M2})]
 T_BOOL: TypeAlias = Annotated[Array, Elements("T_BOOL", {BOOLEAN})]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 
@@ -91,7 +92,19 @@ def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) 
     return narrow((total - np.fmod(total, size)) // size, data.dtype, out)
 
 
-@_reduction("ReduceMax")
+def _ordered(type: str) -> Callable[[Callable[..., Array]], Operator]:
+    """A decorator as `_reduction`, for what compares elements only, which 8-bit floats can be."""
+
+    def declare(function: Callable[..., Array]) -> Operator:
+        def kernel(data: T_ORDERED, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_ORDERED:
+            return function(data, axes, keep_dims, out)
+
+        return _made(type, "opset1", kernel, doc=function.__doc__)
+
+    return declare
+
+
+@_ordered("ReduceMax")
 def reduce_max_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
     """The greatest element; NaN if one is NaN (in OpenVINO it depends on the position of the NaN).
 
@@ -102,7 +115,7 @@ def reduce_max_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -
     return narrow(_reduce(np.maximum, data, axes, keep_dims, out), data.dtype, out)
 
 
-@_reduction("ReduceMin")
+@_ordered("ReduceMin")
 def reduce_min_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
     """The smallest element; NaN if one is NaN (in OpenVINO it depends on the position of the NaN).
 

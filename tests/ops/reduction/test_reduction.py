@@ -9,7 +9,7 @@ from support.oracle import infer, run, tensor
 
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import BOOLEAN, F32, I64, Dimension, PartialShape
+from irexec.types import BOOLEAN, F8E4M3, F8E5M2, F32, I64, Dimension, ElementType, PartialShape
 
 NUMERIC = ["ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2"]
 LOGICAL = ["ReduceLogicalAnd", "ReduceLogicalOr"]
@@ -189,3 +189,13 @@ def test_intervals_pass_through_sum_and_product() -> None:
     for name, expected in (("ReduceProd", Dimension(24, 40)), ("ReduceSum", Dimension(9, 11))):
         assert get(name).kernel(known, np.array([0])).item() == expected
         assert list(get(name).kernel(known, np.array([0]), keep_dims=True)) == [expected]
+
+
+@pytest.mark.parametrize("kind", [F8E4M3, F8E5M2])
+def test_the_extremes_of_8_bit_floats(kind: ElementType) -> None:
+    data = np.array([[1, -2, 0.5], [4, np.nan, 8]], kind.dtype)
+    greatest, least = (get(name)(data, np.array([1])) for name in ("ReduceMax", "ReduceMin"))
+    assert greatest.dtype == least.dtype == kind.dtype
+    np.testing.assert_array_equal(greatest.astype(np.float32), [1, np.nan])
+    np.testing.assert_array_equal(least.astype(np.float32), [-2, np.nan])
+    assert [b.code for b in infer(get("ReduceSum"), [tensor(kind, "2"), tensor(I64, "1", [0])])[1]] == ["O002"]

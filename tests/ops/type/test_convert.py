@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
 from irexec.ops.compute.casting import cast, nf4
 from irexec.ops.declare.operator import HandsOn, NodeTypes
 from irexec.ops.type.convert import convert_1, convert_like_1
@@ -200,3 +201,16 @@ def test_convert_like_nf4() -> None:
     fast = convert_like_1.specializer(NodeTypes(types, (tensor(NF4, "2"),), (None, None), {}))
     assert fast is not None
     np.testing.assert_array_equal(fast(np.array([-1, 1], np.float32), np.zeros(1, np.uint8)), [0, 15])
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [("f8e4m3", [128, 8, 10, 127, 127, 127, 255]), ("f8e5m2", [148, 36, 37, 95, 96, 124, 252])],
+)
+def test_8_bit_floats_are_rounded_by_way_of_f16_as_openvino_rounds(target: str, expected: list[int]) -> None:
+    values = np.float32([-0.000977019, 0.014646035, 0.02051364, 465, 480, 1e6, -1e9])
+    kind = ElementType.by_name[target]
+    for given in (values, values.astype(np.float64)):
+        assert convert_1(given, destination_type=kind).view(np.uint8).tolist() == expected
+    assert irexec.opset15.constant(values, dtype=kind).data.view(np.uint8).tolist() == expected
+    assert irexec.op.Constant(kind, [7], values.tolist()).data.view(np.uint8).tolist() == expected
