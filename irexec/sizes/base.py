@@ -10,7 +10,43 @@ from irexec.types import Stored
 
 # Sizes that models are exported with or made for, the handiest first. Sizes above 1 tell dimensions from those that
 # broadcast.
-_LADDER = (64, 8, 4, 224, 32, 128, 16, 256, 2, 7, 5, 3, 112, 384, 512, 96, 299, 640, 320, 192, 416, 1024, 14, 77)
+_LADDER = (
+    *(64, 8, 4, 224, 32, 128, 16, 256, 2, 7, 5, 3, 112, 384, 512, 96, 299, 640, 320, 192, 416, 1024),
+    *(240, 288, 518, 336, 260, 300, 380, 480, 14, 77),
+)
+    64,
+    8,
+    4,
+    224,
+    32,
+    128,
+    16,
+    256,
+    2,
+    7,
+    5,
+    3,
+    112,
+    384,
+    512,
+    96,
+    299,
+    640,
+    320,
+    192,
+    416,
+    1024,
+    240,
+    288,
+    518,
+    336,
+    260,
+    300,
+    380,
+    480,
+    14,
+    77,
+)
 _BATCHES = (2, 1, 3, 4, 8)
 # Constants of the file that are tried as sizes.
 _LARGEST_CONSTANT, _MOST_CONSTANTS = 4096, 40

@@ -21,12 +21,13 @@ class Reason:
 
 @record(frozen=True)
 class Exchanged:
-    """Two sizes of which one can grow when the other shrinks, with the number of sizes that are accepted alike."""
+    """Two sizes of which one can grow when the other shrinks, each with the floored expression that counts its steps:
+    sizes with the same count are accepted alike."""
 
     first: int
     second: int
-    width: int
-    other_width: int
+    count: Linear
+    other_count: Linear
 
 
 @record

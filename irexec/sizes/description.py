@@ -184,11 +184,11 @@ class Description:
                 halved, doubled = base[first] // 2, base[second] * 2
                 alone = case.choices[first].contains(halved) or case.choices[second].contains(doubled)
                 if halved and not alone and self._accepts(case.fill({first: halved, second: doubled})):
-                    widths = [_width(case.choices[lead]) for lead in (first, second)]
+                    counts = [_count(lead, case.choices[lead]) for lead in (first, second)]
                     for lead in (first, second):
                         bounds = self._prober.dims[lead]
                         case.choices[lead] = Accepted(Span(bounds.low, bounds.high))
-                    case.exchanged.append(Exchanged(first, second, *widths))
+                    case.exchanged.append(Exchanged(first, second, *counts))
 
     def _jointly(self) -> None:
         """Test the description with random combinations; where some are refused, look for joint conditions."""
@@ -210,8 +210,8 @@ class Description:
                 agreeing += 1
             return agreeing > 0
 
-        strides = {width for pair in case.exchanged for width in (pair.width, pair.other_width)}
-        found = joint_condition(list(tried.items()), leads, confirm, sorted(strides))
+        products = [Combined("*", (pair.count, pair.other_count)) for pair in case.exchanged]
+        found = joint_condition(list(tried.items()), leads, confirm, products)
         refused = next(sizes for sizes, yes in tried.items() if not yes)
         if found is not None:
             case.joint = (*case.joint, *found)
@@ -237,8 +237,9 @@ class Description:
         for pair in case.exchanged:
             one, other = case.base[pair.first], case.base[pair.second]
             for numerator, denominator in ((1, 1), (2, 1), (4, 1), (3, 1), (1, 2), (1, 4), (1, 3), (3, 2), (2, 3)):
-                for extra in {0, 1, pair.width // 2, pair.width - 1, pair.width}:
-                    for more in {0, pair.other_width - 1, pair.other_width}:
+                width, other_width = pair.count.divisor, pair.other_count.divisor
+                for extra in {0, 1, width // 2, width - 1, width}:
+                    for more in {0, other_width - 1, other_width}:
                         first = one * numerator // denominator + extra
                         second = other * denominator // numerator + more
                         yield case.fill({pair.first: first, pair.second: second})
@@ -287,7 +288,10 @@ def _is_bounded(accepted: Accepted, high: int | None) -> bool:
     return accepted.span is None or (accepted.span.high is not None and accepted.span.high != high)
 
 
-def _width(accepted: Accepted) -> int:
-    """Return the number of neighbouring sizes that are accepted around the base of a bounded choice."""
+def _count(dim: int, accepted: Accepted) -> Linear:
+    """Return the expression that is the same for all neighbouring sizes that are accepted around the base."""
     span = accepted.span
-    return 1 if span is None or span.high is None or span.modulus > 1 else span.high - span.low + 1
+    if span is None or span.high is None or span.modulus > 1:
+        return size_of(dim)
+    width = span.high - span.low + 1
+    return Linear(((1, dim),), -span.low % width, width)

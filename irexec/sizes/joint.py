@@ -18,19 +18,23 @@ _MOST_FACTOR = 4
 
 
 def joint_condition(
-    tried: Tried, leads: Sequence[int], confirm: Callable[[Condition], bool], strides: Sequence[int] = ()
+    tried: Tried, leads: Sequence[int], confirm: Callable[[Condition], bool], products: Sequence[Expression] = ()
 ) -> tuple[Condition, ...] | None:
     """Return conditions that separate the accepted from the refused combinations; None if no form does.
 
-    `confirm` decides on further combinations whether a condition is right. `strides`: divisors that are tried first in
-    products.
+    `confirm` decides on further combinations whether a condition holds for all that are accepted. `products`:
+    expressions that are tried first.
     """
     refused = [sizes for sizes, yes in tried if not yes]
     accepted = [sizes for sizes, yes in tried if yes]
+    for expression in products:
+        condition = Compare(expression, "==", constant(expression.value(accepted[0])))
+        if all(condition.holds(sizes) is yes for sizes, yes in tried) and confirm(condition):
+            return (condition,)
     found: list[Condition] = []
     while refused:
         best = max(
-            _candidates(accepted, refused, leads, strides),
+            _candidates(accepted, refused, leads),
             key=lambda condition: sum(not condition.holds(sizes) for sizes in refused),
             default=None,
         )
@@ -62,11 +66,9 @@ class _All:
         return " and ".join(condition.text(names) for condition in self._conditions)
 
 
-def _candidates(
-    accepted: Sequence[Sizes], refused: Sequence[Sizes], leads: Sequence[int], strides: Sequence[int]
-) -> Iterator[Condition]:
+def _candidates(accepted: Sequence[Sizes], refused: Sequence[Sizes], leads: Sequence[int]) -> Iterator[Condition]:
     """Yield conditions that hold for all accepted combinations and not for all refused ones."""
-    for expression in _features(leads, strides):
+    for expression in _features(leads):
         yes = [expression.value(sizes) for sizes in accepted]
         no = [expression.value(sizes) for sizes in refused]
         for condition in _separating(expression, yes, no):
@@ -89,7 +91,7 @@ def _separating(expression: Expression, yes: list[int], no: list[int]) -> Iterat
         yield Residue(expression, modulus, (lowest % modulus,))
 
 
-def _features(leads: Sequence[int], strides: Sequence[int]) -> Iterator[Expression]:
+def _features(leads: Sequence[int]) -> Iterator[Expression]:
     """Yield the expressions of two sizes whose value may decide: differences, sums, products of strided sizes."""
     for position, first in enumerate(leads):
         for second in leads[position + 1 :]:
@@ -98,11 +100,5 @@ def _features(leads: Sequence[int], strides: Sequence[int]) -> Iterator[Expressi
                     if gcd(one, other) == 1:
                         yield Linear(((one, first), (-other, second)))
             yield Linear(((1, first), (1, second)))
-            for one, other in _pairs(strides):
-                yield Combined("*", (Linear(((1, first),), 0, one), Linear(((1, second),), 0, other)))
-
-
-def _pairs(strides: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the divisors of two sizes whose product may decide."""
-    mixed = [(one, other) for one in strides for other in strides]
-    return list(dict.fromkeys([*mixed, *((stride, stride) for stride in _STRIDES)]))
+            for stride in _STRIDES:
+                yield Combined("*", (Linear(((1, first),), 0, stride), Linear(((1, second),), 0, stride)))
