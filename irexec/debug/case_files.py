@@ -12,9 +12,9 @@ from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import archive_names, save_arrays
 from irexec.debug.case import Case, case_of
 from irexec.graph.model import Model
+from irexec.graph.ports import port_name
 from irexec.ir.writing import Together, together
 from irexec.openvino.core import read_model
-from irexec.runs.run import port_name
 from irexec.types import Array
 
 

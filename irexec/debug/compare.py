@@ -25,8 +25,8 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched as in_time
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model, Node, Value
+from irexec.graph.ports import port_name
 from irexec.ops.declare.operator import Tolerance
-from irexec.runs.run import port_name
 from irexec.types import Array
 
 Progress = Callable[[int, int], None]

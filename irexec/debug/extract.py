@@ -19,10 +19,10 @@ from irexec.engine import CompiledModel
 from irexec.graph.copies import copied
 from irexec.graph.cut import Part, cut
 from irexec.graph.model import Body, Model, Node, Value
+from irexec.graph.ports import port_name
 from irexec.graph.write import write_model
 from irexec.inference import infer_types
 from irexec.ir.writing import Together, together
-from irexec.runs.run import port_name
 from irexec.types import BOOLEAN, DYNAMIC, Array, ElementType, PartialShape
 
 # Integer constants up to this size are axes, shapes and indices; larger ones are weights.

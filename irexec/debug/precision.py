@@ -18,9 +18,9 @@ from irexec.engine import CompiledModel
 from irexec.graph.copies import twin
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
+from irexec.graph.ports import port_name
 from irexec.ops.declare.contents import load
 from irexec.opsets.nodes import constant_node
-from irexec.runs.run import port_name
 from irexec.types import BF16, F16, F32, Array, ElementType, TensorType
 
 KINDS = {"f16": F16, "bf16": BF16}

@@ -28,11 +28,11 @@ from irexec.debug.verdict import Fault
 from irexec.diagnostics import IRError
 from irexec.diagnostics.render.markdown import code, prose
 from irexec.graph.model import Value
+from irexec.graph.ports import port_name
 from irexec.ir.files import read_file
 from irexec.ir.guard import own_files
 from irexec.ir.writing import together
 from irexec.ops.declare.attributes import attribute_text
-from irexec.runs.run import port_name
 from irexec.types import Array
 
 _INTERVAL = 5.0

@@ -61,3 +61,11 @@ def port_of(ports: Sequence[P], key: int | str) -> P:
             return port
     known = ", ".join(sorted(n for p in ports for n in p.names))
     raise NoSuchPort(f"no port is named {key!r}; known names: {known or 'none'}")
+
+
+def port_name(port: Value) -> str:
+    """The name of a port for people: a tensor name, or else the layer's name; for a Result that of its producer."""
+    if port.names:
+        return min(port.names)
+    source = port.node.inputs[0] if port.node.type == "Result" and port.node.inputs else None
+    return source.node.given_name if source is not None else port.node.given_name

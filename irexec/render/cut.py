@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from irexec.arrays.brief import plural, shown, shown_shape
 from irexec.debug.extract import Extract
 from irexec.graph.model import Model
+from irexec.graph.ports import port_name
 from irexec.render.printing import Printout
-from irexec.runs.run import port_name
 from irexec.types import Array, ElementType
 
 _FEW = 40

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from irexec.arrays.brief import plural
 from irexec.graph.model import Node
+from irexec.graph.ports import port_name
 from irexec.render.printing import Printout
-from irexec.runs.run import port_name
 from irexec.sizes.answer import Because, Shapes
 from irexec.sizes.conditions import Compare, Condition, OneOf, Residue
 from irexec.sizes.expressions import Linear

@@ -21,7 +21,7 @@ from irexec.diagnostics import Diagnostic, IRError, Report
 from irexec.diagnostics.findings import Findings
 from irexec.engine import CompiledModel, Listener
 from irexec.graph.model import Model, Value
-from irexec.graph.ports import find
+from irexec.graph.ports import find, port_name
 from irexec.inference import Inference, infer
 from irexec.inference.opened import opened
 from irexec.runs.progress import Progress
@@ -29,6 +29,8 @@ from irexec.types import Array, ElementType, PartialShape, TensorType
 
 # Extents to try for open dimensions, the smallest first: most models take 1, some need room for a window.
 _EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 224)
+# Seconds for seeking other sizes that a model accepts.
+_SEEKING = 10.0
 
 
 @dataclass(slots=True)
@@ -130,14 +132,6 @@ def _with_hint(finding: Diagnostic, inputs: list[ModelInput]) -> Diagnostic:
     if not drawn or finding.code != "O005" or finding.hint is not None:
         return finding
     return replace(finding, hint=f"{drawn}: random values were used; provide values with --input")
-
-
-def port_name(port: Value) -> str:
-    """The name of a port for people: a tensor name, or else the layer's name; for a Result that of its producer."""
-    if port.names:
-        return min(port.names)
-    source = port.node.inputs[0] if port.node.type == "Result" and port.node.inputs else None
-    return source.node.given_name if source is not None else port.node.given_name
 
 
 def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]:
@@ -252,7 +246,18 @@ def _static_shapes(model: Model, types: list[TensorType]) -> list[tuple[int, ...
         shapes = [_filled(t.shape, extent) for t in types]
         if _fits(model, types, shapes):
             return list(shapes)
-    return [_filled(t.shape, 1) for t in types]
+    return _sought(model, types) or [_filled(t.shape, 1) for t in types]
+
+
+def _sought(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | None] | None:
+    """Input shapes that inference accepts, sought dimension by dimension; None where none were found in time."""
+    from irexec.sizes.base import find_base
+    from irexec.sizes.probe import Prober
+
+    prober = Prober(model, [t.shape for t in types])
+    with prober.limited(_SEEKING):
+        sizes, _ = find_base(prober)
+    return None if sizes is None else [shape.to_shape() for shape in prober.inputs_at(sizes)]
 
 
 def _filled(shape: PartialShape, extent: int) -> tuple[int, ...]:

@@ -11,8 +11,8 @@ from typing import Any
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Node
+from irexec.graph.ports import port_name
 from irexec.records import record
-from irexec.runs.run import port_name
 from irexec.sizes.baked import Baked, baked_sizes
 from irexec.sizes.case import Case, Reason
 from irexec.sizes.conditions import Compare, Condition, OneOf

@@ -8,8 +8,8 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.nearest import did_you_mean
 from irexec.graph.model import Model
+from irexec.graph.ports import port_name
 from irexec.reading import PathLike, accepted, read
-from irexec.runs.run import port_name
 from irexec.sizes.answer import Shapes
 from irexec.sizes.probe import Prober
 from irexec.sizes.study import study

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.graph.model import Value
-from irexec.runs.run import port_name
+from irexec.graph.ports import port_name
 from irexec.sizes.expressions import Expression
 from irexec.sizes.names import assignment
 from irexec.sizes.probe import Prober, Sizes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from irexec.runs.run import port_name
+from irexec.graph.ports import port_name
 from irexec.sizes.case import Case
 from irexec.sizes.expressions import size_of
 from irexec.sizes.probe import OpenDim, Prober, Sizes

@@ -11,7 +11,7 @@ from irexec.debug.sensitivity.statistics import Statistics
 from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model, Value
-from irexec.runs.run import port_name
+from irexec.graph.ports import port_name
 from irexec.types import Array
 
 # The values of a run are held for as many inputs as fit into this; of the others a unit is measured by whole runs.
