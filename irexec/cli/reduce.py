@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse
-from irexec.cli.options import add_output, number
+from irexec.cli.options import add_output, number, whole
 from irexec.cli.streams import complain
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
@@ -63,6 +63,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="time limit for each candidate, in seconds (default: 120)",
     )
+    parser.add_argument(
+        "--same",
+        default="",
+        metavar="REGEX",
+        help="only failures that match: what the command of --check prints, or the runtime's failure and the types of "
+        "the layers, e.g. Gelu",
+    )
+    parser.add_argument(
+        "--tries", type=whole(1), default=1, metavar="N", help="a candidate fails if one of N runs fails (default: 1)"
+    )
     parser.add_argument("--atol", type=number, metavar="X", help="allowed absolute error")
     parser.add_argument("--rtol", type=number, metavar="X", help="allowed relative error")
     add_input_arguments(parser)
@@ -70,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "OUT.xml",
         "the file to write, with .npz, .py, .md and .json files next to it (default: repro.xml and .bin, "
-        "or repro.onnx with onnxruntime)",
+        "or repro.onnx with onnxruntime, and for an .onnx model with --check)",
         default="repro",
     )
     parser.add_argument(
@@ -112,13 +122,16 @@ def _suffix(args: argparse.Namespace) -> str:
     """That of the smallest model's file."""
     from irexec.debug.choose import ONNX_RUNTIME
 
-    return ".onnx" if args.other == ONNX_RUNTIME else ".xml"
+    is_onnx = args.file.lower().endswith(".onnx")
+    return ".onnx" if args.other == ONNX_RUNTIME or (args.other is None and is_onnx) else ".xml"
 
 
 def _asked(args: argparse.Namespace) -> list[str]:
     """The part of the command line that defines the failure."""
     words = ["--check", shlex.quote(args.check)] if args.check is not None else ["--with", shlex.quote(args.other)]
     words += [word for entry in args.config for word in ("--config", shlex.quote(entry))]
+    words += ["--same", shlex.quote(args.same)] if args.same else []
+    words += ["--tries", str(args.tries)] if args.tries > 1 else []
     for name in ("atol", "rtol"):
         words += [f"--{name}", str(getattr(args, name))] if getattr(args, name) is not None else []
     return words
@@ -131,10 +144,17 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
     from irexec.debug.reduce import guesses, whole
     from irexec.debug.runtimes import CannotRun
     from irexec.debug.stages import STAGES
-    from irexec.debug.verdict import ByCommand, ByRuntime
+    from irexec.debug.verdict import ByCommand, ByRuntime, Sameness
 
+    same = Sameness(args.same, args.tries)
     if args.check is not None:
-        return ByCommand(args.check, args.limit), [whole(reference)], STAGES
+        suffix = _suffix(args)
+        judge = ByCommand(args.check, args.limit, same, suffix)
+        if suffix == ".xml":
+            return judge, [whole(reference)], STAGES
+        from irexec.debug.onnx_case import ONNX_STAGES, onnx_whole
+
+        return judge, [onnx_whole(reference)], ONNX_STAGES
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
     runtime = runtime_of(args.other, _config(args), reference.model, args.limit)
     if args.other == ONNX_RUNTIME:
@@ -144,13 +164,13 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
             )
         from irexec.debug.onnx_case import ONNX_STAGES, onnx_guesses
 
-        return ByRuntime(runtime, bounds), onnx_guesses(reference, runtime, bounds), ONNX_STAGES
+        return ByRuntime(runtime, bounds, same), onnx_guesses(reference, runtime, bounds), ONNX_STAGES
     if not runtime.runs_parts:
         raise CannotRun(
             f"--with {args.other}: what is recorded or computed there is of the whole model; irexec compare --with "
             f"{args.other} names the layer, irexec cut --around LAYER makes a model of it, --check takes any command"
         )
-    return ByRuntime(runtime, bounds), guesses(reference, runtime, bounds), STAGES
+    return ByRuntime(runtime, bounds, same), guesses(reference, runtime, bounds), STAGES
 
 
 def _config(args: argparse.Namespace) -> dict[str, str]:

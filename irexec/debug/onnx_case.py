@@ -63,11 +63,16 @@ def onnx_case_of(path: Path, steps: Steps) -> OnnxCase:
     return onnx_case(parts.load(path), steps)
 
 
-def onnx_guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None = None) -> Iterator[OnnxCase]:
-    """Candidates to reduce, smallest first: the node that a comparison names, then the whole model."""
+def onnx_whole(reference: Reference) -> OnnxCase:
+    """A model that was read from an ONNX file as a case. Raises IRError and OSError."""
     assert reference.model.file is not None
     proto = parts.load(reference.model.file)
-    whole = OnnxCase(reference.model, reference.steps, reference.results(), proto, None)
+    return OnnxCase(reference.model, reference.steps, reference.results(), proto, None)
+
+
+def onnx_guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None = None) -> Iterator[OnnxCase]:
+    """Candidates to reduce, smallest first: the node that a comparison names, then the whole model."""
+    whole = onnx_whole(reference)
     try:
         found = compare(reference, runtime, bounds=bounds).culprit
         names = {name for node in found.nodes for value in node.outputs for name in value.names} if found else set()

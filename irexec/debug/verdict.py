@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from irexec.debug.tolerances import combined, tolerance_of, tolerance_text
 from irexec.debug.variants import judge_model
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model
-from irexec.processes.command import exit_code
+from irexec.processes.command import outcome
 from irexec.types import Array
 
 # The multiple of the tolerance above which a fault must not be reduced to a possible rounding error.
@@ -52,13 +52,52 @@ class Judge(Protocol):
         """
 
 
-class ByRuntime:
-    """A case fails where a runtime computes something else than irexec, refuses the model, crashes or hangs."""
+class Sameness:
+    """Which failures count: those whose description matches the regular expression `same`, in any of `tries` runs."""
 
-    def __init__(self, runtime: Runtime, bounds: Bounds | None = None) -> None:
+    def __init__(self, same: str = "", tries: int = 1) -> None:
+        """Raises ValueError if `same` is not a regular expression."""
+        self.tries = tries
+        try:
+            self._same = re.compile(same) if same else None
+        except re.error as error:
+            raise ValueError(f"{same!r} is not a regular expression: {error}") from None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is an expression, which then decides alone."""
+        return self._same is not None
+
+    def accepts(self, text: str) -> bool:
+        """Whether a failure with this description counts."""
+        return self._same is None or self._same.search(text) is not None
+
+    def first(self, attempt: Callable[[], Fault | None]) -> Fault | None:
+        """The failure of the first run that fails."""
+        return next((found for _ in range(self.tries) if (found := attempt()) is not None), None)
+
+
+class ByRuntime:
+    """A case fails where a runtime computes something else than irexec, refuses the model, crashes or hangs.
+
+    `same` is matched with the kind of the failure, its description and the types of the layers.
+    """
+
+    def __init__(self, runtime: Runtime, bounds: Bounds | None = None, same: Sameness | None = None) -> None:
         self.runtime, self.bounds, self.name = runtime, bounds, runtime.name
+        self._same = same or Sameness()
 
     def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
+        return self._same.first(lambda: self._attempt(case, like))
+
+    def _attempt(self, case: Case, like: Fault | None) -> Fault | None:
+        found = self._found(case, like)
+        if found is None:
+            return None
+        types = " ".join(dict.fromkeys(node.type for node in case.layers))
+        return found if self._same.accepts(f"{found.kind}: {found.said}\n{types}") else None
+
+    def _found(self, case: Case, like: Fault | None) -> Fault | None:
         try:
             found = self.runtime.load(case.model).results(case.steps)
         except CannotWrite:
@@ -109,23 +148,32 @@ def _words(message: str) -> str:
 
 
 class ByCommand:
-    """A case fails where a command that is given its file ends in the exit code that it has for the whole model."""
+    """A case fails where a command that is given its file ends in the exit code that it has for the whole model.
 
-    def __init__(self, command: str, limit: float) -> None:
+    `same` is matched with what the command prints, and then decides alone. `suffix`: of the file.
+    """
+
+    def __init__(self, command: str, limit: float, same: Sameness | None = None, suffix: str = ".xml") -> None:
         """`command` holds {} in the place of the file. Raises ValueError when it does not, or is no command."""
         self.words, self.limit, self.name = shlex.split(command), limit, command
+        self._same, self._suffix = same or Sameness(), suffix
         if not any("{}" in word for word in self.words):
             raise ValueError("the command must contain {} for the file of the model")
 
     def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
         with tempfile.TemporaryDirectory(prefix="irexec-") as folder:
-            file = Path(folder) / "model.xml"
+            file = Path(folder) / f"model{self._suffix}"
             save_case(case, file)
             words = [word.replace("{}", str(file)) for word in self.words]
-            try:
-                code = exit_code(words, self.limit)
-            except OSError as error:
-                raise CannotRun(f"{words[0]} cannot be run: {error.strerror or error}") from None
+            return self._same.first(lambda: self._attempt(words))
+
+    def _attempt(self, words: Sequence[str]) -> Fault | None:
+        try:
+            code, printed = outcome(words, self.limit)
+        except OSError as error:
+            raise CannotRun(f"{words[0]} cannot be run: {error.strerror or error}") from None
+        if code == 0 or not self._same.accepts(printed):
+            return None
         if code is None:
             return Fault("hang", "", f"{self.name} does not finish within {self.limit:g} s")
-        return Fault("exit code", str(code), f"{self.name} exits with code {code}") if code else None
+        return Fault("exit code", "" if self._same.is_given else str(code), f"{self.name} exits with code {code}")

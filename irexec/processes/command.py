@@ -1,24 +1,32 @@
-"""A program of the user's: its exit code, within a time limit."""
+"""A program of the user's: its exit code and what it prints, within a time limit."""
 
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from collections.abc import Sequence
 
 from irexec.processes.starting import end, start_program
 
+# So much of the end of what a program prints is kept.
+_MOST_OUTPUT = 1 << 20
 
-def exit_code(words: Sequence[str], limit: float) -> int | None:
-    """The exit code of a program; None if it did not exit within `limit` seconds and was terminated with its children.
+
+def outcome(words: Sequence[str], limit: float) -> tuple[int | None, str]:
+    """The exit code of a program, and the end of what it prints; None for the code if it did not exit within `limit`
+    seconds and was terminated with its children.
 
     A name without a folder is searched in the absolute folders of PATH. Raises OSError if the program cannot be
     started.
     """
-    process = start_program(words)
-    try:
-        return process.wait(limit)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        if process.returncode is None:
-            end(process)
+    with tempfile.TemporaryFile() as output:
+        process = start_program(words, output)
+        try:
+            code: int | None = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            code = None
+        finally:
+            if process.returncode is None:
+                end(process)
+        output.seek(max(0, output.seek(0, 2) - _MOST_OUTPUT))
+        return code, output.read(_MOST_OUTPUT).decode("utf-8", "replace")

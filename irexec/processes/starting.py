@@ -48,10 +48,13 @@ def start_python(errors: IO[bytes] | None) -> subprocess.Popen[bytes]:
         )  # fmt: skip
 
 
-def start_program(words: Sequence[str]) -> subprocess.Popen[bytes]:
-    """Start a program given by the user, without input and with its output discarded. Raises OSError."""
+def start_program(words: Sequence[str], output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
+    """Start a program given by the user, without input and with its output discarded, or written to `output`. Raises
+    OSError.
+    """
     quiet = subprocess.DEVNULL
-    return _start([_executable(words[0]), *words[1:]], stdin=quiet, stdout=quiet, stderr=quiet)
+    told = quiet if output is None else output
+    return _start([_executable(words[0]), *words[1:]], stdin=quiet, stdout=told, stderr=told)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

@@ -77,7 +77,7 @@ READ_OR_NOT_FILES = {
         "--target",
         "--most",
         "--fail-on",
-        "--metric",
+        *("--metric", "--same", "--tries"),
         "--from",
         "--to",
         "--around",

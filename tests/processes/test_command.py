@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from support.waiting import PATIENCE
 
-from irexec.processes.command import exit_code
+from irexec.processes.command import outcome
 
 pytestmark = pytest.mark.processes
 
 
 def test_the_exit_code_comes_back() -> None:
-    assert exit_code([sys.executable, "-c", "raise SystemExit(7)"], PATIENCE) == 7
+    assert outcome([sys.executable, "-c", "print(1, flush=True)\nraise SystemExit('two')"], PATIENCE) == (1, "1\ntwo\n")
+    assert outcome([sys.executable, "-c", "raise SystemExit(7)"], PATIENCE) == (7, "")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sessions as on POSIX")
@@ -27,7 +28,7 @@ def test_one_that_does_not_end_is_ended_with_what_it_has_started(tmp_path: Path)
     with ThreadPoolExecutor(1) as threads:
         # Its end is there when both have ended.
         read = threads.submit(pipe.read_bytes)
-        assert exit_code([sys.executable, "-c", starts], 3) is None
+        assert outcome([sys.executable, "-c", starts], 3)[0] is None
         assert read.result(PATIENCE) == b""
 
 
@@ -39,7 +40,7 @@ def test_a_program_is_not_looked_for_in_the_current_folder(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", os.pathsep.join(["", ".", "/nowhere"]))
     with pytest.raises(FileNotFoundError):
-        exit_code(["mine"], PATIENCE)
-    assert exit_code(["./mine"], PATIENCE) == 5
+        outcome(["mine"], PATIENCE)
+    assert outcome(["./mine"], PATIENCE)[0] == 5
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert exit_code(["mine"], PATIENCE) == 5
+    assert outcome(["mine"], PATIENCE)[0] == 5
