@@ -25,6 +25,8 @@ _HOMES = {
     "irexec.diagnostics.deadline": "time_limit",
     "irexec.diagnostics": "Diagnostic IRError Report Severity",
     "irexec.fixes.files": "validate",
+    "irexec.functions.debugging": "Comparison Differences Reduction compare diff reduce",
+    "irexec.functions.files": "CheckedPages Fixed ModelReport doctest fix report",
     "irexec.openvino.async_queue": "AsyncInferQueue",
     "irexec.openvino.compiled": "CompiledModel",
     "irexec.openvino.core": "Core Extension OpExtension Version compile_model get_batch get_version read_model "

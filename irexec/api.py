@@ -6,6 +6,8 @@ from irexec.debug.sensitivity.analysis import sensitivity
 from irexec.diagnostics import Diagnostic, IRError, Report, Severity
 from irexec.diagnostics.deadline import time_limit
 from irexec.fixes.files import validate
+from irexec.functions.debugging import Comparison, Differences, Reduction, compare, diff, reduce
+from irexec.functions.files import CheckedPages, Fixed, ModelReport, doctest, fix, report
 from irexec.openvino.async_queue import AsyncInferQueue
 from irexec.openvino.compiled import CompiledModel
 from irexec.openvino.core import (
@@ -55,21 +57,26 @@ __all__ = [
     "AsyncInferQueue",
     "AxisSet",
     "AxisVector",
+    "CheckedPages",
+    "Comparison",
     "CompiledModel",
     "ConstOutput",
     "Coordinate",
     "CoordinateDiff",
     "Core",
     "Diagnostic",
+    "Differences",
     "Dimension",
     "DiscreteTypeInfo",
     "ElementType",
     "Extension",
+    "Fixed",
     "IRError",
     "InferRequest",
     "Input",
     "Layout",
     "Model",
+    "ModelReport",
     "Node",
     "OVAny",
     "Op",
@@ -78,6 +85,7 @@ __all__ = [
     "PartialShape",
     "ProfilingInfo",
     "RTMap",
+    "Reduction",
     "RemoteContext",
     "RemoteTensor",
     "Report",
@@ -93,12 +101,18 @@ __all__ = [
     "VASurfaceTensor",
     "Value",
     "Version",
+    "compare",
     "compile_model",
     "convert_model",
+    "diff",
+    "doctest",
+    "fix",
     "get_batch",
     "get_version",
     "operator",
     "read_model",
+    "reduce",
+    "report",
     "save_model",
     "sensitivity",
     "serialize",

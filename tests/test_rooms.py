@@ -42,6 +42,7 @@ FLOORS: list[set[str]] = [
     {"debug"},
     {"render", "lsp"},
     {"parallel"},
+    {"functions"},
     {"cli"},
     {"aliases"},
     {"api"},

@@ -12,15 +12,14 @@ from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, refuse
 from irexec.cli.options import whole
 from irexec.cli.settings import Settings, read_settings
-from irexec.diagnostics import Report, Severity
+from irexec.diagnostics import Report
 from irexec.diagnostics.choice import Choice, names_no_code
 from irexec.diagnostics.codes import CODES
-from irexec.diagnostics.folded import folded, grouped
+from irexec.diagnostics.folded import grouped
 from irexec.diagnostics.nearest import did_you_mean
+from irexec.diagnostics.people import MOST, for_people, without_notes
 from irexec.diagnostics.render import FORMATS, write
 
-MOST = 20
-"""How many findings of one code people are shown of one file; machines get more (`Report.capped`)."""
 FOR_MACHINES = ("json", "sarif")
 
 
@@ -97,17 +96,5 @@ def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[s
 
 
 def _for_people(report: Report, args: argparse.Namespace) -> Report:
-    """The findings to print: the first few with the same cause, and no more of each code than requested."""
     most = args.most if args.most is not None else 0 if args.verbose else MOST
-    report = report if args.verbose else without_notes(report)
-    if args.format == "text" and not args.verbose and most > 0:
-        report = folded(report)
-    return report.capped(most) if most > 0 else report
-
-
-def without_notes(report: Report) -> Report:
-    """The findings without those that are only notes."""
-    left_out = {kind: count for kind, count in report.left_out.items() if kind[0] is not Severity.NOTE}
-    kept = Report([finding for finding in report if finding.severity is not Severity.NOTE])
-    kept.left_out.update(left_out)
-    return kept
+    return for_people(report, most, verbose=args.verbose, fold=args.format == "text")

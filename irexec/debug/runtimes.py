@@ -16,7 +16,7 @@ from irexec.types import Array
 Steps = Sequence[Sequence[Array]]
 
 
-class CannotRun(Exception):
+class CannotRun(RuntimeError):
     """The runtime is not available or cannot run this model; the message gives the reason."""
 
 

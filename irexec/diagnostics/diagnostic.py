@@ -203,6 +203,19 @@ class Report:
                 kept.append(diagnostic)
         return Report(kept, self.left_out + Counter({kind: n - most for kind, n in counts.items() if n > most}))
 
+    def __repr__(self) -> str:
+        counts = Counter(finding.severity for finding in self.diagnostics)
+        parts = [f"{n} {kind}{'s' * (n != 1)}" for kind in Severity if (n := counts[kind])]
+        return f"<Report: {', '.join(parts) or 'no findings'}>"
+
+    def __str__(self) -> str:
+        """The report as `irexec validate` prints it."""
+        return str(_forms().as_printed(self))
+
+    def _repr_html_(self) -> str:
+        """The findings as a table, for notebooks."""
+        return str(_forms().as_table(self))
+
     def to_json(self) -> str:
         """The report as a JSON text, in ASCII so that any stream can carry it: `{"ok": ..., "diagnostics": [...]}`."""
         import json
@@ -211,6 +224,13 @@ class Report:
         if self.left_out:
             result["left_out"] = {code: count for (_, code), count in sorted(self.left_out.items())}
         return json.dumps(result, indent=2)
+
+
+def _forms() -> Any:
+    """The module with the forms of a report for people, which knows this one."""
+    import importlib
+
+    return importlib.import_module("irexec.diagnostics.people")
 
 
 class _Errors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from io import BytesIO, StringIO
 from typing import Any, NamedTuple
 
 from irexec.diagnostics.findings import Mode
@@ -24,6 +25,8 @@ __all__ = [
     "Core", "Extension", "OpExtension", "Version", "compile_model", "get_batch", "get_version", "read_model",
     "set_batch", "shutdown", "tensor_from_file",
 ]  # fmt: skip
+Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BytesIO | StringIO
+"""What a model is read from: a file by its name, or the text or bytes of one."""
 _DEVICES = ("CPU",)
 # Devices that choose among others: here there is only one.
 _CHOOSING = ("AUTO", "BATCH", "HETERO", "MULTI")
@@ -154,7 +157,7 @@ class Core:
         return f"<Core: available plugins[{', '.join(_DEVICES)}]>"
 
 
-def read_model(model: Any, weights: Any = None, *, mode: Mode = "openvino") -> Model:
+def read_model(model: Source, weights: Source | Tensor | None = None, *, mode: Mode = "openvino") -> Model:
     """Read a model from an `.xml` file and its weights, and check all of it.
 
     `model` may also be the bytes or the text of an IR, a stream that holds them, or an `.onnx` file or its bytes, which
@@ -188,7 +191,11 @@ def _bytes(given: Any) -> Any:
     return bytes(given) if isinstance(given, (bytearray, memoryview)) else given
 
 
-def compile_model(model: Any, device_name: Any = None, config: Any = None) -> CompiledModel:
+def compile_model(
+    model: graph.Model | Source,
+    device_name: str | Mapping[str, Any] | None = None,
+    config: Mapping[str, Any] | None = None,
+) -> CompiledModel:
     """Compile a model, or the model of a file.
 
     There is one device: `device_name` is CPU, or AUTO and the like, which select it. `config` contains properties.

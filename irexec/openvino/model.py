@@ -337,6 +337,13 @@ class Model(graph.Model):
         outputs = ",\n".join(map(repr, self.outputs))
         return f"<Model: '{self.friendly_name}'\ninputs[\n{inputs}\n]\noutputs[\n{outputs}\n]>"
 
+    def _repr_html_(self) -> str:
+        """The graph, for notebooks."""
+        import importlib
+
+        # The module that draws models knows this one; nothing of it is imported until a notebook asks.
+        return str(importlib.import_module("irexec.functions.notebook").model_html(self))
+
 
 def _path(path: Any) -> list[str]:
     """Return a key or a path of keys as a list. Raises TypeError for other objects."""

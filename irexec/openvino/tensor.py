@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -253,6 +254,24 @@ class Tensor:
 
     def __repr__(self) -> str:
         return f"<Tensor: shape{self._shape} type: {self._kind}>"
+
+    def _repr_html_(self) -> str:
+        """The type, the shape, the range and the first values, for notebooks."""
+        from irexec.arrays.brief import shown, shown_number
+        from irexec.arrays.statistics import Statistics
+
+        values = self.values()
+        found = Statistics.of(values)
+        cells = {
+            "type": self._kind,
+            "shape": list(self._shape),
+            "min": shown_number(found.min),
+            "max": shown_number(found.max),
+            "mean": shown_number(found.mean),
+            "values": shown(values, 80),
+        }
+        rows = "".join(f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in cells.items())
+        return f"<table>{rows}</table>"
 
 
 def _is_array_like(source: Any) -> bool:

@@ -1,0 +1,215 @@
+"""`compare`, `diff` and `reduce` as functions."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from irexec.arrays.brief import plural
+from irexec.debug import comparison as compared
+from irexec.debug.case import Case, size_of
+from irexec.debug.case_files import save_case
+from irexec.debug.choose import runtime_of
+from irexec.debug.compare import compare as compare_runs
+from irexec.debug.diff import Change, changes_dict
+from irexec.debug.diff import diff as find_changes
+from irexec.debug.errors import Bounds
+from irexec.debug.reduce import begin, guesses, whole
+from irexec.debug.reduce import reduce as go_through
+from irexec.debug.runtimes import CannotRun, OtherModel, Runtime
+from irexec.debug.stages import STAGES
+from irexec.debug.verdict import ByRuntime, Fault, Judge
+from irexec.functions.given import Inputs, ModelLike, model_of, name_of, reference_of
+from irexec.functions.result import Result
+from irexec.graph.model import Model
+from irexec.render.compare import show_comparison
+from irexec.render.diff import show_changes
+from irexec.render.printing import Printout
+from irexec.types import Array
+
+LIMIT = 600.0
+"""Seconds that another runtime may take for an answer."""
+
+
+@dataclass(slots=True, repr=False)
+class Comparison(Result, compared.Comparison):
+    """The comparison of irexec's run of a model with another one: `agrees`, `verdict`, `culprit`, `rows`, `results`."""
+
+    verdict = compared.Comparison.verdict
+
+    def show(self, page: Printout) -> None:
+        show_comparison(self, page)
+
+
+def compare(
+    model: ModelLike,
+    other: str | os.PathLike[str] | Model,
+    inputs: Inputs | None = None,
+    *,
+    weights: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+    config: Mapping[str, str] | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+    limit: float = LIMIT,
+) -> Comparison:
+    """Find the first layer whose results differ from another run, as `irexec compare` does.
+
+    `other`: "openvino", "openvino:DEVICE", "onnxruntime", a Model, a model's file, or a folder of recorded results.
+    `inputs`: arrays by name or in order; inputs that are not given get random values, in the given `shapes` and from
+    `seed`. `config`: properties of the runtime. `atol`, `rtol`: errors allowed in every layer (default: the operators'
+    tolerances). `limit`: seconds for each response of a runtime. Raises IRError for a model that cannot be run, and
+    RuntimeError for a runtime that cannot.
+    """
+    reference = reference_of(model_of(model, weights), inputs, shapes, seed)
+    found = compare_runs(reference, _runtime(other, reference.model, config, limit), bounds=_bounds(atol, rtol))
+    return Comparison(**{field.name: getattr(found, field.name) for field in fields(found)})
+
+
+def _runtime(
+    other: str | os.PathLike[str] | Model, model: Model, config: Mapping[str, str] | None, limit: float
+) -> Runtime:
+    if isinstance(other, Model):
+        return OtherModel(name_of(other), model_of(other))
+    return runtime_of(os.fspath(other), dict(config or {}), model, limit)
+
+
+def _bounds(atol: float | None, rtol: float | None) -> Bounds | None:
+    return None if atol is None and rtol is None else Bounds(atol or 0.0, rtol or 0.0)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Differences(Result):
+    """The differences from model `a` to model `b`, as a sequence; there is none if it is false."""
+
+    a: str
+    b: str
+    changes: tuple[Change, ...]
+
+    @property
+    def verdict(self) -> str:
+        return f"{plural(len(self.changes), 'difference')} between {self.a} and {self.b}"
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    def __iter__(self) -> Iterator[Change]:
+        return iter(self.changes)
+
+    def __getitem__(self, index: int) -> Change:
+        return self.changes[index]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The differences as JSON-ready values."""
+        return changes_dict(self.a, self.b, self.changes)
+
+    def show(self, page: Printout) -> None:
+        show_changes(self.changes, self.a, self.b, page)
+
+
+def diff(a: ModelLike, b: ModelLike) -> Differences:
+    """List the differences between two models, as `irexec diff` does: one entry for each cause. Raises IRError."""
+    return Differences(name_of(a), name_of(b), tuple(find_changes(model_of(a), model_of(b))))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Reduction(Result):
+    """The smallest `model` that still fails in the same way, with the `inputs` of its inferences; `said`: how."""
+
+    case: Case
+    said: str
+    tried: int
+    before: int
+
+    @property
+    def model(self) -> Model:
+        return self.case.model
+
+    @property
+    def inputs(self) -> list[list[Array]]:
+        """The inputs of each inference, in the order of the model's inputs."""
+        return self.case.steps
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.case.size} of {plural(self.before, 'layer')} still fail: {self.said}"
+
+    def save(self, path: str | os.PathLike[str]) -> list[Path]:
+        """Write the model and its inputs (.xml, .bin, .npz); return the files."""
+        return save_case(self.case, Path(path))
+
+    def show(self, page: Printout) -> None:
+        page.line(self.verdict)
+        rows = []
+        for node in self.model.walk():
+            if node.type not in ("Const", "Result"):
+                shapes = ", ".join(f"{value.element_type}{value.type.shape}" for value in node.outputs)
+                rows.append((node.friendly_name, node.type, shapes))
+        page.table(rows, ("name",), names=0)
+        page.line(f"{plural(self.tried, 'candidate')} tried", "dim")
+
+
+class _ByFunction:
+    """A case fails where a function that is given its file returns something true, or raises an exception."""
+
+    name = "the function"
+
+    def __init__(self, fails: Callable[[str], object]) -> None:
+        self._fails = fails
+
+    def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
+        with tempfile.TemporaryDirectory(prefix="irexec-") as folder:
+            file = Path(folder) / "model.xml"
+            save_case(case, file)
+            try:
+                failed = self._fails(str(file))
+            except Exception as error:
+                kind = type(error).__name__
+                return Fault("exception", kind, f"the function raises {kind}: {error}")
+        return Fault("function", "", "the function returns true") if failed else None
+
+
+def reduce(
+    model: ModelLike,
+    other: str | None = None,
+    inputs: Inputs | None = None,
+    *,
+    check: Callable[[str], object] | None = None,
+    weights: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+    config: Mapping[str, str] | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+    limit: float = 120.0,
+) -> Reduction:
+    """Find the smallest model that still fails in the same way, as `irexec reduce` does.
+
+    `other`: a runtime, such as "openvino", whose results differ, or that rejects the model, or crashes. `check`: a
+    function that is given the file of each candidate; the model fails where it returns something true or raises an
+    exception. The other arguments are those of `compare`. Raises IRError for a model that cannot be run, ValueError for
+    one that does not fail, and RuntimeError for a runtime that cannot be used.
+    """
+    if (other is None) == (check is None):
+        raise ValueError("reduce needs a runtime or a check")
+    reference = reference_of(model_of(model, weights), inputs, shapes, seed)
+    judge: Judge
+    if check is not None:
+        judge, cases = _ByFunction(check), iter([whole(reference)])
+    else:
+        assert other is not None
+        runtime = _runtime(other, reference.model, config, limit)
+        if not runtime.runs_parts or other == "onnxruntime":
+            raise CannotRun(f"reduce: {other!r} cannot run parts of a model; give a check")
+        bounds = _bounds(atol, rtol)
+        judge, cases = ByRuntime(runtime, bounds), guesses(reference, runtime, bounds)
+    found = begin(judge, cases)
+    if found is None:
+        raise ValueError(f"nothing to reduce: {judge.name} does not fail on {name_of(model)} with these inputs")
+    go_through(found, judge, (), STAGES)
+    return Reduction(found.case, found.said, found.tried, size_of(reference.model))

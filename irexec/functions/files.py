@@ -1,0 +1,182 @@
+"""`report`, `fix` and `doctest` as functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from irexec.arrays.brief import plural
+from irexec.arrays.saving import save_text
+from irexec.debug.diff import changes_dict
+from irexec.debug.diff import diff as find_changes
+from irexec.diagnostics import IRError, Report
+from irexec.fixes.applying import FixResult
+from irexec.fixes.files import fix_file
+from irexec.fixes.show import difference, made_text
+from irexec.functions.given import Inputs, ModelLike, model_of, name_of, reference_of
+from irexec.functions.result import Result
+from irexec.graph.model import Model
+from irexec.inference import infer
+from irexec.inspect.facts import Summary
+from irexec.inspect.observed import Changes, Observed
+from irexec.inspect.read import summary_of
+from irexec.inspect.record import run_traced
+from irexec.inspect.summary import summarize
+from irexec.pages.doctest import CheckedPage, check_page, find_pages
+from irexec.pages.output import page_text, summary_text
+from irexec.reading import read
+from irexec.render.printing import Printout
+from irexec.render.report.page import report_page
+
+_HEIGHT = 600
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ModelReport(Result):
+    """The report on a model as one HTML page: `html`. A notebook shows it in a frame."""
+
+    name: str
+    html: str
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.name}, {len(self.html.encode()) / 1e6:.2g} MB of HTML"
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file."""
+        save_text(path, self.html)
+        return Path(path)
+
+    def show(self, page: Printout) -> None:
+        page.line(repr(self))
+
+    def _repr_html_(self) -> str:
+        # A page of its own, so that neither its style nor its script is the notebook's.
+        frame = f'width="100%" height="{_HEIGHT}" sandbox="allow-scripts" style="border: 1px solid #ccc"'
+        return f'<iframe {frame} srcdoc="{escape(self.html)}"></iframe>'
+
+
+def report(
+    model: ModelLike,
+    other: ModelLike | None = None,
+    inputs: Inputs | None = None,
+    *,
+    run: bool = False,
+    weights: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+) -> ModelReport:
+    """Make the HTML report on a model, or on two and their differences, as `irexec report` does.
+
+    `run`: also run the model and show the recorded values; giving `inputs` does so as well. Raises IRError.
+    """
+    summaries = [_summary(each, weights if each is model else None) for each in (model, other) if each is not None]
+    observed: list[Observed] = []
+    if other is not None:
+        a, b = name_of(model), name_of(other)
+        changes = find_changes(model_of(model, weights), model_of(other))
+        observed.append(Changes.model_validate(changes_dict(a, b, changes)))
+    if run or inputs is not None:
+        reference = reference_of(model_of(model, weights), inputs, shapes, seed)
+        observed.append(run_traced(reference.model, reference.steps[0]))
+    return ModelReport(name_of(model), report_page(summaries, observed))
+
+
+def _summary(model: ModelLike, weights: str | os.PathLike[str] | None) -> Summary:
+    if isinstance(model, Model):
+        own = model_of(model)
+        return summarize(own, infer(own).report)
+    found, findings = summary_of(read(model, weights, mode="strict"))
+    if found is None:
+        raise IRError(findings)
+    return found
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Fixed(Result):
+    """A fixed file: the findings that are left in `report`, and what changed in `diff`. `data`: the new bytes."""
+
+    path: str
+    before: bytes
+    result: FixResult
+
+    @property
+    def data(self) -> bytes:
+        return self.result.data
+
+    @property
+    def report(self) -> Report:
+        return self.result.report
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff; empty if there is none."""
+        return difference(self.path, self.before, self.data)
+
+    @property
+    def verdict(self) -> str:
+        made, left = plural(len(self.result.made), "finding"), plural(len(self.report), "finding")
+        return f"{made} fixed in {self.path}, {left} left"
+
+    def show(self, page: Printout) -> None:
+        for line in (made_text(self.path, self.result) + str(self.report)).split("\n"):
+            page.line(line)
+
+
+def fix(
+    path: str | os.PathLike[str],
+    *,
+    weights: str | os.PathLike[str] | None = None,
+    unsafe: bool = False,
+    write: bool = True,
+) -> Fixed:
+    """Apply the fixes of findings to a file, as `irexec fix` does; with `write=False` the file stays as it is.
+
+    `unsafe`: also apply fixes that may change the results. Raises ValueError for a file that is no IR, IRError and
+    OSError.
+    """
+    before, result = fix_file(path, weights=weights, unsafe=unsafe, write=write)
+    return Fixed(os.fspath(path), before, result)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckedPages(Result):
+    """Documentation pages whose examples were checked. `ok`: no example has an error."""
+
+    pages: tuple[CheckedPage, ...]
+
+    @property
+    def report(self) -> Report:
+        """Every finding, page by page."""
+        return Report([finding for page in self.pages for finding in page.report])
+
+    @property
+    def ok(self) -> bool:
+        return self.report.ok
+
+    @property
+    def verdict(self) -> str:
+        return summary_text(self.pages).partition("\n")[0]
+
+    def __len__(self) -> int:
+        return len(self.pages)
+
+    def __iter__(self) -> Iterator[CheckedPage]:
+        return iter(self.pages)
+
+    def show(self, page: Printout) -> None:
+        text = "".join(part for each in self.pages for part in page_text(each)) + summary_text(self.pages)
+        for line in text.rstrip("\n").split("\n"):
+            page.line(line)
+
+
+def doctest(*pages: str | os.PathLike[str], large: bool = False) -> CheckedPages:
+    """Run the examples of documentation pages, or of folders of pages, as `irexec doctest` does.
+
+    Nothing is raised for a page that cannot be read: its `problem` gives the reason. `large`: also run large examples
+    that document no values.
+    """
+    return CheckedPages(tuple(check_page(file, large=large) for file in find_pages(pages)))

@@ -1,0 +1,59 @@
+"""Models and inputs as functions are given them: files, bytes and models; arrays by name or in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from irexec.arrays.given import Given
+from irexec.debug.record import Reference
+from irexec.diagnostics import IRError
+from irexec.diagnostics.findings import Findings
+from irexec.graph.copies import copied
+from irexec.graph.model import Model
+from irexec.openvino.editing import current
+from irexec.openvino.model import Model as OpenVINOModel
+from irexec.reading import accepted, read
+from irexec.runs.run import complete
+
+ModelLike = str | os.PathLike[str] | bytes | Model
+"""A model: the name of its file, the bytes of an IR or an ONNX model, or a Model."""
+Inputs = Mapping[Any, Any] | Sequence[Any]
+"""The inputs of a model: arrays by name or position, or in order."""
+
+
+def model_of(given: ModelLike, weights: str | os.PathLike[str] | None = None) -> Model:
+    """The model, or a copy of it, so that nobody changes it meanwhile. Raises IRError."""
+    if isinstance(given, Model):
+        made: Model = copied(current(given))
+        made.file = given.file
+        return made
+    return accepted(read(given, weights, model_class=OpenVINOModel))
+
+
+def reference_of(
+    model: Model,
+    inputs: Inputs | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+) -> Reference:
+    """irexec's own run of a model with these inputs; the others are random. Raises IRError."""
+    findings = Findings(file=model.file)
+    named = inputs if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
+    given = Given(
+        inputs={str(getattr(name, "any_name", name)): value for name, value in named.items()},
+        shapes={name: tuple(shape) for name, shape in (shapes or {}).items()},
+        seed=seed,
+    )
+    entries = complete(model, given, findings)
+    if not findings.report.ok:
+        raise IRError(findings.report)
+    return Reference(model, [[entry.array for entry in entries if entry.array is not None]])
+
+
+def name_of(given: ModelLike) -> str:
+    """A model's name in texts: that of its file, or its own."""
+    if isinstance(given, Model):
+        return given.file or given.name or "model"
+    return "model" if isinstance(given, bytes) else os.fspath(given)

@@ -1,0 +1,31 @@
+"""Models in notebooks: their graph as a picture, or a summary where it would be too large."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+from irexec.functions.given import model_of
+from irexec.functions.result import preformatted
+from irexec.graph.model import Model
+from irexec.inference import infer
+from irexec.inspect.summary import summarize
+from irexec.render.drawing.svg import svg_document
+from irexec.render.printing import Printout
+from irexec.render.summary import show
+
+_MOST_DRAWN = 2000
+_HEIGHT = 500
+
+
+def model_html(model: Model) -> str:
+    """A picture of the graph, which scrolls; a summary as text for a model of thousands of layers."""
+    own = model_of(model)
+    summary = summarize(own, infer(own).report)
+    if len(summary.layers) > _MOST_DRAWN:
+        page = Printout(columns=100)
+        show(summary, page)
+        return preformatted(page.text)
+    # As an image, whose style sheet is not the notebook's.
+    picture = b64encode(svg_document(summary).encode()).decode()
+    image = f'<img alt="the graph of the model" style="max-width: none" src="data:image/svg+xml;base64,{picture}">'
+    return f'<div style="max-height: {_HEIGHT}px; overflow: auto">{image}</div>'

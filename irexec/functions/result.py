@@ -1,0 +1,40 @@
+"""What the results of all functions have in common: a short `repr`, the text of the command as `str`, and HTML."""
+
+from __future__ import annotations
+
+from html import escape
+
+from irexec.render.printing import Printout
+
+_COLUMNS = 100
+
+
+class Result:
+    """A result that is shown in a terminal, in a notebook, and in a debugger."""
+
+    __slots__ = ()
+
+    @property
+    def verdict(self) -> str:
+        """The result in one line."""
+        raise NotImplementedError
+
+    def show(self, page: Printout) -> None:
+        """Print what the command prints."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        page = Printout(columns=_COLUMNS)
+        self.show(page)
+        return page.text.rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+
+def preformatted(text: str) -> str:
+    """A text as HTML whose lines and columns stay as they are."""
+    return f'<pre style="white-space: pre; overflow-x: auto">{escape(text)}</pre>'
