@@ -114,11 +114,11 @@ class Core:
         _check_device(device_name)
         return self._settings.read(property)
 
-    def set_property(self, device_name: Any, properties: Any = None) -> None:
+    def set_property(self, device_name: Any = None, properties: Any = None) -> None:
         """Set properties of models compiled later. Raises RuntimeError for a property that is unknown or read-only."""
         if properties is None:
             properties = device_name
-        else:
+        elif device_name is not None:
             _check_device(device_name)
         self._settings.write(properties)
 
@@ -241,8 +241,9 @@ def get_batch(model: Model) -> Any:
     raise RuntimeError("no input has a layout with N: set_layout says where the batch is")
 
 
-def set_batch(model: Model, batch_size: Any = -1) -> None:
+def set_batch(model: Model, batch_size: Any = -1, *, dimension: Any = None) -> None:
     """Reshape all inputs that have an axis N in their layout. Raises RuntimeError if none has."""
+    batch_size = batch_size if dimension is None else dimension
     get_batch(model)
     shapes = {}
     for port in model.inputs:

@@ -16,8 +16,8 @@ _SCALAR = "**SCALAR**"
 class Layout:
     """Names for axes: `NCHW`, `[N,C,H,W]`, `NC?`, `N...C`; `...` stands for any number of axes."""
 
-    def __init__(self, text: str = "...") -> None:
-        text = text.strip()
+    def __init__(self, layout_str: str = "...") -> None:
+        text = layout_str.strip()
         if text == _SCALAR:
             self.names: tuple[str, ...] | None = None
             return
@@ -48,15 +48,16 @@ class Layout:
     def empty(self) -> bool:
         return self.names == ("...",)
 
-    def has_name(self, name: str) -> bool:
+    def has_name(self, dimension_name: str) -> bool:
+        name = dimension_name
         return self.names is not None and _WORDS.get(name.upper(), name.upper()) in self.names
 
-    def get_index_by_name(self, name: str) -> int:
+    def get_index_by_name(self, dimension_name: str) -> int:
         """Return the axis of a name, counted from the back if `...` precedes it. Raises RuntimeError if there is
         none."""
-        wanted = _WORDS.get(name.upper(), name.upper())
+        wanted = _WORDS.get(dimension_name.upper(), dimension_name.upper())
         if self.names is None or wanted not in self.names:
-            raise RuntimeError(f"{name!r} is not in the layout {self}")
+            raise RuntimeError(f"{dimension_name!r} is not in the layout {self}")
         index = self.names.index(wanted)
         return index - len(self.names) if "..." in self.names[:index] else index
 

@@ -318,7 +318,9 @@ class Model(graph.Model):
 
     # Evaluation
 
-    def evaluate(self, output_tensors: Sequence[Tensor], input_tensors: Sequence[Any], context: Any = None) -> bool:
+    def evaluate(
+        self, output_tensors: Sequence[Tensor], input_tensors: Sequence[Any], evaluation_context: Any = None
+    ) -> bool:
         """Compute the outputs into tensors. Raises IRError if the inputs do not fit."""
         from irexec.engine import CompiledModel
 

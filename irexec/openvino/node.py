@@ -256,7 +256,9 @@ class Node(graph.Node):
 
     # Evaluation
 
-    def evaluate(self, output_values: Sequence[Tensor], input_values: Sequence[Tensor], context: Any = None) -> bool:
+    def evaluate(
+        self, output_values: Sequence[Tensor], input_values: Sequence[Tensor], evaluationContext: Any = None
+    ) -> bool:
         """Compute the outputs into tensors; return False if the node is not a function of its inputs only."""
         operator = _operator(self)
         if self.bodies or self.has_state or self.type == "Parameter":

@@ -32,7 +32,7 @@ class OVAny:
         if kind is bool and isinstance(self.value, bool):
             return self.value
         if kind is dict and isinstance(self.value, dict):
-            return {k: v if isinstance(v, dict) else OVAny(v) for k, v in self.value.items()}
+            return wrapped(self.value)
         if kind in (int, float) and isinstance(self.value, (int, float, str)) and not isinstance(self.value, bool):
             try:
                 return kind(self.value)
@@ -40,18 +40,18 @@ class OVAny:
                 pass
         raise RuntimeError(f"Could not convert {self.value!r} to {kind.__name__}")
 
-    def aslist(self, kind: type | None = None) -> list[Any]:
-        """Return the items of a list, or the words of a text as `kind`; without `kind`, an empty list.
+    def aslist(self, dtype: type | None = None) -> list[Any]:
+        """Return the items of a list, or the words of a text as `dtype`; without `dtype`, an empty list.
 
         Raises RuntimeError for a value of another type, and for words that cannot be converted.
         """
-        if kind is None:
+        if dtype is None:
             return []
         if isinstance(self.value, list):
             return list(self.value)
         if not isinstance(self.value, str):
             raise RuntimeError(f"Could not convert {self.value!r} to a list")
-        return [OVAny(word).astype(kind) for word in self.value.split()]
+        return [OVAny(word).astype(dtype) for word in self.value.split()]
 
     def __getitem__(self, key: Any) -> Any:
         return self.value[key]
@@ -75,6 +75,11 @@ class OVAny:
 def unboxed(value: Any) -> Any:
     """Return the value in an OVAny; any other value unchanged."""
     return value.value if isinstance(value, OVAny) else value
+
+
+def wrapped(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a dictionary of values as OVAny; those in it are dictionaries of the same kind."""
+    return {key: wrapped(value) if isinstance(value, dict) else OVAny(value) for key, value in values.items()}
 
 
 def _text(value: Any) -> str:

@@ -29,8 +29,8 @@ def deprecated(name: str | None = None, version: str = "", message: str = "", st
 class classproperty:
     """A property of a class."""
 
-    def __init__(self, getter: Callable[[Any], Any]) -> None:
-        self._getter = getter
+    def __init__(self, func: Callable[[Any], Any]) -> None:
+        self._getter = func
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self._getter(owner)

@@ -6,7 +6,7 @@ from abc import ABCMeta
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from irexec.openvino.ov_any import OVAny, unboxed
+from irexec.openvino.ov_any import OVAny, unboxed, wrapped
 
 
 class _IsAMap(ABCMeta):
@@ -17,14 +17,14 @@ class _IsAMap(ABCMeta):
 
 
 class RTMap(MutableMapping[str, Any], metaclass=_IsAMap):
-    """A view of a dict of plain values: values are read as OVAny or RTMap, and written to the dict."""
+    """A view of a dict of plain values: values are read as OVAny or dictionaries of them, and written to the dict."""
 
     def __init__(self, values: dict[str, Any] | None = None) -> None:
         self._values: dict[str, Any] = {} if values is None else values
 
     def __getitem__(self, key: str) -> Any:
         value = self._values[key]
-        return RTMap(value) if isinstance(value, dict) else OVAny(value)
+        return wrapped(value) if isinstance(value, dict) else OVAny(value)
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._values[key] = unboxed(value)

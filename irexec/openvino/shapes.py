@@ -60,7 +60,8 @@ def _integers(values: Any) -> list[int] | None:
 class Shape(IntVector):
     """A static shape."""
 
-    def __init__(self, values: Iterable[Any] | str = ()) -> None:
+    def __init__(self, axis_lengths: Iterable[Any] | str = (), *, shape: str | None = None) -> None:
+        values = axis_lengths if shape is None else shape
         if isinstance(values, str):
             values = types.PartialShape.parse(values).to_shape()
         super().__init__(values)
@@ -77,6 +78,9 @@ class Shape(IntVector):
 
 class Strides(IntVector):
     """Steps along the axes."""
+
+    def __init__(self, axis_strides: Iterable[Any] = ()) -> None:
+        super().__init__(axis_strides)
 
     def __str__(self) -> str:
         return ", ".join(map(str, self))
@@ -99,6 +103,9 @@ class Coordinate(IntVector):
 class AxisVector(IntVector):
     """Axes in a given order."""
 
+    def __init__(self, axes: Iterable[Any] = ()) -> None:
+        super().__init__(axes)
+
     def __repr__(self) -> str:
         return f"<AxisVector {{{', '.join(map(str, self))}}}>"
 
@@ -106,8 +113,8 @@ class AxisVector(IntVector):
 class AxisSet:
     """Axes without an order: iteration is sorted."""
 
-    def __init__(self, values: Iterable[Any] = ()) -> None:
-        self._axes = sorted({int(value) for value in values})
+    def __init__(self, axes: Iterable[Any] = ()) -> None:
+        self._axes = sorted({int(axis) for axis in axes})
 
     def __len__(self) -> int:
         return len(self._axes)
@@ -130,15 +137,15 @@ class PartialShape(types.PartialShape):
 
     __slots__ = ()
 
-    def __init__(self, dims: Any = None) -> None:
-        if dims is None:
+    def __init__(self, shape: Any = None) -> None:
+        if shape is None:
             super().__init__(())
-        elif isinstance(dims, str):
-            super().__init__(_dims_of(types.PartialShape.parse(dims)))
-        elif isinstance(dims, types.PartialShape):
-            super().__init__(_dims_of(dims))
+        elif isinstance(shape, str):
+            super().__init__(_dims_of(types.PartialShape.parse(shape)))
+        elif isinstance(shape, types.PartialShape):
+            super().__init__(_dims_of(shape))
         else:
-            super().__init__([_dimension(item) for item in dims])
+            super().__init__([_dimension(item) for item in shape])
 
     @staticmethod
     def dynamic(rank: Any = None) -> PartialShape:
@@ -192,20 +199,20 @@ class PartialShape(types.PartialShape):
         largest = types.MAX_LENGTH
         return Shape() if self._dims is None else Shape(largest if d.max is None else d.max for d in self._dims)
 
-    def refines(self, other: types.PartialShape) -> bool:
-        """Return True if every shape that this one allows is also allowed by `other`."""
-        mine, theirs = _dims_of(self), _dims_of(other)
+    def refines(self, shape: types.PartialShape) -> bool:
+        """Return True if every shape that this one allows is also allowed by `shape`."""
+        mine, theirs = _dims_of(self), _dims_of(shape)
         if theirs is None or mine is None:
             return theirs is None
         return len(mine) == len(theirs) and all(a.refines(b) for a, b in zip(mine, theirs, strict=True))
 
-    def relaxes(self, other: types.PartialShape) -> bool:
-        """Return True if this allows every shape that `other` allows."""
-        return PartialShape(other).refines(self)
+    def relaxes(self, shape: types.PartialShape) -> bool:
+        """Return True if this allows every shape that `shape` allows."""
+        return PartialShape(shape).refines(self)
 
-    def same_scheme(self, other: types.PartialShape) -> bool:
+    def same_scheme(self, shape: types.PartialShape) -> bool:
         """Return True if both have the same rank and extents, all dynamic ones being equal."""
-        mine, theirs = _dims_of(self), _dims_of(other)
+        mine, theirs = _dims_of(self), _dims_of(shape)
         if mine is None or theirs is None:
             return mine is theirs
         return len(mine) == len(theirs) and all(a.same_scheme(b) for a, b in zip(mine, theirs, strict=True))

@@ -211,8 +211,9 @@ class Tensor:
             flat = self._memory.reshape(-1)
             self._memory, self._shape = flat[: math.prod(wanted)].reshape(tuple(wanted)), wanted
 
-    def copy_from(self, source: Any) -> None:
+    def copy_from(self, source_tensor: Any = None, *, source: Any = None) -> None:
         """Copy the elements and the shape of a tensor or array of the same type."""
+        source = source_tensor if source is None else source
         other = source if isinstance(source, Tensor) else Tensor(np.asarray(source), shared_memory=False)
         if other._kind is not self._kind and not (self._kind is BF16 and other._kind.name == "f16"):
             raise RuntimeError(f"a tensor of {self._kind} cannot copy from {other._kind}")

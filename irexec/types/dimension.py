@@ -112,23 +112,23 @@ class Dimension:
         """Give the dimension a symbol. A dimension of a shape is a copy: put it back into the shape."""
         self.symbol = symbol
 
-    def refines(self, other: DimLike) -> bool:
-        """True when every extent that this allows, `other` allows too."""
-        other = Dimension.of(other)
+    def refines(self, dim: DimLike) -> bool:
+        """True when every extent that this allows, `dim` allows too."""
+        other = Dimension.of(dim)
         return other.min <= self.min and (other.max is None or (self.max is not None and self.max <= other.max))
 
-    def relaxes(self, other: DimLike) -> bool:
-        """True when this allows every extent that `other` allows."""
-        return Dimension.of(other).refines(self)
+    def relaxes(self, dim: DimLike) -> bool:
+        """True when this allows every extent that `dim` allows."""
+        return Dimension.of(dim).refines(self)
 
-    def same_scheme(self, other: DimLike) -> bool:
+    def same_scheme(self, dim: DimLike) -> bool:
         """True when both are the same extent, or both dynamic."""
-        other = Dimension.of(other)
+        other = Dimension.of(dim)
         return (self.is_dynamic and other.is_dynamic) or self == other
 
-    def compatible(self, other: DimLike) -> bool:
+    def compatible(self, dim: DimLike) -> bool:
         """True when some extent satisfies both."""
-        other = Dimension.of(other)
+        other = Dimension.of(dim)
         return (self.max is None or other.min <= self.max) and (other.max is None or self.min <= other.max)
 
     def contains(self, extent: int) -> bool:

@@ -90,12 +90,12 @@ class PartialShape:
         dims[axis] = Dimension.of(dim)
         return PartialShape(dims)
 
-    def compatible(self, other: PartialShape) -> bool:
+    def compatible(self, shape: PartialShape) -> bool:
         """True when some static shape satisfies both."""
-        if self._dims is None or other._dims is None or self._dims == other._dims:
+        if self._dims is None or shape._dims is None or self._dims == shape._dims:
             return True
-        return len(self._dims) == len(other._dims) and all(
-            a.compatible(b) for a, b in zip(self._dims, other._dims, strict=True)
+        return len(self._dims) == len(shape._dims) and all(
+            a.compatible(b) for a, b in zip(self._dims, shape._dims, strict=True)
         )
 
     def merge(self, other: PartialShape) -> PartialShape | None:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from irexec.graph import model as graph
+from irexec.types import Dimension, PartialShape
+
 _SCALARS = (bool, int, float, str)
 _LISTS = {bool: tuple[bool, ...], int: tuple[int, ...], float: tuple[float, ...], str: tuple[str, ...]}
 
@@ -22,11 +27,26 @@ class AttributeVisitor:
 
     def on_attributes(self, attributes: dict[str, Any]) -> None:
         """Collect the attributes, and insert new values. Raises TypeError for a value that a file cannot represent."""
-        for name in attributes:
+        for name, value in list(attributes.items()):
+            if isinstance(value, (Dimension, graph.Model)):
+                del attributes[name]  # OpenVINO accepts them, and leaves them out of a file.
+                continue
+            if isinstance(value, np.ndarray):
+                attributes[name] = _listed(value, name)
+            elif isinstance(value, PartialShape):
+                attributes[name] = [extent.max if extent.is_static else -1 for extent in value.dims or ()]
             if name in self._new:
                 attributes[name] = _like(attributes[name], self._new[name], name)
             annotation_of(attributes[name], name)
         self.found.update(attributes)
+
+
+def _listed(array: np.ndarray[Any, Any], name: str) -> list[float]:
+    """Return the numbers of an array of f32. Raises TypeError, as OpenVINO does, for another type."""
+    if array.dtype != np.float32 or array.ndim != 1:
+        raise TypeError(f"Unsupported NumPy array dtype: {array.dtype} of {name!r}; expected float32 with one axis")
+    found: list[float] = array.tolist()
+    return found
 
 
 def annotation_of(value: Any, name: str) -> Any:

@@ -27,12 +27,14 @@ class _Repeating(KindOfNode):
 
     __slots__ = ()
 
-    def set_function(self, body: Model) -> None:
+    def set_function(self, func: Model) -> None:
         """Set the body of the node."""
-        self.bodies[:] = [Body(body)]
+        self.bodies[:] = [Body(func)]
         changed(self)
 
-    set_body = set_function
+    def set_body(self, body: Model) -> None:
+        """Set the body of the node."""
+        self.set_function(body)
 
     def get_function(self) -> Model:
         return _body(self).model
@@ -142,8 +144,8 @@ class If(KindOfNode):
     def get_function(self, index: int) -> Model:
         return self.bodies[index].model
 
-    def set_function(self, index: int, body: Model) -> None:
-        _set_branch(self, index, body)
+    def set_function(self, index: int, func: Model) -> None:
+        _set_branch(self, index, func)
 
     def set_input(self, value: Any, then_parameter: Node | None, else_parameter: Node | None) -> None:
         """Pass a value to Parameters of one or both bodies."""

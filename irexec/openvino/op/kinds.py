@@ -86,7 +86,10 @@ class assign(constants.Assign):
     __slots__ = ()
 
     @staticmethod
-    def make(new_value: Any = None, variable: Any = None, name: str = "") -> graph.Node:
+    def make(
+        new_value: Any = None, variable: Any = None, name: str = "", *, variable_id: str | None = None
+    ) -> graph.Node:
+        variable = variable if variable_id is None else variable_id
         if new_value is None:
             return _empty("Assign")
         made: graph.Node = opset("opset6").assign(new_value, variable, name)
@@ -134,8 +137,8 @@ class if_op(bodies.If):
     __slots__ = ()
 
     @staticmethod
-    def make(condition: Any = None, name: str = "") -> graph.Node:
-        made: graph.Node = opset("opset8").if_op(condition, name)
+    def make(execution_condition: Any = None, name: str = "") -> graph.Node:
+        made: graph.Node = opset("opset8").if_op(execution_condition, name)
         return made
 
 

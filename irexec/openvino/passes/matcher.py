@@ -29,7 +29,8 @@ class _Match:
 class Matcher:
     """A pattern with a name: `Matcher(pattern, name)`."""
 
-    def __init__(self, node: Any, name: str) -> None:
+    def __init__(self, node: Any = None, name: str = "", *, output: Any = None) -> None:
+        node = node if output is None else output
         pattern = value_of(node)
         if pattern is None:
             raise TypeError(f"Matcher takes a node or an output, and a name; not {node!r}")

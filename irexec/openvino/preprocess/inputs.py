@@ -102,6 +102,8 @@ class InputInfo:
         value, tensor = self.parameter.outputs[0], self._tensor
         model_layout = self._model_layout()
         layout = model_layout if tensor.layout.empty else tensor.layout
+        if tensor.layout.empty and (tensor.colors in PLANES or tensor.colors in SINGLE_PLANE):
+            layout = Layout("NHWC")  # What the conversions of planes take.
         if model_layout.empty:
             model_layout = self._layout_after_steps(layout)
         kind = tensor.element_type or value.element_type

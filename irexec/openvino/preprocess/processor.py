@@ -21,13 +21,15 @@ class PrePostProcessor:
         self._inputs = [InputInfo(parameter) for parameter in model.parameters]
         self._outputs = [OutputInfo(result) for result in model.results]
 
-    def input(self, key: Any = None) -> InputInfo:
+    def input(self, key: Any = None, *, input_index: int | None = None, tensor_name: str | None = None) -> InputInfo:
         """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        key = next((given for given in (input_index, tensor_name) if given is not None), key)
         ports = self._model.inputs
         return self._inputs[ports.index(port_named(ports, key, "Input"))]
 
-    def output(self, key: Any = None) -> OutputInfo:
+    def output(self, key: Any = None, *, output_index: int | None = None, tensor_name: str | None = None) -> OutputInfo:
         """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
+        key = next((given for given in (output_index, tensor_name) if given is not None), key)
         ports = self._model.outputs
         return self._outputs[ports.index(port_named(ports, key, "Output"))]
 

@@ -36,8 +36,9 @@ class _Steps:
         kind = None if type is None or type is DYNAMIC else type
         return self._add(f"convert type ({kind or 'of the model'})", lambda flow: convert_type(flow, kind))
 
-    def convert_layout(self, dst_layout: Any = None) -> Self:
+    def convert_layout(self, dst_layout: Any = None, *, dims: Sequence[int] | None = None) -> Self:
         """Transpose to a layout, by default that of the other side, or by an order of axes."""
+        dst_layout = dst_layout if dims is None else list(dims)
         if isinstance(dst_layout, (list, tuple)):
             order = [int(axis) for axis in dst_layout]
             return self._add(f"convert layout ({order})", lambda flow: convert_layout(flow, None, order))
@@ -56,12 +57,14 @@ class PostProcessSteps(_Steps):
 class PreProcessSteps(_Steps):
     """Steps before an input of the model."""
 
-    def mean(self, value: float | Sequence[float]) -> PreProcessSteps:
+    def mean(self, value: float | Sequence[float] = (), *, values: Sequence[float] | None = None) -> PreProcessSteps:
         """Subtract a number, or one per channel."""
+        value = value if values is None else values
         return self._add(f"mean {_shown(value)}", lambda flow: _per_channel(flow, ops().subtract, value, "mean"))
 
-    def scale(self, value: float | Sequence[float]) -> PreProcessSteps:
+    def scale(self, value: float | Sequence[float] = (), *, values: Sequence[float] | None = None) -> PreProcessSteps:
         """Divide by a number, or by one per channel."""
+        value = value if values is None else values
         return self._add(f"scale {_shown(value)}", lambda flow: _per_channel(flow, ops().divide, value, "scale"))
 
     def resize(
@@ -115,6 +118,8 @@ def _real(flow: Flow, what: str) -> ElementType:
 
 def _per_channel(flow: Flow, operation: Callable[..., Any], value: Any, what: str) -> None:
     kind = _real(flow, what)
+    if not isinstance(value, (int, float)) and len(value) == 1:
+        value = value[0]
     if isinstance(value, (int, float)):
         flow.become(operation(flow.value, np.array(value, kind.dtype)))
         return

@@ -1,0 +1,102 @@
+"""OpenVINO's names of parameters, and values of kinds that its functions accept."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import irexec.opset13 as ops
+import numpy as np
+import pytest
+from irexec.preprocess import ColorFormat, PrePostProcessor
+from support.waiting import PATIENCE
+
+import irexec as ov
+
+
+def small(*shape: int) -> ov.Model:
+    x = ops.parameter(list(shape), np.float32, name="x")
+    return ov.Model([ops.relu(x)], [x], "small")
+
+
+def test_no_keyword_name_of_openvino_is_missing_without_a_reason() -> None:
+    if importlib.util.find_spec("openvino") is None:
+        pytest.skip("needs openvino")
+    script = Path(__file__).parents[2] / "benchmarks" / "public_signatures.py"
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout.endswith("without a reason: 0 names of 0 functions\n"), done.stdout + done.stderr
+
+
+def test_keyword_names() -> None:
+    assert ov.Shape(axis_lengths=[2, 3]) == ov.Shape(shape="2,3") == [2, 3]
+    assert ov.PartialShape(shape=[1, -1]).compatible(shape=ov.PartialShape([1, 5]))
+    assert ov.Dimension(3).refines(dim=ov.Dimension(1, 5))
+    assert ov.Layout(layout_str="NCHW").get_index_by_name(dimension_name="H") == 2
+    ov.Core().set_property(properties={"PERF_COUNT": True})
+    one, other = ov.Tensor(np.ones(3, np.float32)), ov.Tensor(np.zeros(3, np.float32))
+    other.copy_from(source_tensor=one)
+    assert other.data.tolist() == [1, 1, 1]
+
+
+def test_a_mean_of_one_number_needs_no_layout() -> None:
+    steps = PrePostProcessor(small(2, 3))
+    steps.input(tensor_name="x").preprocess().mean(values=[1.0]).scale([2.0])
+    assert ov.compile_model(steps.build())(np.full((2, 3), 5, np.float32))[0].tolist() == [[2.0] * 3] * 2
+
+
+def test_two_planes_before_a_model_whose_channels_are_first() -> None:
+    steps = PrePostProcessor(small(1, 3, 4, 4))
+    given = steps.input(input_index=0)
+    given.tensor().set_element_type(ov.Type.u8).set_color_format(ColorFormat.NV12_TWO_PLANES, ["y", "uv"])
+    given.preprocess().convert_color(ColorFormat.BGR)
+    given.model().set_layout(ov.Layout("NCHW"))
+    model = steps.build()
+    assert [(port.get_names(), port.shape) for port in model.inputs] == [
+        ({"x/y"}, [1, 4, 4, 1]),
+        ({"x/uv"}, [1, 2, 2, 2]),
+    ]
+    planes = [np.full((1, 4, 4, 1), 126, np.uint8), np.full((1, 2, 2, 2), 128, np.uint8)]
+    result = ov.compile_model(model)(planes)[0]
+    assert result.shape == (1, 3, 4, 4)
+    assert np.unique(result).tolist() == [128]
+
+
+class Holding(ov.Op):
+    """An operator with the attributes that it is given."""
+
+    def __init__(self, inputs: Any = None, **attributes: Any) -> None:
+        super().__init__(self)
+        self.held = attributes
+        if inputs is not None:
+            self.set_arguments(inputs)
+            self.constructor_validate_and_infer_types()
+
+    def validate_and_infer_types(self) -> None:
+        self.set_output_type(0, self.get_input_element_type(0), self.get_input_partial_shape(0))
+
+    def visit_attributes(self, visitor: Any) -> bool:
+        visitor.on_attributes(self.held)
+        return True
+
+
+def test_attributes_of_arrays_shapes_dimensions_and_models() -> None:
+    x = [ops.parameter([2], np.float32)]
+    assert Holding(x, a=np.float32([1, 2])).get_attributes() == {"a": [1.0, 2.0]}
+    assert Holding(x, a=ov.PartialShape([1, -1])).get_attributes() == {"a": [1, -1]}
+    assert Holding(x, a=ov.Dimension(3), b=small(2), c=1).get_attributes() == {"c": 1}
+    for array in (np.int64([1]), np.float64([1]), np.array(["a"]), np.float32([[1]])):
+        with pytest.raises(TypeError, match="Unsupported NumPy array dtype"):
+            Holding(x, a=array).get_attributes()
+
+
+def test_nested_runtime_information_is_of_dictionaries() -> None:
+    model = small(2)
+    model.set_rt_info({"x": {"y": "1"}}, "n")
+    model.set_rt_info("v", ["a", "b"])
+    found = model.get_rt_info()
+    assert type(found["n"]) is dict and found["n"]["x"]["y"].value == "1"
+    assert found["a"]["b"].value == "v"
+    assert model.get_rt_info("n").astype(dict)["x"]["y"].value == "1"
