@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from irexec.debug.verdict import Judge
 
 # Further files of the smallest model, with its inputs, and of what is written about it.
-_BESIDE = (".bin", ".npz", ".json", ".py", ".md")
+_BESIDE = (".bin", ".npz", ".json", ".py", ".md", ".expected.npz")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -221,15 +221,15 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
     from irexec.render.reduce import show_reduction
 
     files: list[Path] = repro.write(reduction)
+    runtime = judge.runtime if isinstance(judge, ByRuntime) else None
     if args.check is not None:
         files.append(repro.write_command_script(shlex.split(args.check), args.limit))
     elif args.other == ONNX_RUNTIME:
-        files.append(repro.write_onnx_runtime_script(reduction.case))
+        files += repro.write_onnx_runtime_script(reduction, runtime, args.limit)
     else:
         device = args.other.partition(":")[2] or "CPU"
-        files.append(repro.write_openvino_script(reduction.case, device, _config(args)))
+        files += repro.write_openvino_script(reduction, device, _config(args), runtime, args.limit)
     asked = f"irexec reduce {shlex.quote(Path(args.file).name)} {' '.join(_asked(args))}"
-    runtime = judge.runtime if isinstance(judge, ByRuntime) else None
     files.append(repro.write_report(reduction, size_of(reference.model), asked, runtime))
     page = Printout(color=wants_color(sys.stdout))
     show_reduction(reduction, size_of(reference.model), [str(file) for file in files], page)

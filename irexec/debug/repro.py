@@ -7,7 +7,9 @@ import os
 import platform
 import shlex
 import time
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
@@ -17,11 +19,12 @@ import numpy as np
 
 from irexec import __version__
 from irexec.arrays.brief import plural, shown
-from irexec.arrays.saving import save_json, save_text
+from irexec.arrays.saving import save_arrays, save_json, save_text
 from irexec.debug.case import Case
 from irexec.debug.case_files import input_names, load_case, save_case
 from irexec.debug.record import Reference
 from irexec.debug.reduce import Reduction
+from irexec.debug.repro_script import known_results, onnx_runtime_script, openvino_script
 from irexec.debug.runtimes import CannotRun, Runtime
 from irexec.debug.stages import Stage
 from irexec.debug.verdict import Fault
@@ -39,33 +42,6 @@ _INTERVAL = 5.0
 """Seconds between two writings of the smallest case, while there are ever smaller ones."""
 _FEW, _BRIEF = 100, 40
 
-_OPENVINO = '''\
-"""Print the results of OpenVINO and of irexec for a model."""
-import numpy as np
-import openvino as ov
-import irexec
-
-model = {model}
-other = ov.Core().compile_model(model, {device}, {config}).create_infer_request()
-right = irexec.compile_model(model).create_infer_request()
-for archive in {archives}:
-    inputs = [np.load(archive)[name] for name in {inputs}]
-    print("OpenVINO", other.infer(inputs)[0], "irexec", right.infer(inputs)[0], sep="\\n")
-'''
-_ONNX_RUNTIME = '''\
-"""Print the results of ONNX Runtime and of irexec for a model."""
-import numpy as np
-import onnxruntime
-import irexec
-
-model = {model}
-other = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-right = irexec.compile_model(model).create_infer_request()
-names = [port.name for port in other.get_inputs()]
-for archive in {archives}:
-    inputs = [np.load(archive)[name] for name in {inputs}]
-    print("ONNX Runtime", other.run(None, dict(zip(names, inputs)))[0], "irexec", right.infer(inputs)[0], sep="\\n")
-'''
 _COMMAND = '''\
 """Run the command that fails on a model."""
 import subprocess
@@ -117,18 +93,37 @@ class Repro:
         self._written = time.monotonic()
         return saved
 
-    def write_openvino_script(self, case: Case, device: str, config: dict[str, str]) -> Path:
-        """Write NAME.py, which prints what OpenVINO and irexec make of the model."""
-        return self._script(_OPENVINO, device=device, config=config, **self._known(case))
+    def write_openvino_script(
+        self, reduction: Reduction, device: str, config: dict[str, str], runtime: Runtime | None, limit: float
+    ) -> list[Path]:
+        """Write NAME.py, which says whether OpenVINO still fails, and NAME.expected.npz, with which it compares.
+        `limit`: in seconds."""
+        return self._write_judging(reduction, partial(openvino_script, device, config), runtime, limit)
 
-    def write_onnx_runtime_script(self, case: Case) -> Path:
-        """Write NAME.py, which prints what ONNX Runtime and irexec make of the model."""
-        return self._script(_ONNX_RUNTIME, **self._known(case))
+    def write_onnx_runtime_script(self, reduction: Reduction, runtime: Runtime | None, limit: float) -> list[Path]:
+        """Write NAME.py, which says whether ONNX Runtime still fails, and NAME.expected.npz."""
+        return self._write_judging(reduction, onnx_runtime_script, runtime, limit)
 
-    def _known(self, case: Case) -> dict[str, Any]:
-        name = self.file.stem
+    def _write_judging(
+        self, reduction: Reduction, script: Callable[..., str], runtime: Runtime | None, limit: float
+    ) -> list[Path]:
+        name, case = self.file.stem, reduction.case
+        expected = self.file.with_name(f"{name}.expected.npz")
         archives = [f"{name}.npz", *(f"{name}.{number}.npz" for number in range(1, len(case.steps)))]
-        return {"model": self.file.name, "archives": archives, "inputs": input_names(case.model)}
+        text = script(
+            model=self.file.name,
+            archives=archives,
+            inputs=input_names(case.model),
+            expected=expected.name,
+            kind=reduction.fault.kind,
+            said=reduction.said,
+            limit=limit if isfinite(limit) else None,
+        )
+        path = self.file.with_suffix(".py")
+        with together() as files:
+            save_arrays(expected, known_results(case.results, _found(case, runtime)), files)
+            save_text(path, text, files)
+        return [expected, path]
 
     def write_command_script(self, words: list[str], limit: float) -> Path:
         """Write NAME.py, which runs a command; {} in its words stands for the model's file. `limit`: in seconds."""
@@ -177,13 +172,19 @@ def _results(case: Case) -> list[Any]:
 
 def _others(case: Case, runtime: Runtime | None) -> list[tuple[str, str, Array]]:
     """The results of the runtime with their names and its own; none where it gives none."""
-    if runtime is None:
+    steps = _found(case, runtime)
+    if runtime is None or not steps:
         return []
+    found = steps[-1]
+    return [(port_name(port), runtime.name, array) for port, array in zip(case.model.outputs, found, strict=True)]
+
+
+def _found(case: Case, runtime: Runtime | None) -> list[list[Array]]:
+    """The results of the runtime, per step; none where it gives none."""
     try:
-        found = runtime.load(case.model).results(case.steps)[-1]
+        return [] if runtime is None else [list(step) for step in runtime.load(case.model).results(case.steps)]
     except CannotRun:
         return []
-    return [(port_name(port), runtime.name, array) for port, array in zip(case.model.outputs, found, strict=True)]
 
 
 def _table(case: Case) -> list[str]:

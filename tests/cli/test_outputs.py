@@ -43,7 +43,7 @@ class Output:
 
 
 CUT = ("part.xml", "part.bin", "part.npz")
-REDUCED = ("small.xml", "small.bin", "small.npz", "small.json", "small.py", "small.md")
+REDUCED = ("small.xml", "small.bin", "small.npz", "small.json", "small.py", "small.md", "small.expected.npz")
 CULPRIT = ("culprit.xml", "culprit.bin", "culprit.npz", "outputs.npz")
 CHECK = ("--check", "false {}")
 OUTPUTS = [

@@ -1,0 +1,87 @@
+"""repro.py: complete with OpenVINO and NumPy alone; it says reproduced, not here, or something else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.waiting import PATIENCE
+
+import irexec
+from irexec import opset15 as ops
+from irexec.cli.main import main
+
+pytest.importorskip("openvino")
+
+
+def wrong_on_the_cpu() -> irexec.Model:
+    """The page rounds to minus infinity, OpenVINO's CPU to zero."""
+    x = ops.parameter([2, 3], np.float32, name="x")
+    divided = ops.convert(ops.divide(ops.convert(ops.multiply(x, np.float32(10)), "i32"), np.int32(3)), "f32")
+    return irexec.Model([ops.relu(ops.negative(divided))], [x], "rounding")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    irexec.save_model(wrong_on_the_cpu(), "model.xml")
+    np.save("x.npy", np.float32([[-1, -2, 3], [-4, 5, -7]]))
+    assert main(["reduce", "model.xml", "--with", "openvino", "--input", "x=x.npy"]) == 0
+    return tmp_path
+
+
+def ran(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """The script, without irexec: from another folder, where an import of it fails."""
+    other = folder / "elsewhere"
+    other.mkdir(exist_ok=True)
+    (other / "irexec.py").write_text("raise ImportError('irexec is not needed')\n")
+    words = [sys.executable, *options, str(folder / "repro.py")]
+    return subprocess.run(words, capture_output=True, text=True, cwd=other, timeout=PATIENCE)
+
+
+def test_it_reproduces_and_says_where(folder: Path) -> None:
+    assert "irexec" not in (folder / "repro.py").read_text()
+    shown = ran(folder)
+    assert shown.returncode == 1, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert lines[0].startswith("expected failure: OpenVINO") and lines[-1] == "reproduced"
+    for word in ("NumPy ", "OpenVINO 20", "EXECUTION_DEVICES ['CPU']", "FULL_DEVICE_NAME ", "settings {}", "PRECISION"):
+        assert word in shown.stdout
+    assert sorted(path.name for path in folder.glob(".*")) == []
+
+
+def changed(folder: Path, word: str, value: float) -> None:
+    """Change the kept results."""
+    with np.load(folder / "repro.expected.npz") as arrays:
+        known = dict(arrays)
+    np.savez(folder / "repro.expected.npz", **{n: a + value if n.endswith(word) else a for n, a in known.items()})
+
+
+def test_a_runtime_that_is_right_now_is_said_so(folder: Path) -> None:
+    """The results that were wrong are taken for the expected ones."""
+    with np.load(folder / "repro.expected.npz") as arrays:
+        known = dict(arrays)
+    for name in list(known):
+        if name.endswith("_expected"):
+            other = name.replace("_expected", "_found")
+            known[name], known[other] = known[other], known[name]
+    np.savez(folder / "repro.expected.npz", **known)
+    shown = ran(folder)
+    assert shown.returncode == 0 and shown.stdout.endswith("\nnot here\n")
+
+
+def test_other_wrong_results_are_something_else(folder: Path) -> None:
+    changed(folder, "_expected", 0.5)
+    changed(folder, "_found", 100)
+    shown = ran(folder)
+    assert shown.returncode == 2 and shown.stdout.endswith("\nsomething else\n")
+
+
+def test_an_error_instead_of_results_is_something_else(folder: Path) -> None:
+    (folder / "repro.xml").write_text("<net/>")
+    shown = ran(folder)
+    assert shown.returncode == 2
+    assert "RuntimeError" in shown.stdout and shown.stdout.endswith("\nsomething else\n")
