@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from irexec.catalog.facts import AttributeFacts, OperatorFacts, facts_of
 from irexec.catalog.text import opsets_text
-from irexec.ir.xml.events import Span
+from irexec.ir.xml.events import Event, Span, attribute_texts, events
 from irexec.lsp.cursor import Cursor
 from irexec.ops.declare import contents
 from irexec.types import DYNAMIC, ElementType
 
-_LAYERS = re.compile(r"<layer(?=[\s/>])([^<>]*)")
-_PAIRS = re.compile(r"""([^\s=/>"'<]+)\s*=\s*"([^"<]*)\"""")
-_PORTS = re.compile(r"""<(input|output|port)(?=[\s/>])([^<>]*)>|</(layer|input|output)>""")
 _GRAMMAR = {
     "layer": ("id", "name", "type", "version"),
     "port": ("id", "precision", "names"),
@@ -91,7 +87,7 @@ def _values(text: str, cursor: Cursor) -> Iterator[tuple[str, str]]:
         if attribute is not None:
             yield from ((value, "default" if value == attribute.default else "") for value in _members(attribute))
     elif element == "edge" and name.endswith("-layer"):
-        for layer in _layers(text):
+        for layer, _ in _layers(text):
             yield layer.get("id", ""), f"{layer.get('type', '')} {layer.get('name', '')}".strip()
     elif element == "edge" and name.endswith("-port"):
         side = "output" if name == "from-port" else "input"
@@ -104,26 +100,33 @@ def _members(attribute: AttributeFacts) -> list[str]:
     return ["true", "false"] if attribute.type == "boolean" else attribute.values
 
 
-def _layers(text: str) -> Iterator[dict[str, str]]:
-    for match in _LAYERS.finditer(text):
-        yield dict(_PAIRS.findall(match[1]))
+def _layers(text: str) -> Iterator[tuple[dict[str, str], Event]]:
+    """The attributes of every layer, with its start tag. A tag that is still being typed is passed over."""
+    position = 0
+    while (start := text.find("<layer", position)) >= 0:
+        comment = text.find("<!--", position, start)
+        event = next(events(text, start if comment < 0 else comment), None)
+        if event is None:
+            return
+        kind, begin, position, name = event
+        if name == "layer" and kind in ("start", "empty"):
+            yield dict(attribute_texts(text, begin, position)), event
 
 
 def _port_ids(text: str, layer_id: str, side: str) -> Iterator[tuple[str, str]]:
     """The ids of the ports on one side of the first layer with an id, with their precisions."""
-    for match in _LAYERS.finditer(text):
-        if dict(_PAIRS.findall(match[1])).get("id") == layer_id and not match[1].endswith("/"):
-            within = ""
-            for part in _PORTS.finditer(text, match.end()):
-                if part[3] == "layer":
-                    return
-                if part[1] == "port":
-                    pairs = dict(_PAIRS.findall(part[2]))
-                    if within == side:
-                        yield pairs.get("id", ""), pairs.get("precision", "")
-                else:
-                    within = part[1] or ""
+    tag = next((tag for layer, tag in _layers(text) if layer.get("id") == layer_id), None)
+    if tag is None or tag[0] == "empty":
+        return
+    within = ""
+    for kind, start, stop, name in events(text, tag[2]):
+        if kind == "end" and name == "layer":
             return
+        if name in ("input", "output"):
+            within = name if kind == "start" else ""
+        elif name == "port" and within == side and kind in ("start", "empty"):
+            port = dict(attribute_texts(text, start, stop))
+            yield port.get("id", ""), port.get("precision", "")
 
 
 def written_value(value: object) -> str:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from irexec.ir.xml.events import Span
+from irexec.ir.xml.events import Span, attribute_texts
 
 _NAME = re.compile(r"<([^\s/>!?<]+)")
 _ATTRIBUTE = re.compile(r"""([^\s=/>"'<]+)\s*=\s*(?:"([^"<\n]*)(?:"|(?=[<\n])|\Z)|'([^'<\n]*)(?:'|(?=[<\n])|\Z))""")
-_LAYER = re.compile(r"<(/?)layer(?=[\s/>])([^<>]*)")
 _LONGEST_TAG = 10_000
 
 
@@ -83,9 +82,10 @@ def _tag_end(text: str, start: int) -> int:
 
 def _layer_above(text: str, start: int) -> dict[str, str]:
     """The attributes of the layer whose start tag is the last before an offset and which is not closed there."""
-    opened = text.rfind("<layer", 0, start)
-    while opened >= 0 and (match := _LAYER.match(text, opened)) is None:
-        opened = text.rfind("<layer", 0, opened)
-    if opened < 0 or match is None or text.rfind("</layer", opened, start) > opened or match[2].endswith("/"):
-        return {}
-    return {found[1]: _value(found) for found in _ATTRIBUTE.finditer(match[2])}
+    opened = start
+    while (opened := text.rfind("<layer", 0, opened)) >= 0:
+        if (name := _NAME.match(text, opened)) is not None and name[1] == "layer":
+            stop = _tag_end(text, opened)
+            is_open = text[stop - 2 : stop] != "/>" and text.rfind("</layer", stop, start) < 0
+            return dict(attribute_texts(text, opened, stop)) if is_open else {}
+    return {}

@@ -229,6 +229,20 @@ def test_completion(editor: Editor, uri: str, line: int, before: str, offered: s
     assert offered <= {item["label"] for item in items}
 
 
+def test_layers_in_comments_are_not_offered_and_unfinished_tags_are_passed_over(editor: Editor, tmp_path: Path) -> None:
+    uri = address(tmp_path / "commented.xml")
+    layer = '<layer id="{}" name="a > b" type="ReLU"><output><port id="5" precision="FP32"/></output></layer>'
+    lines = [f"<!-- {layer.format(7)} -->", layer.format(8), '<layer id="9', '<edge from-layer="8" from-port="']
+    editor.open(uri, "\n".join(lines))
+
+    def offered(before: str) -> list[str]:
+        where = editor.at("completion", uri, 3, lines[3].index(before) + len(before))
+        return [item["label"] for item in where["items"]]
+
+    assert offered('from-layer="') == ["8"]
+    assert offered('from-port="') == ["5"]
+
+
 def test_an_opset_is_offered_only_where_it_has_the_type(editor: Editor, tmp_path: Path) -> None:
     uri = address(tmp_path / "typing.xml")
     editor.open(uri, text := '<layer id="0" type="SliceScatter" version="')
