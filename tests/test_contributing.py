@@ -52,7 +52,7 @@ def test_the_version_is_the_one_that_the_changelog_begins_with() -> None:
     assert irexec.__version__ == heading[1] + (".dev0" if heading[2] else "")
 
 
-def test_the_package_says_where_things_are() -> None:
+def test_the_package_states_where_things_are() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     assert set(project["urls"]) >= {"Homepage", "Documentation", "Changelog", "Issues"}
     assert project["dynamic"] == ["version"]

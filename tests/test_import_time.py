@@ -94,7 +94,7 @@ def test_validation_does_not_start_what_it_does_not_need(validating: set[str]) -
         ('to-layer="2"', 'to-layer="7"'),
     ],
 )
-def test_a_finding_is_told_without_what_speaks_to_other_machines(tmp_path: Path, right: str, wrong: str) -> None:
+def test_a_finding_is_reported_without_importing_modules_for_networks(tmp_path: Path, right: str, wrong: str) -> None:
     path = tmp_path / "wrong.xml"
     path.write_text(MODEL.replace(right, wrong, 1))
     modules = imported(f"from irexec.cli.main import main\nassert main(['validate', {str(path)!r}]) == 1")

@@ -92,7 +92,7 @@ def set_up() -> list[str]:
     return found
 
 
-def test_ci_runs_the_tests_as_the_readme_says() -> None:
+def test_ci_runs_the_tests_as_the_readme_describes() -> None:
     *_, install, tests = set_up()[1].split(" && ")
     ci = (ROOT / ".ci" / "run").read_text("utf-8")
     assert install.removeprefix(".venv/bin/pip install -q ") in ci

@@ -205,7 +205,7 @@ def test_files_can_be_read_in_one_sitting(folder: str) -> None:
     assert [f"{path}: {length} lines" for path, length in lengths.items() if length >= LONGEST] == []
 
 
-def test_every_module_says_in_one_line_why_it_is_there() -> None:
+def test_every_module_states_in_one_line_why_it_is_there() -> None:
     without = []
     for path in MODULES:
         doc = ast.get_docstring(parsed(path))

@@ -114,13 +114,13 @@ def run(args: argparse.Namespace) -> int:
         runtime = runtime_of(args.other, config, loaded.reference.model, args.limit)
         with Status() as status:
 
-            def tell(done: int, total: int) -> None:
-                status.tell(f"{done} of {total} layers {'written' if args.dump else 'compared'}")
+            def show(done: int, total: int) -> None:
+                status.show(f"{done} of {total} layers {'written' if args.dump else 'compared'}")
 
             if args.dump is not None:
-                dump(loaded.reference, runtime, args.dump, window=args.window, progress=tell)
+                dump(loaded.reference, runtime, args.dump, window=args.window, progress=show)
             else:
-                found = compare(loaded.reference, runtime, bounds=bounds, window=args.window, progress=tell)
+                found = compare(loaded.reference, runtime, bounds=bounds, window=args.window, progress=show)
     except CannotRun as error:
         return _say(f"--with {args.other}: {error}")
     except IRError as error:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from irexec.cli.fix import told
+from irexec.cli.fix import fixed_by
 from irexec.cli.inputs import check_readable, exit_code, is_excluded, refuse
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_path
 from irexec.cli.options import SECONDS, add_extensions, add_limit
@@ -94,7 +94,7 @@ def _fixed(args: argparse.Namespace, file: str, out: IO[str], choice: Choice) ->
     if len(missing := check_readable(file, "a page")):
         return missing
     how: dict[str, Any] = {"diff": args.diff, "out": out, "limit": args.limit_of_each}
-    return told(file, lambda: fix_page(file, unsafe=args.unsafe, wanted=choice.keeps, write=not args.diff), **how)
+    return fixed_by(file, lambda: fix_page(file, unsafe=args.unsafe, wanted=choice.keeps, write=not args.diff), **how)
 
 
 def _show_differences(args: argparse.Namespace, files: Sequence[str], choice: Choice) -> int:

@@ -71,10 +71,10 @@ def fixed(path: str, *, diff: bool = False, out: IO[str] | None = None, limit: f
     """
     from irexec.fixes.files import fix_file
 
-    return told(path, lambda: fix_file(path, write=not diff, **how), diff=diff, out=out, limit=limit)
+    return fixed_by(path, lambda: fix_file(path, write=not diff, **how), diff=diff, out=out, limit=limit)
 
 
-def told(
+def fixed_by(
     path: str,
     fix: Callable[[], tuple[bytes, FixResult]],
     *,

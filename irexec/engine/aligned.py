@@ -58,7 +58,7 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
     unaligned = {
         node.outputs[0]: array
         for node in nodes
-        if (array := lying_anywhere(node)) is not None and not array.flags.aligned and node.outputs
+        if (array := stored_array(node)) is not None and not array.flags.aligned and node.outputs
     }
     if not unaligned:
         return {}
@@ -89,7 +89,7 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
     return copies
 
 
-def lying_anywhere(node: Node) -> Array | None:
+def stored_array(node: Node) -> Array | None:
     """Return the constant of a node, or None for a small one, which was copied from its file when it was read."""
     held = node.held
     return None if held is None or (isinstance(held, Stored) and not held.is_view) else node.constant

@@ -73,10 +73,10 @@ def _run_loop(iterating: _Iterating, inputs: Sequence[Array]) -> list[Array]:
     trips = int(inputs[0].reshape(-1)[0]) if inputs[0] is not None else -1
     go = bool(inputs[1].reshape(-1)[0]) if inputs[1] is not None else True
 
-    def goes_on(results: list[Array]) -> bool:
+    def continues(results: list[Array]) -> bool:
         return condition is None or bool(results[condition].reshape(-1)[0])
 
-    return iterating.run(inputs, 0 if not go else None if trips < 0 else trips, goes_on)
+    return iterating.run(inputs, 0 if not go else None if trips < 0 else trips, continues)
 
 
 class _Iterating:
@@ -85,8 +85,8 @@ class _Iterating:
     def __init__(self, body: Body, run: Run, inference: Inference) -> None:
         self.body, self._run, self._inference = body, run, inference
 
-    def run(self, inputs: Sequence[Array], count: int | None, goes_on: Callable[[list[Array]], bool]) -> list[Array]:
-        """Run the body `count` times (None: until `goes_on` returns False) and return the outer outputs.
+    def run(self, inputs: Sequence[Array], count: int | None, continues: Callable[[list[Array]], bool]) -> list[Array]:
+        """Run the body `count` times (None: until `continues` returns False) and return the outer outputs.
 
         Raises ConstraintError when the sliced inputs have fewer parts than there are iterations.
         """
@@ -115,7 +115,7 @@ class _Iterating:
             for result, made in gathered.items():
                 made.append(results[result])
             number += 1
-            if not goes_on(results):
+            if not continues(results):
                 break
         outer: dict[int | None, Array] = {}
         for output in body.outputs:

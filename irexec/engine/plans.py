@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
-from irexec.engine.aligned import as_taken, lying_anywhere
+from irexec.engine.aligned import as_taken, stored_array
 from irexec.engine.constants import Constants
 from irexec.engine.plan import Plan, make_plan
 from irexec.graph.model import Model, Value
@@ -32,7 +32,7 @@ class Plans:
         self.has_state = any(node.has_state for node in nodes)
         self._constants = Constants(as_taken(nodes))
         self._lock = threading.Lock()
-        constants = [array for node in nodes if (array := lying_anywhere(node)) is not None]
+        constants = [array for node in nodes if (array := stored_array(node)) is not None]
         self._files = {id(file): file for array in constants if (file := mapped_file(array)) is not None}
         self._require_files()
         self._is_dynamic = any(value.type.shape.is_dynamic for value in model.inputs)

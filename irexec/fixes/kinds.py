@@ -13,7 +13,7 @@ _OF_CONSTANTS = {"element_type", "shape", "offset", "size"}
 _OF_PARAMETERS = {"element_type", "shape"}
 
 
-def told_by_the_rest(finding: Diagnostic, written: Written) -> Iterator[Fix]:
+def implied_type_fixes(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """P007: set the only operator that has these ports and attributes."""
     if finding.at is None:
         return
@@ -21,7 +21,7 @@ def told_by_the_rest(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     layer, net = (owner.layer, owner.net) if owner else written.layers.get(finding.at.element, (None, None))
     if layer is None or net is None:
         return
-    type = _type_told(layer, net, written)
+    type = _implied_type(layer, net, written)
     if type is None or type == layer.type:
         return
     edits = [written.set_attribute(layer.at, name, text) for name, text in (("type", type), ("version", "opset1"))]
@@ -33,17 +33,17 @@ def told_by_the_rest(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 def type_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """L004: set the type that the rest of the layer implies; otherwise the one with the most similar name."""
-    fixes = list(told_by_the_rest(finding, written))
+    fixes = list(implied_type_fixes(finding, written))
     yield from fixes or spelling.type_name(finding, written)
 
 
 def opset(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """L006: set the type that the rest of the layer implies; otherwise an opset that contains the type."""
-    fixes = list(told_by_the_rest(finding, written))
+    fixes = list(implied_type_fixes(finding, written))
     yield from fixes or spelling.opset(finding, written)
 
 
-def _type_told(layer: Layer, net: Net, written: Written) -> str | None:
+def _implied_type(layer: Layer, net: Net, written: Written) -> str | None:
     """Return the type that the rest of a layer implies: only one operator reads weights, starts or ends a model."""
     ports, id = written.ports_named(net), number(layer.id)
     takes, gives = bool(layer.inputs or ports.get((False, id))), bool(layer.outputs or ports.get((True, id)))

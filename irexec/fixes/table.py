@@ -43,7 +43,7 @@ FIXERS: dict[str, Fixer] = {
     "P004": ports.precision,
     "P005": ports.shape,
     "P006": ports.dim,
-    "P007": kinds.told_by_the_rest,
+    "P007": kinds.implied_type_fixes,
     "P010": ports.missing_precision,
     "P013": absent.port_id,
     "D001": spelling.attribute_name,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from irexec.lowering.capture import did_uncaptured_work
+from irexec.lowering.capture import note_uncaptured_work
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.attention import LAYER, Mask, write_attention
 from irexec.lowering.llvm.host import Native
@@ -68,7 +68,7 @@ def by_rows(array: Array) -> Array:
     """Return the array itself, or a copy whose rows are contiguous."""
     if array.strides[-1] == array.itemsize and array.flags.aligned:
         return array
-    did_uncaptured_work()
+    note_uncaptured_work()
     return np.ascontiguousarray(array)
 
 

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from irexec.engine.lowered import Call, Program, RunCalls
 from irexec.engine.plan import Plan
 from irexec.graph.multiply_adds import multiply_adds
-from irexec.lowering.capture import did_uncaptured_work
+from irexec.lowering.capture import note_uncaptured_work
 from irexec.ops.declare.prepared import LOCK, Prepared
 from irexec.ops.declare.work import steps
 from irexec.types import Array
@@ -75,7 +75,7 @@ class Backend:
                     self._is_lowered = True
         if self._is_lowered:
             # A kernel of another model may run this one. Its layer does more than compiled code reports meanwhile.
-            did_uncaptured_work()
+            note_uncaptured_work()
         return self._is_lowered
 
     def calls(self, plan: Plan) -> Mapping[int, Callable[..., Any]]:

@@ -26,12 +26,12 @@ class Capture:
     def __init__(self, memory: dict[str, Array]) -> None:
         self.memory = memory
         self.jobs: list[Any] = []
-        self._captured_all = self._did_more = False
+        self._captured_all = self._has_uncaptured_work = False
 
     @property
     def are_complete(self) -> bool:
         """Whether the layer reported that its jobs are all its work and no other work was reported."""
-        return self._captured_all and not self._did_more
+        return self._captured_all and not self._has_uncaptured_work
 
 
 _current: ContextVar[Capture | None] = ContextVar("capture", default=None)
@@ -60,10 +60,10 @@ def captured_all() -> None:
         taken._captured_all = True
 
 
-def did_uncaptured_work() -> None:
+def note_uncaptured_work() -> None:
     """Report work on arrays outside compiled code, such as a copy made by NumPy."""
     if (taken := current_capture()) is not None:
-        taken._did_more = True
+        taken._has_uncaptured_work = True
 
 
 def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:

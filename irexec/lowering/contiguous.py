@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from irexec.lowering.capture import current_capture, did_uncaptured_work, scratch
+from irexec.lowering.capture import current_capture, note_uncaptured_work, scratch
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.memory import Records
 from irexec.threads.parallel import split
@@ -37,7 +37,7 @@ def contiguous(array: Array, slot: str = "contiguous") -> Array:
             out = scratch(slot, array.shape, np.dtype(np.float32))
             copying.run(array, out)
             return out
-    did_uncaptured_work()
+    note_uncaptured_work()
     return np.ascontiguousarray(array)
 
 

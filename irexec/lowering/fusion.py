@@ -19,7 +19,7 @@ import numpy as np
 from irexec.engine.memory import MemoryPlan
 from irexec.engine.plan import Plan
 from irexec.engine.step import Step
-from irexec.lowering.capture import captured_all, did_uncaptured_work
+from irexec.lowering.capture import captured_all, note_uncaptured_work
 from irexec.lowering.follow import Link, follow_of
 from irexec.lowering.pointwise import Pointwise
 from irexec.lowering.table import Lowered
@@ -193,7 +193,7 @@ class Leading:
         if self.computed_all:
             captured_all()
         else:
-            did_uncaptured_work()
+            note_uncaptured_work()
         return self._out
 
 

@@ -36,11 +36,11 @@ def _shorter(name: str, limit: int, common: Counter[str], stays: Collection[str]
     # Where there is nothing to tell it from, the end says most.
     alone = len(common) == len({*parts})
 
-    def telling(index: int) -> tuple[int, int, int]:
+    def importance(index: int) -> tuple[int, int, int]:
         size = width(parts[index])
         return -common[parts[index]], 0 if alone else -size if size > len(_GAP) else -len(name), index
 
-    for index in sorted(others, key=telling):
+    for index in sorted(others, key=importance):
         kept[index] = False
         text = _joined(parts, kept)
         if width(text) <= limit:

@@ -26,7 +26,7 @@ class PortNotes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Placed:
     """A comment at a port; `of_dim` if it follows one of the port's dims on the same line."""
 
     comment: PrintedComment
@@ -39,34 +39,34 @@ def notes_of_section(section: PrintedElement, text: str) -> list[PortNotes]:
     A comment inside a port, or after it on its last line, belongs to that port. A comment on a separate line between
     ports belongs to the next port, unless it continues values of the previous one.
     """
-    said: list[list[_Said]] = []
-    waiting: list[_Said] = []
+    by_port: list[list[_Placed]] = []
+    waiting: list[_Placed] = []
     port: PrintedElement | None = None
     for child in section.children:
         if isinstance(child, PrintedElement) and child.name == "port":
-            said.append([*waiting, *_inside(child, text)])
+            by_port.append([*waiting, *_inside(child, text)])
             port, waiting = child, []
         elif isinstance(child, PrintedComment):
-            here = _Said(child, of_dim=False)
+            here = _Placed(child, of_dim=False)
             if port is None and _same_line(text, section.span.start, child.span.start):
                 continue
             behind = port is not None and _same_line(text, max(port.end - 1, port.span.start), child.span.start)
-            if behind or (said and not waiting and _goes_on(said[-1])):
-                said[-1].append(here)
+            if behind or (by_port and not waiting and _is_unfinished(by_port[-1])):
+                by_port[-1].append(here)
             else:
                 waiting.append(here)
     ports = section.elements("port")
-    return [_read(comments, node) for comments, node in zip(said, ports, strict=True)]
+    return [_read(comments, node) for comments, node in zip(by_port, ports, strict=True)]
 
 
-def _inside(port: PrintedElement, text: str) -> Iterator[_Said]:
+def _inside(port: PrintedElement, text: str) -> Iterator[_Placed]:
     dim: PrintedElement | None = None
     for child in port.children:
         if isinstance(child, PrintedComment):
-            yield _Said(child, dim is not None and _same_line(text, dim.span.start, child.span.start))
+            yield _Placed(child, dim is not None and _same_line(text, dim.span.start, child.span.start))
         elif isinstance(child, PrintedElement):
             # a remark inside a dim is about the dim
-            yield from (_Said(inner, of_dim=True) for inner in child.children if isinstance(inner, PrintedComment))
+            yield from (_Placed(inner, of_dim=True) for inner in child.children if isinstance(inner, PrintedComment))
             dim = child
 
 
@@ -74,37 +74,38 @@ def _same_line(text: str, start: int, end: int) -> bool:
     return "\n" not in text[start:end]
 
 
-def _goes_on(said: Sequence[_Said]) -> bool:
+def _is_unfinished(comments: Sequence[_Placed]) -> bool:
     """Whether the last of these comments leaves a list open."""
-    begun = next((n for n, item in enumerate(said) if read_values(item.comment.text) is Unfinished.LIST), len(said))
-    return len(said) < MOST_JOINED and read_values(_text(said[begun:])) is Unfinished.LIST
+    openings = (n for n, item in enumerate(comments) if read_values(item.comment.text) is Unfinished.LIST)
+    opening = next(openings, len(comments))
+    return len(comments) < MOST_JOINED and read_values(_text(comments[opening:])) is Unfinished.LIST
 
 
-def _joined(said: Sequence[_Said]) -> tuple[Listed | None, int]:
+def _joined(comments: Sequence[_Placed]) -> tuple[Listed | None, int]:
     """The values that the first comment begins, and how many comments they take."""
-    result, count = read_values(said[0].comment.text), 1
-    while result is Unfinished.LIST and count < min(len(said), MOST_JOINED):
-        result = read_values(_text(said[: count + 1]))
+    result, count = read_values(comments[0].comment.text), 1
+    while result is Unfinished.LIST and count < min(len(comments), MOST_JOINED):
+        result = read_values(_text(comments[: count + 1]))
         if result is None:
             break
         count += 1
-    if not isinstance(result, Listed) and read_values(_text(said[:count])) is Unfinished.LIST:
-        result = read_values(_text(said[:count]), closing=True)
+    if not isinstance(result, Listed) and read_values(_text(comments[:count])) is Unfinished.LIST:
+        result = read_values(_text(comments[:count]), closing=True)
     return result if isinstance(result, Listed) else None, count
 
 
-def _text(said: Sequence[_Said]) -> str:
-    return " ".join(item.comment.text for item in said)
+def _text(comments: Sequence[_Placed]) -> str:
+    return " ".join(item.comment.text for item in comments)
 
 
-def _read(said: Sequence[_Said], port: PrintedElement) -> PortNotes:
+def _read(comments: Sequence[_Placed], port: PrintedElement) -> PortNotes:
     notes = PortNotes()
     extents = [dim.text.strip() for dim in port.elements("dim")]
     found: list[tuple[Listed, Span]] = []
     index = 0
-    while index < len(said):
-        item = said[index]
-        listed, count = _joined(said[index : index + MOST_JOINED])
+    while index < len(comments):
+        item = comments[index]
+        listed, count = _joined(comments[index : index + MOST_JOINED])
         index += count
         if listed is not None and _is_plausible(listed, extents, of_dim=item.of_dim):
             found.append((listed, item.comment.span))

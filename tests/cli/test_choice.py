@@ -126,7 +126,7 @@ def test_many_findings_of_one_code_are_counted(folder: Path, capsys: pytest.Capt
     assert "error[E009] and 29 more\n" in capsys.readouterr().out
 
 
-def test_many_findings_of_one_cause_are_told_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_many_findings_of_one_cause_are_reported_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edge = '\n<edge from-layer="0" from-port="0" to-layer="77" to-port="0"/>'
     (folder / "many.xml").write_text(NOTED.replace("</edges>", edge * 30 + "</edges>"))
     assert main(["validate", "many.xml"]) == 1

@@ -48,7 +48,7 @@ def test_openvino_agrees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         np.testing.assert_allclose(irexec.compile_model(model)([x])[0], theirs, rtol=1e-5, atol=1e-5)
 
 
-def test_what_openvino_has_not_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_operator_that_openvino_lacks_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = written(tmp_path, "agraph (float[2, 2] x) => (float d, float e) { [inner] d = Det(x) [next] e = Det(x) }")
     out = tmp_path / "out.xml"
     assert main(["convert", os.fspath(path), os.fspath(out)]) == 1
@@ -81,7 +81,7 @@ def test_for_an_older_openvino(tmp_path: Path, capsys: pytest.CaptureFixture[str
     np.testing.assert_array_equal(*(irexec.compile_model(file)([image])[0] for file in (path, old)))
 
 
-def test_what_an_older_openvino_has_not_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_operator_that_an_older_openvino_lacks_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     x = irexec.opset15.parameter([2], np.float32)
     model, out = tmp_path / "model.xml", tmp_path / "old.xml"
     irexec.save_model(irexec.Model([irexec.opset15.mish(irexec.opset15.mish(x))], [x]), model)

@@ -75,7 +75,7 @@ def test_exit_codes(docs: Path, arguments: list[str], code: int) -> None:
     assert main(["doctest", *arguments]) == code
 
 
-def test_pages_without_example_and_missing_ones_are_said(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pages_without_example_and_missing_ones_are_reported(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctest", "nothing.rst", "missing.md"])
     out = capsys.readouterr().out
     assert "nothing.rst\n  the page has no example\n" in out
@@ -111,7 +111,7 @@ def test_errata_are_written_whole(docs: Path) -> None:
     assert "## wrong.md" in text and "Suggested replacement:\n\n```text\n[1, 2]\n```" in text
 
 
-def test_verbose_says_what_was_checked(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_states_what_was_checked(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctest", "--verbose", "good.md"])
     assert "    checked: output has the documented values\n" in capsys.readouterr().out
 

@@ -98,7 +98,7 @@ def test_declared_dims_of_another_shape_run_with_the_shape_that_comes() -> None:
         strict([given])
 
 
-def test_a_script_that_repeats_an_id_is_told_of_it_in_every_mode() -> None:
+def test_a_repeated_id_is_reported_in_every_mode() -> None:
     import irexec
 
     for mode in ("strict", "openvino"):

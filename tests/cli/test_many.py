@@ -73,7 +73,7 @@ def test_processes_print_the_same(command: list[str], folder: Path, capsys: pyte
     assert len(texts[0]) > 1000 and texts == [texts[0]] * 4
 
 
-def test_a_crash_is_a_finding_and_the_rest_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_crash_is_a_finding_and_the_rest_continues(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "crash.py").write_text(CRASH)
     (folder / "samples" / "crash.xml").write_text(CRASHING)
     try:

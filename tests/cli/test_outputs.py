@@ -314,7 +314,7 @@ def test_the_page_that_a_report_would_replace_by_default(
     assert "-o page.html is also the model, which this command reads" in refused(["report", "page.html"], capsys)
 
 
-def test_a_reduction_goes_on_from_its_own_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reduction_continues_from_its_own_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They are read, and written again: they are no inputs."""
     check = "sh -c '! grep -q Multiply {}'"
     command = ["reduce", str(folder / "model.xml"), "--check", check, "-o", str(folder / "small")]

@@ -90,7 +90,7 @@ def test_the_samples(name: str, code: int, capsys: pytest.CaptureFixture[str]) -
     assert run(capsys, str(SAMPLES / name))[0] == code
 
 
-def test_the_erratum_is_told_in_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_erratum_is_reported_in_the_result(capsys: pytest.CaptureFixture[str]) -> None:
     _, text = run(capsys, str(SAMPLES / "scatter_nd_update" / "example_1.xml"))
     assert "  1 of 4 elements differs, for any order of updates: [1] can only be 30 or 40, not 20\n" in text
     assert (
@@ -233,7 +233,7 @@ def test_strict_makes_repairs_errors(folder: Path, capsys: pytest.CaptureFixture
     assert codes(result) == ["Q018", "Q019", "Q021"]
 
 
-def test_the_page_tells_the_version(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_gives_the_version(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "mvn.xml").write_text(
         ABS.replace('type="Abs" version="opset1"', 'type="ShapeOf"')
         .replace("[1, 2, 3]", "[3]")

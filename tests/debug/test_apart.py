@@ -36,7 +36,7 @@ def test_a_runtime_in_another_process_is_compared_like_any_other() -> None:
     assert (found.other, found.layers, found.unseen) == ("fragile", 2, 0)
 
 
-def test_a_crash_is_told_with_its_signal_and_last_words() -> None:
+def test_a_crash_is_reported_with_its_signal_and_last_words() -> None:
     with pytest.raises(Died, match=r"^fragile crashed \(SIGSEGV\): the last words$") as caught:
         compare(reference(), Apart(SERVER, ("Tanh", "crash")))
     assert caught.value.how == "crash"
@@ -95,7 +95,7 @@ def test_what_the_other_refuses_is_no_end() -> None:
     assert process.life == 1
 
 
-def test_the_command_says_how_openvino_ended(
+def test_the_command_states_how_openvino_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An `openvino` that crashes as soon as it is used: exit code 2, and what happened."""

@@ -133,7 +133,7 @@ class Interrupted(Exception):
     pass
 
 
-def test_it_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+def test_it_continues_where_it_was_interrupted(tmp_path: Path) -> None:
     planted = Planted(chain("Multiply", "Add"))
     judge = ByRuntime(planted)
     kept = repro.Repro(tmp_path / "repro.xml", "this")
@@ -274,7 +274,7 @@ def test_what_hangs_is_shown_to_hang(
     assert shown.stdout.strip() == "no end within 0.2 s", shown.stderr
 
 
-def test_an_interrupted_command_goes_on(
+def test_an_interrupted_command_continues(
     command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     right = repro.Repro.tried

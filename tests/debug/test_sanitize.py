@@ -160,7 +160,7 @@ CASES: dict[str, tuple[Make, Any, Any, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_suspicion_is_said_where_it_begins(name: str) -> None:
+def test_a_suspicion_is_reported_where_it_begins(name: str) -> None:
     make, wrong, right, code = CASES[name]
     assert (code, "it") in said(make, wrong)
     assert {layer for _, layer in said(make, wrong)} == {"it"}
@@ -190,7 +190,7 @@ def test_bounds_behind_masks_are_open() -> None:
     assert said(make, np.int64([9, 9, 9])) == []
 
 
-def test_nan_is_said_at_its_birth_only() -> None:
+def test_nan_is_reported_only_where_it_first_occurs() -> None:
     def make(x: Node) -> Node:
         return ops.add(ops.relu(ops.sqrt(x, name="born")), F(1), name="seen")
 

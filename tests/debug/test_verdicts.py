@@ -98,7 +98,7 @@ def test_nothing_compared_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureF
     assert "nothing was compared" in capsys.readouterr().out
 
 
-def test_what_was_nan_in_between_is_said() -> None:
+def test_what_was_nan_in_between_is_reported() -> None:
     x = ops.parameter([2], F, name="x")
     nan = ops.log(ops.subtract(x, F(10)), name="log")
     model = Model([ops.exp(x, name="exp"), ops.relu(nan, name="relu")], [x], "partly")
@@ -331,7 +331,7 @@ def cached(*, swapped: bool = False, factor: float = 1.0, assigns_input: bool = 
 STEPS = [[RNG.normal(0, 1, (n, 4)).astype(F)] for n in (3, 1, 1)]
 
 
-def test_an_empty_state_hides_the_order_and_this_is_said() -> None:
+def test_an_empty_state_hides_the_order_and_this_is_reported() -> None:
     found = compared(cached(), cached(swapped=True), STEPS[0])
     assert found.same
     assert "the state was empty in every step" in " ".join(found.notes)
@@ -369,7 +369,7 @@ def test_a_culprit_of_a_later_step_only() -> None:
 # What was not exercised
 
 
-def test_an_axis_of_one_element_is_said() -> None:
+def test_an_axis_of_one_element_is_reported() -> None:
     x = ops.parameter([1, -1], F, name="x")
     model = Model([ops.softmax(x, 1, name="probabilities")], [x], "one")
     notes = compared(model, model, [F([[3]])]).notes
@@ -378,7 +378,7 @@ def test_an_axis_of_one_element_is_said() -> None:
     assert compared(model, model, [F([[3, 4]])]).notes == []
 
 
-def test_a_branch_that_is_not_taken_is_said() -> None:
+def test_a_branch_that_is_not_taken_is_reported() -> None:
     x, condition = ops.parameter([2], F, name="x"), ops.parameter([], bool, name="condition")
     bodies = []
     for kind in (ops.relu, ops.tanh):

@@ -57,7 +57,7 @@ def test_without_a_deadline_items_are_themselves() -> None:
             assert watched(items, "counting") is items
 
 
-def test_what_is_passed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_passed_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     Clock(monkeypatch)
     done = []
     with pytest.raises(irexec.IRError) as caught, time_limit(3):

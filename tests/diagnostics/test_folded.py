@@ -10,7 +10,7 @@ def finding(message: str, file: str = "m.xml", layer: str = "0") -> Diagnostic:
     return Diagnostic("O008", Severity.ERROR, message, Place(file), LayerRef(layer, layer, "Parameter"))
 
 
-def test_a_finding_is_told_once_with_the_items_that_have_it() -> None:
+def test_a_finding_is_reported_once_with_the_items_that_have_it() -> None:
     reports = [("a", Report([finding("one"), finding("two")])), ("b", Report()), ("c", Report([finding("one")]))]
     assert [(found.message, found.notes) for found in merged(reports, "inputs")] == [
         ("one", (("inputs", "a, c"),)),

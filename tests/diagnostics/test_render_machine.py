@@ -165,7 +165,7 @@ def test_sarif_text_holds_no_placeholder() -> None:
     assert log["runs"][0]["results"][0]["message"]["text"] == "found {{0}}"
 
 
-def test_sarif_of_no_findings_says_that_there_are_none() -> None:
+def test_sarif_of_no_findings_states_that_there_are_none() -> None:
     log = json.loads(render(Report(), "sarif"))
     check_sarif(log)
     assert log["runs"][0]["results"] == []

@@ -62,13 +62,13 @@ def test_a_report_is_capped_per_code_and_severity() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_renderer_says_how_many_are_left_out(format) -> None:
+def test_every_renderer_states_how_many_are_left_out(format) -> None:
     text = render(Report([finding(n) for n in range(4330)]).capped(9), format)
     assert "4321" in text.replace(",", "")
     assert text.count("three ports") == 9
 
 
-def test_json_says_what_is_left_out_only_where_something_is() -> None:
+def test_json_states_what_is_left_out_only_where_something_is() -> None:
     assert "left_out" not in json.loads(Report([finding(1)]).to_json())
     assert json.loads(Report([finding(1), finding(2)]).capped(1).to_json())["left_out"] == {"P007": 1}
 

@@ -51,7 +51,7 @@ def check_commands(block: Block, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_a_page_says_in_one_sentence_what_it_is_for(page: Path) -> None:
+def test_a_page_states_in_one_sentence_what_it_is_for(page: Path) -> None:
     lines = page.read_text("utf-8").splitlines()
     assert lines[0].startswith("# ")
     assert len(lines[2]) > 30

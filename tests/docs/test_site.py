@@ -84,7 +84,7 @@ def test_every_operator_has_an_example_that_was_run(site: Path) -> None:
     assert [page.stem for page in pages if "highlight-pycon" not in page.read_text("utf-8")] == []
 
 
-def test_an_operators_page_tells_all_that_is_known_of_it(site: Path) -> None:
+def test_an_operators_page_gives_all_that_is_known_of_it(site: Path) -> None:
     pages = {p.stem: p.read_text("utf-8") for p in (site / "reference" / "operators").glob("*.html")}
     del pages["index"]
     for part in ("element types", "Tolerance of a comparison", "OpenVINO’s page", "irexec/ops/", "highlight-python"):

@@ -110,7 +110,7 @@ def test_empty_tensors() -> None:
         assert compiled([np.ones((3, 0, 4), np.float32)])[0].shape == (3, 0)
 
 
-def test_constants_whose_shapes_only_folding_tells_are_checked() -> None:
+def test_constants_whose_shapes_only_folding_gives_are_checked() -> None:
     x = ops.parameter([1], np.int64)
     places = ops.non_zero(ops.constant(np.ones(5000, np.float32)))
     product = ops.matmul(places, ops.constant(np.ones((4, 1), np.int64)), False, False)

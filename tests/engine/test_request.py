@@ -172,7 +172,7 @@ class Listening:
         self.outputs += [array.copy() for array in outputs]
 
 
-def test_listeners_are_told_of_every_layer() -> None:
+def test_listeners_are_notified_of_every_layer() -> None:
     listener = Listening()
     compiled = irexec.compile_model(irexec.read_model(two_inputs().text.encode()))
     x = np.array([[-1, 2, 3]], np.float32)

@@ -38,7 +38,7 @@ def infer(request: irexec.InferRequest, x: float, *, start: float = 0, index: in
     return float(request.infer(arrays)[0][0, 0])
 
 
-def test_a_variable_goes_on_from_one_inference_to_the_next() -> None:
+def test_a_variable_continues_from_one_inference_to_the_next() -> None:
     request = summing().create_infer_request()
     assert [infer(request, x, start=100) for x in (1, 2, 3)] == [101, 103, 106]
     (state,) = request.query_state()

@@ -111,7 +111,7 @@ def test_requests_of_their_own_keep_states_of_their_own() -> None:
     assert in_threads(work) == 0
 
 
-def test_a_busy_request_says_so() -> None:
+def test_a_busy_request_reports_it() -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     class Waiting:

@@ -171,7 +171,9 @@ REFUSED: list[tuple[str, int, Sequence[Array], Make]] = [
 
 
 @pytest.mark.parametrize(("message", "opset", "inputs", "make"), REFUSED, ids=[case[0] for case in REFUSED])
-def test_what_has_no_older_form_says_why(message: str, opset: int, inputs: Sequence[Array], make: Make) -> None:
+def test_a_layer_without_an_older_form_is_reported_with_the_reason(
+    message: str, opset: int, inputs: Sequence[Array], make: Make
+) -> None:
     assert refused(inputs, make, opset) == message
 
 

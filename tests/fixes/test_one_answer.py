@@ -88,7 +88,7 @@ CONSTANTS = [
 
 
 @pytest.mark.parametrize(("meant", "written"), CONSTANTS)
-def test_what_a_constant_says_otherwise_than_the_rest_of_it(meant: str, written: str, tmp_path: Path) -> None:
+def test_a_constant_that_contradicts_itself_is_fixed(meant: str, written: str, tmp_path: Path) -> None:
     weights = tmp_path / "weights.bin"
     weights.write_bytes(np.float32([1, 2]).tobytes() + np.int64([3, 4]).tobytes())
     assert meant in CONSTANT

@@ -67,7 +67,9 @@ def test_they_are_not_among_the_inputs_that_must_be_given(path: Path) -> None:
         compiled({"x": X, "w": np.zeros((2, 2), np.float32)})
 
 
-def test_the_command_says_which_there_are_and_takes_others(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_optional_inputs_and_accepts_their_values(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["run", str(path)]) == 0
     assert "taken from the file: w, target" in capsys.readouterr().out
     given = ["--input", f"x={X.tolist()}", "--input", "w=[[1], [1], [1]]"]
@@ -83,7 +85,7 @@ def test_the_ir_has_the_values_of_the_file(path: Path, tmp_path: Path) -> None:
     np.testing.assert_array_equal(again([X])["y"], irexec.compile_model(path)([X])["y"])
 
 
-def test_a_declaration_that_its_initializer_contradicts_is_told(path: Path) -> None:
+def test_a_declaration_that_its_initializer_contradicts_is_reported(path: Path) -> None:
     model = onnx.load(path)
     model.graph.input[1].type.tensor_type.shape.dim[0].dim_value = 4
     onnx.save(model, path)

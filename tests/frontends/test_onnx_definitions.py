@@ -40,7 +40,7 @@ def test_the_file_is_in_step_with_the_package() -> None:
     assert path.read_text("utf-8") == definitions.text(), "regenerate: python -m irexec.frontends.onnx.definitions"
 
 
-def test_a_definition_is_what_the_package_says() -> None:
+def test_a_definition_is_what_the_package_states() -> None:
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain or schema.since_version > definitions.newest_opset():
             continue

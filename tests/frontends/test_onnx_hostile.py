@@ -178,7 +178,7 @@ def test_expressions_take_time_in_proportion(pattern: str, text: str, expected: 
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", r"(?=a)", r"(", r"((a{100}){100}){100}"])
-def test_expressions_that_re2_has_not(pattern: str) -> None:
+def test_expressions_that_re2_does_not_support(pattern: str) -> None:
     from irexec.ops.onnx.regex import regex_full_match_20
 
     with pytest.raises(ValueError, match="cannot be read"):

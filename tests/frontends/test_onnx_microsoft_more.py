@@ -372,14 +372,14 @@ def test_every_operator_that_onnx_runtime_has_is_translated_or_refused_with_what
         ("GroupNorm", "ONNX Runtime supports it on GPUs only", "for CPUs"),
     ],
 )
-def test_what_is_refused_says_what_to_do(type: str, message: str, hint: str, tmp_path: Path) -> None:
+def test_what_is_refused_states_what_to_do(type: str, message: str, hint: str, tmp_path: Path) -> None:
     model, _ = model_of(type, [f(3)], {}, 1)
     onnx.save(model, tmp_path / "model.onnx")
     (finding,) = irexec.validate(tmp_path / "model.onnx").errors
     assert finding.code == "F003" and message in finding.message and hint in (finding.hint or "")
 
 
-def test_an_attribute_that_onnx_has_not_is_named(tmp_path: Path) -> None:
+def test_an_attribute_that_onnx_does_not_define_is_named(tmp_path: Path) -> None:
     type, inputs, attributes, outputs, _ = CASES["recurrence linear"]
     model, _ = model_of(type, inputs, attributes | {"state_window": 2}, outputs)
     onnx.save(model, tmp_path / "model.onnx")

@@ -35,7 +35,7 @@ FAULTY = """g (float[3,4] x, float[5] b) => (float[3,4] y) {
 }"""
 
 
-def test_all_findings_at_once_with_what_onnx_says_of_each(tmp_path: Path) -> None:
+def test_all_findings_at_once_with_what_onnx_states_of_each(tmp_path: Path) -> None:
     report = irexec.validate(saved(tmp_path, FAULTY, producer_name="maker", producer_version="2.1"), others=True)
     found = [(d.code, d.layer and d.layer.name) for d in report.errors]
     assert found == [("F004", "node0"), ("O001", "node1"), ("O001", "node2"), ("F003", "node3")]
@@ -95,7 +95,7 @@ def test_a_fault_that_only_onnx_finds(tmp_path: Path) -> None:
     assert irexec.validate(path, others=True, mode="openvino").ok
 
 
-def test_what_is_said_of_an_output_names_it(tmp_path: Path) -> None:
+def test_a_finding_about_an_output_names_it(tmp_path: Path) -> None:
     path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
     model = onnx.load(path)
     model.graph.output[0].type.tensor_type.ClearField("shape")
@@ -168,7 +168,7 @@ def test_nothing_in_the_current_folder_is_imported(tmp_path: Path, monkeypatch: 
     assert [answer.said for answer in others.Question(path, ["onnx.checker"]).answers()] == [[]]
 
 
-def test_the_command_asks_unless_told_not_to(tmp_path: Path, capsys: Any) -> None:
+def test_the_command_asks_other_tools_unless_this_is_disabled(tmp_path: Path, capsys: Any) -> None:
     from irexec.cli.main import main
 
     path = saved(tmp_path, FAULTY)

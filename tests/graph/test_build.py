@@ -115,7 +115,7 @@ def test_a_result_names_its_output() -> None:
     assert model.output("b,c") is model.output(0)
 
 
-def test_a_name_that_is_not_there_is_said_with_those_that_are() -> None:
+def test_an_unknown_port_is_reported_with_the_known_names() -> None:
     with pytest.raises(KeyError, match="no port is named 'z'; known names: t0_0"):
         read(one(layer(1, "ReLU", inputs="2,3", outputs="2,3"))).input("z")
 
@@ -175,7 +175,7 @@ def test_a_python_name_is_no_name_of_a_file() -> None:
     assert (finding.code, finding.attribute, finding.hint) == ("D001", "exclude_pad", "did you mean 'exclude-pad'?")
 
 
-def test_reading_goes_on_with_what_openvino_reads_and_says_so() -> None:
+def test_reading_continues_where_openvino_reads_and_reports_it() -> None:
     text = one(layer(1, "Elu", 'alpha="2x" gamma="3"', "2,3", "2,3"))
     with pytest.warns(UserWarning, match=r"5:14: warning\[D003\] .* \(and 1 more\): irexec.validate reports"):
         model = irexec.read_model(text.encode())

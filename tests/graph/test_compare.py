@@ -14,7 +14,7 @@ from irexec.opsets.nodes import constant_node
 ops = irexec.opset15
 
 
-def test_every_kind_of_difference_is_told() -> None:
+def test_every_kind_of_difference_is_reported() -> None:
     def changed(change: Callable[[irexec.Model], None]) -> list[str]:
         model = base()
         change(model)

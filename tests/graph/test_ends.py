@@ -74,7 +74,7 @@ def test_of_several_edges_the_last_in_the_file_is_followed_first() -> None:
         assert [port.names[0] for port in theirs.inputs] == ["abc"[place] for place in reversed(order)]
 
 
-def test_the_finding_says_what_openvino_does() -> None:
+def test_the_finding_states_what_openvino_does() -> None:
     text = MODELS["stateful"].text
     for type, word in (("Parameter", "after all inputs"), ("Result", "omits"), ("Assign", "not assigned")):
         report = irexec.validate(text.replace(f'type="{type}"', f'type="{type.upper()}"').encode(), weights=bytes(8))

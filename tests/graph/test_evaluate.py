@@ -43,7 +43,7 @@ def test_what_is_no_tensor_is_refused_by_the_name_of_its_port(given: Any, rule: 
     assert rule in finding.message
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     report = refused({}, [[1], [2, 3]], function="add")
     assert [d.port for d in report] == ["a", "b"]
 

@@ -130,7 +130,7 @@ def test_a_trailing_comma_in_the_shape_of_a_constant() -> None:
     assert irexec.compile_model(model)(np.zeros((2, 3), np.float32))[0].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_the_command_says_how_many_warnings_and_goes_on(tmp_path, capsys) -> None:
+def test_the_command_states_how_many_warnings_and_continues(tmp_path, capsys) -> None:
     from irexec.cli.main import main
 
     (tmp_path / "m.xml").write_text(unary("ReLU", 'alpha="1" beta="1"'))
@@ -217,7 +217,7 @@ def test_an_extension_supplies_operators_of_tokenizers(tmp_path, capsys) -> None
     assert '"executed": true' in capsys.readouterr().out
 
 
-def test_an_entry_of_a_port_map_that_is_there_twice_says_nothing_else() -> None:
+def test_a_repeated_entry_of_a_port_map_has_no_other_finding() -> None:
     text = (Path(__file__).parent / "files" / "if_with_an_entry_twice.xml").read_text()
     assert found(text) == [("B003", "warning"), ("B003", "warning")]
     compiled = irexec.compile_model(text.encode())

@@ -275,7 +275,7 @@ def test_a_parameter_that_the_model_does_not_name(tmp_path: Path) -> None:
     assert [d.layer.name for d in report if d.layer] == ["x"]
 
 
-def test_everything_is_said_at_once(tmp_path: Path) -> None:
+def test_everything_is_reported_at_once(tmp_path: Path) -> None:
     model = relu_model()
     taker = model.results[0].inputs[0].node
     taker.inputs = [None, *taker.inputs]
@@ -286,7 +286,7 @@ def test_everything_is_said_at_once(tmp_path: Path) -> None:
     assert any("input 0 is not connected" in m for m in messages)
 
 
-def test_a_constant_of_another_type_than_it_says(tmp_path: Path) -> None:
+def test_a_constant_of_another_type_than_declared(tmp_path: Path) -> None:
     node = constant_node(irexec.Node, np.zeros(2, np.float32), name="c")
     node.constant = np.zeros(2, np.float64)
     assert "float64" in next(iter(refusal(irexec.Model([node], []), tmp_path / "m.xml"))).message

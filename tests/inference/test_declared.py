@@ -39,7 +39,7 @@ def findings(text: str, mode: str = "strict") -> list[tuple[str, str, int | None
         '<port id="1" precision="UNSPECIFIED"><dim>2</dim></port>',
     ],
 )
-def test_what_agrees_or_says_nothing(port: str) -> None:
+def test_a_port_without_contradiction_has_no_finding(port: str) -> None:
     assert findings(model(port)) == []
 
 
@@ -61,7 +61,7 @@ def test_both_at_once() -> None:
     assert findings(model(port)) == [("P004", "error", 7, 25), ("P005", "error", 7, 35)]
 
 
-def test_found_and_allowed_are_said() -> None:
+def test_found_and_allowed_are_reported() -> None:
     (finding,) = irexec.validate(model('<port id="1" precision="I64"><dim>2</dim></port>').encode())
     assert (finding.found, finding.allowed, finding.port) == ("I64", "I32", "1")
     (finding,) = irexec.validate(model('<port id="1" precision="I32"><dim>5</dim></port>').encode())

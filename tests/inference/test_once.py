@@ -169,7 +169,7 @@ def test_where_the_two_ends_of_an_edge_differ() -> None:
     assert (finding.code, finding.line, finding.found, finding.allowed) == ("E008", 8, "[2]", "[2,3]")
 
 
-def test_a_wrong_declaration_that_goes_on_along_the_edge_is_one_finding() -> None:
+def test_a_wrong_declaration_that_continues_along_the_edge_is_one_finding() -> None:
     head, tail = MODEL.split('<port id="1" precision="FP32">')
     text = head + '<port id="1" precision="FP16">' + tail.replace("FP32", "FP16")
     assert codes(text) == ["P004:error"]

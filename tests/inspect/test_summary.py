@@ -44,7 +44,7 @@ def test_live_memory_is_two_neighbours_and_a_view_is_free() -> None:
     assert live.layer is not None and found.layers[live.layer].name == "biased"
 
 
-def test_a_graph_without_memory_to_add_up_says_so() -> None:
+def test_a_graph_without_memory_to_add_up_reports_it() -> None:
     x = opset15.parameter([-1, 4], np.float32, name="x")
     found = summarize(irexec.Model([opset15.matmul(x, np.ones((4, 2), np.float32), name="y")], [x], "open"))
     assert found.totals.live.bytes is None
@@ -86,7 +86,7 @@ def test_a_sample_with_places_attributes_and_names() -> None:
     assert found.outputs[0].names == ["probabilities"]
 
 
-def test_states_are_told_with_their_layers() -> None:
+def test_states_are_reported_with_their_layers() -> None:
     found, _ = read_summary(SAMPLES / "transformer" / "model.xml")
     assert found is not None
     assert [state.name for state in found.states] == ["keys", "values"]

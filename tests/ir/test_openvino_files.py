@@ -138,7 +138,7 @@ def control_flow_and_state() -> Any:
     ids=lambda f: f.__name__,
 )
 @pytest.mark.parametrize("how", ["serialized", "saved", "compressed"])
-def test_nothing_is_said(make: Callable[[], Any], how: str, tmp_path: Path) -> None:
+def test_nothing_is_reported(make: Callable[[], Any], how: str, tmp_path: Path) -> None:
     path = tmp_path / "m.xml"
     if how == "serialized":
         ov.serialize(make(), path)

@@ -78,7 +78,7 @@ def test_no_operator_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(("type", "group"), BY_TYPE, ids=lambda value: value if isinstance(value, str) else "")
-def test_nothing_is_said(type: str, group: list[Call], tmp_path: Path) -> None:
+def test_nothing_is_reported(type: str, group: list[Call], tmp_path: Path) -> None:
     path, written = tmp_path / "one.xml", 0
     for call in group:
         for constants in (True, False):

@@ -195,7 +195,7 @@ def test_a_finding_names_layer_port_and_what_is_allowed(model, read_ir) -> None:
         ("zzz", None, ()),
     ],
 )
-def test_a_precision_that_is_none_is_told_what_there_is(written, hint, meant, model, read_ir) -> None:
+def test_an_unknown_precision_is_reported_with_the_known_ones(written, hint, meant, model, read_ir) -> None:
     for place, code in ((A_PORT, "P010"), (Y_PORT, "P003")):
         (finding,) = read_ir(model.replace(place, place.replace("FP32", written))).found
         assert (finding.code, finding.hint, finding.candidates) == (code, hint, meant)

@@ -57,7 +57,7 @@ def test_the_command_prints_the_list(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert rows[1] == {"layer": "bias", "type": "Add", "form": "together", "detail": "with product (MatMul)"}
 
 
-def test_without_compiled_code_a_finding_says_so(
+def test_without_compiled_code_a_finding_reports_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from irexec.lowering import explain as module

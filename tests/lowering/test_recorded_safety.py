@@ -362,7 +362,7 @@ def _in_child(request: InferRequest, given: np.ndarray, answers: Any) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only POSIX systems fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_forked_process_goes_on_with_what_was_recorded(threads: int) -> None:
+def test_a_forked_process_continues_with_what_was_recorded(threads: int) -> None:
     """While another thread of its parent is in the middle of runs of its own."""
     parallel.set_num_threads(threads)
     model = model_of(middle=lambda x: x, rows=200)

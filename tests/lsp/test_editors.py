@@ -64,7 +64,7 @@ def test_the_manifest_starts_the_command_that_there_is() -> None:
     assert left.value.code == 0
 
 
-def test_neovim_is_told_the_same_command() -> None:
+def test_neovim_gets_the_same_command() -> None:
     text = (EDITORS / "neovim" / "irexec.lua").read_text("utf-8")
     assert "cmd = { 'irexec', 'lsp' }" in text
 

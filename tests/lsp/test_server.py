@@ -72,7 +72,7 @@ def applied(edits: list[dict[str, Any]], text: str = MODEL) -> str:
     return b"".join(lines).decode("utf-16-le")
 
 
-def test_what_is_wrong_is_told_when_a_text_is_opened(editor: Editor, uri: str) -> None:
+def test_what_is_wrong_is_reported_when_a_text_is_opened(editor: Editor, uri: str) -> None:
     found = editor.findings(uri, 1)
     assert [(d["code"], d["severity"], d["range"]["start"]["line"]) for d in found] == [("D001", 1, 7), ("P004", 1, 9)]
     assert "did you mean 'axis'?" in found[0]["message"]
@@ -88,7 +88,7 @@ def test_a_change_is_checked_again(editor: Editor, uri: str) -> None:
     assert [d["code"] for d in editor.findings(uri, 3)] == ["D001"]
 
 
-def test_of_quick_changes_only_the_last_is_told(editor: Editor, uri: str) -> None:
+def test_of_quick_changes_only_the_last_is_reported(editor: Editor, uri: str) -> None:
     for version in range(2, 30):
         editor.change(uri, version, [{"text": MODEL[: len(MODEL) - 40 + version]}])
     assert editor.findings(uri, 29)[0]["code"].startswith("X")
@@ -107,7 +107,7 @@ def test_weights_that_appear_are_seen_when_the_text_is_saved(editor: Editor, tmp
     assert not model.exists()
 
 
-def test_what_a_text_asks_to_ignore_is_not_told(editor: Editor, tmp_path: Path) -> None:
+def test_findings_that_a_text_asks_to_ignore_are_not_shown(editor: Editor, tmp_path: Path) -> None:
     text = MODEL.replace("<layers>", "<!-- irexec: ignore D001 --><layers>")
     assert [d["code"] for d in editor.open(address(tmp_path / "ignoring.xml"), text)] == ["P004"]
 
@@ -201,7 +201,7 @@ def test_hover(editor: Editor, uri: str, line: int, text: str, told: list[str]) 
         assert words in shown
 
 
-def test_hover_of_a_constant_tells_its_values(editor: Editor) -> None:
+def test_hover_of_a_constant_gives_its_values(editor: Editor) -> None:
     sample = Path(__file__).parents[2] / "samples" / "classifier" / "model.xml"
     text = sample.read_text()
     editor.open(address(sample), text)

@@ -66,7 +66,7 @@ def test_a_compiled_model_with_an_operator_of_python_is_exported() -> None:
     assert ov.Core().import_model(stream, "CPU")(np.float32([1]))[0].tolist() == [4]
 
 
-def test_what_a_class_raises_is_said() -> None:
+def test_what_a_class_raises_is_reported() -> None:
     with pytest.raises(ValueError, match="no i8"):
         Doubled([ops.parameter([2], np.int8)])
     model = doubling()

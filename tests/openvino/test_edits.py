@@ -57,7 +57,7 @@ def test_what_is_no_model() -> None:
             call()
 
 
-def test_the_type_of_a_tensor_is_said() -> None:
+def test_the_type_of_a_tensor_is_reported() -> None:
     port = ops.parameter([1], "f32").output(0)
     irexec.experimental.set_element_type(port.get_tensor(), irexec.Type.i8)
     assert port.get_element_type() is irexec.Type.i8

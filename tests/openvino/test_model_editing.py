@@ -170,7 +170,7 @@ def test_what_was_exported_into_a_stream_is_imported_from_it() -> None:
     assert imported(ROW)[0].tolist() == [[2, 2, 5]]
 
 
-def test_outputs_have_an_order_and_what_is_said_of_them_is_a_map() -> None:
+def test_outputs_have_an_order_and_their_description_is_a_map() -> None:
     split = ops.split(ops.parameter([2], np.float32), 0, 2)
     first, second = split.outputs()
     assert first < second

@@ -92,7 +92,7 @@ def test_functions_of_one_name_for_several_types(name: str) -> None:
         ("frontend.jax", "Decoder"),
     ],
 )
-def test_what_is_not_offered_can_be_imported_and_says_so_when_it_is_used(place: str, what: str) -> None:
+def test_what_is_not_offered_can_be_imported_and_reports_it_when_it_is_used(place: str, what: str) -> None:
     with pytest.raises(NotOffered, match="irexec does not offer"):
         getattr(module("irexec", place), what)()
 

@@ -240,7 +240,7 @@ def test_a_stated_shape_is_checked() -> None:
     assert [e.diagnostic.code for e in only("p.md", text).errata][:1] == ["P005"]
 
 
-def test_text_that_lacks_an_input_is_said_not_to_be_executed() -> None:
+def test_text_that_lacks_an_input_is_reported_as_not_executed() -> None:
     checked = only("p.md", "Versioned name: Roll-7\n\n```\ndata = [1, 2]\noutput = [2, 1]\n```\n")
     assert checked.not_executed == "its shift is missing" and checked.errata == []
 
@@ -274,19 +274,19 @@ def test_a_model_is_validated_without_its_weights() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "Nothing here.\n", "Versioned name: Abs-1\n\n```python\nx = 1\n```\n"])
-def test_a_page_without_example_says_so(text: str) -> None:
+def test_a_page_without_example_reports_it(text: str) -> None:
     checked = page("p.md", text)
     assert checked.problem == "the page has no example" and checked.readable and checked.report.ok
     assert [d.code for d in checked.report] == ["Q029"]
 
 
-def test_a_page_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_read_reports_it(tmp_path: Path) -> None:
     assert not check_page(tmp_path / "missing.md").readable
     assert not check_page("p.md", data=b"\xff\xff").readable
     assert not check_page("p.md", data=b"\xff\xff").report.ok
 
 
-def test_a_broken_example_is_said_not_to_be_parsed() -> None:
+def test_a_broken_example_is_reported_as_not_parsed() -> None:
     checked = only("p.md", '```xml\n<!DOCTYPE x [<!ENTITY a "b">]><layer type="&a;"/>\n```\n')
     assert not checked.parsed and checked.errata
 

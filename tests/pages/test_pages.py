@@ -124,7 +124,7 @@ def test_names(text: str, names: list[str] | None) -> None:
         ("a.md", None),
     ],
 )
-def test_the_file_tells_the_name_of_a_page_that_does_not(file: str, name: str | None) -> None:
+def test_the_file_gives_the_name_of_a_page_that_does_not(file: str, name: str | None) -> None:
     assert [str(named) for named in page_of(file, LAYER).names] == ([name] if name else [])
 
 
@@ -169,7 +169,7 @@ def test_formulas_and_parts_are_no_examples(text: str) -> None:
     assert values_of(text) == []
 
 
-def test_what_the_sentence_before_says() -> None:
+def test_attributes_in_the_sentence_before_an_example() -> None:
     sentence = "Example with `shift` = [-1, 2], *axes* = [0, 1] and mode set to ``fast``:"
     text = f"{sentence}\n\n    data = [1]\n    output = [2]\n"
     (example,) = page_of("x.md", text).examples

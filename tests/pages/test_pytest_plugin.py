@@ -52,7 +52,7 @@ def test_a_failure_shows_the_line_of_the_page(docs: pytest.Pytester) -> None:
     assert "Traceback" not in result.stdout.str()
 
 
-def test_versions_of_one_page_are_told_apart(docs: pytest.Pytester) -> None:
+def test_versions_of_one_page_are_distinguished(docs: pytest.Pytester) -> None:
     shutil.copy(PAGES / "onnx-scatter-nd.page.txt", docs.path / "docs")
     result = run(docs, "--ir-doctest", "-k", "ScatterND-11", "-v", "docs")
     result.assert_outcomes(passed=2, deselected=15)

@@ -96,7 +96,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_said_is_what_one_process_says(
+def test_a_cluster_prints_the_same_as_one_process(
     command: str, scheduler: str, files: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     codes, said = [], []
@@ -221,7 +221,7 @@ def test_ctrl_c_leaves_whole_files_and_idle_workers(scheduler: str, tmp_path: Pa
         until(lambda: not client.call_stack() and not list(tmp_path.glob("out/.*")), "what had begun has ended")
 
 
-def test_a_worker_without_irexec_says_so_and_lives(tmp_path: Path) -> None:
+def test_a_worker_without_irexec_reports_it_and_lives(tmp_path: Path) -> None:
     (tmp_path / "paths" / "irexec").mkdir(parents=True)
     (tmp_path / "paths" / "irexec" / "__init__.py").write_text('raise ModuleNotFoundError("No module named irexec")')
     file = str(SAMPLES / "wrong.xml")

@@ -48,7 +48,7 @@ def test_each_input_has_its_verdict(folder: Path) -> None:
         assert [outcome.result for outcome in parallel.gather(task(folder), items, workers)] == found
 
 
-def test_an_input_that_cannot_be_read_is_a_finding_and_the_rest_goes_on(folder: Path) -> None:
+def test_an_input_that_cannot_be_read_is_a_finding_and_the_rest_continues(folder: Path) -> None:
     (folder / "broken.npy").write_bytes(b"nothing")
     np.save(folder / "good.npy", np.float32([[1, 2, 3]]))
     items = [str(folder / "broken.npy"), str(folder / "good.npy")]
@@ -62,7 +62,7 @@ def test_what_the_result_depends_on(folder: Path) -> None:
     assert files == {"model.xml", "model.bin", "other.xml", "other.bin", "batch.npz"}
 
 
-def test_the_command_says_on_how_many_inputs_they_agree_and_goes_on_from_its_log(
+def test_the_command_states_on_how_many_inputs_they_agree_and_continues_from_its_log(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["compare", str(folder / "model.xml"), "--with", str(folder / "other.xml")]

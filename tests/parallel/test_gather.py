@@ -84,7 +84,7 @@ def test_a_process_that_dies_takes_nothing_with_it(files: list[str]) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals as on POSIX")
-def test_a_process_that_is_told_to_leave_is_replaced(files: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_process_that_is_asked_to_leave_is_replaced(files: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     Path(files[2]).write_text("end")
     with parallel.Processes(1) as workers:
         outcomes = list(parallel.gather(Words(), files, workers))
@@ -254,7 +254,7 @@ def test_a_worker_with_another_version_does_nothing(
     assert (tmp_path / "log.jsonl").read_text() == ""
 
 
-def test_a_worker_that_does_not_see_a_file_says_nothing_of_it(files: list[str]) -> None:
+def test_a_worker_that_does_not_see_a_file_reports_nothing_about_it(files: list[str]) -> None:
     there = Elsewhere(Path(files[0]).unlink)
     (outcome,) = parallel.gather(parallel.Validate(), files[:1], there)
     (finding,) = outcome.report
@@ -301,7 +301,7 @@ def test_a_process_that_starts_when_an_exception_comes_ends_too(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_log_is_gone_on_from(files: list[str], executor: Executor | None, tmp_path: Path) -> None:
+def test_a_log_is_continued(files: list[str], executor: Executor | None, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     Path(files[1]).write_text("raise")
     with parallel.Log(path, Words()) as log:

@@ -51,7 +51,7 @@ def test_what_a_call_prints_is_no_answer(capfd: pytest.CaptureFixture[str]) -> N
     assert sorted(capfd.readouterr().err.split()) == ["printed", "written"]
 
 
-def test_a_crash_and_a_hang_are_told() -> None:
+def test_a_crash_and_a_hang_are_reported() -> None:
     child = Child(quiet=True)
     child.call(os.write, 2, b"the last words\n")
     with pytest.raises(Ended, match=r"^crashed \(SIGABRT\): ") as caught:
@@ -65,7 +65,7 @@ def test_a_crash_and_a_hang_are_told() -> None:
     assert caught.value.how == "hang"
 
 
-def test_an_exception_that_cannot_be_pickled_is_told_with_its_words() -> None:
+def test_an_exception_that_cannot_be_pickled_is_reported_with_its_words() -> None:
     child = Child()
     with pytest.raises(RuntimeError, match="Unsendable: a lock"):
         child.call(exec, "import threading\nclass Unsendable(Exception): pass\nraise Unsendable('a lock')")

@@ -63,7 +63,7 @@ def test_texts_of_the_page_stay_texts(hostile: str, tmp_path: Path) -> None:
     assert {"script", "img", "b"} & set(page.tags) == set()
 
 
-def test_a_page_without_an_example_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_without_an_example_reports_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, output = tmp_path / "page.md", tmp_path / "out.html"
     path.write_text("# Nothing here\n", "utf-8")
     assert main(["report", str(path), "-o", str(output)]) == 0

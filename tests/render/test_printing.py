@@ -18,7 +18,7 @@ EXPORTED = [
 
 
 @pytest.mark.parametrize("limit", [36, 48, 60])
-def test_names_that_differ_in_the_middle_can_be_told_apart(limit: int) -> None:
+def test_names_that_differ_in_the_middle_can_be_distinguished(limit: int) -> None:
     short = shortened(EXPORTED, limit)
     assert len({*short}) == len(EXPORTED)
     assert all(width(name) <= limit for name in short)
@@ -68,7 +68,7 @@ def test_a_table_fits_the_line(columns: int) -> None:
 
 
 @pytest.mark.parametrize("columns", [80, 100])
-def test_a_long_text_goes_on_below_itself(columns: int) -> None:
+def test_a_long_text_continues_below_itself(columns: int) -> None:
     page = Printout(columns=columns)
     names = [f"layer.{number}.attention" for number in range(36)]
     text = f"{len(names)} layers: MatMul ({', '.join(names)})"

@@ -169,7 +169,7 @@ def test_headings_regions_and_controls_are_named(browser: Browser, report: Path)
     assert chosen == ["ReLU, net/layer.4/relu, f32 [1,8]"]
 
 
-def test_what_happens_is_said(browser: Browser, report: Path) -> None:
+def test_what_happens_is_reported(browser: Browser, report: Path) -> None:
     browser.open(report)
     status = [node for node in heard(browser) if node["role"] == "status"]
     assert len(status) == 1 and status[0]["live"] == "polite"

@@ -96,6 +96,6 @@ def test_very_many_blocks_are_boxes_of_blocks() -> None:
     assert sum(item.holds for item in graph.items) == 352
 
 
-def test_a_block_says_what_flows_out_of_it() -> None:
+def test_a_block_states_what_flows_out_of_it() -> None:
     drawn = Drawing(together([summarize(stacked(12))])).body
     assert drawn.count('class="shape" x="6" y="56">f32 [1,8]</text>') == 12

@@ -170,7 +170,7 @@ def test_a_constraint_that_random_values_break_is_no_erratum() -> None:
         ('<layer type="Parameter" version="opset1"><input><port id="0"/></input></layer>', ""),
     ],
 )
-def test_what_cannot_be_run_says_why(text: str, reason: str) -> None:
+def test_an_example_that_is_not_executed_has_a_reason(text: str, reason: str) -> None:
     _, example = one(text)
     assert example.not_executed is not None
     assert reason in str(example.not_executed)

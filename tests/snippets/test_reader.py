@@ -121,7 +121,7 @@ def test_findings_of_later_rooms_are_placed_in_the_original_text() -> None:
         ('<port id="0"><dim>2</dim> <!-- values: [[1, 2], [3 --></port>', [[1, 2], [3]]),
     ],
 )
-def test_where_a_comment_stands_says_which_port_it_means(ports: str, value: ListedValue | None) -> None:
+def test_the_place_of_a_comment_determines_its_port(ports: str, value: ListedValue | None) -> None:
     assert value_of(in_port(ports)) == value
 
 
@@ -131,7 +131,7 @@ def test_other_comments_are_remarks() -> None:
     assert port.remarks == ("`X` input data", "batch")
 
 
-def test_brackets_that_do_not_match_are_told() -> None:
+def test_brackets_that_do_not_match_are_reported() -> None:
     snippet = read(EXAMPLE.replace("[1, 2, 3, 4]", "[1, 2, 3, 4])"))
     assert value_of(snippet.layers[0].inputs[0]) == [1, 2, 3, 4]
     assert [(f.line, f.column) for f in snippet.findings.report if f.code == "Q028"] == [(4, 27)]

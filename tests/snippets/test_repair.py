@@ -124,7 +124,7 @@ SLIPS = [
 
 
 @pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: f"{slip.code}-{slip.printed[:20]!r}")
-def test_a_slip_is_fixed_and_told(slip: Slip) -> None:
+def test_a_slip_is_fixed_and_reported(slip: Slip) -> None:
     assert CLEAN.count(slip.clean) >= 1
     printed = CLEAN.replace(slip.clean, slip.printed, 1)
     snippet = read(printed)
@@ -150,7 +150,7 @@ def test_a_clean_layer_needs_no_repair() -> None:
     assert snippet.layers[0].layer.name == "a"
 
 
-def test_what_is_left_out_is_completed_and_told() -> None:
+def test_what_is_left_out_is_completed_and_reported() -> None:
     snippet = read('<layer type="Abs"><input><port id="0"/></input><output><port id="1"/></output></layer>')
     layer = snippet.layers[0].layer
     assert (layer.id, layer.name, layer.version) == ("0", "Abs", "opset1")
@@ -249,5 +249,5 @@ def test_the_nearest_known_type(written: str, meant: str | None) -> None:
         ("", "Abs", None),
     ],
 )
-def test_the_version_that_a_name_tells(path: str, operator: str, version: str | None) -> None:
+def test_the_version_that_a_name_gives(path: str, operator: str, version: str | None) -> None:
     assert version_from_name(path, operator) == version

@@ -160,7 +160,7 @@ def test_an_error_inside_takes_the_limit_back(fakes: list[FakeLibrary]) -> None:
 
 
 @pytest.mark.parametrize("holds", [True, False])
-def test_a_forked_process_goes_on_without_the_other_threads(
+def test_a_forked_process_continues_without_the_other_threads(
     fakes: list[FakeLibrary], holds: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blas, "_lock", blas._lock)

@@ -146,7 +146,7 @@ def test_a_scalar(text: str) -> None:
         ("1,,2", ShapeFault.FORM),
     ],
 )
-def test_an_error_says_what_kind_of_fault_it_is(text: str, fault: ShapeFault) -> None:
+def test_an_error_states_what_kind_of_fault_it_is(text: str, fault: ShapeFault) -> None:
     with pytest.raises(UnreadableShape) as caught:
         PartialShape.parse(text)
     assert caught.value.fault is fault

@@ -88,7 +88,7 @@ def examined(path: str | os.PathLike[str], mode: Mode = "strict") -> tuple[Model
     if not findings.incomplete:
         _add(findings, answers, file.proto)
     if len(findings.report) and not _is_too_large(findings):
-        _tell(findings, Question(path, list(RUNTIMES)).answers(), file.proto)
+        _report_answers(findings, Question(path, list(RUNTIMES)).answers(), file.proto)
     model.file = os.fspath(path)
     return (model if findings.report.ok else None), findings.report
 
@@ -132,7 +132,7 @@ def _add(findings: OnnxFindings, answers: Sequence[Answer], proto: onnx.ModelPro
     findings.report.replace(sorted(findings.report, key=_in_file_order))
 
 
-def _tell(findings: OnnxFindings, answers: Sequence[Answer], proto: onnx.ModelProto) -> None:
+def _report_answers(findings: OnnxFindings, answers: Sequence[Answer], proto: onnx.ModelProto) -> None:
     for heard in answers:
         text = "; ".join(message for _, message in heard.said)
         about = f"{_producer(proto)}; IR version {proto.ir_version}, opset {opsets_of(proto.opset_import).get('', '?')}"

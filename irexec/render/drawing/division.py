@@ -13,7 +13,7 @@ from irexec.render.drawing.scopes import NameScope, path_of, scopes
 SMALL_ENOUGH = 40
 """So many layers are read as they are; in larger graphs repeated blocks, and scopes of names, are one box each. More
 blocks in a row than this are boxes of blocks."""
-_TELLING = 0.6
+_MOST = 0.6
 """The part of the layers that scopes must have in order to decide where blocks begin."""
 _ENDS = ("Parameter", "Result")
 
@@ -36,7 +36,7 @@ def divided(layers: Sequence[Layer], crossing: Sequence[int]) -> list[Stretch]:
         return [Stretch(n, n + 1) for n in range(len(layers))]
     found = list(scopes([None if layer.type in _ENDS else layer.name for layer in layers]))
     runs = repeats([_signature(layer) for layer in layers], _joined(layers, crossing))
-    if _tell(found, len(layers)):
+    if _names_suffice(found, len(layers)):
         edges = {edge for scope in found for edge in (scope.start, scope.end)}
         runs = [run for run in runs if all(start in edges for start in range(run.start, run.end + 1, run.period))]
     stretches: list[Stretch] = []
@@ -48,9 +48,9 @@ def divided(layers: Sequence[Layer], crossing: Sequence[int]) -> list[Stretch]:
     return [*stretches, *_between(found, layers, position, len(layers))]
 
 
-def _tell(found: Sequence[NameScope], layers: int) -> bool:
+def _names_suffice(found: Sequence[NameScope], layers: int) -> bool:
     """Whether names alone divide the layers: they have most of them, each in one place."""
-    return len({s.path for s in found}) == len(found) and sum(s.end - s.start for s in found) > _TELLING * layers
+    return len({s.path for s in found}) == len(found) and sum(s.end - s.start for s in found) > _MOST * layers
 
 
 def _between(found: Sequence[NameScope], layers: Sequence[Layer], start: int, end: int) -> Iterator[Stretch]:

@@ -60,7 +60,7 @@ def test_refused(data, code, line, column, read_ir) -> None:
     assert all(str(finding.severity) == "error" for finding in outcome.found)
 
 
-def test_every_parser_error_is_told(read_ir) -> None:
+def test_every_parser_error_is_reported(read_ir) -> None:
     outcome = read_ir('<net>\n<a b="1" b="2"/>\n<c d=3/>\n</net>')
     assert {(code, line) for code, line, _ in outcome.places} >= {("X003", 2), ("X001", 3)}
     assert outcome.document is None
@@ -106,7 +106,7 @@ def test_a_default_namespace_is_ignored_and_a_prefix_is_not(model, read_ir) -> N
     ]
 
 
-def test_openvino_mode_goes_on_where_openvino_does(model, read_ir, openvino_agrees) -> None:
+def test_openvino_mode_continues_where_openvino_does(model, read_ir, openvino_agrees) -> None:
     twice = model.replace('name="a"', 'name="a"\n name="b"')
     outcome = read_ir(twice, "openvino")
     assert outcome.places == [("X003", 9, 8)]

@@ -69,7 +69,7 @@ def test_what_expat_accepts_libxml2_accepts(count: int = 4000) -> None:
         ("<r>" * 1000, "more than 256 elements are nested"),
     ],
 )
-def test_what_libxml2_finds_is_said_plainly(text: str, message: str) -> None:
+def test_errors_of_libxml2_are_reported_in_plain_words(text: str, message: str) -> None:
     assert next(wellformed.faults(text)).message == message
 
 

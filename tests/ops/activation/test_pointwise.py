@@ -245,6 +245,6 @@ def test_only_floats(name: str, opset: int) -> None:
     assert [b.code for b in breaches] == ["O002"]
 
 
-def test_numbers_of_any_type_where_the_page_says_numeric() -> None:
+def test_numbers_of_any_type_where_the_page_specifies_numeric() -> None:
     for name, attributes in (("ReLU", {}), ("Clamp", {"min": 0, "max": 1})):
         assert not infer(get(name, 1), [tensor(U8, "2")], **attributes)[1]

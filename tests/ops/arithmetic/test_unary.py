@@ -118,7 +118,7 @@ def test_lowest_integer_wraps() -> None:
     np.testing.assert_array_equal(run(unary("Negative"), x)[0], [-128, 1, -127])
 
 
-def test_atanh_of_integers_as_the_page_says() -> None:
+def test_atanh_of_integers_as_the_page_specifies() -> None:
     np.testing.assert_array_equal(
         run(unary("Atanh"), np.array([-5, -1, 0, 1, 9], np.int8))[0], [-128, -128, 0, 127, 127]
     )

@@ -29,7 +29,7 @@ def test_every_float_type(dtype: type) -> None:
 
 @pytest.mark.parametrize("negative", [False, True])
 @pytest.mark.parametrize("positive", [False, True])
-def test_is_inf_detects_the_signs_it_is_told(negative: bool, positive: bool) -> None:
+def test_is_inf_detects_the_signs_it_is_asked_for(negative: bool, positive: bool) -> None:
     attributes = {"detect_negative": negative, "detect_positive": positive}
     expected = [[False] * 3, [positive, negative, False]]
     np.testing.assert_array_equal(run(is_inf_10, VALUES, **attributes)[0], expected)

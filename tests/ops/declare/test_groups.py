@@ -124,7 +124,7 @@ def _walk_1_again(x: T, /, *, first: int = 0, **rest: Annotated[Any, AttributesO
     return x
 
 
-def test_a_version_that_says_its_difference(walk: Operator) -> None:
+def test_a_version_that_states_its_difference(walk: Operator) -> None:
     walk_1 = Operator("Walk", "opset1", _walk_1, shapes=walk.rule)
     assert [a.name for a in walk_1.attributes] == ["stride", "exclude_pad", "mode", "back"]
     assert walk_1.attributes[2].members == ("a",)

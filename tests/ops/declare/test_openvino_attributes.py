@@ -76,7 +76,9 @@ def plain(value: Any) -> Any:
         ("Elu", "", "D002", "alpha", "silently uses the initial value of its own variable"),
     ],
 )
-def test_what_openvino_takes_instead_is_told(type: str, data: str, code: str, attribute: str, openvino: str) -> None:
+def test_what_openvino_takes_instead_is_reported(
+    type: str, data: str, code: str, attribute: str, openvino: str
+) -> None:
     net = Net()
     inputs = [net.parameter("x", "2,3")]
     if type == "Reshape":

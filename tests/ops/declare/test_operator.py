@@ -173,7 +173,7 @@ def test_types_that_do_not_fit() -> None:
     ]
 
 
-def test_a_rule_reports_and_goes_on() -> None:
+def test_a_rule_reports_and_continues() -> None:
     def rule(check: Check, data: TensorType, index: Any, scale: Any, *, axis: int, to: Any) -> Any:
         assert check("C1", True, "not said")
         assert check("C1", None, "nothing is known, nothing is said")
@@ -209,7 +209,7 @@ def test_a_kernel_refuses_a_value() -> None:
     assert (failed.value.constraint, failed.value.port) == ("C4", "index")
 
 
-def test_a_rule_that_goes_on_with_what_it_has_refused_adds_no_finding_of_its_own_failure() -> None:
+def test_a_rule_that_continues_with_what_it_has_refused_adds_no_finding_of_its_own_failure() -> None:
     @operator("Refusing", "own")
     def refusing(x: T, /) -> T:
         """C1: x is [2]."""

@@ -63,7 +63,7 @@ def test_c4_one_value_per_channel() -> None:
         op()(*inputs(2, 3)[:4], np.ones(2, np.float32), epsilon=0.1)
 
 
-def test_a_parameter_tells_the_channels() -> None:
+def test_a_parameter_gives_the_channels() -> None:
     (result,), breaches = infer(
         op(), [tensor(F32, "2,?,4"), *[tensor(F32, s) for s in ("?", "3", "?", "?")]], epsilon=0.0
     )

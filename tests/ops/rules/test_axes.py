@@ -60,7 +60,7 @@ def test_a_limit_may_be_open_or_leave_one_value() -> None:
         in_range(require, "C1", "port", 1, 0, 0)
 
 
-def test_a_rule_is_told_whether_the_values_fit() -> None:
+def test_a_rule_receives_whether_the_values_fit() -> None:
     found: list[str] = []
 
     def check(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:

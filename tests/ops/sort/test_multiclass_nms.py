@@ -43,7 +43,7 @@ def test_multiclass_with_boxes_of_each_class_agrees_with_openvino() -> None:
     assert_same(run(op, *arrays, **attributes), openvino(op, *arrays, **attributes))
 
 
-def test_the_threshold_sinks_as_the_page_says() -> None:
+def test_the_threshold_sinks_as_the_page_specifies() -> None:
     # OpenVINO judges a box by the threshold of the moment when its turn comes; the page by that of each box kept.
     boxes, scores = detections(5, 1, 1, 30)
     boxes[0, :, 2:] += 6

@@ -108,7 +108,7 @@ def test_values_and_shapes() -> None:
     assert whole.dtype == np.float32
 
 
-def test_u64_goes_where_it_is_told() -> None:
+def test_u64_is_promoted_to_the_requested_type() -> None:
     types = [tensor(ElementType.by_name[n], "2") for n in ("u64", "i8")]
     found, breaches = infer(
         convert_promote_types_14, types, promote_unsafe=True, u64_integer_promotion_target=ElementType.by_name["i64"]
