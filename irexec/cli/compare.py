@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
         with Status() as status:
 
             def show(done: int, total: int) -> None:
-                status.show(f"{done} of {total} layers {'written' if args.dump else 'compared'}")
+                status.tell(f"{done} of {total} layers {'written' if args.dump else 'compared'}")
 
             if args.dump is not None:
                 dump(loaded.reference, runtime, args.dump, window=args.window, progress=show)

@@ -42,4 +42,4 @@ class Telling:
 
     def tried(self, reduction: Reduction, stage: Stage, smaller: bool) -> None:
         left = plural(reduction.case.size, "layer")
-        self._status.show(f"{stage.name}: {reduction.tried} candidates tried, {left} left")
+        self._status.tell(f"{stage.name}: {reduction.tried} candidates tried, {left} left")

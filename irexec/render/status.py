@@ -22,7 +22,7 @@ class Status:
     def __enter__(self) -> Status:
         return self
 
-    def show(self, text: str) -> None:
+    def tell(self, text: str) -> None:
         if self._wanted and time.monotonic() >= self._next:
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()
