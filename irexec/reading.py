@@ -32,7 +32,7 @@ PathLike = str | os.PathLike[str]
 
 @record(frozen=True)
 class Reading:
-    """What a file, a text or bytes hold. What could not be made is None, and `report` lists the reasons.
+    """The contents of a file, a text or bytes. Parts that could not be made are None, and `report` lists the reasons.
 
     `source` is the text; ONNX has none. `document` holds its elements, `model` is what was built of them. `snippet`
     holds the printed layers of a text without a `<net>`: the report lists the repairs of their text until they are

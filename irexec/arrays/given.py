@@ -27,7 +27,7 @@ class Origin(Enum):
 
 @record
 class Given:
-    """What the caller supplies, by port name or number, and how to draw the rest.
+    """The input values that the caller supplies, by port name or number, and how to draw the others.
 
     `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP is for the ports that share the type of
     the first one, where nothing declares it. `duplicates`: indices that are drawn may repeat.

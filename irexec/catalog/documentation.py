@@ -1,4 +1,4 @@
-"""Where OpenVINO documents an operator: the address of its page."""
+"""The address of the page on which OpenVINO documents an operator."""
 
 from __future__ import annotations
 

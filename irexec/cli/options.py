@@ -72,7 +72,7 @@ def number(text: str) -> float:
 
 
 SECONDS = 60
-"""The limit for files that are mostly somebody else's: 3 million layers are read in that time."""
+"""The limit for files that usually come from other people: 3 million layers are read in that time."""
 
 
 def seconds(text: str) -> float:

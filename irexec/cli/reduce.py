@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _suffix(args: argparse.Namespace) -> str:
-    """That of the smallest model's file."""
+    """The suffix of the smallest model's file."""
     from irexec.debug.choose import ONNX_RUNTIME
 
     is_onnx = args.file.lower().endswith(".onnx")

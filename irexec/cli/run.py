@@ -224,7 +224,7 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
 
 
 def _explained(args: argparse.Namespace, result: ModelRun) -> list[Explanation] | None:
-    """What a lowered model would run, if --explain is given and the model runs."""
+    """Explain which layers a lowered model would compile, if --explain is given and the model runs."""
     if not args.explain or not result.executed:
         return None
     from irexec.lowering.explain import explain

@@ -1,4 +1,4 @@
-"""Where to look for the cause of a difference that the own errors of layers do not show."""
+"""The layers that may cause a difference although no layer's own error exceeds its tolerance."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from irexec.types import Array
 
 Progress = Callable[[int, int], None]
 Known = MutableMapping[Value, Array]
-# So many layers that differ without effect are told.
+# The number of layers that differ without effect and are listed.
 _SHOWN = 3
 # So many suspects keep their inputs and results.
 _KEPT = 64

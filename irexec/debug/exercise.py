@@ -1,4 +1,4 @@
-"""What a comparison did not exercise: values that could not have shown a difference."""
+"""Gaps of a comparison: layers whose values could not have shown a difference."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from irexec.graph.cut import Cutter, needed_by
 class Reduction:
     """The smallest case so far and how it fails, which is as `fault` was from the beginning.
 
-    `stage` is the one that is at work, `tried` counts candidates, `changed` tells whether something became smaller
+    `stage` is the one in progress, `tried` counts candidates, `changed` is whether something became smaller
     since the first stage began the last time.
     """
 
@@ -59,7 +59,7 @@ def begin(judge: Judge, cases: Iterable[Case]) -> Reduction | None:
 
 
 def guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None = None) -> Iterator[Case]:
-    """What may fail, the smallest first: the layers that a comparison names, the model up to them, all of it."""
+    """Candidates for a failing part, the smallest first: layers that a comparison names, the model up to them, all."""
     try:
         compared = compare(reference, runtime, bounds=bounds)
         found = compared.culprit or compared.suspect

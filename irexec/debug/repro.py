@@ -58,7 +58,7 @@ class Repro:
     """Keeps the smallest case of a reduction in NAME.xml and .bin, or in NAME.onnx, with its inputs in NAME.npz, and in
     NAME.json from where to go on.
 
-    `of` tells reductions apart: see `identity`.
+    `of` distinguishes reductions: see `identity`.
     """
 
     def __init__(self, path: str | Path, of: str) -> None:
@@ -213,7 +213,7 @@ def _port(value: Value) -> str:
 
 
 def identity(reference: Reference, asked: str) -> str:
-    """What tells one reduction from another: the model's file, the inputs, and what is asked of them."""
+    """The key by which reductions are distinguished: the model's file, the inputs, and the failure to reproduce."""
     found = sha256(os.fsencode(asked))
     if (source := reference.model.source) is not None:
         found.update(source.text.encode("utf-8", "surrogatepass"))

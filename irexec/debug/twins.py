@@ -122,7 +122,7 @@ class Twins:
     # In words
 
     def changes(self, node: Node) -> list[str]:
-        """What the other model's layer does differently, each in a few words: `reads scores instead of scale`."""
+        """The differences of the other model's layer, each in a few words: `reads scores instead of scale`."""
         other = self.alignment.forward.get(node)
         if other is None:
             return []

@@ -9,7 +9,7 @@ from irexec.records import record
 
 
 class Safety(StrEnum):
-    """What applying a fix means.
+    """How safe it is to apply a fix.
 
     SAFE: what OpenVINO and irexec computed from the file before, they compute after. UNSAFE: it may be something else.
     SUGGESTION: one of several choices, which a person makes.

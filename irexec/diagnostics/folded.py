@@ -49,7 +49,7 @@ def grouped(report: Report) -> Report:
 
 
 def merged(reports: Iterable[tuple[str, Report]], what: str) -> Report:
-    """What was found about many items, each finding once: a note names the items that have it, the first of many.
+    """The findings about many items, each once: a note names the items that have it, the first of many.
 
     `what` they are is a plural, such as "inputs".
     """
@@ -70,7 +70,7 @@ def _with_items(finding: Diagnostic, items: list[str], what: str) -> Diagnostic:
 
 
 def _cause(finding: Diagnostic) -> tuple[str, Severity, str | None, Hashable]:
-    """What findings of one cause have in common: what is found and what is allowed, where that is known."""
+    """The parts in which findings of one cause agree: the value found and the values allowed, if they are known."""
     what = (finding.found, finding.allowed) if finding.found and finding.allowed else finding.message
     return finding.code, finding.severity, finding.file, what
 

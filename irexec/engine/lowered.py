@@ -1,4 +1,4 @@
-"""What the engine expects of a back end, which replaces kernels of a plan: see irexec.lowering."""
+"""The interface between the engine and a back end, which replaces kernels of a plan: see irexec.lowering."""
 
 from __future__ import annotations
 

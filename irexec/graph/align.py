@@ -245,7 +245,7 @@ def _unique(nodes: Iterable[Node], key: Callable[[Node], Hashable | None]) -> di
 
 
 def _is_named(node: Node) -> bool:
-    """Return True for a name that somebody gave, not a number, nor the type with a number (`Add_12`)."""
+    """Return True for a name chosen by a person, not a number, nor the type with a number (`Add_12`)."""
     stem = node.given_name.rstrip("0123456789")
     return bool(stem) and stem.rstrip("_") not in ("", node.type, node.get_type_name())
 

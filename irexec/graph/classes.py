@@ -70,7 +70,7 @@ def attributes_of(node: Node) -> dict[str, object]:
 
 
 def in_order(node: Node, sources: Sequence[Hashable]) -> tuple[Hashable, ...]:
-    """What a layer reads, in an order that is the same wherever the order does not change the result."""
+    """The inputs of a layer, sorted if their order does not change the result."""
     if node.type in COMMUTATIVE and len(sources) == 2 and attributes_of(node).get("auto_broadcast") != "pdpd":
         return tuple(sorted(sources, key=repr))
     return tuple(sources)

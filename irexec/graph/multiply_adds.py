@@ -26,7 +26,7 @@ def multiply_adds(node: Node, inputs: Sequence[TensorType | None], outputs: Sequ
         return None
     try:
         return rule([t.shape.to_shape() for t in known], outputs[0].shape.to_shape(), node.attributes)
-    except (IndexError, KeyError, ValueError):  # Shapes that do not suit the operator: a finding says so.
+    except (IndexError, KeyError, ValueError):  # Shapes that do not suit the operator: a finding reports them.
         return None
 
 

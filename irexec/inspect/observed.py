@@ -75,7 +75,7 @@ class Compared(BaseModel):
     """One layer in both runs. `outer` names the layers in whose bodies it stands, the outermost first.
 
     `own` is the error when the layer is given the reference's inputs, `total` the one with the errors that reach it.
-    `agrees`: its own error is within its tolerance, which `tolerance` tells in words.
+    `agrees`: its own error is within its tolerance, which `tolerance` describes in words.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Change(BaseModel):
     """One difference between two models. `a` and `b` name the layer in each, None where there is none.
 
     `change` is one word: added, removed, replaced, renamed, opset, connection, attribute, shape, type, constant,
-    folded, compressed, rt_info; `text` says it. Both names are None where one line speaks of many layers.
+    folded, compressed, rt_info; `text` describes it. Both names are None where one line is about many layers.
     """
 
     change: str

@@ -120,7 +120,7 @@ def _attributes(node: Node) -> Iterator[Attribute]:
             value = node.attributes[attribute.name]
             default = attribute.file_name not in written if node.layer is not None else value == attribute.default
             yield Attribute(attribute.file_name, "" if value is None else attribute_text(value), bool(default))
-        elif attribute.file_name in written:  # A value that the operator cannot have: a finding says so.
+        elif attribute.file_name in written:  # A value that the operator cannot have: a finding reports it.
             yield Attribute(attribute.file_name, written[attribute.file_name])
     known = {attribute.file_name for attribute in node.operator.attributes}
     yield from (Attribute(name, text) for name, text in written.items() if name not in known)
@@ -184,7 +184,7 @@ def _iterations(node: Node, body: Body, types: Inference) -> int | None:
 
 
 def _add_findings(rows: Sequence[_Row], report: Report) -> None:
-    """Give each layer its findings. Layers of two bodies may be named alike: the place in the file tells them apart."""
+    """Give each layer its findings. Layers of two bodies with the same name are distinguished by their place."""
     by_ref: dict[Any, list[Layer]] = {}
     for row in rows:
         by_ref.setdefault(row.node.ref, []).append(row.facts)

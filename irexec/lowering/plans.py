@@ -14,7 +14,7 @@ from irexec.types import Array
 
 
 class LoweredPlan:
-    """What all runners of a plan share. It holds no reference to the plan, so that both can be freed."""
+    """The lowered form of a plan, shared by all its runners. It has no reference to the plan, so both can be freed."""
 
     def __init__(self, plan: Plan, prepared: Prepared) -> None:
         read = {*plan.results, *(slot for step in plan.steps for slot in step.inputs)}

@@ -38,7 +38,7 @@ class Lowered:
     """The lowered form of a layer: called as its kernel is, with `out` where the kernel takes it.
 
     Where compiled code does not take the arrays of a call, the lowered form calls the kernel. After compiled code did
-    all the work on the arrays, the lowered form says so with `capture.captured_all`.
+    all the work on the arrays, the lowered form reports it by `capture.captured_all`.
     """
 
     __call__: Callable[..., Any]

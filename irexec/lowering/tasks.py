@@ -81,7 +81,7 @@ class Sequence:
 
 
 class State:
-    """What compiled code knows of a pool, or of a thread alone, and the scratch memory of its members."""
+    """A thread pool, or a single thread, as described to compiled code, and the scratch memory of its members."""
 
     def __init__(self, members: int = 0) -> None:
         made = compiler()
@@ -209,7 +209,7 @@ def run_tasks(function: Native, shared: Records, tasks: Records, scratch_size: i
 
 
 def _alone() -> State:
-    """What compiled code knows of this thread."""
+    """The state of this thread for compiled code."""
     if (alone := getattr(_local, "alone", None)) is None:
         alone = _local.alone = State()
     return alone

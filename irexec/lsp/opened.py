@@ -19,7 +19,7 @@ class Opened:
 
     `earlier` is the version that was checked last, while this one is not. A version that was replaced is held by
     nothing but that, and goes without the garbage collector: a task that is cancelled holds its coroutine and so its
-    version, which therefore lets go of the task.
+    version, which therefore drops the task.
     """
 
     text: str

@@ -64,7 +64,7 @@ class Units:
 
 
 def _line_starts(text: str) -> list[int]:
-    """Where lines begin. An editor waits for this after each key, so a text of millions of characters is only split."""
+    """The offsets at which lines begin. An editor waits for them after each key, so a long text is only split."""
     if "\r" in text:
         return [0, *(match.end() for match in _LINE_END.finditer(text))]
     *lines, _ = text.split("\n")

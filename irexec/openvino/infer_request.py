@@ -105,8 +105,8 @@ class InferRequest(OfOneProcess):
     __call__ = infer
 
     def infer_whole(self, inputs: Any, share_outputs: bool = False, *, decode_strings: bool = True) -> Results:
-        """Run as `infer` does, with all inputs given, on a request whose results nobody else reads. Raises IRError if
-        an input is missing."""
+        """Run as `infer` does, with all inputs given, on a request whose results no other caller reads. Raises IRError
+        if an input is missing."""
         self._infer(inputs, self._tensors.give_all)
         return self._delivered(self._shared() if share_outputs else self._last(), decode_strings)
 

@@ -89,7 +89,7 @@ class RequestTensors:
     # Outputs
 
     def fill(self, results: Results) -> None:
-        """Keep the results of an inference, and copy them to the tensors of outputs that somebody asked for."""
+        """Keep the results of an inference; copy them to the output tensors that the caller has set or requested."""
         for index, tensor in self._wanted.items():
             tensor.copy_from(Tensor.of_values(results[index], self.outputs[index].element_type))
         self.results = results

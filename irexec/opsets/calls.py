@@ -1,7 +1,7 @@
 """How the functions of an opset are called: OpenVINO's order and names of parameters, from the operator's declaration.
 
 As a rule a function takes the operator's inputs, then its attributes, under their own names. Where OpenVINO's Python
-API has another order or another name, `_CALLS` says so, once. The operator's own names work everywhere, too.
+API has another order or another name, `_CALLS` lists it, once. The operator's own names work everywhere, too.
 """
 
 from __future__ import annotations
@@ -324,7 +324,7 @@ def _kind(given: Any) -> ElementType:
 
 
 def _variadic_items(operator: Operator, positional: tuple[Any, ...]) -> tuple[list[Any] | None, tuple[Any, ...]]:
-    """What a call gives to a variadic input, a list or arguments that follow each other, and the other arguments."""
+    """Divide the arguments of a call into those of a variadic input, a list or consecutive ones, and the others."""
     before = next((i for i, port in enumerate(operator.inputs) if port.variadic), None)
     if before is None or len(positional) <= before:
         return None, positional

@@ -1,11 +1,11 @@
-"""What an operator computed from arrays: an array for those who want values, a node for those who build a graph.
+"""The result that an operator computed from arrays: an array to compute with, and a node to build a graph with.
 
 OpenVINO's functions make a node of whatever they are given; irexec's evaluate arrays. A result that is both lets
 `opset13.add([1, 2], [3, 4])` be printed and indexed like any array, and be an input of the next layer, too.
 
 A class derived from both ndarray and Node is not possible: their instances are laid out differently. So the result is
-an array that is a proxy for the Node: it says so by `__class__`, which isinstance asks beside the type (as proxies of
-weakref and unittest.mock do), and hands the Node's attributes through.
+an array that is a proxy for the Node: it declares this by `__class__`, which isinstance reads beside the type (as
+proxies of weakref and unittest.mock do), and hands the Node's attributes through.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def _made_node(text: str, position: int, end: int) -> tuple[MadeNode, int] | Non
 
 
 def _closing(text: str, opening: int) -> int | None:
-    """Where the bracket at `opening` is closed; brackets in strings do not count."""
+    """The offset at which the bracket at `opening` is closed; brackets in strings do not count."""
     depth = 0
     for match in re.finditer(r"\"[^\"\n]*\"|'[^'\n]*'|[()\[\]{}]", text[opening : opening + _MOST_CODE]):
         depth += (match[0] in "([{") - (match[0] in ")]}")

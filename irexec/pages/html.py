@@ -86,6 +86,6 @@ def visible_text(page: PageText) -> tuple[Excerpt, list[tuple[int, int]]]:
 
 
 def _end_of_raw(source: str, start: int) -> int:
-    """Where an unescaped example must end: at the end of the `<pre>` around it, or of the page."""
+    """The offset at which an unescaped example ends: the end of the `<pre>` around it, or of the page."""
     end = source.find("</pre", start)
     return len(source) if end < 0 else end

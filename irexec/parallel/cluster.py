@@ -89,7 +89,7 @@ class Cluster(Executor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more calls, and leave the scheduler after the last, or at once without `wait`."""
-        # A client that has lost its scheduler would wait for ever.
+        # A client that has lost its scheduler would wait without limit.
         if self._client.status == "running":
             if wait and not cancel_futures:
                 wait_for_all(list(self._waiting))
@@ -132,7 +132,7 @@ class _Result:
 
 
 def _find_scheduler(address: str) -> None:
-    """Raises OSError or ValueError if no scheduler answers. Dask's client would wait for ever for another program."""
+    """Raises OSError or ValueError if no scheduler answers: Dask's client would wait without limit."""
     from distributed import Security
     from distributed.core import rpc
     from distributed.utils import LoopRunner

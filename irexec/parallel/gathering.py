@@ -89,7 +89,7 @@ def _there(
     from irexec import __version__
 
     # Not `as_completed`: it takes the locks of all futures, one after the other. Ctrl-C that comes while it does leaves
-    # them locked, and the threads that are to end the calls wait for ever.
+    # them locked, and the threads that are to end the calls wait without limit.
     ended: SimpleQueue[Future[_Attempt]] = SimpleQueue()
 
     def begin(number: int) -> Future[_Attempt]:

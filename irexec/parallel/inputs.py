@@ -141,7 +141,7 @@ def compiled_model(path: str, weights: str | None, mode: Mode = "openvino") -> C
 
 
 def reading_of(path: str, weights: str | None, mode: Mode = "openvino") -> Reading:
-    """What the files of a model hold, read once in each process for as long as they stay the same."""
+    """The contents of a model's files, read once in each process as long as the files do not change."""
     return _read_model(path, weights, mode, *_states(path, weights))
 
 

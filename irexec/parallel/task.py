@@ -34,7 +34,7 @@ class Task(ABC, Generic[R]):
         """The files that the result for an item depends on, also those that do not exist (yet)."""
 
     def needed(self, item: str) -> Iterable[PathLike]:
-        """Those of the files that every worker has to see when they exist."""
+        """The files that every worker must be able to access if they exist."""
         return self.files(item)
 
     def report(self, result: R) -> Report:
@@ -64,7 +64,7 @@ def content(path: PathLike) -> str:
 
 
 def state(path: PathLike) -> tuple[int, ...]:
-    """What changes when a file is written: its size, the time of the change and its number. Raises OSError."""
+    """The properties of a file that change when it is written: size, time and inode. Raises OSError."""
     found = os.stat(path)
     return found.st_size, found.st_mtime_ns, found.st_ino
 

@@ -37,7 +37,7 @@ class Child:
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
-        """`quiet`: nothing is shown of what it prints; the last line is told when it crashes."""
+        """`quiet`: its output is not shown; when it crashes, the last line is reported."""
         self._words: IO[bytes] | None = tempfile.TemporaryFile() if quiet else None  # noqa: SIM115
         self._process: subprocess.Popen[bytes] = start_python(self._words)
         self._too_late = False
@@ -60,7 +60,7 @@ class Child:
             if not self._process.stdin.closed:
                 send(self._process.stdin, parts)
         except OSError:
-            pass  # The process has ended, as `receive` is going to tell.
+            pass  # The process has ended, which `receive` reports.
         except BaseException:
             self.kill()  # Half of a message may be on its way.
             raise
@@ -120,7 +120,7 @@ class Child:
         """For the thread that makes the calls: another one would wait for it."""
         for file in (self._process.stdin, self._process.stdout, self._words):
             if file is not None:
-                with contextlib.suppress(OSError):  # There may be a call that nobody took.
+                with contextlib.suppress(OSError):  # A call may be left that the process did not receive.
                     file.close()
 
     def _ended(self, limit: float | None) -> Ended:

@@ -1,4 +1,4 @@
-"""Where Python looks for modules: never in the current folder, unless the user names it whole."""
+"""The folders in which Python looks for modules: never the current folder, unless the user gives its full path."""
 
 from __future__ import annotations
 

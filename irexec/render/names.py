@@ -20,7 +20,7 @@ def shortened(names: Sequence[str], limit: int) -> list[str]:
     names = [name if len(name) <= longest else _GAP + name[-longest:] for name in names]
     different = {name for name in names if width(name) > limit}
     common = Counter(part for name in different for part in {*_parts(name)})
-    # A short part is not worth a gap, unless it tells nothing: most names have it, and it is no number.
+    # A short part is not worth a gap, unless it distinguishes nothing: most names have it, and it is no number.
     kept = {
         part
         for part, count in common.items()
@@ -33,7 +33,7 @@ def _shorter(name: str, limit: int, common: Counter[str], stays: Collection[str]
     parts = _parts(name)
     kept = [True] * len(parts)
     others = (index for index, part in enumerate(parts[:-1]) if part not in stays)
-    # Where there is nothing to tell it from, the end says most.
+    # Where no other name is similar, the end is the most informative part.
     alone = len(common) == len({*parts})
 
     def importance(index: int) -> tuple[int, int, int]:

@@ -257,7 +257,7 @@ class ElementType:
 def is_numpys(dtype: np.dtype[Any]) -> bool:
     """Return whether a dtype of numbers or booleans is NumPy's own, and not one of ml_dtypes.
 
-    `dtype.isbuiltin` cannot tell: it is 0 for int32 as well if the array was unpickled, for example in another process.
+    `dtype.isbuiltin` is not sufficient: it is 0 for int32 as well if the array was unpickled, as in another process.
     """
     return dtype.kind in "biufc" and dtype.type.__module__ == "numpy"
 

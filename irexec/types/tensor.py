@@ -24,7 +24,7 @@ MAX_KNOWN = 4096
 
 
 class TensorType:
-    """What a port carries; nothing of it changes.
+    """The type of a port, or of a value; it is immutable.
 
     `value` is the constant array when all of it is known. `partial` is an object array of the tensor's shape whose
     items are int (known) or Dimension (known to lie in an interval), for integer tensors that describe shapes.
@@ -39,7 +39,7 @@ class TensorType:
         value: Array | Stored | None = None,
         partial: Array | None = None,
     ) -> None:
-        """The `value` may still lie in its file: then it becomes an array when somebody asks for it."""
+        """The `value` may still lie in its file: then it becomes an array when it is first read."""
         self.element_type, self.shape, self._value, self.partial = element_type, shape, value, partial
 
     @property

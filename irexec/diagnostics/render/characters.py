@@ -12,7 +12,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def visible(char: str) -> str:
-    """What to print for one character: itself, spaces for a tab, or an escape such as \\x1b."""
+    """The text to print for one character: itself, spaces for a tab, or an escape such as \\x1b."""
     if " " <= char <= "~":
         return char
     if char == "\t":

@@ -79,7 +79,7 @@ def _finding(diagnostic: Diagnostic, width: int | None) -> Iterator[_Line]:
 
 
 def _snippet(place: Place, gutter: int, room: int, arrow: str, mark: str, style: str, label: str) -> Iterator[_Line]:
-    """Where a place is, and the source line with the place underlined; `label` stands after the underline."""
+    """The position of a place, and its source line with the place underlined; `label` follows the underline."""
     where = visible_text(":".join(str(part) for part in (place.file, place.line, place.column) if part is not None))
     head = _Piece(" " * gutter + f"{arrow} ", "frame")
     if place.source_line is None or place.line is None or place.column is None:

@@ -181,7 +181,7 @@ class Converter:
             return self.builder.constant(array, kind, name)
         type = TensorType(kind, PartialShape(array.shape))
         fits = fits_declared(self.builder, info, type, "input", "its initializer is")
-        # Before version 4 an initializer had to be among the inputs, and nobody could give it another value.
+        # Before version 4 an initializer had to be among the inputs, and no caller could give it another value.
         if not fits or name in self.constant or self.proto.ir_version < _DEFAULTS_SINCE:
             return self.builder.constant(array, kind, name)
         node = self.builder.parameter(declared, name)

@@ -50,11 +50,11 @@ class _Description:
 
 
 class InputDescription(_Description):
-    """What an input of a body takes."""
+    """The source of an input of a body."""
 
 
 class OutputDescription(_Description):
-    """What becomes an output of the node."""
+    """The source of an output of the node."""
 
 
 @dataclass

@@ -28,7 +28,7 @@ class Prepared:
     def of(self, constants: tuple[Array, ...], form: Hashable, make: Callable[[], T]) -> T:
         """Return the form of some constants; `make` makes it when no plan uses it yet.
 
-        Constants are told apart by their memory, to which references are kept as long as the form lives.
+        Constants are distinguished by their memory, to which the form keeps references.
         """
         key = form, *((c.__array_interface__["data"][0], c.shape, c.strides, c.dtype.str) for c in constants)
         with LOCK:

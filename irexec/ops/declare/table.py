@@ -1,4 +1,4 @@
-"""Where each operator is declared, so that its module is imported when a model needs it.
+"""The module in which each operator is declared, so that it is imported when a model needs it.
 
 Generated from the declarations: python -m irexec.catalog.table
 """

@@ -43,7 +43,7 @@ class Bins:
 
 
 class Between(NamedTuple):
-    """Where places on one axis lie between its pixels: [places] each, all but `outside` usable as indices, weights."""
+    """Positions on one axis, in relation to its pixels: [places] each, all but `outside` usable as indices, weights."""
 
     outside: Array
     low: Array

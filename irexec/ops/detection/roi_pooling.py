@@ -73,7 +73,7 @@ def _max(feature: Array, corners: Array, pooled_h: int, pooled_w: int) -> Array:
 
 
 def _bins(first: int, last: int, count: int, extent: int, dtype: np.dtype[np.floating]) -> list[tuple[int, int]]:
-    """Where each bin begins and ends along one axis; a box that ends before it begins is one pixel."""
+    """The begin and end of each bin along one axis; a box that ends before it begins is one pixel."""
     size = dtype.type(max(last - first + 1, 1)) / dtype.type(count)
     number = np.arange(count).astype(dtype)
     starts = np.floor(number * size).astype(int) + first

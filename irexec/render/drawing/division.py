@@ -49,12 +49,12 @@ def divided(layers: Sequence[Layer], crossing: Sequence[int]) -> list[Stretch]:
 
 
 def _names_suffice(found: Sequence[NameScope], layers: int) -> bool:
-    """Whether names alone divide the layers: they have most of them, each in one place."""
+    """Whether names alone divide the layers: scopes contain most of them, and each scope is contiguous."""
     return len({s.path for s in found}) == len(found) and sum(s.end - s.start for s in found) > _MOST * layers
 
 
 def _between(found: Sequence[NameScope], layers: Sequence[Layer], start: int, end: int) -> Iterator[Stretch]:
-    """What does not repeat: scopes, and single layers. Scopes that a run cuts are looked for anew in what is left."""
+    """The parts that do not repeat: scopes, and single layers. If a run cuts a scope, the rest is searched again."""
     inside = [s for s in found if start <= s.start and s.end <= end]
     cut = any(s.start < edge < s.end for s in found for edge in (start, end))
     if cut:

@@ -92,7 +92,7 @@ def fold_constants(layers: Sequence[Layer]) -> dict[int, int]:
 
 
 _Nets = dict[int | None, dict[str, list[Layer]]]
-"""The layers of bodies, by the layer that has them and their names; those of the model itself are nobody's."""
+"""The layers of bodies, by the layer that has them and their names; those of the model itself have none."""
 
 
 def _net(layers: Sequence[Layer], nets: _Nets) -> Graph:

@@ -140,7 +140,7 @@ class Drawing:
         return "".join(parts)
 
     def _types(self, item: Item, layer: Layer | None) -> str:
-        """What flows out of a box: `f32 [1,64,56,56]`, and how many more outputs there are."""
+        """The type of a box's first output, `f32 [1,64,56,56]`, and the number of its other outputs."""
         outputs = layer.outputs if layer is not None else [self.shown.layers[i].outputs[o] for i, o in item.gives]
         if not outputs:
             return ""

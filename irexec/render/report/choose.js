@@ -57,7 +57,7 @@ function reveal(box) {
   if (closed.length) arrangeAll(closed[0]);
 }
 
-/** Choose a layer: open what holds it, bring it into view, with its twin beside it, tell about it. */
+/** Choose a layer: open what holds it, bring it into view, with its twin beside it, describe it. */
 function choose(index, { centre = true, focus = false } = {}) {
   const box = boxOf(index), other = twins.has(index) ? boxOf(twins.get(index)) : null;
   chosen = index;
@@ -106,7 +106,7 @@ function followStub(element) {
   choose(out ? out[0] : layer, { focus: true });
 }
 
-/** A click on a box: a layer is told about; a block opens, or closes when its frame is clicked. */
+/** A click on a box: a layer is described; a block opens, or closes when its frame is clicked. */
 function pick(box) {
   const layer = box.id[0] === "l" ? Number(box.id.slice(1)) : null;
   if (box.classList.contains("opens")) setOpen(box, !box.classList.contains("open"));

@@ -27,7 +27,7 @@ addEventListener("resize", redraw);
 
 canvas.addEventListener("focus", () => { if (!view.querySelector(".selected")) say("Graph. The arrow keys go from layer to layer."); });
 
-/** What a screen reader is told of the boxes: a tree, whose items have a name, a level, and may be open. */
+/** The description of the boxes for a screen reader: a tree, whose items have a name, a level, and may be open. */
 function describe() {
   const level = (graph_, depth) => {
     graph_.setAttribute("role", depth > 1 ? "group" : "none");

@@ -1,5 +1,5 @@
 "use strict";
-// The report of a model, or of two side by side: moves the drawing, opens its blocks, and tells about what is chosen.
+// The report of a model, or of two side by side: moves the drawing, opens its blocks, and describes the chosen layer.
 // Texts of a model are only ever given to textContent, so that none of them can become markup.
 
 const SVG = "http://www.w3.org/2000/svg";

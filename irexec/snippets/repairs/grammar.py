@@ -39,7 +39,7 @@ def is_free(name: str) -> bool:
 
 
 def spelt_like(name: str, candidates: frozenset[str]) -> str | None:
-    """The candidate that `name` is a slip of: another letter case, or one or two letters wrong."""
+    """The candidate of which `name` is a misspelling: another letter case, or one or two letters wrong."""
     if name in candidates:
         return name
     return next(iter(nearest(name, sorted(candidates), 1, 0.75)), None)

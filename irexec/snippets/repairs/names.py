@@ -16,7 +16,7 @@ def known_type(written: str, known: Collection[str]) -> str | None:
     """The operator type that `written` means, itself when it is known, None when nothing is near enough.
 
     Another letter case, a written-out abbreviation (Non Max Suppression for Nms), and slips of a letter or two count as
-    near; a name that differs in its capitals or digits is another operator, not a slip.
+    near; a name that differs in its capitals or digits is another operator, not a typo.
     """
     if written in known:
         return written
