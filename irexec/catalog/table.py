@@ -12,7 +12,7 @@ from irexec.arrays.saving import save_text
 from irexec.ops.declare.operator import REGISTRY
 
 TABLE = Path(__file__).parents[1] / "ops" / "declare" / "table.py"
-_HEAD = '''"""Where each operator is declared, so that its module is imported when a model needs it.
+_HEAD = '''"""The module in which each operator is declared, so that it is imported when a model needs it.
 
 Generated from the declarations: python -m irexec.catalog.table
 """
