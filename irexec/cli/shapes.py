@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from irexec.cli.options import add_extensions, add_limit, add_weights
 from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
+from irexec.ir.files import open_regular
 
 if TYPE_CHECKING:
     from irexec.graph.model import Model
@@ -71,8 +73,8 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
         with Status() as status:
             shapes = _studied(model, args.input, status, findings)
         if shapes is not None and args.check is not None and shapes.refusal is None:
-            with open(args.check, encoding="utf-8-sig", newline="") as lines:
-                rows = read_rows(lines, shapes)
+            with open_regular(args.check, "the table of sizes") as table:
+                rows = read_rows(io.TextIOWrapper(table, "utf-8-sig", newline=""), shapes)
     except IRError as error:
         write(error.report, sys.stderr)
         return 2

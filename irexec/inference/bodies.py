@@ -32,21 +32,24 @@ class Inferring(Protocol):
 
 
 def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
-    """Infer both branches. Outputs have the union of their types, or those of the branch that a known cond selects."""
+    """Infer both branches. Outputs have the union of their types, or those of the branch that a known cond selects.
+
+    The other branch is then inferred for the types that its Parameters declare: it never runs with these inputs.
+    """
     condition = inputs[0]
+    known = condition.scalar if condition is not None else None
     _check_single(node, "cond", condition, {BOOLEAN}, run.findings)
     branches: list[dict[int | None, TensorType]] = []
     sound = True
-    for body in node.bodies:
+    for number, body in enumerate(node.bodies):
         trial = run.body(body, declared_parameters(body))
         if trial.broken:
             sound = False
-        else:
+        elif known is None or bool(known) == (number == 0):
             trial = run.body(body, _parameters(body, inputs, None))
         run.take(trial)
         results = body.model.results
         branches.append({o.external: trial.inference.outputs(results[o.result])[0] for o in body.outputs})
-    known = condition.scalar if condition is not None else None
     if known is not None:
         return _as_list(branches[0 if known else 1], node)
     # The inferred outputs of a body with errors are not reliable.

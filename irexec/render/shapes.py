@@ -186,7 +186,12 @@ def _equalities(shapes: Shapes, page: Printout) -> None:
 
 
 def _refusal(because: Because) -> str:
-    return f"{_layer(because.refusal.node)}: {_brief(because.refusal.finding.message)}"
+    finding = because.refusal.finding
+    node = because.refusal.node
+    layer = (
+        f"{finding.constraint} of {node.friendly_name!r}" if node is not None and finding.constraint else _layer(node)
+    )
+    return f"{layer}: {_brief(finding.message)}"
 
 
 def _layer(node: Node | None) -> str:

@@ -260,12 +260,14 @@ class Description:
         wrong = [base + 1, base - 1]
         if span is not None:
             wrong = [span.high + 1] if span.high is not None else []
-            wrong += [] if span.modulus == 1 else [base + 1]
+            wrong += [] if span.modulus == 1 else [span.low + step for step in range(1, span.modulus)]
             wrong += [span.low - span.modulus] if span.low > span.modulus or not wrong else []
         for size in wrong:
             sizes = moved(size)
             if size >= max(bounds.low, 0) and min(sizes) >= 0 and bounds.allows(size) and not accepted.contains(size):
-                self._add_reason(dim, sizes)
+                found = self._add_reason(dim, sizes)
+                if found and span is not None and span.modulus > 1 and size > span.low:
+                    break
 
     def _explain_following(self, dim: int) -> None:
         base = self._case.base

@@ -12,6 +12,8 @@ _FIRST, _WINDOW = 10, 72
 _FAR_STEPS = (80, 84, 96, 98, 112, 128, 160, 192, 196, 224, 256, 320, 384, 392, 448, 512, 768, 1024)
 # All sizes up to this one are tried, as small sizes broadcast or leave nothing for a kernel.
 _SMALL = 18
+# Accepted sizes after the base at which a period may begin.
+_IRREGULAR = 8
 # Spans of no more periods than this are written as single sizes.
 _FEW = 3
 # The largest size that is tried. Beyond it a model is taken to accept what it accepts here.
@@ -78,16 +80,30 @@ class Line:
         if len(accepted) == 1:
             return self._span_below()
         if accepted[-1] - base > _WINDOW:
-            modulus = accepted[-1] - base
+            start, modulus = base, accepted[-1] - base
             residues: tuple[int, ...] = (base % modulus,)
         else:
-            found = _period([bool(self._known.get(size)) for size in range(base, accepted[-1] + 1)])
+            found = self._repeated(accepted)
             if found is None:
                 return None
-            modulus, offsets = found
-            residues = tuple(sorted({(base + offset) % modulus for offset in offsets}))
+            start, modulus, residues = found
         is_bounded = last - accepted[-1] > modulus and (self._high is None or accepted[-1] + modulus <= self._high)
-        return Span(base, accepted[-1] if is_bounded else self._top(accepted[-1], modulus), modulus, residues)
+        return Span(start, accepted[-1] if is_bounded else self._top(accepted[-1], modulus), modulus, residues)
+
+    def _repeated(self, accepted: list[int]) -> tuple[int, int, tuple[int, ...]] | None:
+        """Return where a period begins, the period, and its residues. Small sizes before it may be irregular."""
+        first: tuple[int, int, tuple[int, ...]] | None = None
+        for start in accepted[:_IRREGULAR]:
+            length = accepted[-1] + 1 - start
+            found = _period([bool(self._known.get(start + offset)) for offset in range(length)])
+            if found is None:
+                continue
+            modulus, offsets = found
+            made = start, modulus, tuple(sorted({(start + offset) % modulus for offset in offsets}))
+            if length > 3 * modulus:
+                return made
+            first = first or made
+        return first
 
     def _span_below(self) -> Span | None:
         """Return the span of which the base is the highest size; None where the base is a single size."""
@@ -128,8 +144,8 @@ class Line:
 
     def _lowest(self, span: Span) -> int:
         """Return the size from which on all sizes of the period are accepted."""
-        lowest = self._base
-        size = self._base - 1
+        lowest = span.low
+        size = span.low - 1
         tried = 0
         while size >= self._low:
             if size % span.modulus in span.residues if span.modulus > 1 else True:

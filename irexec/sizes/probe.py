@@ -62,6 +62,7 @@ class Refusal:
             "layer": self.node.friendly_name if self.node is not None else None,
             "type": self.node.type if self.node is not None else None,
             "code": self.finding.code,
+            "constraint": self.finding.constraint,
             "finding": self.finding.message,
         }
 

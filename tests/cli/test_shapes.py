@@ -24,7 +24,8 @@ def test_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shapes", SEGMENTER]) == 0
     text = printed(capsys)
     assert (
-        "  image  f32 [batch, 3, H, W]\n    batch  any\n    H, W   multiples of 4, at least 4  H = 65: Concat" in text
+        "  image  f32 [batch, 3, H, W]\n    batch  any\n    H, W   multiples of 4, at least 4  H = 5: Concat-1 C3"
+        in text
     )
     assert "  classes  f32  [batch, 4, H, W]\n" in text
     assert "smallest: image=1,3,4,4\n" in text
@@ -36,7 +37,7 @@ def test_text_of_alternatives(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     text = printed(capsys)
     assert "one of\n  total == seq + past\n  total == 1\n" in text
     assert "    batch  equal to batch_2, or one of them 1\n" in text
-    assert "batch of past  3 beside 2: Concat" in text
+    assert "batch of past  3 beside 2: Concat-1 C3" in text
 
 
 def test_text_of_joint_conditions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +57,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["accepts"] == [["H % 4 == 0", "H >= 4", "W % 4 == 0", "W >= 4"]]
     assert found["outputs"] == [["batch", 4, "H", "W"]]
     first = next(each for each in found["because"] if each["symbol"] == "H")
-    assert (first["layer"], first["type"], first["refused"]["H"]) == ("up2/joined", "Concat", 65)
+    assert (first["layer"], first["type"], first["refused"]["H"]) == ("up2/joined", "Concat", 5)
     assert first["path"][-1] == "up2/joined" and len(first["path"]) > 3
     assert found["evidence"] == "checked" and found["limits"] == []
 

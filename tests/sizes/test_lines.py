@@ -43,6 +43,13 @@ def test_one_and_multiples() -> None:
     assert [size for size in range(50) if found.contains(size)] == [1, 16, 24, 32, 40, 48]
 
 
+def test_irregular_small_sizes_before_a_period() -> None:
+    for base in (1, 3, 4, 8):
+        found = Line(lambda size: size in (1, 3) or (size % 2 == 0 and size >= 4), base, 0, None).describe()
+        assert found.span == Span(4, None, 2, (0,))
+        assert found.singles == (1, 3)
+
+
 def test_several_residues() -> None:
     found = Line(lambda size: size % 4 in (0, 3), 64, 0, None).describe()
     assert [size for size in range(12) if found.contains(size)] == [0, 3, 4, 7, 8, 11]

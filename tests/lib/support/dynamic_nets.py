@@ -125,7 +125,21 @@ def chosen() -> irexec.Model:
     return irexec.Model([op.non_zero(data)], [data], "chosen")
 
 
+def branches() -> irexec.Model:
+    """More than three rows are joined in pairs; up to three are added to a constant of three rows."""
+    data = _input("data", [-1, 4])
+    condition = op.greater(op.gather(op.shape_of(data), np.int64(0), np.int64(0)), np.int64(3))
+    inner = [op.parameter(irexec.PartialShape([-1, 4]), np.float32) for _ in range(2)]
+    pairs = irexec.Model([op.reshape(inner[0], _whole(-1, 8), False)], [inner[0]])
+    added = irexec.Model([op.add(inner[1], _weights(3, 4))], [inner[1]])
+    choice = op.if_op(condition)
+    choice.set_then_body(pairs)
+    choice.set_else_body(added)
+    choice.set_input(data.output(0), *inner)
+    return irexec.Model([choice.set_output(pairs.results[0], added.results[0])], [data], "branches")
+
+
 MODELS: dict[str, Callable[[], irexec.Model]] = {
     make.__name__: make
-    for make in (unet, tokens, cache, flattened, exported, windows, halves, added, joined, ranged, chosen)
+    for make in (unet, tokens, cache, flattened, exported, windows, halves, added, joined, ranged, chosen, branches)
 }
