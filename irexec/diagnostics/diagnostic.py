@@ -134,6 +134,8 @@ class Diagnostic:
         return result
 
 
+JSON_VERSION = 1
+"""The version of `Report.to_json`."""
 MAX_PER_CODE = 1000
 """How many findings of one code and severity a finished report of one file holds; the others are counted."""
 
@@ -217,10 +219,17 @@ class Report:
         return str(_forms().as_table(self))
 
     def to_json(self) -> str:
-        """The report as a JSON text, in ASCII so that any stream can carry it: `{"ok": ..., "diagnostics": [...]}`."""
+        """The report as a JSON text, in ASCII so that any stream can carry it: `{"version": 1, "ok": ..., ...}`.
+
+        schemas/findings.schema.json describes it. `version` changes when a key is removed or gets another meaning.
+        """
         import json
 
-        result: dict[str, Any] = {"ok": self.ok, "diagnostics": [d.to_dict() for d in self.diagnostics]}
+        result: dict[str, Any] = {
+            "version": JSON_VERSION,
+            "ok": self.ok,
+            "diagnostics": [d.to_dict() for d in self.diagnostics],
+        }
         if self.left_out:
             result["left_out"] = {code: count for (_, code), count in sorted(self.left_out.items())}
         return json.dumps(result, indent=2)

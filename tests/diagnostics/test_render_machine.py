@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+import irexec
 from irexec.diagnostics import Diagnostic, LayerRef, Place, Related, Report, Severity
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.render import FORMATS, render, write
 
+ROOT = Path(__file__).parents[2]
 SOURCE = '<layer id="3" name="漢"/>'
 ERROR = Diagnostic(
     "O003",
@@ -122,9 +124,12 @@ def check_sarif(log: dict[str, Any]) -> None:
         check_object(run, {"tool": dict, "results": list}, {"columnKind": str})
         assert run["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
         driver = run["tool"]["driver"]
-        check_object(driver, {"name": str}, {"rules": list})
+        check_object(driver, {"name": str, "version": str, "informationUri": str}, {"rules": list})
+        assert driver["version"] == irexec.__version__
         for rule in driver["rules"]:
-            check_object(rule, {"id": str}, {"shortDescription": dict, "help": dict, "defaultConfiguration": dict})
+            texts = {"shortDescription": dict, "fullDescription": dict, "help": dict}
+            check_object(rule, {"id": str, "helpUri": str, **texts}, {"defaultConfiguration": dict})
+            assert (ROOT / "docs" / "codes" / rule["helpUri"].rpartition("/")[2]).is_file()
             assert rule["shortDescription"]["text"] and rule["help"]["text"]
             assert rule["defaultConfiguration"]["level"] in ("none", "note", "warning", "error")
         assert len({rule["id"] for rule in driver["rules"]}) == len(driver["rules"])
@@ -132,7 +137,7 @@ def check_sarif(log: dict[str, Any]) -> None:
             check_object(
                 result,
                 {"message": dict, "ruleId": str, "ruleIndex": int, "level": str},
-                {"locations": list, "relatedLocations": list},
+                {"locations": list, "relatedLocations": list, "partialFingerprints": dict},
             )
             assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
             assert result["level"] in ("none", "note", "warning", "error")
@@ -187,3 +192,13 @@ def test_sarif_gives_an_absolute_path_a_scheme(tmp_path: Path) -> None:
     log = json.loads(render(Report([Diagnostic("O001", Severity.ERROR, "m", Place(str(path), 1, 1))]), "sarif"))
     physical = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert physical["artifactLocation"]["uri"] == path.as_uri()
+
+
+def test_sarif_fingerprints_stay_when_lines_move() -> None:
+    def fingerprints(*lines: int) -> list[str]:
+        report = Report([Diagnostic("O001", Severity.ERROR, "m", Place("m.xml", line, 1), found="3") for line in lines])
+        results = json.loads(render(report, "sarif"))["runs"][0]["results"]
+        return [result["partialFingerprints"]["irexec/v1"] for result in results]
+
+    assert fingerprints(3, 9) == fingerprints(4, 20)
+    assert len(set(fingerprints(3, 9))) == 2

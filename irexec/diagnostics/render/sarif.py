@@ -5,8 +5,11 @@ Form: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
+import importlib
 import json
+from collections import Counter
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -19,6 +22,10 @@ from irexec.diagnostics.render.notes import notes
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
+ADDRESS = "https://github.com/irexec/irexec"
+"""The project's address, as its package states it."""
+
+
 def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
     """The pieces of the SARIF log; `color` is of no use here."""
     yield json.dumps(_log(report), indent=2)
@@ -29,13 +36,38 @@ def _log(report: Report) -> dict[str, Any]:
     codes = sorted({diagnostic.code for diagnostic in report})
     rank = {code: index for index, code in enumerate(codes)}
     run: dict[str, Any] = {
-        "tool": {"driver": {"name": "irexec", "rules": [_rule(code) for code in codes]}},
+        "tool": {"driver": _driver(codes)},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(diagnostic, rank[diagnostic.code]) for diagnostic in report],
+        "results": [
+            _result(diagnostic, rank[diagnostic.code], fingerprint)
+            for diagnostic, fingerprint in zip(report, _fingerprints(report), strict=True)
+        ],
     }
     if report.left_out:
         run["properties"] = {"leftOut": {code: count for (_, code), count in sorted(report.left_out.items())}}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _driver(codes: list[str]) -> dict[str, Any]:
+    # The package knows this module, which therefore does not import it.
+    version = importlib.import_module("irexec").__version__
+    return {
+        "name": "irexec",
+        "version": version,
+        "informationUri": ADDRESS,
+        "rules": [_rule(code) for code in codes],
+    }
+
+
+def _fingerprints(report: Report) -> Iterator[str]:
+    """A text for each finding that stays the same when lines move: it tells new findings from known ones."""
+    seen: Counter[str] = Counter()
+    for found in report:
+        layer = found.layer.name if found.layer is not None else ""
+        parts = (found.code, found.file, layer, found.port, found.attribute, found.found)
+        digest = sha256("\0".join(part or "" for part in parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        seen[digest] += 1
+        yield f"{digest}:{seen[digest]}"
 
 
 def _rule(code: str) -> dict[str, Any]:
@@ -44,12 +76,14 @@ def _rule(code: str) -> dict[str, Any]:
     return {
         "id": code,
         "shortDescription": _text(info.title),
+        "fullDescription": _text(f"{info.title[0].upper()}{info.title[1:]}.{openvino}"),
+        "helpUri": f"{ADDRESS}/blob/main/docs/codes/{code}.md",
         "help": _text(f"{info.title}.{openvino} `irexec explain {code}` shows details and an example."),
         "defaultConfiguration": {"level": str(info.severity)},
     }
 
 
-def _result(diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
+def _result(diagnostic: Diagnostic, rule_index: int, fingerprint: str) -> dict[str, Any]:
     lines = [diagnostic.message, *(f"{label}: {text}" for label, text in notes(diagnostic))]
     location = _location(diagnostic.place)
     if diagnostic.layer is not None:
@@ -60,6 +94,7 @@ def _result(diagnostic: Diagnostic, rule_index: int) -> dict[str, Any]:
         "level": str(diagnostic.severity),
         "message": _text("\n".join(lines)),
         "locations": [location] if location else [],
+        "partialFingerprints": {"irexec/v1": fingerprint},
     }
     if diagnostic.related:
         result["relatedLocations"] = [
