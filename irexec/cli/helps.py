@@ -8,7 +8,7 @@ from collections.abc import Mapping
 GROUPS = {
     "run": ("run", "convert"),
     "check": ("validate", "fix", "doctest", "lsp"),
-    "debug": ("compare", "diff", "reduce", "cut", "sensitivity"),
+    "debug": ("compare", "diff", "reduce", "bundle", "cut", "sensitivity"),
     "look": ("show", "shapes", "report", "ops", "explain", "schema", "completion"),
 }
 """Group → its commands, in the order of the help."""
@@ -53,6 +53,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "cut": (
         ("irexec cut model.xml --to relu -o part.xml", "extract the layer 'relu' and all layers that it depends on"),
         ("irexec cut model.xml --around relu --distance 1", "extract a layer and its neighbours"),
+    ),
+    "bundle": (
+        ("irexec bundle repro.xml", "pack the reduced model, its inputs and its script into repro.zip"),
+        ("irexec bundle small.xml -o sent.zip", "the same for a model with another name"),
     ),
     "sensitivity": (
         (

@@ -33,6 +33,7 @@ COMMANDS = {
     "compare": "find the first layer whose results differ from another runtime",
     "diff": "list the differences between two models",
     "reduce": "reduce a model to the smallest one that still fails in the same way",
+    "bundle": "pack what reduce has written into one archive, with the text for an issue",
     "sensitivity": "measure which quantisers or layers cost the accuracy, and which to leave out",
     "cut": "extract part of a model as a standalone model, with recorded inputs",
     "convert": "convert an ONNX model or an IR to an IR for OpenVINO or an older release of it",

@@ -138,7 +138,15 @@ def anonymised(part: Extract, seed: int = 0) -> Extract:
     return Extract(model, inputs, results, None)
 
 
-def _strip(model: Model, rng: np.random.Generator, counter: list[int]) -> None:
+def renamed(model: Model) -> Model:
+    """The same model with other names and no rt_info."""
+    made = copied(model)
+    made.name = "model"
+    _strip(made, None, [0])
+    return made
+
+
+def _strip(model: Model, rng: np.random.Generator | None, counter: list[int]) -> None:
     model.rt_info, model.file, model.source = {}, None, None
     for node in model.nodes:
         node.friendly_name = f"{node.type.lower()}_{counter[0]}"
@@ -146,13 +154,13 @@ def _strip(model: Model, rng: np.random.Generator, counter: list[int]) -> None:
         node.layer, node.rt_info, node.input_rt_info = None, {}, {}
         for value in node.outputs:
             value.names, value.rt_info = set(), {}
-        if node.constant is not None:
+        if node.constant is not None and rng is not None:
             node.constant = _noise(node.constant, rng)
         for body in node.bodies:
             _strip_body(body, rng, counter)
 
 
-def _strip_body(body: Body, rng: np.random.Generator, counter: list[int]) -> None:
+def _strip_body(body: Body, rng: np.random.Generator | None, counter: list[int]) -> None:
     _strip(body.model, rng, counter)
     body.model.name = "body"
 

@@ -127,6 +127,8 @@ def test_an_example_works(
         write_onnx()
     if "int8.xml" in example:
         write_quantised()
+    if command == "bundle":
+        assert main(["reduce", "model.xml", "--check", "./fails.sh {}", "-o", words[1]]) == 0
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     before = set(folder.rglob("*"))
     code = main(words)

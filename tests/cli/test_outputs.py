@@ -61,6 +61,7 @@ OUTPUTS = [
     Output("sensitivity", "--rescale", "small.xml", ("small.xml", "small.bin"), ("--as", "bf16")),
     Output("sensitivity", "--resume", "log", ("log",), ("--as", "bf16")),
     Output("reduce", "-o", "small.xml", REDUCED, CHECK),
+    Output("bundle", "-o", "sent.zip", ("sent.zip",)),
     Output("cut", "-o", "part.xml", CUT, ("--around", "scaled")),
     Output("convert", "-o", "new.xml", ("new.xml", "new.bin")),
     Output("report", "-o", "page.html", ("page.html",)),

@@ -224,13 +224,15 @@ class _Pairing:
         if node is None or node.type != "Multiply":
             return None
         centred, scale = node.inputs
-        held = next((n for n in needed_by([node]) if n.held is not None and _is_code(n)), None)
+        size = self._values[value].size
+        codes_of = (n for n in needed_by([node]) if _is_code(n) and n.constant is not None and n.constant.size == size)
+        held = next(codes_of, None)
         if held is None or held.constant is None or centred is None or scale is None:
             return None
         shape = self._values[value].shape
         codes = held.constant.astype(np.int64)
         step = self._known(scale)
-        if codes.size != self._values[value].size or step is None:
+        if step is None:
             return None
         spread = np.broadcast_to(step, codes.shape)
         levels = 1 << held.outputs[0].element_type.bitwidth
@@ -238,9 +240,11 @@ class _Pairing:
 
 
 def _is_code(node: Node) -> bool:
-    kind = node.outputs[0].element_type
     array = node.constant
-    return bool(kind.is_integral) and kind.bitwidth <= _FEW_BITS and array is not None and array.ndim >= 1
+    if array is None:
+        return False
+    kind = node.outputs[0].element_type
+    return bool(kind.is_integral) and kind.bitwidth <= _FEW_BITS and array.ndim >= 1
 
 
 def _end(node: Node) -> Value:

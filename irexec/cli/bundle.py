@@ -1,0 +1,58 @@
+"""`irexec bundle`: what `irexec reduce` wrote, as one archive to be sent. Exit code: 0 written, 2 nothing to pack."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+
+from irexec.cli.inputs import check_readable, refuse
+from irexec.cli.options import add_output
+from irexec.diagnostics import Report
+from irexec.diagnostics.render import write
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="REPRO", help="the model that irexec reduce wrote (.xml, .onnx)")
+    parser.add_argument(
+        "--anonymise",
+        action="store_true",
+        help="replace the names of layers, tensors and files, and leave out runtime information and the report",
+    )
+    add_output(parser, "OUT.zip", "the archive to write (default: REPRO with .zip)")
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    yield "-o", [_target(args)]
+
+
+def run(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from irexec.debug.bundle import NoReduction, bundle
+    from irexec.diagnostics import IRError
+
+    report = check_readable(args.file)
+    if not report.ok:
+        return _refused(report)
+    target = _target(args)
+    try:
+        names = bundle(Path(args.file), Path(target), anonymise=args.anonymise)
+    except NoReduction as error:
+        return _refused(refuse("U006", str(error)))
+    except IRError as error:
+        return _refused(error.report)
+    except OSError as error:
+        return _refused(refuse("U007", f"{error.filename or target}: {error.strerror or error}"))
+    print(f"saved {target}: {', '.join(names)}")
+    return 0
+
+
+def _target(args: argparse.Namespace) -> str:
+    return str(args.output or f"{os.path.splitext(args.file)[0]}.zip")
+
+
+def _refused(report: Report) -> int:
+    write(Report(report.errors), sys.stderr)
+    return 2
