@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import check_readable
+from irexec.cli.inputs import check_readable, refuse
 from irexec.cli.options import add_extensions, add_limit, add_weights
 from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.findings import Findings
@@ -38,10 +39,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.csv",
         help="also check the combinations of sizes in a table whose columns are symbols or inputs",
     )
+    parser.add_argument(
+        "--unbake",
+        metavar="OUT.xml",
+        help="write a model without the constants with which an exporter fixed open dimensions, verified by running "
+        "both models",
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
     add_weights(parser, "MODEL")
     add_extensions(parser)
     add_limit(parser)
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    if args.unbake is not None:
+        yield "--unbake", [args.unbake, os.path.splitext(args.unbake)[0] + ".bin"]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,6 +97,8 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
         return 2
     if not shapes.has_sizes:
         return _report_refusal(shapes)
+    if args.unbake is not None:
+        return _unbake(shapes, args.unbake)
     _print(args, shapes, rows)
     return 1 if any(row.refusal is not None for row in rows or ()) else 0
 
@@ -118,6 +132,28 @@ def _report_refusal(shapes: Shapes) -> int:
     write(Report([shapes.refusal.finding]), sys.stderr)
     print("irexec shapes: no sizes were found that the model accepts; the finding above is the latest", file=sys.stderr)
     return 1
+
+
+def _unbake(shapes: Shapes, path: str) -> int:
+    """Write the model without its baked constants, and print the changes."""
+    from irexec.fixes.unbaked import CannotUnbake, unbaked
+    from irexec.graph.write import write_model
+
+    try:
+        made = unbaked(shapes)
+    except CannotUnbake as error:
+        print(f"irexec shapes: {path} is not written: {error}", file=sys.stderr)
+        return 1
+    try:
+        write_model(made.model, path)
+    except OSError as error:
+        write(
+            refuse("U007", f"the file cannot be written: {error.strerror or error}", place=Place(file=path)), sys.stderr
+        )
+        return 2
+    for line in (*map(str, made.changes), *(f"verified: {each}" for each in made.verified), f"saved {path}"):
+        print(line)
+    return 0
 
 
 def _print(args: argparse.Namespace, shapes: Shapes, rows: Sequence[Row] | None) -> None:

@@ -164,6 +164,7 @@ def _outputs(shapes: Shapes, page: Printout) -> None:
 def _own_reasons(shapes: Shapes) -> dict[str, str]:
     """Return for each symbol the constant that fixes it, or the refusal of a size that it cannot have."""
     found = {shapes.symbols[baked.dim]: baked.text(shapes.symbols[baked.dim]) for baked in shapes.baked}
+    found = {symbol: f"{text} (--unbake replaces it)" for symbol, text in found.items()}
     for each in shapes.because():
         size = each.sizes[each.dim]
         if shapes.assignment(each.sizes).get(each.symbol) == size and each.symbol not in found:

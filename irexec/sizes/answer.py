@@ -137,6 +137,20 @@ class Shapes:
         """Return the outcome of inference at these sizes of the open dimensions."""
         return self._prober.at(sizes)
 
+    @property
+    def base_sizes(self) -> Sizes:
+        """The sizes from which the study began."""
+        return self._study.cases[0].base
+
+    @property
+    def base_shapes(self) -> list[PartialShape]:
+        """The shapes of the inputs at these sizes."""
+        return self._prober.inputs_at(self.base_sizes)
+
+    def reached(self, number: int) -> list[Node]:
+        """Return the layers that depend on an input with open dimensions."""
+        return [node for node, bits in self._prober.reached.items() if bits >> number & 1]
+
     def base(self) -> dict[str, tuple[int, ...]]:
         """Return the input shapes from which the study began."""
         return self._named(self._study.cases[0].base)

@@ -66,6 +66,7 @@ OUTPUTS = [
     Output("convert", "-o", "new.xml", ("new.xml", "new.bin")),
     Output("report", "-o", "page.html", ("page.html",)),
     Output("show", "-o", "drawing.svg", ("drawing.svg",)),
+    Output("shapes", "--unbake", "open.xml", ("open.xml", "open.bin")),
 ]
 NOTHING_READ = {("schema", "-o")}
 """Of a command that reads no file."""
@@ -226,7 +227,7 @@ def test_the_table_has_every_option_that_writes() -> None:
         module = importlib.import_module(f"irexec.cli.{command}")
         if hasattr(module, "outputs"):
             args = argparse.Namespace(output="o.xml", file="m.xml", other="openvino")
-            for name in ("dump", "resume", "errata", "save_culprit", "apply", "rescale"):
+            for name in ("dump", "resume", "errata", "save_culprit", "apply", "rescale", "unbake"):
                 setattr(args, name, "o")
             declared |= {(command, option) for option, _ in module.outputs(args)}
     assert declared == table

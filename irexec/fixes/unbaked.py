@@ -1,0 +1,188 @@
+"""Removing baked sizes: constant targets of Reshape with which an exporter fixed a dynamic dimension."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irexec.arrays.given import Given
+from irexec.diagnostics.findings import Findings
+from irexec.engine.compiled import CompiledModel
+from irexec.graph.copies import copied
+from irexec.graph.model import Model, Node
+from irexec.graph.order import ordered
+from irexec.graph.ports import port_name
+from irexec.inference import infer, infer_types
+from irexec.inference.inference import Inference
+from irexec.ops.declare.contents import load
+from irexec.records import record
+from irexec.runs.run import complete
+from irexec.sizes.answer import Shapes
+from irexec.sizes.probe import Prober, Sizes
+from irexec.types import Array, Stored, TensorType
+
+# The sizes at which a dimension without its baked constant must be accepted.
+_SIZES = (2, 3, 5)
+# The largest relative difference between results of a batch and those of its elements.
+_TOLERANCE = 1e-4
+
+
+@record(frozen=True)
+class Change:
+    """One Reshape with its old and its new target."""
+
+    name: str
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"Reshape {self.name!r}: [{_listed(self.before)}] became [{_listed(self.after)}]"
+
+
+@record(frozen=True)
+class Unbaked:
+    """A model whose baked dimensions are open, with the changes and what was verified."""
+
+    model: Model
+    changes: list[Change]
+    verified: list[str]
+
+
+class CannotUnbake(ValueError):
+    """The constants cannot be replaced, or the changed model computes other results. The message gives the reason."""
+
+
+def unbaked(shapes: Shapes) -> Unbaked:
+    """Return a copy of the model in which constant targets of Reshape no longer fix a dimension.
+
+    The copy must accept other sizes, give the same results bit for bit at the baked size, and, for a batch, give for
+    each element the results that the original gives for this element alone. Raises CannotUnbake.
+    """
+    if not shapes.baked:
+        raise CannotUnbake("no open dimension is fixed by a constant")
+    model = copied(shapes.model)
+    changes: list[Change] = []
+    verified: list[str] = []
+    base = shapes.base_sizes
+    for baked in shapes.baked:
+        dim, symbol = baked.dim, shapes.symbols[baked.dim]
+        numbers = [number for number, name in enumerate(shapes.symbols) if name == symbol]
+        changes += _replaced(model, shapes, dim, baked.size)
+        prober = Prober(model, [value.type.shape for value in shapes.model.inputs])
+        for size in _SIZES:
+            sizes = tuple(size if number in numbers else own for number, own in enumerate(base))
+            refusal = prober.at(sizes).refusal
+            if refusal is not None:
+                layer = refusal.node.friendly_name if refusal.node is not None else "the variables"
+                raise CannotUnbake(f"{symbol} = {size} is still refused by {layer!r}: {refusal.finding.message}")
+        verified.append(f"{symbol} = {', '.join(map(str, _SIZES))} are accepted")
+        verified += _verified(shapes, model, prober, numbers, symbol, baked.size)
+    return Unbaked(model, changes, verified)
+
+
+def _replaced(model: Model, shapes: Shapes, dim: int, size: int) -> list[Change]:
+    """Replace the size in the targets of all Reshapes that depend on the dimension's input."""
+    place = shapes.dims[dim]
+    given = [TensorType(v.element_type, s) for v, s in zip(model.inputs, shapes.base_shapes, strict=True)]
+    inference = infer(model, given)
+    reached = {node.number for node in shapes.reached(place.input)}
+    changes: list[Change] = []
+    for node in model.nodes:
+        if node.type == "Reshape" and node.number in reached:
+            change = _changed(node, inference, place.axis, size)
+            if change is not None:
+                changes.append(change)
+    model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
+    for node in model.walk():
+        # What the file declares holds for the baked size.
+        node.layer = None
+        for value in node.outputs:
+            value.declared = None
+    infer_types(model)
+    if not changes:
+        raise CannotUnbake(f"no Reshape has a constant target with {size} for {shapes.symbols[dim]}")
+    return changes
+
+
+def _changed(node: Node, inference: Inference, axis: int, size: int) -> Change | None:
+    """Let a Reshape copy the extent of its data, or infer it, where its target has the baked size."""
+    data, target = node.inputs[:2]
+    held = None if target is None or target.node.type != "Const" else target.node.held
+    if data is None or target is None or held is None or held.size > 16:
+        return None
+    before = tuple(int(v) for v in (held.values if isinstance(held, Stored) else held.ravel()))
+    special = bool(node.all_attributes["special_zero"])
+    if axis >= len(before) or before[axis] != size or (0 in before and not special):
+        return None
+    shape = inference[data].shape
+    if shape.rank is not None and axis < shape.rank and shape[axis] == size:
+        new = 0
+    elif -1 not in before:
+        new = -1
+    else:
+        return None
+    after = (*before[:axis], new, *before[axis + 1 :])
+    kind = target.element_type
+    constant = type(node)(load("Const", 1), (), {"element_type": kind}, name=f"{node.friendly_name}/target")
+    constant.held = np.array(after, kind.dtype)
+    constant.set_outputs([TensorType.of(constant.held, kind)])
+    node.replace_input_with(1, constant.outputs[0])
+    node.attributes = node.attributes | {"special_zero": True}
+    return Change(node.friendly_name, before, after)
+
+
+def _verified(shapes: Shapes, model: Model, prober: Prober, numbers: list[int], symbol: str, size: int) -> list[str]:
+    """Compare the results at the baked size, and those of a batch with those of its elements."""
+    base = shapes.base_sizes
+    original, changed = CompiledModel(shapes.model), CompiledModel(model)
+    first, second = (_inputs(shapes.model, prober, base, seed) for seed in (0, 1))
+    expected, found = _results(original, first), _results(changed, first)
+    if not all(_same_bits(one, other) for one, other in zip(expected, found, strict=True)):
+        raise CannotUnbake(f"the results at {symbol} = {size} differ from those of the original model")
+    verified = [f"the results at {symbol} = {size} are those of the original model bit for bit"]
+    if size != 1 or not symbol.startswith("batch"):
+        return verified
+    places = {(shapes.dims[number].input, shapes.dims[number].axis) for number in numbers}
+    joined = []
+    for number, (one, other) in enumerate(zip(first, second, strict=True)):
+        axes = [axis for input, axis in places if input == number]
+        joined.append(np.concatenate([one, other], axes[0]) if axes else one)
+    inputs = {input for input, _ in places}
+    second = [other if n in inputs else one for n, (one, other) in enumerate(zip(first, second, strict=True))]
+    expected_second = _results(original, second)
+    for one, other, both in zip(expected, expected_second, _results(changed, joined), strict=True):
+        whole = np.concatenate([one, other], 0) if one.ndim and both.shape[0] == 2 * one.shape[0] else None
+        if whole is None or whole.shape != both.shape or not _are_close(whole, both):
+            raise CannotUnbake(f"the results of two elements are not those of each: {symbol} is used otherwise as well")
+    verified.append("the results of a batch of two elements are those of each element alone")
+    return verified
+
+
+def _inputs(model: Model, prober: Prober, sizes: Sizes, seed: int) -> list[Array]:
+    names = [port_name(value) for value in model.inputs]
+    shapes = {name: shape.to_shape() for name, shape in zip(names, prober.inputs_at(sizes), strict=True)}
+    findings = Findings()
+    entries = complete(model, Given(shapes=shapes, seed=seed), findings)
+    if not findings.report.ok or any(entry.array is None for entry in entries):
+        raise CannotUnbake(f"no inputs can be drawn: {findings.report.errors[0].message}")
+    return [entry.array for entry in entries if entry.array is not None]
+
+
+def _results(compiled: CompiledModel, inputs: list[Array]) -> list[Array]:
+    results = compiled.create_infer_request().infer(inputs)
+    return [np.array(array) for array in results.to_dict().values()]
+
+
+def _same_bits(one: Array, other: Array) -> bool:
+    return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
+
+
+def _are_close(one: Array, other: Array) -> bool:
+    if one.dtype.kind not in "fcV":
+        return bool(np.array_equal(one, other))
+    wide, same = one.astype(np.float64), other.astype(np.float64)
+    unit = float(np.abs(wide[np.isfinite(wide)]).max(initial=0)) or 1.0
+    return bool(np.allclose(wide, same, rtol=_TOLERANCE, atol=_TOLERANCE * unit, equal_nan=True))
+
+
+def _listed(values: tuple[int, ...]) -> str:
+    return ",".join(map(str, values))

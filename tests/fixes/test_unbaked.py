@@ -1,0 +1,93 @@
+"""Baked sizes are removed only where running both models confirms it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.dynamic_nets import MODELS
+
+import irexec
+from irexec import opset15 as ops
+from irexec.cli.main import main
+from irexec.fixes.unbaked import CannotUnbake, unbaked
+
+
+def model(build: Any, shape: list[int]) -> irexec.Model:
+    x = ops.parameter(shape, np.float32, name="x")
+    return irexec.Model([build(x)], [x], "traced")
+
+
+def test_an_exported_batch_is_opened() -> None:
+    traced = MODELS["exported"]()
+    before = irexec.shapes(traced)
+    made = unbaked(before)
+    assert [(change.before, change.after) for change in made.changes] == [
+        ((1, -1, 2, 4), (0, -1, 2, 4)),
+        ((1, -1, 8), (0, -1, 8)),
+    ]
+    assert irexec.shapes(made.model).conditions == [[]]
+    assert irexec.shapes(traced).conditions == before.conditions, "the original is not changed"
+    ids = np.array([[1, 2, 3], [4, 5, 6]])
+    both = irexec.compile_model(made.model)([ids])[0]
+    for number in range(2):
+        np.testing.assert_array_equal(
+            both[number : number + 1], irexec.compile_model(traced)([ids[number : number + 1]])[0]
+        )
+
+
+def test_a_target_that_merged_axes_is_inferred() -> None:
+    def build(x: Any) -> Any:
+        moved = ops.reshape(x, np.array([-1, 4]), special_zero=False)
+        return ops.add(ops.reshape(ops.relu(moved), np.array([1, 6, 4]), special_zero=False), x)
+
+    made = unbaked(irexec.shapes(model(build, [-1, 6, 4])))
+    assert [change.after for change in made.changes] == [(-1, 6, 4)]
+
+
+def test_what_mixes_the_elements_is_not_changed() -> None:
+    def build(x: Any) -> Any:
+        summed = ops.reduce_sum(x, np.array([0]), keep_dims=True)
+        flat = ops.reshape(ops.add(x, summed), np.array([1, 24]), special_zero=False)
+        return ops.matmul(flat, np.ones((24, 2), np.float32))
+
+    with pytest.raises(CannotUnbake, match="are not those of each"):
+        unbaked(irexec.shapes(model(build, [-1, 6, 4])))
+
+
+def test_a_constant_of_another_operator_is_not_changed() -> None:
+    def build(x: Any) -> Any:
+        return ops.concat([x, ops.broadcast(np.ones((1, 1), np.float32), np.array([1, 4]))], 1)
+
+    with pytest.raises(CannotUnbake, match="no Reshape has a constant target"):
+        unbaked(irexec.shapes(model(build, [-1, 4])))
+
+
+def test_nothing_is_fixed() -> None:
+    with pytest.raises(CannotUnbake, match="no open dimension is fixed"):
+        unbaked(irexec.shapes(MODELS["unet"]()))
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    irexec.save_model(MODELS["exported"](), tmp_path / "traced.xml")
+    assert main(["shapes", str(tmp_path / "traced.xml"), "--unbake", str(tmp_path / "open.xml")]) == 0
+    assert "[1,-1,8] became [0,-1,8]" in capsys.readouterr().out
+    assert irexec.validate(tmp_path / "open.xml").ok
+    assert irexec.shapes(tmp_path / "open.xml").conditions == [[]]
+
+
+def test_the_command_writes_nothing_that_is_not_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    irexec.save_model(MODELS["unet"](), tmp_path / "unet.xml")
+    assert main(["shapes", str(tmp_path / "unet.xml"), "--unbake", str(tmp_path / "open.xml")]) == 1
+    assert "is not written: no open dimension is fixed" in capsys.readouterr().err
+    assert not (tmp_path / "open.xml").exists()
+
+
+def test_openvino_computes_the_same(tmp_path: Path) -> None:
+    openvino = pytest.importorskip("openvino")
+    irexec.save_model(unbaked(irexec.shapes(MODELS["exported"]())).model, tmp_path / "open.xml")
+    ids = np.arange(15).reshape(3, 5)
+    theirs = openvino.Core().compile_model(tmp_path / "open.xml", "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([ids])[0]
+    np.testing.assert_allclose(irexec.compile_model(tmp_path / "open.xml")([ids])[0], theirs, rtol=1e-5, atol=1e-5)
