@@ -298,3 +298,68 @@ def test_print_shows_the_whole_graph(browser: Browser, report: Path) -> None:
     assert browser.run("graph.getAttribute('viewBox').split(' ').length") == 4
     browser.run("dispatchEvent(new Event('afterprint'))")
     assert browser.run("graph.getAttribute('viewBox')") is None
+
+
+def test_escape_closes_the_help_before_anything_else(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    browser.press("/")
+    for key in "r.7/relu":
+        browser.press(key)
+    browser.press("Enter")
+    browser.run("document.querySelector('#query').blur()")
+    browser.press("?")
+    assert not browser.run("document.querySelector('#keys').hidden")
+    browser.press("Escape")
+    assert browser.run("document.querySelector('#keys').hidden")
+    assert words(browser, "#panel h2") == "net/layer.7/relu", "the chosen layer stays"
+    browser.press("Escape")
+    assert words(browser, "#panel h2") == "stack"
+    assert browser.run("document.querySelector('#query').value") == ""
+    assert browser.run("document.querySelectorAll('.selected, .lit').length") == 0
+
+
+def test_arrows_walk_the_hits_of_a_search(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    browser.press("/")
+    for key in "relu":
+        browser.press(key)
+    found = []
+    for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowUp", "ArrowDown"):
+        browser.press(key)
+        found.append(words(browser, "#panel h2"))
+    assert found[0] == found[2] == found[4] != found[1]
+    assert found[3] not in found[:2], "the last one is before the first one"
+    browser.press("Escape")
+    assert browser.run("document.querySelector('#query').value") == ""
+    assert browser.run("document.querySelectorAll('.selected, .lit').length") == 0
+    assert words(browser, "#panel h2") == "stack"
+
+
+def test_layers_that_compute_are_found_before_constants(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "classifier.html"
+    assert main(["report", str(SAMPLES / "classifier" / "model.xml"), "-o", str(path)]) == 0
+    browser.open(path)
+    browser.press("/")
+    for key in "block1/pointwise":
+        browser.press(key)
+    types = browser.run("[...document.querySelectorAll('#panel p > .soft')].slice(0).map((e) => e.textContent)")
+    assert len(set(types)) > 3
+    first = types.index("Const")
+    assert set(types[first:]) == {"Const"} and first > 2
+
+
+def test_a_link_chooses_a_layer(browser: Browser, report: Path) -> None:
+    browser.open(report)
+    browser.press("/")
+    for key in "r.7/relu":
+        browser.press(key)
+    browser.press("Enter")
+    link = browser.run("location.hash")
+    assert link == "#layer=net%2Flayer.7%2Frelu"
+    browser.open(report)
+    assert words(browser, "#panel h2") == "stack"
+    browser.run(f"void (location.hash = {link!r})")
+    browser.until("document.querySelector('#panel h2').textContent === 'net/layer.7/relu'")
+    browser.run("void (location.hash = '#layer=nothing')")
+    assert words(browser, "#panel h2") == "net/layer.7/relu"
+    assert browser.errors == []

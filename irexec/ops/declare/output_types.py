@@ -28,6 +28,9 @@ def output_types(
         output = outputs[min(index, len(outputs) - 1)]
         if not isinstance(shape, TensorType):
             shape = TensorType(_resolve(output.elements, bound, attributes), _as_shape(shape))
+        elif type(shape.shape) is not PartialShape:
+            kind = _resolve(output.elements, bound, attributes) if shape.element_type is DYNAMIC else shape.element_type
+            shape = TensorType(kind, _as_shape(shape.shape), shape.held, shape.partial)
         elif shape.element_type is DYNAMIC:
             kind = _resolve(output.elements, bound, attributes)
             shape = TensorType(kind, shape.shape, shape.held, shape.partial)
@@ -36,7 +39,13 @@ def output_types(
 
 
 def _as_shape(shape: Any) -> PartialShape:
-    return shape if isinstance(shape, PartialShape) else PartialShape(shape)
+    """Return a rule's result as a shape of types/: the public one has OpenVINO's members, such as a rank that is a
+    Dimension."""
+    if type(shape) is PartialShape:
+        return shape
+    if not isinstance(shape, PartialShape):
+        return PartialShape(shape)
+    return PartialShape.dynamic() if shape._dims is None else PartialShape(shape._dims)
 
 
 def _resolve(elements: Elements | TypeFrom, bound: dict[str, ElementType], attributes: dict[str, Any]) -> ElementType:

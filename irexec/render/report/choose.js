@@ -72,7 +72,25 @@ function choose(index, { centre = true, focus = false } = {}) {
   tellLayer(index);
   const layer = layerAt(index);
   say(`${text(layer.t)} ${layer.n}`);
+  remember(`#layer=${encodeURIComponent(layer.n || layer.i)}`);
 }
+
+/** Put the chosen layer into the page's address, as far as the page has one of its own. */
+function remember(link) {
+  try { history.replaceState(null, "", link || location.pathname + location.search); } catch { /* in a frame of a notebook */ }
+}
+
+/** Choose the layer that the page's address names: `#layer=NAME`, or the layer's id. */
+function chooseNamed() {
+  const found = location.hash.match(/^#layer=(.*)$/);
+  if (!found) return false;
+  const name = decodeURIComponent(found[1]);
+  let index = data.layers.findIndex((layer) => layer.n === name);
+  if (index < 0) index = data.layers.findIndex((layer) => String(layer.i) === name);
+  if (index >= 0 && index !== chosen) choose(index);
+  return index >= 0;
+}
+addEventListener("hashchange", chooseNamed);
 
 function bring(box) {
   if (at.k < 0.5) zoom(0.8 / at.k);
@@ -188,7 +206,7 @@ document.addEventListener("keydown", (event) => {
   if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
   const go = { "/": () => $("query").focus(), "+": () => zoom(1.25), "=": () => zoom(1.25), "-": () => zoom(0.8),
     0: () => fit(), Home: fromTop, m: beside, o: () => $("all").click(), t: () => $("theme").click(), "?": () => $("help").click(),
-    Escape: () => { chosen = null; mark(null); light(null); lowered.fill(0); arrangeAll(); tellModel(); } }[event.key];
+    Escape: () => { if (!$("keys").hidden) { $("help").click(); return; } $("query").value = ""; hits = []; chosen = null; remember(""); mark(null); light(null); lowered.fill(0); arrangeAll(); tellModel(); } }[event.key];
   if (!go) return;
   event.preventDefault();
   go();

@@ -12,8 +12,10 @@ function search() {
   });
   hit = -1;
   const exact = (index) => layerAt(index).n.toLowerCase() === words;
-  hits.sort((a, b) => exact(b) - exact(a) || a - b);
-  fill(make("h2", {}, hits.length === 1 ? "1 layer" : `${hits.length} layers`), make("p", { class: "soft" }, "Enter goes from one to the next"),
+  // Layers that compute before constants, whose names often contain those of the layers that read them.
+  const constant = (index) => index in data.folded || ["Const", "Constant"].includes(text(layerAt(index).t));
+  hits.sort((a, b) => exact(b) - exact(a) || constant(a) - constant(b) || a - b);
+  fill(make("h2", {}, hits.length === 1 ? "1 layer" : `${hits.length} layers`), make("p", { class: "soft" }, "Enter and the arrow keys go from one to the next"),
     ...hits.slice(0, 300).map((index) => make("p", {}, make("span", { class: "soft" }, text(layerAt(index).t)), " ", toLayer(index))),
     hits.length > 300 ? make("p", {}, `and ${hits.length - 300} more`) : null);
   say(`${hits.length} found`);
@@ -22,9 +24,30 @@ $("query").addEventListener("input", search);
 $("find").addEventListener("submit", (event) => {
   event.preventDefault();
   if (!hits.length) return;
-  hit = (hit + 1) % hits.length;
-  choose(hits[hit]);
+  nextHit(1);
 });
+$("query").addEventListener("keydown", (event) => {
+  const go = { ArrowDown: () => nextHit(1), ArrowUp: () => nextHit(-1), Escape: clearSearch }[event.key];
+  if (!go || (event.key !== "Escape" && !hits.length)) return;
+  event.preventDefault();
+  go();
+});
+
+function nextHit(by) {
+  if (!hits.length) return;
+  hit = hit < 0 && by < 0 ? hits.length - 1 : (hit + by + hits.length) % hits.length;
+  choose(hits[hit]);
+}
+
+/** An empty search, with nothing marked. */
+function clearSearch() {
+  $("query").value = "";
+  chosen = null;
+  mark(null);
+  light(null);
+  remember("");
+  search();
+}
 
 // ---- Overlays.
 

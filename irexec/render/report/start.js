@@ -71,4 +71,5 @@ const ready = unpacked($("data").textContent).then((facts) => {
     choice.value = asked;
     lay(asked);
   }
+  chooseNamed();
 });

@@ -47,3 +47,30 @@ def test_declared_before_the_standard_one_is_imported() -> None:
 def test_declared_after_the_standard_one_was(before: str) -> None:
     code = f"{before}; declare(); import irexec.ops.activation.pointwise; print(result(), irexec.opset13.relu([1.0]))"
     assert run(code) == "[7.0, 7.0] [7.]"
+
+
+PUBLIC_SHAPES = """
+from typing import Annotated
+import numpy as np
+import irexec
+from irexec.ops.declare.operator import Elements
+from irexec.types import Array, F32
+T = Annotated[Array, Elements("T", {F32})]
+@irexec.operator("Twice", "mine")
+def twice(data: T, /) -> T:
+    return np.concatenate([data, data])
+@twice.shapes
+def _(check, data):
+    if data.rank is None:
+        return irexec.PartialShape.dynamic()
+    return irexec.PartialShape([data.shape[0] * 2, *data.shape[1:]])
+def made(shape):
+    return irexec.mine.twice(irexec.opset15.parameter(shape, np.float32)).output(0).partial_shape
+"""
+
+
+def test_a_rule_may_return_the_public_shape() -> None:
+    """The rank of `irexec.PartialShape` is a Dimension, as in OpenVINO."""
+    code = f"{PUBLIC_SHAPES}\nprint(irexec.mine.twice(np.ones((2, 3), np.float32)).shape, made([2, -1]))"
+    assert run(code).split("\n")[-1] == "(4, 3) [4,?]"
+    assert run(f"{PUBLIC_SHAPES}\nprint(made(irexec.PartialShape.dynamic()))") == "[...]"
