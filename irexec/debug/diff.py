@@ -10,17 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from irexec.arrays.brief import plural, shown_number
+from irexec.arrays.brief import plural, shown, shown_number
 from irexec.debug.culprit import alone, function_of
 from irexec.debug.errors import measure
 from irexec.debug.record import same
 from irexec.graph.align import Alignment, align
-from irexec.graph.classes import Classes, attributes_of
+from irexec.graph.classes import Classes, attributes_of, in_order
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Model, Node, Value
 from irexec.types import Array, TensorType
 
 _FEW = 3
+# Constants of whole numbers with so many elements are told by their values.
+_BRIEF = 8
 _ROUNDED = 120.0
 """Decibels above which two constants differ by the rounding of f32 alone."""
 _UNKNOWN = TensorType()
@@ -167,6 +169,9 @@ class _Diff:
         for one, two in self.pairs:
             if one.type != two.type:
                 continue
+            if self._is_commuted(one, two):
+                yield one, two, f"{one.type}, operands in the other order", "operands in the other order"
+                continue
             for port in range(max(len(one.inputs), len(two.inputs))):
                 ours, theirs = (node.inputs[port] if port < len(node.inputs) else None for node in (one, two))
                 if self._both_constant(ours, theirs) or self._leads(ours, theirs):
@@ -176,6 +181,23 @@ class _Diff:
                 types = ["nothing" if node is None else node.type for node in nodes]
                 group = f"{one.type}, input {port}: {types[0]} became {types[1]}"
                 yield one, two, group, f"input {port}: {names[0]} became {names[1]}"
+
+    def _is_commuted(self, one: Node, two: Node) -> bool:
+        """Whether a layer reads the same two values in the other order, which does not change its result."""
+        if len(one.inputs) != 2 or len(two.inputs) != 2 or in_order(one, [1, 0]) != (0, 1):
+            return False
+        straight, crossed = (
+            [self._is_same(x, y) for x, y in zip(one.inputs, order, strict=True)]
+            for order in (two.inputs, two.inputs[::-1])
+        )
+        return all(crossed) and not all(straight)
+
+    def _is_same(self, ours: Value | None, theirs: Value | None) -> bool:
+        if ours is None or theirs is None:
+            return ours is theirs
+        if self._both_constant(ours, theirs):
+            return same(self._value(self.a, ours), self._value(self.b, theirs))
+        return self.alignment.value(ours) is theirs
 
     def _leads(self, ours: Value | None, theirs: Value | None) -> bool:
         """Whether both are the same value, with nothing but added or removed layers in between."""
@@ -298,9 +320,13 @@ def _apart(a: Array, b: Array) -> tuple[float, float]:
     if a.size != b.size or a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
         return math.inf, -math.inf
     one, two = a.reshape(-1).astype(np.float64), b.reshape(-1).astype(np.float64)
-    noise, signal = float(np.sum((one - two) ** 2)), float(np.sum(one**2))
-    ratio = math.inf if noise == 0 else 10 * math.log10(signal / noise) if signal > 0 else -math.inf
-    return float(np.abs(one - two).max(initial=0.0)), ratio
+    with np.errstate(all="ignore"):
+        distance = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, np.abs(one - two))
+        noise, signal = float(np.sum(distance**2)), float(np.sum(one**2, where=np.isfinite(one)))
+    largest = float(np.nan_to_num(distance, nan=np.inf, posinf=np.inf).max(initial=0.0))
+    if noise == 0:
+        return largest, math.inf
+    return largest, 10 * math.log10(signal / noise) if signal > 0 and math.isfinite(noise) else -math.inf
 
 
 def _arranged(a: Array, b: Array) -> str:
@@ -321,13 +347,21 @@ def _extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, ...]:
 
 
 def _difference(a: Array, b: Array) -> str:
+    if _is_brief(a) and _is_brief(b):
+        return f"{shown(a)} became {shown(b)}"
     if a.shape != b.shape:
         return f"shape {list(a.shape)} became {list(b.shape)}"
     if a.dtype.kind in "TUO":
         return "different strings"
     largest, ratio = _apart(a, b)
     changed = measure(a, b).at
-    return f"largest error {shown_number(largest)} at {list(changed or ())}, {_decibels(ratio)}"
+    text = f"largest error {shown_number(largest)} at {list(changed or ())}"
+    return f"{text}, {_decibels(ratio)}" if math.isfinite(largest) else text
+
+
+def _is_brief(array: Array) -> bool:
+    """Whether a constant is told by its values: axes, orders, shapes and bounds."""
+    return array.size <= (_BRIEF if array.dtype.kind in "iub" else 1) and array.ndim <= 1
 
 
 def _decibels(ratio: float) -> str:

@@ -246,3 +246,30 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert (observed.kind, observed.changes[0].b) == ("diff", "inserted")
     assert json.loads(found)["changes"][0]["change"] == "added"
     assert main(["diff", files[0], str(tmp_path / "none.xml")]) == 2
+
+
+def permuted(order: list[int], scale: float, swapped: bool) -> Model:
+    x, y = (ops.parameter([2, 3, 4, 5], np.float32, name=name) for name in "xy")
+    values = [ops.reshape(ops.transpose(x, np.int64(order), name="order"), np.int64([2, -1]), False, name="flat")]
+    values.append(ops.reshape(y, np.int64([2, -1]), False, name="other"))
+    total = ops.add(*(values[::-1] if swapped else values), name="total")
+    return irexec.Model([ops.multiply(total, np.float32([scale, *[1] * 59]), name="scaled")], [x, y], "permuted")
+
+
+def test_constants_of_whole_numbers_are_told_by_their_values() -> None:
+    texts = [change.text for change in diff(permuted([0, 2, 3, 1], 1, False), permuted([0, 3, 2, 1], 1, False))]
+    assert "[0, 2, 3, 1] became [0, 3, 2, 1], read by order" in texts
+
+
+def test_operands_in_the_other_order_are_one_line() -> None:
+    (change,) = diff(permuted([0, 1, 2, 3], 1, False), permuted([0, 1, 2, 3], 1, True))
+    assert (change.a, change.text) == ("total", "operands in the other order")
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_infinite_constants(value: float) -> None:
+    finite, infinite = (permuted([0, 1, 2, 3], number, False) for number in (1.0, value))
+    for pair in ((finite, infinite), (infinite, finite)):
+        (change,) = diff(*pair)
+        assert change.text == "largest error inf at [0], read by scaled"
+    assert diff(infinite, permuted([0, 1, 2, 3], value, False)) == []
