@@ -161,7 +161,9 @@ def _print(args: argparse.Namespace, shapes: Shapes, rows: Sequence[Row] | None)
     from irexec.render.shapes import show_rows, show_shapes
 
     if args.format == "json":
-        answer = shapes.to_dict()
+        from irexec.inspect.costs import costs
+
+        answer = shapes.to_dict() | costs(shapes).to_dict(shapes.symbols)
         if rows is not None:
             answer["checked"] = [row.to_dict(shapes) for row in rows]
         print(json.dumps(answer, indent=2))

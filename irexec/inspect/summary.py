@@ -216,7 +216,7 @@ def _totals(model: Model, rows: Sequence[_Row], types: Inference) -> Totals:
         count.multiply_adds += (facts.multiply_adds or 0) * (1 if row.times is None else row.times)
         if facts.multiply_adds is None or (facts.multiply_adds and row.times is None):
             uncounted.append(facts.index)
-    most, where = _live(model, types)
+    most, where = live(model, types)
     return Totals(
         layers=len(rows),
         constants=len(constants),
@@ -265,11 +265,12 @@ def _is_parameter(node: Node, consumers: dict[Value, list[Node]]) -> bool:
     return any(c.type == "Convert" and c.outputs[0].element_type.is_real for c in read)
 
 
-def _live(model: Model, types: Inference) -> tuple[int | None, Node | None]:
+def live(model: Model, types: Inference) -> tuple[int | None, Node | None]:
+    """Return the peak memory of a model's values, and the layer that runs at that time."""
     inside: dict[Node, int | None] = {}
     for node in model.nodes:
         if node.bodies:
-            needs = [_live(body.model, types)[0] for body in node.bodies]
+            needs = [live(body.model, types)[0] for body in node.bodies]
             inside[node] = None if None in needs else max(need for need in needs if need is not None)
     return most_live(model.nodes, inside, types)
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from irexec.arrays.brief import plural
 from irexec.graph.model import Node
 from irexec.graph.ports import port_name
+from irexec.inspect.costs import costs
 from irexec.render.printing import Printout
+from irexec.render.summary import shown_bytes, shown_count
 from irexec.sizes.answer import Because, Shapes
 from irexec.sizes.conditions import Compare, Condition, OneOf, Residue
 from irexec.sizes.expressions import Linear
@@ -41,6 +43,7 @@ def show_shapes(shapes: Shapes, page: Printout) -> None:
         page.line("  every dimension of every input is fixed", "dim")
     _alternatives(shapes, together, rest, page)
     _outputs(shapes, page)
+    _costs(shapes, page)
     _equalities(shapes, page)
     _remarks(shapes, page)
 
@@ -159,6 +162,23 @@ def _outputs(shapes: Shapes, page: Printout) -> None:
         text = "..." if dims is None else ", ".join("?" if each is None else each.text(shapes.symbols) for each in dims)
         rows.append((port_name(value), str(value.element_type), f"[{text}]"))
     page.table(rows, ("name",), names=0, wrap=True)
+
+
+def _costs(shapes: Shapes, page: Printout) -> None:
+    found = costs(shapes)
+    rows: list[tuple[str, str]] = []
+    for label, cost, least, shown in (
+        ("multiply-adds", found.multiply_adds, found.smallest[0], shown_count),
+        ("peak activations", found.activations, found.smallest[1], shown_bytes),
+    ):
+        if cost is not None:
+            unit = " bytes" if label == "peak activations" else ""
+            rows.append((label, f"{cost.text(shapes.symbols)}{unit}"))
+        elif least is not None:
+            rows.append((label, f"{shown(least)} at the smallest sizes"))
+    if rows:
+        page.heading("size")
+        page.table(rows, wrap=True)
 
 
 def _own_reasons(shapes: Shapes) -> dict[str, str]:

@@ -12,6 +12,7 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Node
 from irexec.graph.ports import port_name
+from irexec.inference.inference import Inference
 from irexec.records import record
 from irexec.sizes.baked import Baked, baked_sizes
 from irexec.sizes.case import Case, Reason
@@ -101,7 +102,7 @@ class Shapes:
 
     def smallest(self) -> dict[str, tuple[int, ...]]:
         """Return the input shapes with the fewest elements that the model accepts, without empty ones."""
-        return self._named(min(self._candidates(), key=lambda sizes: (_elements(self._prober, sizes), sizes)))
+        return self._named(self.smallest_sizes)
 
     def sample(self, count: int = 10, seed: int = 0) -> list[dict[str, tuple[int, ...]]]:
         """Return different input shapes that the model accepts, at random; fewer where there are not so many."""
@@ -136,6 +137,32 @@ class Shapes:
     def probe(self, sizes: Sizes) -> Outcome:
         """Return the outcome of inference at these sizes of the open dimensions."""
         return self._prober.at(sizes)
+
+    @property
+    def leads(self) -> list[int]:
+        """The open dimensions that can be chosen; the others follow them or have a single size."""
+        return [dim for dim, accepted in self._study.cases[0].choices.items() if not accepted.is_single]
+
+    def regular_samples(self, count: int, multiple: int) -> list[Sizes]:
+        """Return the combinations of up to `count` sizes of each lead, multiples of a number where it accepts some."""
+        case = self._study.cases[0]
+        sizes: list[list[int]] = []
+        for lead in self.leads:
+            accepted = case.choices[lead]
+            steps = range(multiple, 40 * multiple, multiple) if multiple > 1 else ()
+            regular = [size for size in steps if accepted.contains(size)]
+            sizes.append((regular or [size for size in accepted.some(count + 1) if size])[:count])
+        combined = (case.fill(dict(zip(self.leads, chosen, strict=True))) for chosen in product(*sizes))
+        return [each for each in combined if case.contains(each) and self._prober.accepts(each)]
+
+    @property
+    def smallest_sizes(self) -> Sizes:
+        """The sizes of `smallest`."""
+        return min(self._candidates(), key=lambda sizes: (_elements(self._prober, sizes), sizes))
+
+    def types_at(self, sizes: Sizes) -> Inference:
+        """Return the types of all values at these sizes."""
+        return self._prober.types_at(sizes)
 
     @property
     def base_sizes(self) -> Sizes:
@@ -285,7 +312,7 @@ class Shapes:
         if not cases:
             return []
         base = cases[0].base
-        leads = [dim for dim, accepted in cases[0].choices.items() if not accepted.is_single]
+        leads = self.leads
         every = [number for number, group in enumerate(self.groups) if group == number]
         shapes = [(sizes, self._prober.at(sizes).outputs) for sizes in self._samples]
         fitted: list[list[Expression | None] | None] = []

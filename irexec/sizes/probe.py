@@ -157,14 +157,26 @@ class Prober:
             shapes[dim.input][dim.axis] = type(shapes[dim.input][dim.axis])(size)
         return [PartialShape(shape) for shape in shapes]
 
-    def _infer(self, sizes: Sizes) -> Outcome:
+    def types_at(self, sizes: Sizes) -> Inference:
+        """Return the types of all values at sizes that the model accepts."""
+        run = self._begun(sizes, Findings())
+        for _, node in self._changing:
+            run.node(node)
+        return run.inference
+
+    def _begun(self, sizes: Sizes, findings: Findings) -> Inferring:
+        """Return an inference that knows the inputs, and the layers that depend on no open dimension."""
         if len(self._repeats) > _MAX_REPEATS:
             self._repeats = Repeats()
-        findings = Findings()
         run = Inferring(findings, declared=False, repeats=self._repeats)
         run.inference.take(self._fixed)
         for node, kind, shape in zip(self.model.parameters, self._element_types, self.inputs_at(sizes), strict=True):
             run.inference.note(node, (TensorType(kind, shape),))
+        return run
+
+    def _infer(self, sizes: Sizes) -> Outcome:
+        findings = Findings()
+        run = self._begun(sizes, findings)
         beyond: list[tuple[Node, int]] = []
         for count, (position, node) in enumerate(self._changing):
             if count % _BETWEEN_LOOKS == 0:

@@ -1,0 +1,166 @@
+"""Multiply-adds and peak memory of a dynamic model as functions of its sizes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from math import lcm, prod
+
+import numpy as np
+
+from irexec.graph.model import Model
+from irexec.graph.multiply_adds import multiply_adds
+from irexec.inference import Inference
+from irexec.inspect.summary import live
+from irexec.records import record
+from irexec.sizes.answer import Shapes
+from irexec.sizes.probe import Sizes
+
+# Attention is quadratic in the number of tokens; products of more than four sizes are not sought.
+_HIGHEST_POWER, _HIGHEST_DEGREE = 2, 4
+_MOST_SYMBOLS = 3
+# Sizes of each dimension at which the costs are determined.
+_EACH = 4
+_MULTIPLES = (1, 32)
+
+
+@record(frozen=True)
+class Polynomial:
+    """A sum of products of sizes. `terms`: the coefficients with the powers of the dimensions."""
+
+    terms: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+    divisor: int = 1
+
+    def value(self, sizes: Sizes) -> Fraction:
+        whole = sum(factor * prod(sizes[dim] ** power for dim, power in powers) for factor, powers in self.terms)
+        return Fraction(whole, self.divisor)
+
+    def text(self, names: Sequence[str]) -> str:
+        parts = [
+            "*".join([str(factor), *("*".join([names[dim]] * power) for dim, power in powers)])
+            for factor, powers in self.terms
+        ]
+        text = " + ".join(parts).replace("+ -", "- ") or "0"
+        if self.divisor == 1:
+            return text
+        return f"({text}) // {self.divisor}" if len(parts) > 1 else f"{text} // {self.divisor}"
+
+
+@record(frozen=True)
+class Cost:
+    """A cost as a polynomial of the sizes, for sizes that are multiples of `multiple` where that is more than 1."""
+
+    polynomial: Polynomial
+    multiple: int
+
+    def text(self, names: Sequence[str]) -> str:
+        text = self.polynomial.text(names)
+        return text if self.multiple == 1 else f"{text} for multiples of {self.multiple}"
+
+
+@record(frozen=True)
+class Costs:
+    """`multiply_adds` and the largest `activations` in bytes; None where no polynomial has their values.
+
+    `smallest`: both at the smallest sizes that the model accepts.
+    """
+
+    multiply_adds: Cost | None
+    activations: Cost | None
+    smallest: tuple[int | None, int | None]
+
+    def to_dict(self, names: Sequence[str]) -> dict[str, str | None]:
+        """Return both as JSON values, with symbols."""
+        return {
+            "multiply_adds": None if self.multiply_adds is None else self.multiply_adds.text(names),
+            "activations": None if self.activations is None else self.activations.text(names),
+        }
+
+
+def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
+    """Return the costs of a model as functions of its sizes, fitted to those of some accepted sizes.
+
+    A layer with a stride rounds sizes up, so that the costs may be a polynomial of multiples only. `seconds`: the time
+    for that; what was found by then is returned.
+    """
+    found: list[Cost | None] = [None, None]
+    end = time.monotonic() + seconds
+    for multiple in _MULTIPLES:
+        samples = shapes.regular_samples(_EACH, multiple) if len(shapes.leads) <= _MOST_SYMBOLS else []
+        made: list[tuple[Sizes, tuple[int | None, int | None]]] = []
+        for sizes in samples:
+            if time.monotonic() > end:
+                return Costs(found[0], found[1], _costs_at(shapes, shapes.smallest_sizes))
+            made.append((sizes, _costs_at(shapes, sizes)))
+        for index in (0, 1):
+            if found[index] is None:
+                polynomial = _fitted([(sizes, values[index]) for sizes, values in made], shapes.leads)
+                found[index] = None if polynomial is None else Cost(polynomial, multiple)
+        if None not in found:
+            break
+    return Costs(found[0], found[1], _costs_at(shapes, shapes.smallest_sizes))
+
+
+def _costs_at(shapes: Shapes, sizes: Sizes) -> tuple[int | None, int | None]:
+    types = shapes.types_at(sizes)
+    return _multiply_adds(shapes.model, types), live(shapes.model, types)[0]
+
+
+def _multiply_adds(model: Model, types: Inference) -> int | None:
+    """Return the sum over all layers; None where a body runs, as often as values decide."""
+    total = 0
+    for node in model.nodes:
+        if node.bodies:
+            return None
+        found = multiply_adds(node, types.inputs(node), types.outputs(node))
+        if found is None:
+            return None
+        total += found
+    return total
+
+
+def _fitted(samples: Sequence[tuple[Sizes, int | None]], dims: Sequence[int]) -> Polynomial | None:
+    known = [(sizes, value) for sizes, value in samples if value is not None]
+    if not known or len(known) < len(samples) or len(dims) > _MOST_SYMBOLS:
+        return None
+    powers = [
+        combination
+        for combination in product(range(_HIGHEST_POWER + 1), repeat=len(dims))
+        if sum(combination) <= _HIGHEST_DEGREE
+    ]
+    if len(known) <= len(powers):
+        return None
+    scales = [max(sizes[dim] for sizes, _ in known) for dim in dims]
+    rows = [
+        [
+            prod((sizes[dim] / scale) ** power for dim, scale, power in zip(dims, scales, each, strict=True))
+            for each in powers
+        ]
+        for sizes, _ in known
+    ]
+    largest = max(abs(value) for _, value in known) or 1
+    solved = np.linalg.lstsq(np.array(rows), np.array([value / largest for _, value in known]), rcond=1e-13)[0]
+    return _exact(solved, powers, dims, scales, largest, known)
+
+
+def _exact(
+    solved: np.ndarray[tuple[int], np.dtype[np.float64]],
+    powers: Sequence[tuple[int, ...]],
+    dims: Sequence[int],
+    scales: Sequence[int],
+    largest: int,
+    known: Sequence[tuple[Sizes, int]],
+) -> Polynomial | None:
+    """Round the coefficients to simple fractions; None unless all values then are right."""
+    terms: list[tuple[Fraction, tuple[tuple[int, int], ...]]] = []
+    for coefficient, each in zip(solved.tolist(), powers, strict=True):
+        scale = prod(size**power for size, power in zip(scales, each, strict=True))
+        rounded = Fraction(coefficient * largest / scale).limit_denominator(1024)
+        if rounded and abs(coefficient) > 1e-12:
+            terms.append((rounded, tuple((dim, power) for dim, power in zip(dims, each, strict=True) if power)))
+    divisor = lcm(*(factor.denominator for factor, _ in terms)) if terms else 1
+    terms.sort(key=lambda term: -sum(power for _, power in term[1]))
+    made = Polynomial(tuple((int(factor * divisor), each) for factor, each in terms), divisor)
+    return made if all(made.value(sizes) == value for sizes, value in known) else None

@@ -1,0 +1,70 @@
+"""The costs of a dynamic model: polynomials of its sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.dynamic_nets import MODELS
+
+import irexec
+from irexec import opset13 as op
+from irexec.inference import infer
+from irexec.inspect.costs import Polynomial, costs
+from irexec.inspect.summary import summarize
+from irexec.types import PartialShape, TensorType
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("unet", "2092*batch*H*W"),
+        ("tokens", "16*batch*seq*seq"),
+        ("cache", "16*seq*past*batch + 16*seq*seq*batch"),
+        ("added", "0"),
+    ],
+)
+def test_multiply_adds(name: str, expected: str) -> None:
+    shapes = irexec.shapes(MODELS[name]())
+    found = costs(shapes).multiply_adds
+    assert found is not None and found.text(shapes.symbols) == expected
+
+
+def test_a_stride_rounds_up_so_that_multiples_have_the_polynomial() -> None:
+    image = op.parameter([-1, 3, -1, -1], np.float32, name="image")
+    weights = op.constant(np.ones((8, 3, 3, 3), np.float32))
+    model = irexec.Model([op.convolution(image, weights, [2, 2], [1, 1], [1, 1], [1, 1])], [image], "strided")
+    shapes = irexec.shapes(model)
+    found = costs(shapes).multiply_adds
+    assert found is not None and found.text(shapes.symbols) == "54*batch*H*W for multiples of 32"
+
+
+def test_the_values_are_those_of_the_summary() -> None:
+    model = MODELS["unet"]()
+    shapes = irexec.shapes(model)
+    found = costs(shapes)
+    assert found.multiply_adds is not None and found.activations is not None
+    given = {"image": (3, 3, 80, 112), "mask": (3, 1, 80, 112)}
+    sizes = tuple(list(given.values())[dim.input][dim.axis] for dim in shapes.dims)
+    types = [
+        TensorType(value.element_type, PartialShape(shape))
+        for value, shape in zip(model.inputs, given.values(), strict=True)
+    ]
+    totals = summarize(model, types=infer(model, types)).totals
+    assert found.multiply_adds.polynomial.value(sizes) == totals.multiply_adds
+    assert found.activations.polynomial.value(sizes) == totals.live.bytes
+
+
+def test_what_depends_on_a_body_is_not_told() -> None:
+    found = costs(irexec.shapes(MODELS["branches"]()))
+    assert found.multiply_adds is None
+
+
+def test_time_that_runs_out() -> None:
+    assert costs(irexec.shapes(MODELS["unet"]()), seconds=0).multiply_adds is None
+
+
+def test_text() -> None:
+    names = ("a", "b")
+    assert Polynomial(((3, ((0, 1), (1, 2))), (-5, ()))).text(names) == "3*a*b*b - 5"
+    assert Polynomial(((3, ((0, 1),)), (1, ((1, 1),))), 4).text(names) == "(3*a + 1*b) // 4"
+    assert Polynomial(()).text(names) == "0"
