@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
-from irexec.arrays.saving import save_atomically
+from irexec.arrays.saving import save_atomically, save_text
 from irexec.debug.case import Case
 from irexec.debug.case_files import input_names, load_case, save_case
 from irexec.debug.extract import renamed
@@ -80,7 +80,7 @@ def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
             raise NoReduction(f"{file} does not exist: a bundle contains what irexec reduce has written")
     try:
         said = json.loads(read_file(state))["said"]
-        text = script.read_text("utf-8")
+        text = read_file(str(script)).decode()
     except (ValueError, KeyError, TypeError) as error:
         raise NoReduction(f"{state} was not written by irexec reduce: {error}") from None
     if not anonymise:
@@ -110,8 +110,8 @@ def _anonymised(model: Path, made: Path, text: str, said: str) -> None:
     case = load_case(model)
     case = Case(renamed(case.model), case.steps, case.results)
     save_case(case, made)
-    expected = model.with_name(f"{model.stem}.expected.npz")
-    made.with_name(f"{_NAME}.expected.npz").write_bytes(read_file(str(expected)))
+    expected = read_file(str(model.with_name(f"{model.stem}.expected.npz")))
+    save_atomically(made.with_name(f"{_NAME}.expected.npz"), lambda stream: _write_all(stream, expected))
     values: dict[str, Any] = {
         "MODEL": made.name,
         "ARCHIVES": [f"{_NAME}.npz", *(f"{_NAME}.{number}.npz" for number in range(1, len(case.steps)))],
@@ -122,7 +122,11 @@ def _anonymised(model: Path, made: Path, text: str, said: str) -> None:
     for name, value in values.items():
         begin, _, rest = re.split(rf"^({name} = .*)$", text, maxsplit=1, flags=re.MULTILINE)
         text = f"{begin}{name} = {value!r}{rest}"
-    made.with_suffix(".py").write_text(text, "utf-8")
+    save_text(made.with_suffix(".py"), text)
+
+
+def _write_all(stream: IO[bytes], data: bytes) -> None:
+    stream.write(data)
 
 
 def _kind(text: str) -> str:
