@@ -174,6 +174,10 @@ class Shapes:
         """The shapes of the inputs at these sizes."""
         return self._prober.inputs_at(self.base_sizes)
 
+    def inputs_at(self, sizes: Sizes) -> list[PartialShape]:
+        """Return the shapes of the inputs at these sizes of the open dimensions."""
+        return self._prober.inputs_at(sizes)
+
     def reached(self, number: int) -> list[Node]:
         """Return the layers that depend on an input with open dimensions."""
         return [node for node, bits in self._prober.reached.items() if bits >> number & 1]

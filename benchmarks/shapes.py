@@ -1,0 +1,113 @@
+"""Accepted sizes against brute force: `irexec.shapes` and OpenVINO's `reshape` at the same combinations of sizes.
+
+python benchmarks/shapes.py [--count N] [MODEL.xml ...]
+
+Without models, those of tests/lib/support/dynamic_nets.py. For each model: the time of the study, the combinations at
+which both agree, those that irexec accepts and OpenVINO refuses, and the reverse, and output sizes that differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import irexec
+from irexec.types import PartialShape
+
+LIKELY = (1, 2, 3, 7, 8, 14, 16, 32, 33, 48, 50, 64, 96, 100, 128, 160, 224, 256, 384, 512, 513)
+
+
+def combinations(shapes: irexec.Shapes, count: int) -> list[tuple[int, ...]]:
+    """Sizes to compare at: accepted ones, neighbours of these, and likely sizes of all dimensions."""
+    chance = random.Random(7)
+    accepted = shapes.sample(12, seed=3) if shapes.has_sizes else []
+    seeds = [tuple(list(shape.values())[dim.input][dim.axis] for dim in shapes.dims) for shape in accepted]
+    found: set[tuple[int, ...]] = set()
+    for _ in range(20 * count):
+        kind = chance.random()
+        if seeds and kind < 0.75:
+            sizes = list(chance.choice(seeds))
+            for _ in range(0 if kind < 0.35 else chance.choice((1, 1, 2))):
+                place = chance.randrange(len(sizes))
+                own = sizes[place]
+                sizes[place] = chance.choice(
+                    (1, 2, 3, own + 1, own - 1, own * 2, own + 16, chance.randint(1, 64), chance.choice(sizes))
+                )
+        else:
+            usual = chance.choice(LIKELY)
+            sizes = [chance.choice((1, 2, 3, usual, usual, usual, chance.choice(LIKELY))) for _ in shapes.dims]
+        if all(size > 0 and dim.allows(size) for size, dim in zip(sizes, shapes.dims, strict=True)):
+            found.add(tuple(sizes))
+        if len(found) == count:
+            break
+    return sorted(found)
+
+
+def of_openvino(path: str, given: list[PartialShape]) -> list[list[int | None] | None] | None:
+    """The output shapes that OpenVINO infers; None where it refuses the inputs."""
+    import openvino
+
+    model = openvino.Core().read_model(path)
+    try:
+        model.reshape({port: openvino.PartialShape(str(s)) for port, s in zip(model.inputs, given, strict=True)})
+    except RuntimeError:
+        return None
+    shapes = [port.partial_shape for port in model.outputs]
+    return [[d.get_length() if d.is_static else None for d in s] if s.rank.is_static else None for s in shapes]
+
+
+def compare(path: str, count: int) -> tuple[int, int, int, int]:
+    """Print a row for a model; return how many combinations agree, are wrongly accepted, wrongly refused, and how many
+    output sizes differ."""
+    begin = time.perf_counter()
+    shapes = irexec.shapes(path)
+    seconds = time.perf_counter() - begin
+    agreeing = accepted = refused = sizes_differ = 0
+    for sizes in combinations(shapes, count):
+        given = shapes.inputs_at(sizes)
+        theirs, own = of_openvino(path, given), shapes.accepts([shape.to_shape() for shape in given])
+        agreeing += own is (theirs is not None)
+        accepted += own and theirs is None
+        refused += not own and theirs is not None
+        for dims, found in zip(shapes.outputs_expressions, theirs or [], strict=False):
+            for expression, size in zip(dims or [], found or [], strict=False):
+                sizes_differ += own and expression is not None and size is not None and expression.value(sizes) != size
+    name = "/".join(Path(path).parts[-2:])
+    print(
+        f"{name[-40:]:40} {len(shapes.model.nodes):6} layers {seconds:7.2f} s {shapes.probes:6} probes  "
+        f"{'complete' if shapes.is_complete else 'incomplete':10}  agree {agreeing:4}  accepted {accepted:3}  "
+        f"refused {refused:3}  output sizes {sizes_differ:3}",
+        flush=True,
+    )
+    return agreeing, accepted, refused, sizes_differ
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", metavar="MODEL.xml")
+    parser.add_argument(
+        "--count", type=int, default=100, metavar="N", help="combinations for each model (default: 100)"
+    )
+    args = parser.parse_args()
+    totals = [0, 0, 0, 0]
+    with tempfile.TemporaryDirectory() as folder:
+        for path in args.models or own_models(Path(folder)):
+            totals = [total + each for total, each in zip(totals, compare(path, args.count), strict=True)]
+    print(f"\nagree {totals[0]}, wrongly accepted {totals[1]}, wrongly refused {totals[2]}, output sizes {totals[3]}")
+
+
+def own_models(folder: Path) -> list[str]:
+    sys.path.append(str(Path(__file__).parents[1] / "tests" / "lib"))
+    from support.dynamic_nets import MODELS
+
+    for name, make in MODELS.items():
+        irexec.save_model(make(), folder / f"{name}.xml")
+    return [str(folder / f"{name}.xml") for name in MODELS]
+
+
+if __name__ == "__main__":
+    main()
