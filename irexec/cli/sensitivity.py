@@ -16,7 +16,7 @@ from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments
 from irexec.cli.inputs import add_format_argument, check_readable, refuse
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_input, shared_path
-from irexec.cli.options import whole
+from irexec.cli.options import add_limit, whole
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import write
 
@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measure on all samples of a folder or batch; variables of a model start anew with each",
     )
     add_input_arguments(parser)
+    add_limit(parser)
     add_many_arguments(parser)
     show = parser.add_argument_group("output")
     add_format_argument(show, "json prints one object")

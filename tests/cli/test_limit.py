@@ -16,7 +16,7 @@ SAMPLES = Path(__file__).parents[2] / "samples"
 MODEL = str(SAMPLES / "classifier" / "model.xml")
 INPUT = f"image={SAMPLES / 'classifier' / 'image.npy'}"
 # Nothing of them takes long, or another runtime does, for whose answers --limit is.
-WITHOUT = {"ops", "explain", "schema", "completion", "compare", "reduce"}
+WITHOUT = {"ops", "explain", "schema", "completion", "compare", "reduce", "bundle"}
 
 
 def options(command: str) -> argparse.ArgumentParser:
