@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -213,6 +214,12 @@ def test_every_module_states_in_one_line_why_it_is_there() -> None:
         if len(first.split()) < 3 or not path.read_text("utf-8").startswith('"""'):
             without.append(name(path))
     assert without == []
+
+
+def test_every_test_file_states_in_its_first_line_what_it_tests() -> None:
+    """The behaviour, or at least the operator: its file has the module's name then."""
+    lines = {path: path.read_text("utf-8").partition("\n")[0] for path in (ROOT / "tests").rglob("test_*.py")}
+    assert [str(path) for path, line in lines.items() if not re.match(r'"""\S', line)] == []
 
 
 def test_tests_stand_in_folders_of_the_same_names() -> None:

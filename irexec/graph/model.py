@@ -304,8 +304,7 @@ class Model(OfOneProcess):
         name: str = "",
         sinks: Iterable[Node] = (),
     ) -> None:
-        """Create a model. `results`: Results, or the nodes and values that get one. `sinks`: nodes that are run for
-        their effect."""
+        """`results`: Results, or the nodes and values that get one. `sinks`: nodes that are run for their effect."""
         self.name = name
         self.parameters = list(parameters)
         self.results = [self._as_result(value) for given in results for value in _values(given)]
