@@ -216,6 +216,12 @@ class Op:
 
         Arrays, integers and lists of integers among the inputs become constants.
         """
+        return self.make_part("", type, inputs, opset, attributes)
+
+    def make_part(
+        self, suffix: str, type: str, inputs: Sequence[Input], opset: int | str, attributes: dict[str, Any]
+    ) -> Node:
+        """Create a node as `make_node` does, whose name is that of the ONNX node with a suffix."""
         version = opset if isinstance(opset, str) else f"opset{opset}"
         operator = contents.find(type, version)
         if operator is None:
@@ -223,7 +229,7 @@ class Op:
         values = [self._as_value(item) for item in inputs]
         while values and values[-1] is None:
             values.pop()
-        return self.builder.add(operator, values, attributes, self.name)
+        return self.builder.add(operator, values, attributes, self.name + suffix)
 
     def make_with(self, type: str, inputs: Sequence[Value | None], bodies: Sequence[Body], opset: int) -> Node:
         """Create a node with bodies."""

@@ -76,8 +76,11 @@ def grouped(op: Op, kernel: Value, groups: int) -> Value:
     return op.reshape(kernel, target)
 
 
-def convolved(op: Op, x: Value, kernel: Value) -> Value:
-    """Return the convolution of an image with a kernel, with the node's attributes."""
+def convolved(op: Op, x: Value, kernel: Value, suffix: str = "") -> Value:
+    """Return the convolution of an image with a kernel, with the node's attributes.
+
+    `suffix` follows the name: OpenVINO's for a convolution to which a bias is added is /WithoutBiases.
+    """
     options = window_lists(op, spatial(op, x, like=kernel.type.shape.rank)) | {"auto_pad": auto_pad(op)}
     groups = op.integer("group", 1)
     given = op.integers("kernel_shape")
@@ -85,8 +88,8 @@ def convolved(op: Op, x: Value, kernel: Value) -> Value:
         op.refuse(f"kernel_shape is {given}, but the kernel has shape {kernel.type.shape}", attribute="kernel_shape")
     _check_channels(op, x, kernel, groups)
     if groups == 1:
-        return op.make("Convolution", x, kernel, opset=1, **options)
-    return op.make("GroupConvolution", x, grouped(op, kernel, groups), opset=1, **options)
+        return op.make_part(suffix, "Convolution", (x, kernel), 1, options).outputs[0]
+    return op.make_part(suffix, "GroupConvolution", (x, grouped(op, kernel, groups)), 1, options).outputs[0]
 
 
 def _check_channels(op: Op, x: Value, kernel: Value, groups: int) -> None:
@@ -116,7 +119,8 @@ def with_bias(op: Op, y: Value, bias: Value | None, rank: int) -> Value:
 @translates("Conv", since=(1, 11, 22))
 def _conv(op: Op) -> Value:
     rank = spatial(op, op[0], like=op[1].type.shape.rank) + 2
-    return with_bias(op, convolved(op, op[0], op[1]), op.get(2), rank)
+    bias = op.get(2)
+    return with_bias(op, convolved(op, op[0], op[1], "" if bias is None else "/WithoutBiases"), bias, rank)
 
 
 @translates("ConvTranspose", since=(1, 11, 22))
