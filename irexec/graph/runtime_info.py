@@ -16,6 +16,16 @@ from irexec.ir.document import Element, Layer, Net
 _USER_DATA = ("user_data", "custom")
 
 
+class InfoText(str):
+    """A text of rt_info. Programs for OpenVINO, where it is wrapped, ask for its `value`."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> str:
+        return str(self)
+
+
 class RuntimeAttribute(NamedTuple):
     """One `<attribute>` of a layer's or port's rt_info; `payload` contains its attributes other than name and
     version."""
@@ -85,12 +95,14 @@ def item_info(element: Element | None) -> dict[str, Any]:
 
 def _user_data(entry: Element) -> Any:
     if "value" in entry.attributes:
-        return entry.attributes["value"]
+        return InfoText(entry.attributes["value"])
     return {c.attributes["name"]: _user_data(c) for c in entry.children if c.attributes.get("name")}
 
 
 def _entries(elements: Sequence[Element]) -> dict[str, Any]:
-    return {_key(e): e.attributes["value"] if "value" in e.attributes else _entries(e.children) for e in elements}
+    return {
+        _key(e): InfoText(e.attributes["value"]) if "value" in e.attributes else _entries(e.children) for e in elements
+    }
 
 
 def _key(element: Element) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.graph import model as graph
 from irexec.graph.model import Value
 from irexec.graph.order import ordered, traversed
+from irexec.graph.runtime_info import InfoText
 from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, sink_of
 from irexec.openvino.construction import check_parameters, name_ports, parts
 from irexec.openvino.editing import changed, current, order, replace, revalidate
@@ -191,7 +192,8 @@ class Model(graph.Model):
         found: Any = self.rt_info
         for key in outer:
             found = found.setdefault(key, {})
-        found[last] = unboxed(obj)
+        value = unboxed(obj)
+        found[last] = InfoText(value) if type(value) is str else value
 
     @property
     def dynamic(self) -> bool:

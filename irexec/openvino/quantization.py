@@ -14,6 +14,7 @@ from irexec.graph.runtime_info import RuntimeAttribute
 from irexec.openvino.editing import changed, order, replace
 from irexec.openvino.node import Node
 from irexec.openvino.opsets import opset
+from irexec.ops.compute.casting import narrowed
 from irexec.opsets.nodes import constant_node
 from irexec.types import BF16, F16, F32, I4, I8, U4, U8, Array, ElementType
 
@@ -93,7 +94,7 @@ def _compress_fake_convert(node: graph.Node) -> bool:
     shift = rest[0] if rest and rest[0].any() else None
     low = ElementType.by_name[str(node.all_attributes["destination_type"])]
     scaled = weights * scale if shift is None else weights * scale - shift
-    _replace(node, scaled.astype(low.dtype), low, np.asarray(1 / scale), None if shift is None else -shift)
+    _replace(node, narrowed(scaled, low), low, np.asarray(1 / scale), None if shift is None else -shift)
     return True
 
 

@@ -100,3 +100,12 @@ def test_nested_runtime_information_is_of_dictionaries() -> None:
     assert type(found["n"]) is dict and found["n"]["x"]["y"].value == "1"
     assert found["a"]["b"].value == "v"
     assert model.get_rt_info("n").astype(dict)["x"]["y"].value == "1"
+
+
+def test_texts_of_runtime_information_have_a_value(tmp_path: Path) -> None:
+    model = small(2)
+    model.set_rt_info("5.5.4", ["optimum", "transformers_version"])
+    ov.save_model(model, tmp_path / "model.xml")
+    for known in (model, ov.read_model(tmp_path / "model.xml")):
+        found = known.rt_info["optimum"]["transformers_version"]
+        assert found == "5.5.4" and found.value == "5.5.4" and type(found.value) is str
