@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.parallel.inputs import option_files
     from irexec.reading import holds_printed_layers, read
     from irexec.render.report.page import report_page
+    from irexec.render.shapes import condition_rows
     from irexec.runs.values import read_shapes
 
     findings = Findings()
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
             return _save(output, examples_page(args.file, data))
     reading = read(given, args.weights, mode="strict") if report.ok else None
     beside, observed = observations(args, reading, report) if reading is not None else (None, [])
-    summaries = []
+    summaries, sizes = [], []
     for read_one, extents in ((reading, shapes), (beside, {})):
         if read_one is not None and report.ok:
             summary, found = summary_of(read_one, extents, choice)
@@ -70,10 +71,11 @@ def run(args: argparse.Namespace) -> int:
                 report.extend(found)
             else:
                 summaries.append(summary)
+                sizes.append(condition_rows(read_one.model) if read_one.model is not None and not extents else [])
     if not report.ok or not summaries:
         write(report, sys.stderr)
         return 2
-    return _save(output, report_page(summaries, observed))
+    return _save(output, report_page(summaries, observed, sizes))
 
 
 def _output(args: argparse.Namespace) -> str:

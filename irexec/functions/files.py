@@ -30,6 +30,7 @@ from irexec.pages.output import page_text, summary_text
 from irexec.reading import read
 from irexec.render.printing import Printout
 from irexec.render.report.page import report_page
+from irexec.render.shapes import condition_rows
 
 _HEIGHT = 600
 
@@ -82,7 +83,8 @@ def report(
     if run or inputs is not None:
         reference = reference_of(model_of(model, weights), inputs, shapes, seed)
         observed.append(run_traced(reference.model, reference.steps[0]))
-    return ModelReport(name_of(model), report_page(summaries, observed))
+    sizes = [condition_rows(model_of(each)) if shapes is None else [] for each in (model, other) if each is not None]
+    return ModelReport(name_of(model), report_page(summaries, observed, sizes))
 
 
 def _summary(model: ModelLike, weights: str | os.PathLike[str] | None) -> Summary:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.arrays.brief import plural
-from irexec.graph.model import Node
+from irexec.diagnostics import IRError
+from irexec.graph.model import Model, Node
 from irexec.graph.ports import port_name
 from irexec.inspect.costs import costs
 from irexec.render.printing import Printout
 from irexec.render.summary import shown_bytes, shown_count
 from irexec.sizes.answer import Because, Shapes
+from irexec.sizes.ask import accepted_shapes
 from irexec.sizes.conditions import Compare, Condition, OneOf, Residue
 from irexec.sizes.expressions import Linear
 from irexec.sizes.rows import Row
 
 _MOST_ALTERNATIVES = 12
 _LONGEST_MESSAGE = 110
+_FEW_SECONDS = 5.0
 
 
 def show_shapes(shapes: Shapes, page: Printout) -> None:
@@ -46,6 +49,35 @@ def show_shapes(shapes: Shapes, page: Printout) -> None:
     _costs(shapes, page)
     _equalities(shapes, page)
     _remarks(shapes, page)
+
+
+def condition_rows(model: Model) -> list[tuple[str, str]]:
+    """Return the symbols of a model's open dimensions with the conditions on them, found in a few seconds.
+
+    Nothing where every dimension is fixed, or no sizes were found that the model accepts.
+    """
+    if not any(value.type.shape.is_dynamic for value in model.inputs):
+        return []
+    try:
+        shapes = accepted_shapes(model, seconds=_FEW_SECONDS)
+    except IRError:  # The rank of an input is not known.
+        return []
+    if not shapes.has_sizes:
+        return []
+    common, rest = _common(shapes.alternatives)
+    names = list(dict.fromkeys(shapes.symbols))
+    told = [(name, _words(shapes, name, common)) for name in names]
+    several = [each.text(shapes.symbols) for each in common if _subject(shapes, each) is None]
+    cases = [" and ".join(each.text(shapes.symbols) for each in conditions) for conditions in rest]
+    inputs = [
+        (port_name(value), f"[{', '.join(map(str, shapes.input_text(number)))}]")
+        for number, value in enumerate(model.inputs)
+        if value.type.shape.is_dynamic
+    ]
+    rows = [(name, words or ("any" if not several and not cases else "see below")) for name, words in told]
+    rows += [("together", text) for text in several]
+    rows += [("one of" if not number else "or", text or "no further condition") for number, text in enumerate(cases)]
+    return [*inputs, *rows]
 
 
 def show_rows(rows: Sequence[Row], shapes: Shapes, page: Printout) -> None:

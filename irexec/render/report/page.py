@@ -20,11 +20,18 @@ from irexec.render.report.overlays import overlays
 _SCRIPTS = ("view.js", "blocks.js", "columns.js", "map.js", "choose.js", "panel.js", "overlays.js", "start.js")
 
 
-def report_page(models: Sequence[Summary], observed: Sequence[Observed] = ()) -> str:
-    """The report on a model, or on two side by side, as the text of one HTML file."""
+def report_page(
+    models: Sequence[Summary], observed: Sequence[Observed] = (), sizes: Sequence[Sequence[tuple[str, str]]] = ()
+) -> str:
+    """The report on a model, or on two side by side, as the text of one HTML file.
+
+    `sizes`: for each model, the rows about the sizes that it accepts.
+    """
     shown = together(models)
     drawing = Drawing(shown, insides=True)
     data = report_data(shown, drawing.folded, overlays(shown, observed), observed)
+    for model, rows in zip(data["models"], sizes, strict=False):
+        model["sizes"] = [list(row) for row in rows]
     return filled(
         "model.html",
         title=escape(visible_text(" and ".join(dict.fromkeys(model.name or "model" for model in models)))),

@@ -57,6 +57,7 @@ function tellModel() {
 function aboutModel(model) {
   return [data.models.length > 1 ? make("h2", { class: "code" }, model.file || model.name) : null,
     section("inputs", table(model.inputs)), section("outputs", table(model.outputs)), section("size", table(model.size)),
+    model.sizes && model.sizes.length ? section("accepted sizes", table(model.sizes)) : null,
     model.states.length ? section("states", table(model.states)) : null,
     section("operators", table([{ kind: "head", cells: ["", "layers", "multiply-adds"] }, ...model.operators.map(([name, count, work]) =>
       [link(name, () => { $("query").value = name.replace(/-\d+$/, ""); search(); }), String(count), work])], ["wide", "number", "number"]))];

@@ -1,0 +1,49 @@
+"""The sizes that a model accepts, as rows of the report."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from pathlib import Path
+
+from support.dynamic_nets import MODELS
+
+import irexec
+from irexec import opset13 as op
+from irexec.cli.main import main
+from irexec.render.shapes import condition_rows
+
+
+def test_rows_of_conditions() -> None:
+    assert condition_rows(MODELS["unet"]()) == [
+        ("image", "[batch, 3, H, W]"),
+        ("mask", "[batch, 1, H, W]"),
+        ("batch", "any"),
+        ("H", "multiples of 16, at least 16"),
+        ("W", "multiples of 16, at least 16"),
+    ]
+
+
+def test_rows_of_alternatives_and_of_joint_conditions() -> None:
+    rows = condition_rows(MODELS["joined"]())
+    assert rows[-2:] == [("one of", "whole_1 == one_1 + other_1"), ("or", "whole_1 == 1")]
+    assert ("together", "(H // 4)*(W // 4) == 24") in condition_rows(MODELS["flattened"]())
+
+
+def test_a_model_without_open_dimensions_or_with_an_open_rank_has_no_rows() -> None:
+    for shape in ([2, 3], None):
+        data = op.parameter(irexec.PartialShape.dynamic() if shape is None else shape, "f32", name="data")
+        assert condition_rows(irexec.Model([op.relu(data)], [data], "plain")) == []
+
+
+def test_the_report_shows_them(tmp_path: Path) -> None:
+    irexec.save_model(MODELS["halves"](), tmp_path / "halves.xml")
+    assert main(["report", str(tmp_path / "halves.xml"), "-o", str(tmp_path / "halves.html")]) == 0
+    page = (tmp_path / "halves.html").read_text("utf-8")
+    packed = re.search(r'id="data">([^<]*)<', page)
+    assert packed is not None
+    (model,) = json.loads(zlib.decompress(base64.b64decode(packed[1])))["models"]
+    assert model["sizes"] == [["data", "[batch, data_1]"], ["batch", "any"], ["data_1", "multiples of 2"]]
+    assert "accepted sizes" in page
