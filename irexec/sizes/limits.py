@@ -6,10 +6,14 @@ from collections.abc import Sequence
 
 from irexec.graph.model import Value
 from irexec.graph.ports import port_name
+from irexec.sizes.conditions import Accepted
 from irexec.sizes.expressions import Expression
 from irexec.sizes.names import assignment
 from irexec.sizes.probe import Prober, Sizes
 from irexec.sizes.study import Study
+
+# Upper bounds from here on stand for an open end.
+_NO_BOUND = 2**31 - 1
 
 Expressions = Sequence[Sequence[Expression | None] | None]
 """For each output an expression for each dimension; None where none is known."""
@@ -22,6 +26,7 @@ def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: 
         *_tables(prober, samples),
         *_mixed_batches(prober, symbols, outputs),
         *_unknown_outputs(prober, outputs),
+        *_declarations(found, symbols),
         *_states(prober),
         *_gaps(found, symbols),
     ]
@@ -66,6 +71,25 @@ def _unknown_outputs(prober: Prober, outputs: Expressions) -> list[str]:
 def _named(prober: Prober, value: Value) -> str:
     """Return the name of an output, or its number where it has none."""
     return repr(port_name(value)) if port_name(value) else str(prober.model.outputs.index(value))
+
+
+def _declarations(found: Study, symbols: Sequence[str]) -> list[str]:
+    """Return the open dimensions that need not be open, and bounds that bound nothing."""
+    remarks: list[str] = []
+    for number, dim in enumerate(found.prober.dims):
+        name = port_name(found.prober.model.inputs[dim.input])
+        where = f"dimension {dim.axis} of the input {name!r}"
+        sizes = {_only_size(case.choices.get(number)) for case in found.cases}
+        if len(sizes) == 1 and None not in sizes:
+            remarks.append(f"{where} is open and accepts {sizes.pop()} only: it can be declared as such")
+        if dim.high is not None and dim.high >= _NO_BOUND:
+            remarks.append(f"{where} declares the bound {dim.high}, which compilers for NPUs refuse; ? means the same")
+    return remarks
+
+
+def _only_size(accepted: Accepted | None) -> int | None:
+    """Return the size of a choice that has a single one."""
+    return accepted.singles[0] if accepted is not None and accepted.is_single and accepted.singles else None
 
 
 def _states(prober: Prober) -> list[str]:

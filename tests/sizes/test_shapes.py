@@ -152,6 +152,18 @@ def test_remarks() -> None:
     assert "depend on values" in unknown
 
 
+def test_remarks_about_declarations() -> None:
+    import numpy as np
+
+    from irexec import opset13 as op
+
+    data = op.parameter(irexec.PartialShape("[1..9223372036854775806,?]"), "f32", name="data")
+    product = op.matmul(data, op.constant(np.ones((5, 4), np.float32)), False, False)
+    only, bound = sorted(irexec.shapes(irexec.Model([product], [data], "fixed")).limits(), reverse=True)
+    assert only == "dimension 1 of the input 'data' is open and accepts 5 only: it can be declared as such"
+    assert bound.startswith("dimension 0 of the input 'data' declares the bound 9223372036854775806")
+
+
 def test_smallest_and_samples_are_accepted(answer: tuple[str, irexec.Model, irexec.Shapes]) -> None:
     _, model, shapes = answer
     for shape in (shapes.smallest(), *shapes.sample(10)):
