@@ -43,7 +43,7 @@ def show_shapes(shapes: Shapes, page: Printout) -> None:
         ]
         page.table([("", *row) for row in _merged(rows)], (None, "name", None, "dim"), wrap=True)
     if not shapes.dims:
-        page.line("  every dimension of every input is fixed", "dim")
+        page.line("  every dimension is fixed" if shapes.model.inputs else "  none", "dim")
     _alternatives(shapes, together, rest, page)
     _outputs(shapes, page)
     _costs(shapes, page)
@@ -261,6 +261,8 @@ def _remarks(shapes: Shapes, page: Printout) -> None:
         page.heading("remarks")
         for each in limits:
             page.paragraph(f"  {each}")
+    if not shapes.dims:
+        return
     page.line()
     smallest = " ".join(f"{name}={','.join(map(str, shape))}" for name, shape in shapes.smallest().items())
     page.paragraph(f"smallest: {smallest}")

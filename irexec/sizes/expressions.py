@@ -18,6 +18,8 @@ Samples = Sequence[tuple[Sizes, int]]
 
 # Rates above these are not those of a model's strides and factors.
 _LARGEST_DIVISOR = 4096
+# Groups of sizes of which the largest, and the product, are tried.
+_MOST_GROUPS = 40
 
 
 class Expression(Protocol):
@@ -96,6 +98,24 @@ class Combined:
         if self.operator == "*":
             return "*".join(text if text.replace("_", "").isalnum() else f"({text})" for text in texts)
         return " + ".join(texts).replace("+ -", "- ")
+
+
+@record(frozen=True)
+class Quotient:
+    """`expression // divisor`."""
+
+    expression: Expression
+    divisor: int
+
+    def value(self, sizes: Sizes) -> int:
+        return self.expression.value(sizes) // self.divisor
+
+    @property
+    def dims(self) -> frozenset[int]:
+        return self.expression.dims
+
+    def text(self, names: Names) -> str:
+        return f"{self.expression.text(names)} // {self.divisor}"
 
 
 def constant(value: int) -> Linear:
@@ -282,4 +302,12 @@ def _of_all(samples: Samples, dims: Sequence[int]) -> list[Expression]:
         return []
     pairs = [(one, other) for number, one in enumerate(moving) for other in moving[number + 1 :]]
     groups = [moving, *pairs] if len(moving) > 2 else [moving]
-    return [Combined(operator, group) for operator in ("max", "*") for group in groups[:40]]
+    found: list[Expression] = [Combined("max", group) for group in groups[:_MOST_GROUPS]]
+    sizes, value = max(samples, key=lambda sample: sample[1])
+    for group in groups[:_MOST_GROUPS]:
+        # Reshape gives a share of the elements.
+        share = Fraction(value, prod(each.value(sizes) for each in group) or 1)
+        parts = group if share.numerator == 1 else (constant(share.numerator), *group)
+        product = Combined("*", parts)
+        found.append(product if share.denominator == 1 else Quotient(product, share.denominator))
+    return found

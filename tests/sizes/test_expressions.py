@@ -52,6 +52,15 @@ def test_what_has_no_form_is_not_described() -> None:
     assert fit(samples, (3,), (0,)) is None
 
 
+def test_a_share_of_a_product() -> None:
+    samples = [((one, 6 * other), one * other) for one in range(1, 8) for other in range(1, 8)]
+    found = fit(samples, (2, 12), (0, 1))
+    assert found is not None and found.value((5, 60)) == 50
+    pairs = [(one, other) for one in range(1, 9) for other in range(1, 9) if one * other % 6 == 0]
+    found = fit([(pair, pair[0] * pair[1] // 6) for pair in pairs], (6, 7), (0, 1))
+    assert found is not None and found.text(NAMES) == "a*b // 6"
+
+
 def test_text() -> None:
     assert Linear(((1, 0), (-2, 1)), 3).text(NAMES) == "a - 2*b + 3"
     assert Linear(((-1, 0),), 4).text(NAMES) == "-a + 4"
