@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
     from irexec.parallel.inputs import option_files
     from irexec.reading import holds_printed_layers, read
     from irexec.render.report.page import report_page
-    from irexec.render.shapes import condition_rows
     from irexec.runs.values import read_shapes
+    from irexec.sizes.words import condition_rows
 
     findings = Findings()
     shapes = read_shapes(args.shape, findings)

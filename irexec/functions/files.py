@@ -30,7 +30,7 @@ from irexec.pages.output import page_text, summary_text
 from irexec.reading import read
 from irexec.render.printing import Printout
 from irexec.render.report.page import report_page
-from irexec.render.shapes import condition_rows
+from irexec.sizes.words import condition_rows
 
 _HEIGHT = 600
 

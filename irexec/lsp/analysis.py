@@ -17,7 +17,11 @@ from irexec.ir.xml.events import Span
 from irexec.ir.xml.positions import Extents
 from irexec.ir.xml.source import Source
 from irexec.reading import read
+from irexec.sizes.words import condition_rows
 from irexec.types import TensorType
+
+# Seconds for which an editor waits for the sizes that a model accepts.
+_STUDY = 1.0
 
 MOST_REPAIRED = 800_000
 """The characters of a text that is put right within a second."""
@@ -58,6 +62,11 @@ class Analysis:
         if self._source.readable or self._reading.snippet is not None or len(self.text) > MOST_REPAIRED:
             return self.report
         return self._choice.of(examined(self._reading))
+
+    @cached_property
+    def sizes(self) -> list[tuple[str, str]]:
+        """The symbols of the model's open dimensions with the conditions on them, found by a short study."""
+        return [] if self._model is None or not self.report.ok else condition_rows(self._model, _STUDY)
 
     # Elements
 

@@ -42,7 +42,7 @@ def hover(analysis: Analysis, cursor: Cursor | None, offset: int) -> str | None:
     facts = operator_of(cursor.layer)
     place = analysis.layer_at(offset)
     node = analysis.nodes.get(place[0].at) if place is not None else None
-    parts = [*([_operator_text(facts)] if facts is not None else []), *_node_texts(node)]
+    parts = [*([_operator_text(facts)] if facts is not None else []), *_node_texts(node), *_size_texts(analysis, node)]
     return "\n\n---\n\n".join(parts) or None
 
 
@@ -70,6 +70,14 @@ def _node_texts(node: Node | None) -> Iterator[str]:
         yield _constant_text(node.constant)
     elif node.outputs:
         yield "makes " + ", ".join(f"`{value.type}`" for value in node.outputs)
+
+
+def _size_texts(analysis: Analysis, node: Node | None) -> Iterator[str]:
+    """The sizes that a dynamic model accepts, at its inputs."""
+    if node is None or node.type != "Parameter" or not node.outputs or not node.outputs[0].type.shape.is_dynamic:
+        return
+    if analysis.sizes:
+        yield "accepted sizes\n\n" + "\n".join(f"- {prose(name)}: {code(text)}" for name, text in analysis.sizes)
 
 
 def _constant_text(array: Array) -> str:

@@ -201,6 +201,17 @@ def test_hover(editor: Editor, uri: str, line: int, text: str, told: list[str]) 
         assert words in shown
 
 
+def test_hover_of_an_input_gives_the_sizes_that_the_model_accepts(editor: Editor) -> None:
+    sample = Path(__file__).parents[2] / "samples" / "segmenter" / "model.xml"
+    text = sample.read_text()
+    editor.open(address(sample), text)
+    line = next(number for number, line in enumerate(text.splitlines()) if 'type="Parameter"' in line)
+    shown = editor.at("hover", address(sample), line, text.splitlines()[line].index("Parameter") + 1)["contents"][
+        "value"
+    ]
+    assert "accepted sizes\n\n- image: `[batch, 3, H, W]`\n- batch: `any`\n- H: `multiples of 4, at least 4`" in shown
+
+
 def test_hover_of_a_constant_gives_its_values(editor: Editor) -> None:
     sample = Path(__file__).parents[2] / "samples" / "classifier" / "model.xml"
     text = sample.read_text()

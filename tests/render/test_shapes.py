@@ -13,7 +13,7 @@ from support.dynamic_nets import MODELS
 import irexec
 from irexec import opset13 as op
 from irexec.cli.main import main
-from irexec.render.shapes import condition_rows
+from irexec.sizes.words import condition_rows
 
 
 def test_rows_of_conditions() -> None:
