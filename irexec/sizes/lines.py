@@ -100,7 +100,7 @@ class Line:
                 continue
             modulus, offsets = found
             made = start, modulus, tuple(sorted({(start + offset) % modulus for offset in offsets}))
-            if length > 3 * modulus:
+            if length >= 2 * modulus and start - self._base <= _WINDOW // 2:
                 return made
             first = first or made
         return first

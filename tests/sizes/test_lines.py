@@ -55,6 +55,13 @@ def test_several_residues() -> None:
     assert [size for size in range(12) if found.contains(size)] == [0, 3, 4, 7, 8, 11]
 
 
+def test_a_long_period_with_several_residues() -> None:
+    """As of a network that halves five times with padding: two periods fit into the window."""
+    for base in (64, 96, 224):
+        found = Line(lambda size: size >= 29 and size % 32 in (0, 29, 30, 31), base, 0, None).describe()
+        assert found.span == Span(29, None, 32, (0, 29, 30, 31)) and found.singles == ()
+
+
 def test_declared_bounds_are_kept() -> None:
     found = Line(lambda size: True, 8, 4, 20).describe()
     assert found.span == Span(4, 20)
