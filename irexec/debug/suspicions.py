@@ -117,7 +117,7 @@ def _outside(bounds: Iterable[tuple[int, int]]) -> str | None:
 
 
 def _no_class(node: Node, inputs: Inputs) -> str | None:
-    """OneHot: indices that are no class give a row without any."""
+    """OneHot: indices that are not classes give a row of off_value only."""
     indices, depth = inputs[:2]
     if indices is None or depth is None:
         return None

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 _CLEAR, _LEAD = 0.8, 0.06
 LONGEST = 200
-"""A longer text is no slip of any name, and comparing it would take long."""
+"""A longer text is not a misspelling of any name, and comparing it would take long."""
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6) -> list[str]:

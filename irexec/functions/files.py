@@ -137,7 +137,7 @@ def fix(
 ) -> Fixed:
     """Apply the fixes of findings to a file, as `irexec fix` does; with `write=False` the file stays as it is.
 
-    `unsafe`: also apply fixes that may change the results. Raises ValueError for a file that is no IR, IRError and
+    `unsafe`: also apply fixes that may change the results. Raises ValueError for a file that is not an IR, IRError and
     OSError.
     """
     before, result = fix_file(path, weights=weights, unsafe=unsafe, write=write)

@@ -81,7 +81,7 @@ def guarded() -> Iterator[None]:
 
 @contextmanager
 def own_files() -> Iterator[None]:
-    """Context manager: files read inside are no inputs, but outputs of an earlier run that is continued."""
+    """Context manager: files read inside are not inputs, but outputs of an earlier run that is continued."""
     command = _current
     if command is None:
         yield

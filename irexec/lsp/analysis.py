@@ -55,7 +55,7 @@ class Analysis:
 
     @cached_property
     def repaired(self) -> Report:
-        """The findings; where the text is no XML, with the fix that makes it a model; not asked for while typing.
+        """The findings; where the text is not XML, with the fix that makes it a model; not asked for while typing.
 
         An editor asks at each move of the cursor, so a long text has this fix from `irexec fix` alone.
         """

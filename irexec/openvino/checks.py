@@ -22,7 +22,7 @@ def expected(given: Any, kind: type[T] | tuple[type[T], ...], function: str) -> 
 def node_or_value(given: Any, function: str) -> graph.Node | Value:
     """Return the argument if it is a node or an output. Raises TypeError."""
     if not isinstance(given, (graph.Node, Value)):
-        raise TypeError(f"{function}: incompatible function arguments: {given!r} is no node or output")
+        raise TypeError(f"{function}: incompatible function arguments: {given!r} is not a node or output")
     return given
 
 
@@ -30,7 +30,7 @@ def node_of_type(given: Any, type: str, function: str) -> graph.Node:
     """Return the argument if it is a node of a type. Raises TypeError."""
     node = expected(given, graph.Node, function)
     if node.type != type:
-        raise TypeError(f"{function}: incompatible function arguments: {node!r} is no {type}")
+        raise TypeError(f"{function}: incompatible function arguments: {node!r} is not a {type}")
     return node
 
 
@@ -51,5 +51,5 @@ def names_of(given: Any, function: str) -> set[str]:
     """Return tensor names, given as a collection of texts. Raises TypeError for a text alone and for other objects."""
     names = None if isinstance(given, (str, bytes)) or not isinstance(given, Iterable) else list(given)
     if names is None or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"{function}: incompatible function arguments: {given!r} is no set of names")
+        raise TypeError(f"{function}: incompatible function arguments: {given!r} is not a set of names")
     return set(names)

@@ -25,7 +25,7 @@ def exported(model: Model) -> bytes:
 def imported(data: bytes) -> tuple[bytes, bytes]:
     """Return the IR and the weights in exported bytes. Raises RuntimeError for any other bytes."""
     if len(data) < _HEADER.size or not data.startswith(_MAGIC):
-        raise RuntimeError("these bytes are no model that irexec exported: OpenVINO's own exports hold compiled code")
+        raise RuntimeError("these bytes are not a model that irexec exported; OpenVINO exports compiled code")
     _, text, weights = _HEADER.unpack_from(data)
     if len(data) != _HEADER.size + text + weights:
         raise RuntimeError("the exported model is not whole")

@@ -81,7 +81,7 @@ def _is_one_array(given: Any, ports: Sequence[Value]) -> bool:
 
 def only(ports: Sequence[Value], index: int | None) -> int:
     """Return the position, or by default that of the only port. Raises RuntimeError if there are several, TypeError for
-    an object that is no position."""
+    an object that is not a position."""
     if index is not None:
         expected(index, (int, np.integer), "a tensor by its position")
         return graph_ports.position(ports, index)

@@ -33,7 +33,7 @@ class Members:
             if known.value == value:
                 found: Self = known
                 return found
-        raise ValueError(f"{value} is no member of {cls.__name__}")
+        raise ValueError(f"{value} is not a member of {cls.__name__}")
 
     def __int__(self) -> int:
         return self.value

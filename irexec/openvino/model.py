@@ -352,7 +352,7 @@ class Model(graph.Model):
 def _path(path: Any) -> list[str]:
     """Return a key or a path of keys as a list. Raises TypeError for other objects."""
     if not isinstance(path, Sequence):
-        raise TypeError(f"rt_info: incompatible function arguments: {path!r} is no key or path of keys")
+        raise TypeError(f"rt_info: incompatible function arguments: {path!r} is not a key or path of keys")
     return [expected(key, str, "rt_info") for key in ([path] if isinstance(path, str) else path)]
 
 

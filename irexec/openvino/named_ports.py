@@ -33,7 +33,7 @@ def shapes_of(model: graph.Model, shapes: Any) -> dict[Value, Any]:
 def _input(model: graph.Model, key: Any) -> Value:
     if isinstance(key, Value):
         if key not in model.inputs:
-            raise RuntimeError(f"{key!r} is no input of the model")
+            raise RuntimeError(f"{key!r} is not an input of the model")
         return key
     if isinstance(key, str):
         return port_named(model.inputs, key, "Input")

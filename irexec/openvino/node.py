@@ -325,7 +325,7 @@ def _made(type: str, left: Any, right: Any) -> graph.Node:
 
 def _operator(node: graph.Node) -> Operator:
     if node.operator is None:
-        raise RuntimeError(f"{node.type} of {node.version} is no operator that irexec knows")
+        raise RuntimeError(f"{node.type} of {node.version} is not an operator that irexec knows")
     return node.operator
 
 
@@ -341,7 +341,7 @@ def _only(node: graph.Node) -> graph.Value:
 def _not_negative(index: int) -> int:
     """Return a position. Raises TypeError for a negative number."""
     if index < 0:
-        raise TypeError(f"incompatible function arguments: {index} is no position of a port")
+        raise TypeError(f"incompatible function arguments: {index} is not a position of a port")
     return index
 
 

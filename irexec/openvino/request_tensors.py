@@ -31,7 +31,7 @@ class RequestTensors:
     def find(self, key: Any) -> tuple[bool, int]:
         """Return whether a name or port is an input, and its position. Raises RuntimeError if there is no such port."""
         if not isinstance(key, (str, Value)):
-            raise TypeError(f"get_tensor(): incompatible function arguments: {key!r} is no name or port")
+            raise TypeError(f"get_tensor(): incompatible function arguments: {key!r} is not a name or port")
         for ports in (self.inputs, self.outputs):
             if (index := graph_ports.find(ports, key)) is not None:
                 return ports is self.inputs, index

@@ -92,5 +92,5 @@ def _fitting(name: str, value: Any, first: Any) -> Any:
         if isinstance(first, type(DYNAMIC)) and isinstance(value, str):
             return type(DYNAMIC).by_name[value]
     except (KeyError, ValueError):
-        raise RuntimeError(f"{value!r} is no value of the property {name}") from None
+        raise RuntimeError(f"{value!r} is not a value of the property {name}") from None
     return value

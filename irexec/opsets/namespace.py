@@ -96,7 +96,7 @@ def _function(operator: Operator, node_class: NodeClass) -> Callable[..., Any]:
         try:
             given = bind(made, positional, keywords)
         except (TypeError, ValueError, OverflowError) as error:
-            # Any object at all may be given: what cannot be taken for an input or attribute is no call of the operator.
+            # Any object at all may be given: unsuitable objects are not a call.
             raise WrongCall(Findings().add("O008", f"{made} cannot be called so: {error}")) from error
         try:
             if any(map(is_graph, given.inputs)) or not given.inputs:

@@ -75,7 +75,9 @@ def _plain(operator: Operator, index: int, given: Any) -> Array:
         return as_plain_array(as_list(given))
     except (ValueError, TypeError) as error:
         port = operator.signature.port_name(index)
-        raise IRError(Findings().add("O008", f"input {port} of {operator} is no tensor: {error}", port=port)) from error
+        raise IRError(
+            Findings().add("O008", f"input {port} of {operator} is not a tensor: {error}", port=port)
+        ) from error
 
 
 def as_list(given: Any) -> Any:

@@ -25,7 +25,7 @@ class Log:
     """The results of earlier runs by item, and the file that new ones are appended to.
 
     A line is whole or not used: a run that was killed loses what it was about to write. Of several lines about one item
-    the last counts. Raises OSError when the file cannot be read or written, ValueError for one that is no log.
+    the last counts. Raises OSError when the file cannot be read or written, ValueError for one that is not a log.
     """
 
     def __init__(self, path: str | os.PathLike[str], task: Task[Any]) -> None:

@@ -20,7 +20,7 @@ def shortened(names: Sequence[str], limit: int) -> list[str]:
     names = [name if len(name) <= longest else _GAP + name[-longest:] for name in names]
     different = {name for name in names if width(name) > limit}
     common = Counter(part for name in different for part in {*_parts(name)})
-    # A short part is not worth a gap, unless it distinguishes nothing: most names have it, and it is no number.
+    # A short part is not worth a gap, unless it distinguishes nothing: most names have it, and it is not a number.
     kept = {
         part
         for part, count in common.items()

@@ -34,7 +34,7 @@ class Dimension:
     """What says that it equals other dimensions; only those have it that were given one, and none in a model."""
 
     def __init__(self, minimum: int | str = -1, maximum: int | None = _SAME) -> None:
-        """`Dimension(5)` is 5, `Dimension(1, 10)` 1..10, `Dimension(2, None)` 2.., `Dimension(-1)` ?; -1 is no bound.
+        """`Dimension(5)` is 5, `Dimension(1, 10)` 1..10, `Dimension(2, None)` 2.., `Dimension(-1)` ?: -1 is unbounded.
 
         A text is read as `parse_dimension` does.
         """
@@ -320,7 +320,7 @@ def parse_dimension(text: str) -> Dimension:
 
 
 class Unreadable(ValueError, RuntimeError):
-    """A text that is no dimension, where a caller gave one."""
+    """A text that is not a dimension, where a caller gave one."""
 
 
 def _parsed(text: str) -> Dimension:

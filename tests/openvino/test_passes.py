@@ -91,7 +91,7 @@ def test_what_is_no_pattern_pass_or_model() -> None:
         passes.Matcher(3, "three")
     with pytest.raises(TypeError, match="an input of a pattern is a node"):
         passes.WrapType("opset1.Relu", [3])
-    with pytest.raises(TypeError, match="is no pass"):
+    with pytest.raises(TypeError, match="is not a pass"):
         passes.Manager().register_pass(3)
     with pytest.raises(TypeError, match=r"valid openvino\.Model"):
         passes.Manager().run_passes(3)

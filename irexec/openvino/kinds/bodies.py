@@ -202,7 +202,7 @@ def _take(node: graph.Node, value: Any) -> int:
 def _index(node: graph.Node, parameter: Node) -> int:
     parameters = _body(node).model.parameters
     if parameter not in parameters:
-        raise RuntimeError(f"{parameter!r} is no Parameter of the body")
+        raise RuntimeError(f"{parameter!r} is not a Parameter of the body")
     return parameters.index(parameter)
 
 

@@ -32,7 +32,7 @@ class Manager:
         rest = arguments[1:] if arguments and name is arguments[0] else arguments
         transformation = _named(name, rest, keywords) if isinstance(name, str) else name
         if not isinstance(transformation, PassBase):
-            raise TypeError(f"register_pass(): incompatible function arguments: {transformation!r} is no pass")
+            raise TypeError(f"register_pass(): incompatible function arguments: {transformation!r} is not a pass")
         self.passes_list.append(transformation)
         return transformation
 

@@ -49,7 +49,7 @@ class PatternSymbolValue:
     def g(self) -> list[Any]:
         """Return the values of a group. Raises RuntimeError for a single value."""
         if not isinstance(self._value, (list, tuple)):
-            raise RuntimeError(f"{self._value!r} is no group of values")
+            raise RuntimeError(f"{self._value!r} is not a group of values")
         return list(self._value)
 
     def equals_to(self, other: PatternSymbolValue) -> bool:

@@ -187,7 +187,7 @@ def _element_type(value: Any) -> ElementType:
     with contextlib.suppress(TypeError):
         if isinstance(value, type) or hasattr(value, "newbyteorder"):
             return ElementType.of(value)
-    raise Unreadable("D005", f"{value!r} is no element type")
+    raise Unreadable("D005", f"{value!r} is not an element type")
 
 
 def _shape(value: Any) -> PartialShape:

@@ -58,7 +58,7 @@ def binding_of(
     for parameter, kind in _keywords(parameters, getattr(function, "__globals__", {})):
         if not is_group(kind):
             if parameter.name not in known and parameter.default is parameter.empty:
-                raise TypeError(f"{where} asks for {parameter.name!r}, which is no attribute of the operator")
+                raise TypeError(f"{where} asks for {parameter.name!r}, which is not an attribute of the operator")
             single.append(parameter.name)
             continue
         unknown = [a.name for a in attributes_in(kind) if a.required and a.name not in known]

@@ -63,7 +63,7 @@ def _missing(attribute: Attribute, validate: Callable[[Any], Any], faults: list[
 
 
 def _unreadable(attribute: Attribute, given: Any, error: Unreadable, faults: list[AttributeFault]) -> Any:
-    """Return the fault of a text that is no value of the attribute, and what OpenVINO reads (None: nothing)."""
+    """Return the fault of a text that is not a value of the attribute, and what OpenVINO reads (None: nothing)."""
     name, near, lenient = attribute.file_name, error.candidates, error.lenient
     if error.code in ("D005", "D008"):
         near = tuple(nearest(_shown(given), attribute.members, 1))

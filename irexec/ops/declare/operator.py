@@ -114,7 +114,7 @@ class Operator:
         """Return the ports and attributes, as declared by the kernel."""
         signature = read_signature(self.kernel)
         for name in {*self.inplace, *self.view, *self.unaligned, *self.narrow} - {i.name for i in signature.inputs}:
-            raise TypeError(f"{self}: {name!r} is no input")
+            raise TypeError(f"{self}: {name!r} is not an input")
         return signature
 
     def read_declaration(self) -> None:

@@ -25,7 +25,7 @@ def reverse_1(data: T, axis: T_AXIS, /, *, mode: Literal["index", "mask"]) -> T:
     """`data` reversed along the axes that `axis` (1D) lists ("index") or marks ("mask").
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 unless a mask has one value per axis.
-    Shape rule: C3 axis is 1D, C4 an index is no boolean and a mask is one.
+    Shape rule: C3 axis is 1D, C4 an index is not a boolean and a mask is one.
     """
     axes = axes_of("C1", axis, data.ndim, "axis") if mode == "index" else np.flatnonzero(axis).tolist()
     # A set is used because an axis that is listed twice is reversed once.

@@ -111,7 +111,7 @@ def tuple_length(
     """In a rule: return the number of indices per entry, the last extent of `indices`; None if it is not known or too
     large.
 
-    `constraints`: data is no scalar, indices is none, and the length is at most data's rank. `fixed` is the shape of
+    `constraints`: data is not a scalar, indices is none, and the length is at most data's rank. `fixed` is the shape of
     indices that a finding proposes instead.
     """
     of_data, of_indices, of_length = constraints

@@ -52,7 +52,7 @@ def scatter_elements_update_12(
     C3  an index outside of [-d, d - 1] along `axis`; negative ones count from the end
     C4  updates of another shape than indices
     C5  an axis that is not one value, or outside of [-r, r - 1]
-    C6  a mean of booleans; a reduction of elements that are no numbers (strings, codes)
+    C6  a mean of booleans; a reduction of elements that are not numbers (strings, codes)
 
     Booleans: sum and max are OR, prod and min AND. The mean of integers is exact and rounded down. Choices where the
     page leaves it open: updates that meet in one place are taken in row-major order; under min and max NaN in data

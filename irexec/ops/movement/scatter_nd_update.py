@@ -45,7 +45,7 @@ def scatter_nd_update_15(
     C3  an index outside of [-s_j, s_j - 1]; negative ones count from the end
     C4  k greater than r
     C5  updates of another shape; where that is rank 0, one element in any shape will do
-    C6  a reduction of elements that are no numbers (strings, codes); booleans: sum is OR, sub XOR, prod AND
+    C6  a reduction of elements that are not numbers (strings, codes); booleans: sum is OR, sub XOR, prod AND
 
     Choices where the page leaves it open: updates that meet in one place are taken in row-major order. As in the page's
     snippet an update takes a place under min and max only if it is less or greater, so NaN in data stays and NaN in

@@ -21,7 +21,7 @@ def shuffle_channels_1(data: T, /, *, axis: int = 1, group: Positive = 1, out: A
     """`data` with dimension `axis` taken as [group, channels per group] and transposed.
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 when `group` does not divide the dimension.
-    Shape rule: C3 data is no scalar.
+    Shape rule: C3 data is not a scalar.
     """
     at = axis % data.ndim
     each = data.shape[at] // group

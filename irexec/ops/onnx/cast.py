@@ -54,7 +54,7 @@ def cast_25(
     `round_mode` applies to f8e8m0 only, whose numbers are powers of two. Integers wrap; real numbers become integers as
     in IR's Convert. Strings are read as decimal numbers, INF or NaN in any letter case, and written in the shortest
     form that is read as the same number. f4e2m1 has no NaN; the result is -0, as in ONNX's tests. C1: `to` is no
-    complex number. C2: a string is no number.
+    complex number. C2: a string is not a number.
     """
     source = ElementType.of(input.dtype)
     if source is to:
@@ -116,7 +116,7 @@ def _read(texts: Array) -> Array:
         except (ValueError, OverflowError):
             continue
     wrong = next(item for item in items if not _is_number(item))
-    require("C2", False, f"input holds the string {wrong[:40]!r}, which is no number", port="input")
+    require("C2", False, f"input holds the string {wrong[:40]!r}, which is not a number", port="input")
     raise AssertionError
 
 
@@ -138,7 +138,7 @@ def _(check: Check, input: TensorType, *, to: ElementType) -> PartialShape:
 
 @operator("BitCast", "onnx26")
 def bit_cast_26(input: T_BITS, /, *, to: ElementType) -> T2:
-    """The bits of each element, read as the type `to`. C1: both types have as many bits, and `to` is no string."""
+    """The bits of each element, read as the type `to`. C1: both types have as many bits, and `to` is not a string."""
     if to is BOOLEAN:
         return np.asarray(input.view(np.uint8) != 0)
     bits = np.ascontiguousarray(input).reshape(input.shape)

@@ -18,7 +18,7 @@ def packed(rows: Array, keep: Array, filler: int) -> tuple[Array, Array]:
 
 
 def blank_of(constraint: str, blank_index: Array | None, classes: int) -> int:
-    """In a kernel: return the blank class, by default the last class. Raises ConstraintError if it is no class."""
+    """In a kernel: return the blank class, by default the last class. Raises ConstraintError if it is not a class."""
     if blank_index is None:
         return classes - 1
     in_range(require, constraint, "blank_index", blank := integer(blank_index), 0, classes - 1)

@@ -38,7 +38,7 @@ def embedding_bag_offsets_15(
     An empty bag holds row `default_index`, or zeros for -1 or nothing.
     C1: indices has rank 1. C2: offsets has rank 1, begins at 0 or later, ascends and stays within indices. C3: an index
     is in [0, rows - 1]. C4: default_index is a scalar in [-1, rows - 1]. C5: per_sample_weights has the shape of
-    indices. C6: weights go with reduction sum only. C8: emb_table is no scalar.
+    indices. C6: weights go with reduction sum only. C8: emb_table is not a scalar.
     """
     borders = np.append(offsets, len(indices)).astype(np.int64)
     _check_offsets(require, offsets.tolist(), len(indices))
@@ -88,7 +88,7 @@ def embedding_bag_packed_15(
     """Bag b reduces the rows `indices[b]` of `emb_table` [rows, ...]: [batch, ...] for indices [batch, per bag].
 
     C1: indices has rank 2. C3: an index is in [0, rows - 1]. C5: per_sample_weights has the shape of indices.
-    C6: weights go with reduction sum only. C8: emb_table is no scalar.
+    C6: weights go with reduction sum only. C8: emb_table is not a scalar.
     """
     batch, size = indices.shape
     weights = None if per_sample_weights is None else per_sample_weights.ravel()
@@ -132,7 +132,7 @@ def embedding_segments_sum_3(
     An empty segment holds row `default_index`, or zeros. C1: indices has rank 1. C2: segment_ids has its shape, ascends
     and is in [0, num_segments - 1]. C3: an index is in [0, rows - 1]. C4: default_index is a scalar in [-1, rows - 1].
     C5: per_sample_weights has the shape of indices. C7: num_segments is a scalar, not negative.
-    C8: emb_table is no scalar.
+    C8: emb_table is not a scalar.
     """
     count = integer(num_segments)
     _check_segments(require, count, segment_ids.tolist())

@@ -36,7 +36,7 @@ def segment_max_16(
     There are `num_segments` of them, by default the last id + 1; rows of further segments are left out. A segment
     without rows is 0, or (`lowest`) the lowest finite number of the type.
 
-    C1: data is no scalar. C2: segment_ids has shape [data.shape[0]], ascends and has no negative id.
+    C1: data is not a scalar. C2: segment_ids has shape [data.shape[0]], ascends and has no negative id.
     C3: num_segments is a scalar, not negative.
     """
     _check_ids(require, segment_ids)

@@ -247,7 +247,7 @@ def unigram_tokenizer(
 ) -> Tokens:
     """Cut each string into the entries with the largest sum of scores.
 
-    A character that is no entry is `unk_token_id`, 10 below the lowest score; several in a row are one.
+    A character that is not an entry is `unk_token_id`, 10 below the lowest score; several in a row are one.
     `byte_fallback`, `fuse_unk` and `min_score` have no effect.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: each entry has a score.

@@ -191,7 +191,11 @@ def _(
     form = normalization_form.lower()
     fits = form in known and (form != "identity" or case_fold)
     check(
-        "C5", fits, f"{normalization_form!r} is no form", attribute="normalization_form", allowed=", ".join(known[1:])
+        "C5",
+        fits,
+        f"{normalization_form!r} is not a known form",
+        attribute="normalization_form",
+        allowed=", ".join(known[1:]),
     )
     return string_types(shape) + flags
 

@@ -219,7 +219,7 @@ def _too_few_ports(check: Check) -> PartialShape:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        (_unknown_attribute, "Walk-2: the shape rule .* asks for 'speed', which is no attribute of the operator"),
+        (_unknown_attribute, "Walk-2: the shape rule .* asks for 'speed', which is not an attribute of the operator"),
         (_unknown_field, "Walk-2: the shape rule .*: the operator lacks depth of Wider"),
         (_too_many_ports, "Walk-2: the shape rule .* takes 3 arguments by position, the operator gives 2"),
         (_too_few_ports, "Walk-2: the shape rule .* takes 1 arguments by position, the operator gives 2"),

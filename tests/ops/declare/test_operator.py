@@ -143,11 +143,11 @@ def test_declarations_of_irexec_are_read_when_they_are_needed(monkeypatch: pytes
 
 
 def test_an_input_that_is_none_is_no_buffer() -> None:
-    with pytest.raises(TypeError, match="Wrong-1: 'z' is no input"):
+    with pytest.raises(TypeError, match="Wrong-1: 'z' is not an input"):
         operator("Wrong", "opset1", inplace="z")(_weigh)
-    with pytest.raises(TypeError, match="Wrong-1: 'z' is no input"):
+    with pytest.raises(TypeError, match="Wrong-1: 'z' is not an input"):
         operator("Wrong", "opset1", view="z")(_weigh)
-    with pytest.raises(TypeError, match="Wrong-1: 'z' is no input"):
+    with pytest.raises(TypeError, match="Wrong-1: 'z' is not an input"):
         operator("Wrong", "opset1", unaligned="z")(_weigh)
 
 

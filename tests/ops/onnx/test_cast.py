@@ -108,7 +108,7 @@ def test_c1_nothing_is_cast_to_complex_numbers() -> None:
 
 
 def test_c2_a_string_that_spells_no_number() -> None:
-    with pytest.raises(irexec.IRError, match="'Hello World!', which is no number"):
+    with pytest.raises(irexec.IRError, match="'Hello World!', which is not a number"):
         irexec.onnx25.cast(strings("1", "Hello World!"), to=F32)
 
 

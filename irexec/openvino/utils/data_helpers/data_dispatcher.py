@@ -29,7 +29,7 @@ def is_list_simple_type(input_list: list[Any]) -> bool:
 def get_request_tensor(request: InferRequest, key: Any = None) -> Tensor:
     """Return the tensor of an input by its position, name or port; by default that of the only input.
 
-    Raises TypeError for an object that is no key, RuntimeError if there is no such input.
+    Raises TypeError for an object that is not a key, RuntimeError if there is no such input.
     """
     if key is None:
         return request.get_input_tensor()
