@@ -18,7 +18,7 @@ from irexec.records import record
 from irexec.sizes.answer import Shapes
 from irexec.sizes.probe import Sizes
 
-# Attention is quadratic in the number of tokens; products of more than four sizes are not sought.
+# Attention is quadratic in the number of tokens; products of more than four sizes are not considered.
 _HIGHEST_POWER, _HIGHEST_DEGREE = 2, 4
 _MOST_SYMBOLS = 3
 # Sizes of each dimension at which the costs are determined.

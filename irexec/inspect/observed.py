@@ -6,11 +6,11 @@ Three objects are known by their `kind`:
   they began in. A layer has `id`, `name`, `type`, `depth` (in how many bodies it stands; its outer layer is the last
   one before it with a smaller depth), `calls`, `seconds`, and `outputs`, each with `element_type`, `shape`, `min`,
   `max`, `nan`, `inf` and `histogram` (`edges`, one more than `counts`).
-- `"compare"`, two runs of one model: `reference` and `other` say which, `verdict` is a line for people, `layers` is a
-  list of `Compared`.
+- `"compare"`, two runs of one model: `reference` and `other` name the sides, `verdict` is one line of text, `layers` is
+  a list of `Compared`.
 - `"diff"`, two models: `a` and `b` are the files, `changes` is a list of `Change`.
 
-Keys that are not named here are left alone.
+Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -164,6 +164,6 @@ class Places:
         return tuple(names)
 
     def find(self, name: str, outer: list[str]) -> int | None:
-        """The layer of that name in these bodies, or else in other ones."""
+        """Return the layer with this name in these bodies, or else in other bodies."""
         found = self._by_path.get((tuple(outer), name))
         return self._by_name.get(name) if found is None else found

@@ -34,7 +34,7 @@ def read_summary(
 def summary_of(
     reading: Reading, shapes: Mapping[str, tuple[int, ...]] | None = None, choice: Choice = EVERY
 ) -> tuple[Summary | None, Report]:
-    """As `read_summary`, of a file that was read."""
+    """Return what `read_summary` returns, for a file that was already read."""
     model, source = reading.model, reading.source
     if reading.snippet is not None:
         findings = Findings()

@@ -1,4 +1,4 @@
-"""Observations made here: a model that is run, and a folder of arrays that `irexec run --dump` wrote."""
+"""Making observations: by running a model, or from a folder of arrays that `irexec run --dump` wrote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from irexec.runs.trace import Output
 from irexec.runs.trace import Trace as Tracing
 from irexec.types import Array
 
-# No layer has more: If has two.
+# The largest number of bodies of a layer: If has two.
 _BODIES = 2
 
 
@@ -41,7 +41,7 @@ def read_dump(folder: Path) -> Trace:
 
 
 def _rows(folder: Path, depth: int) -> list[dict[str, Any]]:
-    """The rows of a folder's layers, each with those of its bodies behind it."""
+    """Return the rows of a folder's layers, each followed by the rows of its bodies."""
     runs = numbered_folders(folder) or [folder]
     layers: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in json.loads(read_file(runs[-1] / INDEX, "a recording"))["tensors"]:

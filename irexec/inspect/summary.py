@@ -1,4 +1,4 @@
-"""From a model and its findings to the facts: one pass over all layers, those of bodies included."""
+"""Summarizing: one pass over a model's layers, including bodies, that collects the facts."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _attributes(node: Node) -> Iterator[Attribute]:
             value = node.attributes[attribute.name]
             default = attribute.file_name not in written if node.layer is not None else value == attribute.default
             yield Attribute(attribute.file_name, "" if value is None else attribute_text(value), bool(default))
-        elif attribute.file_name in written:  # A value that the operator cannot have: a finding reports it.
+        elif attribute.file_name in written:  # A finding reports an invalid value of an attribute.
             yield Attribute(attribute.file_name, written[attribute.file_name])
     known = {attribute.file_name for attribute in node.operator.attributes}
     yield from (Attribute(name, text) for name, text in written.items() if name not in known)
@@ -238,7 +238,7 @@ def _natural(version: str) -> tuple[str, int]:
 
 
 def _size(node: Node) -> int:
-    """How many elements a constant has, also where the `.bin` does not hold them."""
+    """Return the number of elements of a constant, even if the `.bin` does not contain them."""
     shape = node.outputs[0].type.shape
     return prod(shape.to_shape()) if shape.is_static else 0
 

@@ -38,7 +38,7 @@ __all__ = [
     "models_in",
 ]
 
-# Imported when first used: to validate a file needs nothing that runs one.
+# Imported when first used: validation does not need the modules that run models.
 _HOMES = {
     "cluster": "Cluster",
     "comparisons": "CompareInput",

@@ -18,31 +18,31 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Seconds to wait for an answer, and between looks at whether the scheduler and its workers are still there.
+# Seconds to wait for an answer, and between checks of the scheduler and its workers.
 _PATIENCE = 10
 _INTERVAL = 0.2
 
 
 class Cluster(Executor):
-    """An executor of the workers that a Dask scheduler has.
+    """An executor that uses the workers of a Dask scheduler.
 
-    When a worker dies, Dask gives its calls to another one; a call that ends four workers fails with Dask's
-    KilledWorker. When the scheduler is gone, and does not come back within ten seconds, all calls are cancelled.
+    If a worker dies, Dask gives its calls to another worker; a call that ends four workers fails with Dask's
+    KilledWorker. If the scheduler stops responding for ten seconds, all calls are cancelled.
     """
 
     def __init__(self, address: str, *, alone: Callable[[], object] = lambda: None) -> None:
-        """`alone` is called, in a thread, when the scheduler has no worker, and whenever the last one has left.
+        """`alone` is called, in a thread, if the scheduler has no worker, and whenever its last worker leaves.
 
-        Raises ImportError without Dask, OSError or ValueError when no scheduler answers at the address.
+        Raises ImportError without Dask, OSError or ValueError if no scheduler answers at the address.
         """
         from distributed import Client
 
-        # What Dask logs, with its tracebacks, is what the calls fail with.
+        # Dask would log the exceptions of failed calls, which the calls raise anyway.
         for name in ("distributed", "distributed.client", "tornado.application"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         _find_scheduler(address)
         self._client: Any = Client(address, timeout=_PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
-        # The calls that have no result yet: this executor's future of each, and Dask's.
+        # The pending calls: this executor's future → Dask's future.
         self._waiting: dict[Future[Any], Any] = {}
         self._left = threading.Event()
         self._alone = alone
@@ -50,14 +50,14 @@ class Cluster(Executor):
 
     @property
     def worker_count(self) -> int:
-        """How many workers the scheduler has now."""
+        """The number of workers that the scheduler has now."""
         return len(self._client.nthreads())
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have `call` done by a worker that is free."""
+        """Execute `call` on a free worker."""
         import cloudpickle
 
-        # A worker that fails to unpickle a call ends, as it does without irexec. Bytes arrive everywhere.
+        # A worker that fails to unpickle a call exits, as it does without irexec. Bytes can always be unpickled.
         packed = cloudpickle.dumps(_Result(partial(call, *args, **kwargs)))
         asked: Any = self._client.submit(pickle.loads, packed, pure=False)
         future: Future[T] = Future()
@@ -72,7 +72,7 @@ class Cluster(Executor):
             asked.cancel()
 
     def _watch(self) -> None:
-        """Fail the calls that wait once the client has given up: Dask cancels most of them, not all."""
+        """Fail the pending calls once the client has given up: Dask cancels most of them, but not all."""
         was_alone = False
         while not self._left.wait(_INTERVAL):
             if self._client.status == "running":
@@ -83,12 +83,12 @@ class Cluster(Executor):
                     was_alone = is_alone
             elif self._client.status == "closed":
                 for future in list(self._waiting):
-                    # Not `cancel`, which would ask the scheduler.
+                    # `cancel` would send a request to the scheduler.
                     with contextlib.suppress(InvalidStateError):
                         future.set_exception(CancelledError())
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more calls, and leave the scheduler after the last, or at once without `wait`."""
+        """Accept no further calls, and disconnect after the last call, or immediately without `wait`."""
         # A client that has lost its scheduler would wait without limit.
         if self._client.status == "running":
             if wait and not cancel_futures:
@@ -122,7 +122,7 @@ async def _settle(asked: Any, future: Future[Any]) -> None:
 
 
 class _Result:
-    """When pickled, a call: unpickling makes the call and gives its result."""
+    """A call that is executed by unpickling: the unpickled value is its result."""
 
     def __init__(self, call: Callable[[], Any]) -> None:
         self._call = call
@@ -132,7 +132,7 @@ class _Result:
 
 
 def _find_scheduler(address: str) -> None:
-    """Raises OSError or ValueError if no scheduler answers: Dask's client would wait without limit."""
+    """Raise OSError or ValueError if no scheduler answers: Dask's client would wait without limit."""
     from distributed import Security
     from distributed.core import rpc
     from distributed.utils import LoopRunner

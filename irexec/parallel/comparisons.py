@@ -88,5 +88,5 @@ class CompareInput(Task[InputComparison]):
 
 @lru_cache(maxsize=1)
 def _runtime(other: str, config: tuple[str, ...], model: Model, limit: float) -> Runtime:
-    """The other side, made once in each process. Raises CannotRun."""
+    """Return the other side, which each process creates once. Raises CannotRun."""
     return runtime_of(other, dict(entry.partition("=")[::2] for entry in config), model, limit)

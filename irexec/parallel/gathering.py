@@ -110,7 +110,8 @@ def _there(
                 suspects.append(number)
             else:
                 yield number, outcome
-        # Dask blames all calls that a worker had when it died. By itself each shows whether it was the one.
+        # Dask fails all calls that a worker had when it died. Each is repeated alone, to find the call that
+        # kills workers.
         for number in suspects:
             numbers[future := begin(number)] = number
             yield number, _outcome(task, items[number], future.result, log)
@@ -120,12 +121,12 @@ def _there(
 
 
 def _logged_key(item: str, log: Log | None) -> str | None:
-    """The key that the log has for an item, empty if it has none; None without a log, when no key is needed."""
+    """Return the key of an item in the log, empty if it is not logged; None without a log."""
     return None if log is None else log.key(item) or ""
 
 
 def _attempt_for(sender: _Sender, task: Task[Any], item: str, logged: str | None) -> _Attempt:
-    """In a worker: an attempt, if it is fit for that."""
+    """Process an item in a worker. Raises UnfitWorker if the worker differs from the sender."""
     from irexec import __version__
 
     if sender.version != __version__:
@@ -137,7 +138,7 @@ def _attempt_for(sender: _Sender, task: Task[Any], item: str, logged: str | None
 
 
 def _attempt(task: Task[Any], item: str, logged: str | None) -> _Attempt:
-    """Do the task, unless the result that is logged still holds."""
+    """Process an item, unless its logged result is still valid."""
     key = "" if logged is None else task.key(item)
     if logged and key == logged and all(map(os.path.isfile, task.outputs(item))):
         return _Attempt(key, None, True)
@@ -145,7 +146,7 @@ def _attempt(task: Task[Any], item: str, logged: str | None) -> _Attempt:
 
 
 def _outcome(task: Task[R], item: str, attempt: Callable[[], _Attempt], log: Log | None) -> Outcome[R]:
-    """The outcome of an attempt, logged."""
+    """Return the outcome of an attempt, and add it to the log."""
     try:
         key, result, same = attempt()
         if log is not None and same:

@@ -103,9 +103,9 @@ class RunInput(Task[InputRun]):
 
 
 def inputs_of(source: PathLike, findings: Findings) -> tuple[str, list[str]]:
-    """The folder, if it is one, and its items; or the samples of a batch, a .npz whose arrays count them.
+    """Return a folder and its items, or the samples of a batch: a .npz whose arrays have one row per sample.
 
-    What cannot be used is a finding.
+    Unusable files are findings.
     """
     source = os.fspath(source)
     if os.path.isdir(source):
@@ -130,7 +130,7 @@ def inputs_of(source: PathLike, findings: Findings) -> tuple[str, list[str]]:
 
 
 def split_item(item: str) -> tuple[str, int | None]:
-    """The file of an item, and the number of the sample in it; None when the file is the item."""
+    """Return the file of an item and the number of the sample in it; None if the item is the whole file."""
     path, _, number = item.rpartition(":")
     return (path, int(number)) if number.isdecimal() and path.endswith(SUFFIXES) else (item, None)
 
@@ -159,12 +159,12 @@ def _read_model(path: str, weights: str | None, mode: Mode, *_state: tuple[int, 
 
 
 def model_files(path: str, weights: str | None) -> list[PathLike]:
-    """The files that a model is in."""
+    """Return the files of a model."""
     return [path, weights or os.path.splitext(path)[0] + ".bin"]
 
 
 def option_files(inputs: Iterable[str]) -> list[PathLike]:
-    """The files that values of --input are read from."""
+    """Return the files from which values of --input are read."""
     return [found[1] for option in inputs if (found := file_of_option(option)) is not None]
 
 
@@ -183,7 +183,7 @@ def arrays_of(item: str, model: Model, findings: Findings) -> dict[str, Array]:
         return _read(path, findings) or {}
     batch = _read_batch(path, content(path))
     ranks = {name: entry.port.type.rank for entry in map(ModelInput, model.inputs) for name in entry.names}
-    # A model that takes batches is given a batch of one.
+    # A model with a batch axis gets a batch of one.
     return {
         name: array[number : number + 1] if array.ndim == ranks.get(name) else array[number]
         for name, array in batch.items()

@@ -24,8 +24,8 @@ class _Entry(NamedTuple):
 class Log:
     """The results of earlier runs by item, and the file that new ones are appended to.
 
-    A line is whole or not used: a run that was killed loses what it was about to write. Of several lines about one item
-    the last counts. Raises OSError when the file cannot be read or written, ValueError for one that is not a log.
+    An incomplete line is ignored: a killed run loses only the result that it was writing. If several lines describe one
+    item, the last is used. Raises OSError if the file cannot be read or written, ValueError if it is not a log.
     """
 
     def __init__(self, path: str | os.PathLike[str], task: Task[Any]) -> None:
@@ -37,7 +37,7 @@ class Log:
             self._stream.write("\n")
 
     def _read(self, path: str | os.PathLike[str]) -> bool:
-        """Take the lines that make sense; whether the last one is whole."""
+        """Read the valid lines; return whether the last line is complete."""
         line = b"\n"
         with own_files(), open_regular(path) as stream:
             if not _BEGINNING.startswith(stream.read(len(_BEGINNING))):

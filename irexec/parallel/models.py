@@ -31,7 +31,7 @@ class Validate(Task[Report]):
         return self.of(item)
 
     def of(self, given: str | bytes) -> Report:
-        """Every finding about a file, or about the bytes of one."""
+        """Return every finding about a file or its bytes."""
         reading = read(given, self.weights, mode=self.mode, strict=self.strict, others=self.others)
         return examined(reading, target=self.target)
 
@@ -39,7 +39,7 @@ class Validate(Task[Report]):
         if is_onnx(item):
             from pathlib import Path
 
-            # Its external data may be any files below its folder.
+            # External data may be in any file below the model's folder.
             beside = (path for path in sorted(Path(item).parent.rglob("*")) if path.suffix.lower() not in SUFFIXES)
             return [item, *(path for path in beside if path.is_file())]
         return [item, self.weights or os.path.splitext(item)[0] + ".bin"]
@@ -52,5 +52,5 @@ class Validate(Task[Report]):
 
 
 def models_in(paths: Iterable[PathLike]) -> list[str]:
-    """The files that are named, and those below the folders that are (.xml, .onnx): each once, in a fixed order."""
+    """Return the named files, and the .xml and .onnx files below the named folders: each once, in a fixed order."""
     return named_files(paths, SUFFIXES)

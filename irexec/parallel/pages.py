@@ -12,7 +12,7 @@ from irexec.parallel.task import PathLike, Task
 
 @dataclass(frozen=True)
 class CheckPage(Task[CheckedPage]):
-    """A page with its examples checked, as `check_page` does it, without the layers that they were read into."""
+    """Check the examples of a page with `check_page`; the layers that were read are not returned."""
 
     words = (CheckedPage, Checked, Erratum)
 

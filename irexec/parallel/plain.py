@@ -23,7 +23,7 @@ class Vocabulary:
         self._classes: dict[str, Any] = {word.__name__: word for word in (*_FINDINGS, *words, *_CONTAINERS)}
 
     def encode(self, value: Any) -> Any:
-        """A value as JSON can hold it. Raises TypeError for a class that is not in the vocabulary."""
+        """Return a value as JSON types. Raises TypeError for a class that is not in the vocabulary."""
         kind = type(value)
         if value is None or kind in (str, int, float, bool):
             return value
@@ -39,7 +39,7 @@ class Vocabulary:
         return {kind.__name__: {name: self.encode(getattr(value, name)) for name in names}}
 
     def decode(self, value: Any) -> Any:
-        """The value that was encoded. Raises KeyError, TypeError or ValueError for anything that was not."""
+        """Return the value that was encoded. Raises KeyError, TypeError or ValueError for any other value."""
         if isinstance(value, list):
             return [self.decode(item) for item in value]
         if not isinstance(value, dict):

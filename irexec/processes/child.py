@@ -1,4 +1,4 @@
-"""A Python process that does calls, one after the other: a crash or a hang there ends nothing but itself."""
+"""A Python process that executes calls in order: a crash or a hang ends only that process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAST_WORDS = 200
 
 
 class Ended(Exception):
-    """A process that ended before it answered (`how` is "crash"), or was ended as it took too long ("hang")."""
+    """A process exited before it answered (`how` is "crash") or exceeded its time limit ("hang")."""
 
     def __init__(self, how: str, message: str) -> None:
         super().__init__(message)
@@ -53,7 +53,7 @@ class Child:
         return self.receive(limit)  # type: ignore[no-any-return]
 
     def send(self, call: Callable[[], object], limit: float | None = None) -> None:
-        """Hand a call over, whose answer `receive` waits for. `limit`: seconds after which it gives itself up."""
+        """Send a call, whose answer `receive` waits for. `limit`: seconds after which the process ends itself."""
         parts = encoded((call, limit))
         assert self._process.stdin is not None
         try:
@@ -62,7 +62,7 @@ class Child:
         except OSError:
             pass  # The process has ended, which `receive` reports.
         except BaseException:
-            self.kill()  # Half of a message may be on its way.
+            self.kill()  # Part of a message may have been sent.
             raise
 
     def receive(self, limit: float | None = None) -> Any:
@@ -76,7 +76,7 @@ class Child:
         try:
             parts = None if self._process.stdout.closed else receive(self._process.stdout)
         except BaseException:
-            self.kill()  # Half of an answer may be on its way.
+            self.kill()  # Part of an answer may have been received.
             raise
         finally:
             if timer is not None:
@@ -89,7 +89,7 @@ class Child:
         return answer.result
 
     def close(self) -> None:
-        """There are no more calls: wait until it has left, and end it when it does not."""
+        """Close the pipe, wait until the process exits, and kill it if it does not."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
@@ -101,14 +101,14 @@ class Child:
         self._process.terminate()
 
     def end_by(self, moment: float) -> None:
-        """Wait until it has left; end it at that moment of the monotonic clock."""
+        """Wait until the process exits; kill it at this time of the monotonic clock."""
         try:
             self._process.wait(max(moment - time.monotonic(), 0))
         except subprocess.TimeoutExpired:
             end(self._process)
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         end(self._process)
         self._close_files()
 
@@ -117,10 +117,10 @@ class Child:
         end(self._process)
 
     def _close_files(self) -> None:
-        """For the thread that makes the calls: another one would wait for it."""
+        """Close the pipes in the thread that makes the calls: another thread would wait for it."""
         for file in (self._process.stdin, self._process.stdout, self._words):
             if file is not None:
-                with contextlib.suppress(OSError):  # A call may be left that the process did not receive.
+                with contextlib.suppress(OSError):  # A call that the process did not receive may be left in the buffer.
                     file.close()
 
     def _ended(self, limit: float | None) -> Ended:
@@ -142,7 +142,7 @@ class Child:
 
 
 class _Elsewhere(Exception):
-    """The text of a traceback in a process: the cause of the exception here."""
+    """The traceback in the child process as text, used as the cause of the exception in this process."""
 
 
 def _signal_name(number: int) -> str:

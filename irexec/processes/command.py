@@ -1,4 +1,4 @@
-"""A program of the user's: its exit code and what it prints, within a time limit."""
+"""Running a program given by the user: its exit code and its output, within a time limit."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from irexec.processes.starting import end, start_program
 
-# So much of the end of what a program prints is kept.
+# The number of characters kept from the end of a program's output.
 _MOST_OUTPUT = 1 << 20
 
 
 def outcome(words: Sequence[str], limit: float) -> tuple[int | None, str]:
-    """The exit code of a program, and the end of what it prints; None for the code if it did not exit within `limit`
+    """Return the exit code of a program and the end of its output; the code is None if it did not exit within `limit`
     seconds and was terminated with its children.
 
     A name without a folder is searched in the absolute folders of PATH. Raises OSError if the program cannot be

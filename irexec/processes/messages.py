@@ -31,14 +31,14 @@ class Answer(NamedTuple):
 
 
 def encoded(value: Any) -> Parts:
-    """A value as the parts of a message. Raises the exceptions of pickling."""
+    """Return the parts of a message that contains the value. Raises the exceptions of pickling."""
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     return [data, *(buffer.raw() for buffer in buffers)]
 
 
 def decoded(parts: Parts, load_program: Callable[[], object] = lambda: None) -> Any:
-    """The value of a message. `load_program` is called before something of the program is looked for in its copy."""
+    """Return the value of a message. `load_program` is called before a class or function of the program is needed."""
     return _Unpickler(parts, load_program).load()
 
 
@@ -52,7 +52,7 @@ def send(stream: IO[bytes], parts: Parts) -> None:
 
 
 def receive(stream: IO[bytes]) -> Parts | None:
-    """The next message; None when the stream ends, also in the middle of one."""
+    """Return the next message; None if the stream ends, even in the middle of a message."""
     try:
         sizes = [_number(stream) for _ in range(_number(stream))]
         return [_exactly(stream, size) for size in sizes]
@@ -65,7 +65,7 @@ def _number(stream: IO[bytes]) -> int:
 
 
 def _exactly(stream: IO[bytes], size: int) -> bytearray:
-    """As many bytes. Raises EOFError where there are fewer."""
+    """Return exactly `count` bytes. Raises EOFError if the stream ends before."""
     found = bytearray(size)
     rest = memoryview(found)
     while rest:

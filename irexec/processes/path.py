@@ -14,7 +14,7 @@ def leave_current_folder() -> None:
     """
     named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     accidental = {os.path.abspath(entry) for entry in named if not os.path.isabs(entry)} - set(named)
-    if named == [""]:  # To Python a variable that is empty has no entry.
+    if named == [""]:  # For Python, an empty variable contains no entry.
         accidental.clear()
     sys.path[:] = [entry for entry in absolute_path() if entry not in accidental]
 

@@ -1,4 +1,4 @@
-"""The other side of a Child: does the calls that come on standard input, and answers on standard output."""
+"""The process side of a Child: executes calls read from standard input, and writes answers to standard output."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ _A_MOMENT = 0.1
 
 
 def serve(program: tuple[str | None, str | None]) -> None:
-    """Do calls until there are no more, or SIGTERM comes. Ctrl-C is the parent's, which sends SIGTERM.
+    """Execute calls until the input ends or SIGTERM arrives. The parent process handles Ctrl-C and sends SIGTERM.
 
-    `program`: the name and the file of the parent's.
+    `program`: the name and the file of the parent's program.
     """
     calls, answers = _own_streams()
     server = _Server(program)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, server.leave)
-    # It is started with signals held back, and stays so: they come to this thread.
+    # Signals are blocked when the process starts, and stay blocked in this thread: the main thread receives them.
     threading.Thread(target=server.listen, args=(calls,), name="irexec-calls", daemon=True).start()
     try:
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         while (answer := server.next_answer()) is not None:
             send(answers, answer)
-    except OSError:  # Nobody reads the answers.
+    except OSError:  # The parent no longer reads answers.
         pass
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -85,20 +85,20 @@ class _Server:
         os._exit(1)
 
     def leave(self, number: int, frame: FrameType | None) -> NoReturn:
-        """On SIGTERM: leave, once. A second signal would come while temporary files are being removed."""
+        """Exit on the first SIGTERM. A second signal could interrupt the removal of temporary files."""
         signal.signal(number, signal.SIG_IGN)
         self._told_to_leave = 128 + number
         raise _ToldToLeave(self._told_to_leave)
 
     def next_answer(self) -> Parts | None:
-        """The answer to the next call; None when there are no more."""
+        """Return the answer to the next call; None after the last call."""
         message = self._calls.get()
         if message is None:
             self._had_all.set()
             return None
         answer = self._answer(message)
         if self._told_to_leave is not None:
-            # What raised it was lost: code that calls back, as destructors and compiled code do, may drop exceptions.
+            # The exception was dropped, as destructors and callbacks from compiled code may do.
             raise _ToldToLeave(self._told_to_leave)
         return answer
 
@@ -112,7 +112,7 @@ class _Server:
             return _failure(error)
 
     def _load_program(self) -> None:
-        """Import the parent's program, once, below the name that keeps it from running again."""
+        """Import the parent's program once, under a name that prevents it from running as the main program."""
         if ITS_COPY in sys.modules:
             return
         name, file = self._program
@@ -124,7 +124,7 @@ class _Server:
 
 
 def _done(call: Callable[[], Any], limit: float | None) -> Any:
-    """The result of a call. Nobody may be left to end a process that hangs in compiled code: then it ends itself."""
+    """Return the result of a call. If it hangs in compiled code and the parent is gone, the process ends itself."""
     if limit is None:
         return call()
     with open(os.devnull, "wb") as nowhere:
@@ -136,7 +136,7 @@ def _done(call: Callable[[], Any], limit: float | None) -> Any:
 
 
 def _failure(error: BaseException) -> Parts:
-    """The exception of a call, or its text if the exception cannot be sent."""
+    """Return the exception of a call, or its text if the exception cannot be pickled."""
     trace = "".join(format_exception(error))
     try:
         pickle.loads(pickle.dumps(error))
@@ -146,4 +146,4 @@ def _failure(error: BaseException) -> Parts:
 
 
 class _ToldToLeave(SystemExit):
-    """Leaves as an exception does, so that temporary files are removed."""
+    """Raised to exit the process, so that temporary files are removed."""

@@ -16,7 +16,7 @@ from typing import IO, Any
 from irexec.processes.messages import SIGNALS
 from irexec.processes.path import absolute_path
 
-# irexec is the one of this process, from wherever that was imported, and not what the path may have under its name.
+# The child imports the same irexec as this process, even if the path contains another package of that name.
 _IREXEC = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "__init__.py")
 _FIRST = """\
 import sys
@@ -58,7 +58,7 @@ def start_program(words: Sequence[str], output: IO[bytes] | None = None) -> subp
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process at once, with those that it has started in its session, and wait for it."""
+    """Kill a process and the processes that it has started in its session, and wait for it."""
     if process.poll() is None:
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -68,12 +68,12 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _start(words: Sequence[str], **details: Any) -> subprocess.Popen[bytes]:
-    # Ctrl-C in the terminal is handled by irexec, which ends what it has started.
+    # irexec handles Ctrl-C and ends the processes that it has started.
     return subprocess.Popen(words, start_new_session=True, **details)
 
 
 def _executable(name: str) -> str:
-    """The file of a program: one without a folder is looked for in the absolute folders of PATH. Raises OSError."""
+    """Return the file of a program: a bare name is searched in the absolute folders of PATH. Raises OSError."""
     if os.path.dirname(name):
         return name
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
@@ -84,7 +84,7 @@ def _executable(name: str) -> str:
 
 
 def _program() -> tuple[str | None, str | None]:
-    """The name, if it has one, and the file of the program that runs here: classes of its own may be in calls."""
+    """Return the name, if any, and the file of the running program, whose classes may occur in calls."""
     main = sys.modules.get("__main__")
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
     return (None if spec is None else spec.name), (None if file is None else os.path.abspath(file))
@@ -92,7 +92,7 @@ def _program() -> tuple[str | None, str | None]:
 
 @contextlib.contextmanager
 def _signals_held_back() -> Iterator[None]:
-    """A process that is started inside begins with signals blocked."""
+    """Context manager: a process that is started inside begins with signals blocked."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -1,4 +1,4 @@
-"""The differences between two models, for people: a line each, those of a kind together."""
+"""The differences between two models as text: one line each, grouped by kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples that were run, for people: what came in, what came out and what was checked."""
+"""Examples that were run, as text: inputs, outputs and checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a diagnostic code on a terminal: Markdown as such, and what the repaired example changes."""
+"""The page of a diagnostic code on a terminal: its Markdown, and the changes in the repaired example."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CONTEXT = 3
 
 
 def show_page(page: str, stream: IO[str]) -> None:
-    """Write a page for people: an example that is repaired is shown as a difference from the one that fails."""
+    """Write a page; the repaired example is shown as a difference from the example that fails."""
     console = Console(file=stream, force_terminal=True, width=min(shutil.get_terminal_size().columns, 120))
     for part in _parts(page):
         console.print(part)

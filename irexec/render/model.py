@@ -1,4 +1,4 @@
-"""A model that was run, for people: inputs, outputs, what was verified."""
+"""A model that was run, as text: inputs, outputs and checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from irexec.runs.run import ModelInput, ModelRun
 from irexec.runs.trace import Trace
 
 _FEW = 40
-# Inputs with a default that are named.
+# The number of inputs with a default that are listed by name.
 _NAMES = 6
 
 
@@ -28,8 +28,8 @@ def show_model(
     *,
     verbose: bool = False,
 ) -> None:
-    """Inputs, the trace if there is one, outputs, what another precision would do, what is lowered, what was verified,
-    the findings.
+    """Print inputs, the trace if there is one, outputs, the forecast for another precision, lowered layers, checks and
+    findings.
     """
     page.line(run.model.name or "model", "heading")
     if run.inputs:

@@ -1,4 +1,4 @@
-"""Names that are too long for a table, shortened so that they can still be told apart."""
+"""Names that are too long for a table, shortened so that they remain distinct."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def shortened(names: Sequence[str], limit: int) -> list[str]:
     names = [name if len(name) <= longest else _GAP + name[-longest:] for name in names]
     different = {name for name in names if width(name) > limit}
     common = Counter(part for name in different for part in {*_parts(name)})
-    # A short part is not worth a gap, unless it distinguishes nothing: most names have it, and it is not a number.
+    # A short part is omitted only if it distinguishes nothing: most names contain it, and it is not a number.
     kept = {
         part
         for part, count in common.items()
@@ -56,7 +56,7 @@ def _parts(name: str) -> list[str]:
 
 
 def _joined(parts: Sequence[str], kept: Sequence[bool]) -> str:
-    """The parts that are kept, with a gap for each run of others."""
+    """Return the parts that are kept, with an ellipsis for each run of omitted parts."""
     text = ""
     for part, stays in zip(parts, kept, strict=True):
         text += part if stays else "" if text.endswith(_GAP) else _GAP

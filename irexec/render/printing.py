@@ -1,4 +1,4 @@
-"""Text for people: headings, tables and findings, coloured on a terminal and plain everywhere else."""
+"""Printed text: headings, tables and findings, coloured on a terminal and plain elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _STYLES = {
     "warning": "bold yellow",
     "note": "bold green",
 }
-# The cells of a line where there is no terminal to ask, and what a name and a text need at least.
+# The cells of a line without a terminal, and the smallest widths of a name and of a text.
 _COLUMNS, _LEAST_NAME, _LEAST_TEXT = 100, 24, 40
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
@@ -36,11 +36,11 @@ class Printout:
         self.lines: list[str] = []
 
     def line(self, text: str = "", style: str | None = None) -> None:
-        """One line; nothing in it acts on the terminal."""
+        """Print one line, without control characters that would act on the terminal."""
         self.lines.append(self._painted(visible_text(text), style))
 
     def paragraph(self, text: str, style: str | None = None) -> None:
-        """A text in lines of no more than `columns` cells; the lines after the first are indented."""
+        """Print a text in lines of at most `columns` cells; the lines after the first are indented."""
         for line in textwrap.wrap(visible_text(text), self.columns, subsequent_indent="  ", break_on_hyphens=False):
             self.line(line, style)
 

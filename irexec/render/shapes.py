@@ -67,7 +67,7 @@ def show_rows(rows: Sequence[Row], shapes: Shapes, page: Printout) -> None:
 
 
 def _merged(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Return the rows, those with the same words as one, with the first reason."""
+    """Return the rows, with rows of the same words merged and the first reason kept."""
     found: dict[str, list[tuple[str, str]]] = {}
     for name, words, reason in rows:
         found.setdefault(words, []).append((name, reason))

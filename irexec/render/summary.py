@@ -47,7 +47,7 @@ def size_rows(summary: Summary) -> list[tuple[str, str]]:
     kinds = [f"{name} {shown_bytes(size)}" for name, size in totals.weight_types.items() if size]
     work = shown_count(totals.multiply_adds)
     if totals.uncounted:
-        # The largest terms are open: a number of the rest would only mislead.
+        # The largest terms depend on open sizes, so the sum of the others would mislead.
         known = f"at least {work}; " if totals.multiply_adds else ""
         work = f"{known}unknown for {_names(summary, totals.uncounted)} because of dynamic shapes"
     rows = [
@@ -96,7 +96,7 @@ def _names(summary: Summary, indices: Sequence[int]) -> str:
 
 
 def label(layer: Layer) -> str:
-    """How people call a layer: by its name, or else its id."""
+    """Return the label of a layer: its name, or else its id."""
     return layer.name or f"#{layer.id}"
 
 

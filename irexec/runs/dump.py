@@ -27,7 +27,7 @@ def body_folder(layer: str, number: int) -> str:
 
 
 class Dump:
-    """Writes into a folder, which is made if need be. Raises OSError; files that are there are whole."""
+    """Writes to a folder, which is created if necessary. Files are written atomically. Raises OSError."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)

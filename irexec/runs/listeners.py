@@ -16,7 +16,7 @@ from irexec.runs.trace import Trace
 def watchers(
     *, trace: bool, dump: str | None, findings: Findings, histograms: bool = False
 ) -> Iterator[tuple[list[Listener], Trace | None]]:
-    """The listeners, and the trace among them. Files that cannot be written become findings."""
+    """Return the listeners, and the trace among them. Files that cannot be written are reported as findings."""
     tracer = Trace(histograms=histograms) if trace else None
     listeners: list[Listener] = [] if tracer is None else [tracer]
     writer = None

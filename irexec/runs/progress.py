@@ -28,7 +28,7 @@ class Progress:
 
     @staticmethod
     def wanted() -> bool:
-        """Whether anybody would see the bar."""
+        """Return True if the bar would be visible."""
         return sys.stderr.isatty()
 
     def __enter__(self) -> Progress:

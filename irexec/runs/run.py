@@ -27,9 +27,9 @@ from irexec.inference.opened import opened
 from irexec.runs.progress import Progress
 from irexec.types import Array, ElementType, PartialShape, TensorType
 
-# Extents to try for open dimensions, the smallest first: most models take 1, some need room for a window.
+# Extents to try for open dimensions, the smallest first: most models accept 1, some need room for a window.
 _EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 224)
-# Seconds for seeking other sizes that a model accepts.
+# Time limit for the search for other accepted sizes, in seconds.
 _SEEKING = 10.0
 
 
@@ -215,7 +215,7 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
         array = _by_consumer(model, inference, entry.port, rng)
         entry.array = np.asarray(draw(rng, kind, shape) if array is None else array, kind.dtype)
         entry.origin, entry.assumed = Origin.DRAWN, not types[index].shape.is_static
-        # What is drawn next may depend on it, as indices do on an axis.
+        # The next value may depend on it, as indices depend on an axis.
         inference.note(entry.port.node, [TensorType.of(entry.array, kind)])
 
 
@@ -250,7 +250,7 @@ def _static_shapes(model: Model, types: list[TensorType]) -> list[tuple[int, ...
 
 
 def _sought(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | None] | None:
-    """Input shapes that inference accepts, sought dimension by dimension; None where none were found in time."""
+    """Return input shapes that inference accepts, searched dimension by dimension; None if none were found in time."""
     from irexec.sizes.base import find_base
     from irexec.sizes.probe import Prober
 
@@ -261,7 +261,7 @@ def _sought(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | Non
 
 
 def _filled(shape: PartialShape, extent: int) -> tuple[int, ...]:
-    """Open extents filled in; the first of several is the batch, which is 1."""
+    """Return the shape with open extents filled in; the first of several is the batch, which is 1."""
     dims = []
     for axis, dim in enumerate(shape):
         wanted = 1 if axis == 0 and len(shape) > 1 else extent
@@ -271,6 +271,6 @@ def _filled(shape: PartialShape, extent: int) -> tuple[int, ...]:
 
 
 def _fits(model: Model, types: list[TensorType], shapes: list[tuple[int, ...]]) -> bool:
-    """Whether inference finds nothing wrong with these input shapes."""
+    """Return True if inference reports no error for these input shapes."""
     given = [TensorType(t.element_type, PartialShape(s)) for t, s in zip(types, shapes, strict=True)]
     return infer(model, given).report.ok

@@ -1,4 +1,4 @@
-"""`--trace`: a listener that notes for every layer its results' type, shape, time and numbers."""
+"""`--trace`: a listener that records for every layer the type, shape, time and statistics of its results."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ class Trace:
     def __init__(self, *, histograms: bool = False) -> None:
         self._rows: dict[Node, Row] = {}
         self._histograms = histograms
-        # This listener's own time so far, and its value when each running layer began: layers' times exclude it.
+        # The listener's own time so far, and its value when each running layer began: it is subtracted from
+        # layers' times.
         self._spent = 0.0
         self._begun: list[float] = []
 
@@ -96,7 +97,7 @@ class Trace:
         self._rows = dict(sorted(self._rows.items(), key=lambda entry: -entry[1].seconds))
 
     def totals(self) -> list[tuple[str, ...]]:
-        """Cells for people: for each type how many layers there are, how long they took, and which part of all that is.
+        """Return rows of text: for each type the number of layers, their time, and its share of the total.
 
         The time of a layer with bodies is that of the layers inside.
         """
@@ -114,7 +115,7 @@ class Trace:
         return table
 
     def table(self) -> list[tuple[str, ...]]:
-        """Cells for people: a heading, then a line per output."""
+        """Return rows of text: a heading, then a row per output."""
         table: list[tuple[str, ...]] = [_HEADING]
         for row in self.rows:
             name = "  " * row.depth + (row.node.given_name or f"#{row.node.id}")
@@ -140,6 +141,6 @@ class Trace:
 
 
 def _kind(kinds: Sequence[str], index: int, array: Array) -> str:
-    """The output's element type; that of the array where the model leaves it open."""
+    """Return the output's element type; the array's type if the model leaves it open."""
     known = kinds[index] if index < len(kinds) else "dynamic"
     return known if known != "dynamic" else str(ElementType.of(array.dtype))

@@ -99,14 +99,14 @@ def _value(name: str, text: str, findings: Findings) -> Any:
 
 
 def _written_out(text: str) -> Listed | None:
-    """The list or number that a text is; None for any other text."""
+    """Return the list or number that a text contains; None for any other text."""
     listed = read_values(text)
     plain = isinstance(listed, Listed) and listed.name is None and not listed.note and listed.balanced
     return cast(Listed, listed) if plain else None
 
 
 def _path_and_key(text: str) -> tuple[str, str | None]:
-    """`file.npz:key` in its two parts; a colon elsewhere belongs to the path."""
+    """Split `file.npz:key` into path and key; a colon elsewhere belongs to the path."""
     start = max(text.find(".npz:"), text.find(".npy:"))
     return (text[: start + 4], text[start + 5 :]) if start >= 0 and not os.path.exists(text) else (text, None)
 
@@ -134,7 +134,7 @@ def _whole_archive(path: str, findings: Findings) -> dict[str, Array]:
 
 
 def _load(name: str, path: str, findings: Findings) -> Array | dict[str, Array] | None:
-    """The array of a .npy file, mapped, or the arrays of a .npz; nothing in either is executed."""
+    """Return the array of a .npy file, memory-mapped, or the arrays of a .npz. Pickled objects are refused."""
     try:
         return load(path)
     except BadArrayFile as error:

@@ -12,7 +12,7 @@ from importlib import import_module
 from itertools import product
 from typing import Protocol
 
-# What OpenBLAS says of itself when its threads are the whole process's; those of OpenMP are each caller's own.
+# How OpenBLAS describes threads that the whole process shares; with OpenMP each calling thread has its own.
 _PROCESS_WIDE = 1
 
 _lock = threading.Lock()
@@ -49,7 +49,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 def users() -> int:
-    """How many threads are inside."""
+    """Return the number of threads inside the block."""
     return _users
 
 
@@ -93,22 +93,23 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def _libraries() -> Sequence[Library]:
-    """NumPy's own OpenBLAS; where it has another BLAS (MKL, BLIS, ...), those of this process."""
+    """Return NumPy's own OpenBLAS; if NumPy uses another BLAS (MKL, BLIS, ...), all BLAS libraries of the process."""
     own = _OpenBlas.of_numpy()
     return _found_by_threadpoolctl() if own is None else [own]
 
 
 class _OpenBlas:
-    """An OpenBLAS by two of its functions."""
+    """An OpenBLAS library, controlled by two of its functions."""
 
     def __init__(self, get: Callable[[], int], set: Callable[[int], None]) -> None:
         self.get_num_threads, self.set_num_threads = get, set
 
     @classmethod
     def of_numpy(cls) -> _OpenBlas | None:
-        """The one that NumPy's extension module is linked with, as in NumPy's packages on PyPI; None for any other.
+        """Return the OpenBLAS that NumPy's extension module is linked with, as in NumPy's wheels; None for another
+        BLAS.
 
-        This takes 0.1 ms where threadpoolctl, which looks at every library of the process, takes 7 with its import.
+        This takes 0.1 ms; threadpoolctl, which examines every library of the process, takes 7 ms with its import.
         """
         try:
             linked = ctypes.CDLL(import_module("numpy._core._multiarray_umath").__file__)
@@ -130,9 +131,9 @@ def _found_by_threadpoolctl() -> list[Library]:
 
 
 class _ForAnyThread:
-    """A library that any thread may set: threadpoolctl takes it from the first thread that did, and no other.
+    """A library whose limit any thread may set and another thread may remove.
 
-    Here whoever comes first sets it and whoever leaves last takes it back, which are seldom the same.
+    The first thread in the block sets the limit and the last thread removes it; they are rarely the same thread.
     """
 
     def __init__(self, library: Library) -> None:

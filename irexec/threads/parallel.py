@@ -19,11 +19,11 @@ import numpy as np
 from irexec.threads.blas import single_threaded_blas, users
 from irexec.types import Array
 
-# Less work than this is one part: waking a second thread, and sharing the caches with it, costs some 100 µs; one core
-# does this many multiply-adds, or goes over this many bytes a few times, in about 300 µs.
+# Less work than this is not divided: waking a second thread and sharing the caches with it costs some 100 µs. One core
+# computes this many multiply-adds, or passes over this many bytes a few times, in about 300 µs.
 WORTH_PRODUCTS = 1 << 24
 WORTH_BYTES = 1 << 20
-# What BLAS lays out once more for a part costs about as much as to multiply it by 6 rows or columns.
+# Repacking a matrix for another part costs BLAS about as much as multiplying it by 6 rows or columns.
 LEAST_EXTENT = 128
 # Scratch arrays beyond this are not kept.
 MAX_KEPT_BYTES = 1 << 26
@@ -35,7 +35,7 @@ _pool: _Pool | None = None
 
 
 def num_threads() -> int:
-    """How many threads a kernel may use: set_num_threads, IREXEC_NUM_THREADS, or the cores this process may run on."""
+    """Return the number of threads for kernels: set_num_threads, IREXEC_NUM_THREADS, or the cores of this process."""
     global _threads
     if _threads is None:
         given = os.environ.get("IREXEC_NUM_THREADS", "")
@@ -46,7 +46,7 @@ def num_threads() -> int:
 
 
 def set_num_threads(count: int | None) -> None:
-    """Set how many threads kernels use from now on; None means as at the start."""
+    """Set the number of threads that kernels use from now on; None restores the initial number."""
     global _threads, _pool
     if count is not None and count < 1:
         raise ValueError(f"{count} threads: expected at least 1")
@@ -101,14 +101,14 @@ class _Pool:
             del share
 
     def submit(self, work: Callable[[], None], count: int) -> list[_Share]:
-        """Hand out `count` shares of the caller's work."""
+        """Give `count` shares of the caller's work to the workers."""
         shares = [_Share(work) for _ in range(count)]
         for share in shares:
             self.jobs.put(share)
         return shares
 
     def close(self) -> None:
-        """Let the workers end when their work is done."""
+        """Tell the workers to exit after their current work."""
         for _ in range(self.workers):
             self.jobs.put(None)
 
@@ -181,27 +181,31 @@ def parallel_for(count: int, function: Callable[[int], object]) -> None:
 
 
 def parts_for(work: int, worth: int | None = None) -> int:
-    """Into how many parts work is cut: 2 from `worth` on (WORTH_PRODUCTS), twice as many for four times the work.
+    """Return the number of parts of some work: 2 from `worth` (WORTH_PRODUCTS) on, twice as many for four times the
+    work.
 
-    It follows from the work alone, which follows from shapes, so that results are the same bits for any number of
-    threads: BLAS and NumPy add up in an order that follows from what they are given at once, and a cut decides that.
-    Whoever cuts work asks here; threads decide only who does which part, so no kernel asks how many there are.
+    The number depends on the work alone, which depends on shapes, so that results are the same bits for any number of
+    threads: the order in which BLAS and NumPy add depends on the extents of each call. All kernels that divide work
+    call this function. The number of threads decides only which thread computes which part.
 
-    A power of two divides evenly among most numbers of threads. Each part makes BLAS lay out one of the matrices once
-    more, which is why there are no more of them.
+    A power of two divides evenly among most numbers of threads. BLAS repacks one of the matrices for each part, which
+    limits the number of parts.
     """
     return 1 << ((work // (WORTH_PRODUCTS if worth is None else worth)).bit_length() + 1) // 2
 
 
 def parts_along(extent: int, parts: int, least: int = LEAST_EXTENT) -> int:
-    """Into how many of these parts an axis of a product is cut: into more than two only if each gets so much of it."""
+    """Return the number of parts along an axis of a product: more than two only if each part is long enough."""
     while parts > 2 and extent < parts * least:
         parts //= 2
     return parts
 
 
 def split(extent: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
-    """At most `parts` ranges (start, stop) that cover `extent`, nearly equal, each start a multiple of `multiple`."""
+    """Return up to `parts` ranges (start, stop) of about equal length that cover `extent`.
+
+    Each start is a multiple of `multiple`.
+    """
     units = -(-extent // multiple)
     parts = max(1, min(parts, units))
     bounds = [min(extent, units * i // parts * multiple) for i in range(parts + 1)]
@@ -209,7 +213,7 @@ def split(extent: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
 
 
 def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any], memory: dict[str, Array] | None = None) -> Array:
-    """An uninitialised array of this thread's own; the next call with the same slot gives the same memory again.
+    """Return an uninitialised array that belongs to this thread; the next call with the same slot reuses its memory.
 
     `memory`: arrays by slot, to be used instead of those of this thread.
     """
@@ -224,5 +228,5 @@ def scratch(slot: str, shape: Sequence[int], dtype: np.dtype[Any], memory: dict[
 
 
 def all_cores_have_callers() -> bool:
-    """True when as many inferences run as there are threads: then each is best left on its own."""
+    """Return True if as many inferences run as there are threads: each inference is then best run on one thread."""
     return 1 < num_threads() <= users()

@@ -1,4 +1,4 @@
-"""A scene with the place of everything: each graph laid out, from the innermost outwards."""
+"""The positions of all items of a scene: graphs are laid out from the innermost to the outermost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Box:
 
 @dataclass(slots=True)
 class Stretch:
-    """A part of a wire from one row to the next: from a box or passing point (`start`) on, to the row below."""
+    """A segment of a wire from a box or passing point (`start`) to the row below."""
 
     x: float
     start: float
@@ -47,9 +47,9 @@ class Stretch:
 
 @dataclass(slots=True)
 class PlacedWire:
-    """A line of a value, or of several for as long as they go the same way.
+    """The line of a value, or of several values along their common segments.
 
-    `far` are the boxes (positions) at which it is only hinted, and the x of their ports.
+    `far` are the distant boxes (positions) at which only a stub is drawn, and the x of their ports.
     """
 
     values: list[ValueKey]
@@ -59,7 +59,7 @@ class PlacedWire:
 
 @dataclass(slots=True)
 class Placed:
-    """A graph that is laid out: `rows` are the upper edge and the height of each row."""
+    """A graph with its layout: `rows` are the upper edge and the height of each row."""
 
     title: str
     width: float
@@ -70,7 +70,7 @@ class Placed:
 
 
 def place(graph: Graph, title: str = "") -> Placed:
-    """Lay out a graph and all that is inside its items."""
+    """Lay out a graph and the graphs inside its items."""
     sizes = [_size(item) for item in graph.items]
     first = [n for n, item in enumerate(graph.items) if item.enters is not None]
     last = [n for n, item in enumerate(graph.items) if item.leaves is not None]
@@ -88,7 +88,7 @@ def place(graph: Graph, title: str = "") -> Placed:
 
 
 def _find_room(sources: Mapping[ValueKey, Box], wires: Sequence[PlacedWire]) -> None:
-    """Choose the side of the wires for texts: the side to which the wires do not bend."""
+    """Choose the side for the text at a wire: the side to which the wire does not bend."""
     ways: dict[int, tuple[Box, list[tuple[float, float]]]] = {}
     for placed in wires:
         box = sources[placed.values[0]]
@@ -109,14 +109,14 @@ def _size(item: Item) -> tuple[float, float]:
 
 
 def _even(number: float) -> float:
-    """An even coordinate, so that edges of centred boxes are integers too and the file stays small."""
+    """Return an even coordinate: the edges of centred boxes are then integers, which keeps the file small."""
     return 2.0 * round(number / 2)
 
 
 def _wires(
     graph: Graph, found: Layout, boxes: Sequence[Box], rows: Sequence[tuple[float, float]]
 ) -> Iterator[PlacedWire]:
-    """The line of each value, and the common segments of lines that pass through the same points."""
+    """Return the line of each value, and the common segments of lines that pass through the same points."""
     below, above = _ports(graph, found, boxes)
 
     def stretch(line: Line, wire: int) -> Stretch:

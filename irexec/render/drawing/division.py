@@ -21,7 +21,7 @@ _ENDS = ("Parameter", "Result")
 class Stretch(NamedTuple):
     """The layers from `start` to before `end`: one layer, or a block, which has a title.
 
-    `parts`: how the block is divided; None where its layers are to be looked at anew.
+    `parts`: how the block is divided; None if its layers are to be divided separately.
     """
 
     start: int
@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
 
 
 def divided(layers: Sequence[Layer], crossing: Sequence[int]) -> list[Stretch]:
-    """The stretches of these layers, in order; `crossing[i]` values go from before position i to behind it."""
+    """Return the stretches of these layers, in order. `crossing[i]` is the number of values that cross position i."""
     if len(layers) <= SMALL_ENOUGH:
         return [Stretch(n, n + 1) for n in range(len(layers))]
     found = list(scopes([None if layer.type in _ENDS else layer.name for layer in layers]))
@@ -54,7 +54,7 @@ def _names_suffice(found: Sequence[NameScope], layers: int) -> bool:
 
 
 def _between(found: Sequence[NameScope], layers: Sequence[Layer], start: int, end: int) -> Iterator[Stretch]:
-    """The parts that do not repeat: scopes, and single layers. If a run cuts a scope, the rest is searched again."""
+    """Return the parts that do not repeat: scopes and single layers. If a run cuts a scope, its rest is searched."""
     inside = [s for s in found if start <= s.start and s.end <= end]
     cut = any(s.start < edge < s.end for s in found for edge in (start, end))
     if cut:
@@ -69,7 +69,7 @@ def _between(found: Sequence[NameScope], layers: Sequence[Layer], start: int, en
 
 
 def _blocks(run: Run) -> Iterator[Stretch]:
-    """The blocks of a run; very many are as many boxes as each then holds."""
+    """Return the blocks of a run. In a long run the blocks are inside about sqrt(times) outer blocks."""
     starts = range(run.start, run.end, run.period)
     blocks = [Stretch(s, s + run.period, f"block {n} of {run.times}") for n, s in enumerate(starts, 1)]
     if run.times <= SMALL_ENOUGH:
@@ -87,12 +87,12 @@ def _signature(layer: Layer) -> tuple[str, int, int]:
 
 
 def _joined(layers: Sequence[Layer], crossing: Sequence[int]) -> list[float]:
-    """For every position how many values cross it, and a little for names that share their path."""
+    """Return for every position the number of values that cross it, plus a little for names with a common path."""
     paths = [path_of(layer.name) for layer in layers]
     shared = [0, *map(_common, paths, paths[1:]), 0]
     return [values + 0.2 * parts for values, parts in zip(crossing, shared, strict=True)]
 
 
 def _common(a: Sequence[str], b: Sequence[str]) -> int:
-    """How many parts two paths begin with alike."""
+    """Return the number of components in the common beginning of two paths."""
     return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -21,7 +21,7 @@ FAR = 40
 TO_BORDER = 10
 """The same for edges from the first boxes and to the last, which say where a value enters and leaves."""
 _ORDER_SWEEPS, _PLACE_SWEEPS = 4, 4
-# How strongly an edge pulls by how many of its ends are points: straight matters most where a line passes many rows.
+# The weight of an edge by the number of its ends that are passing points: long lines are straightened first.
 _PULL = (4.0, 3.0, 10.0)
 _DRIFT = (70.0, 24.0, 25.0)
 """By how far two that follow one another may lie apart sideways and still be put in one column, by the same count."""
@@ -29,7 +29,7 @@ _DRIFT = (70.0, 24.0, 25.0)
 
 @dataclass(slots=True)
 class Line:
-    """A stretch of a value's way from one row to the next: positions of boxes or passing points."""
+    """A segment of a value's route from one row to the next: positions of boxes or passing points."""
 
     upper: int
     lower: int
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(slots=True)
 class Way:
-    """The lines of `wires` with the same ends, and the targets that are too far away for a line."""
+    """The lines of the `wires` that have the same ends, and the targets that are too far away for a line."""
 
     wires: list[int]
     lines: list[Line]
@@ -139,7 +139,7 @@ def _rows(
 
 
 def _net(sizes: Sequence[tuple[float, float]], row: Sequence[int]) -> _Net:
-    """The rows with their boxes, which nothing joins yet."""
+    """Return the rows with their boxes, without connections."""
     net = _Net([[] for _ in range(max(row, default=0) + 1)], [width for width, _ in sizes], len(sizes))
     net.above, net.below = [[] for _ in sizes], [[] for _ in sizes]
     for box in range(len(sizes)):
@@ -148,7 +148,7 @@ def _net(sizes: Sequence[tuple[float, float]], row: Sequence[int]) -> _Net:
 
 
 def _add_lines(net: _Net, row: list[int], way: Way, source: int, targets: Sequence[int]) -> None:
-    """Give a way its lines, and the points at which they pass rows. `row` grows by the rows of those points."""
+    """Add the lines of a route, and the points at which they pass rows, whose rows are appended to `row`."""
     lowest = max((row[t] for t in targets), default=row[source])
     passed = [source]
     for number in range(row[source] + 1, lowest):
@@ -230,7 +230,7 @@ def _place(net: _Net) -> list[float]:
 def _pulls(
     net: _Net, members: Sequence[int], near: Sequence[Sequence[int]]
 ) -> tuple[list[list[tuple[int, float]]], list[float]]:
-    """For each member of a row its neighbours with their parts of what is pulled, and how strong that is in all."""
+    """Return for each member of a row its neighbours with their shares of the weight, and the total weight."""
     found, weights = [], []
     boxes = net.boxes
     for v in members:
@@ -243,20 +243,20 @@ def _pulls(
 
 
 def spread(wanted: Sequence[float], weights: Sequence[float], widths: Sequence[float]) -> list[float]:
-    """Centres of boxes in a row, in this order and GAP_X apart, as near as they can be to where each is wanted."""
+    """Return the centres of boxes in a row, in order and GAP_X apart, as close to the wanted centres as possible."""
     offsets = _offsets(widths)
     means = _rising([at - offset for at, offset in zip(wanted, offsets, strict=True)], weights)
     return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
 
 
 def _offsets(widths: Sequence[float]) -> list[float]:
-    """The centres of boxes that stand as close as they may, counted from the first one's."""
+    """Return the centres of boxes at the smallest distances, relative to the first centre."""
     steps = ((left + right) / 2 + GAP_X for left, right in pairwise(widths))
     return list(accumulate(steps, initial=0.0))[: len(widths)]
 
 
 def _rising(wanted: list[float], weights: Sequence[float]) -> list[float]:
-    """The numbers nearest to these that do not fall: weighted least squares, by pooling neighbours that would."""
+    """Return the nearest non-decreasing numbers: weighted least squares by pooling adjacent violators."""
     if all(map(le, wanted, wanted[1:])):
         return wanted
     means: list[float] = []
@@ -276,6 +276,6 @@ def _rising(wanted: list[float], weights: Sequence[float]) -> list[float]:
 
 
 def _gap(net: _Net, x: Sequence[float], number: int) -> float:
-    """The space below a row: more where lines go far to the side, so that they stay apart."""
+    """Return the space below a row. Lines that run far to the side need more space to stay distinct."""
     widest = max((abs(x[v] - x[u]) for v in net.rows[number] for u in net.below[v]), default=0.0)
     return float(round(GAP_Y + min(60.0, max(0.0, widest - 150.0) * 0.06)))

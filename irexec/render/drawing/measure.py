@@ -10,11 +10,11 @@ _LONGEST = 30
 
 
 def shortened(text: str, longest: int = _LONGEST) -> str:
-    """The text without control characters. Of a long text only the end, the more telling part of a path."""
+    """Return the text without control characters. A long text is cut to its end, the more specific part of a path."""
     seen = visible_text(text)
     return seen if len(seen) <= longest else "…" + seen[len(seen) - longest + 1 :]
 
 
 def text_width(text: str, character: float) -> float:
-    """About how wide a text is."""
+    """Return the approximate width of a text."""
     return width(text) * character

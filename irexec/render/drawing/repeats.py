@@ -1,4 +1,4 @@
-"""Repeated blocks: stretches of a sequence of layers in which the same layers come again and again."""
+"""Repeated blocks: stretches of a sequence of layers in which the same layers recur."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-# The lengths of stretches that become a block: shorter ones are as quick to read as a box, longer ones not searched.
+# The lengths of stretches that become a block: shorter stretches need no box, longer stretches are not searched.
 SHORTEST, LONGEST = 4, 4000
 
 
 class Run(NamedTuple):
-    """`times` blocks of `period` layers each, one after the other, from `start` on."""
+    """`times` consecutive blocks of `period` layers each, beginning at `start`."""
 
     start: int
     period: int
@@ -44,7 +44,7 @@ def repeats(signatures: Sequence[Hashable], joined: Sequence[float]) -> list[Run
 
 
 def _candidates(sequence: np.ndarray[tuple[int], np.dtype[np.int32]]) -> list[tuple[int, int, int]]:
-    """Stretches (start, end, period) in which every layer is like the one a period before it, two periods or longer."""
+    """Return stretches (start, end, period) of two or more periods, in which layers equal those one period before."""
     found = []
     for period in range(SHORTEST, min(len(sequence) // 2, LONGEST) + 1):
         same = np.zeros(len(sequence) - period + 2, np.int8)
@@ -57,7 +57,7 @@ def _candidates(sequence: np.ndarray[tuple[int], np.dtype[np.int32]]) -> list[tu
 
 
 def _turned(start: int, end: int, period: int, joined: Sequence[float]) -> Run | None:
-    """The run of blocks within a stretch whose boundaries part what is joined least."""
+    """Return the run of blocks within a stretch whose boundaries cut the fewest connections."""
     best: tuple[float, int] | None = None
     for first in range(start, start + period):
         count = (end - first) // period

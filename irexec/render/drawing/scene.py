@@ -102,7 +102,7 @@ def _net(layers: Sequence[Layer], nets: _Nets) -> Graph:
         for entry in layer.inputs:
             if entry.layer in items:
                 found = readers.setdefault((entry.layer, entry.output), [])
-                if found[-1:] != [layer.index]:  # Twice by one layer.
+                if found[-1:] != [layer.index]:  # A layer that reads a value twice.
                     found.append(layer.index)
     return _Grouping(layers, items, readers).graph(0, len(layers))
 
@@ -116,8 +116,8 @@ def _layer_item(layer: Layer, nets: _Nets) -> Item:
 
 
 class _Grouping:
-    """Makes graphs of stretches of a net's layers. A stretch of the order of execution can always be one box: no path
-    leaves it and comes back."""
+    """Makes graphs of stretches of a net's layers. A stretch of the execution order can always be one box: no path
+    leaves it and re-enters it."""
 
     def __init__(self, layers: Sequence[Layer], items: dict[int, Item], readers: dict[ValueKey, list[int]]) -> None:
         self.layers, self.items, self.readers = layers, items, readers
@@ -140,7 +140,7 @@ class _Grouping:
             yield Stretch(start + part.start, start + part.end, part.title, held)
 
     def _crossing(self, start: int, end: int) -> list[int]:
-        """For every position how many values of the stretch go from before it to behind it."""
+        """Return for every position the number of values of the stretch that cross it."""
         change = [0] * (end - start + 1)
         for position in range(start, end):
             layer = self.layers[position]
@@ -195,7 +195,7 @@ class _Grouping:
 
 
 def common_name(names: Sequence[str]) -> str:
-    """The part of a path that all names begin with: `encoder/layer.3`. Names without a path are an exporter's own."""
+    """Return the common beginning of the paths: `encoder/layer.3`. Exporters invent names without a path."""
     known = [name for name in names if "/" in name or "." in name]
     if not known:
         return names[0] if len(names) == 1 else ""

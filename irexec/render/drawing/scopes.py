@@ -31,10 +31,10 @@ def path_of(name: str) -> list[str]:
 
 
 def scopes(names: Sequence[str | None]) -> Iterator[NameScope]:
-    """The stretches that share what their paths have next behind what most of them share.
+    """Return the stretches of layers whose paths continue with the same component after the common beginning of most.
 
-    A scope that has most of the layers parts nothing: its own scopes stand in its place. A name without a path (an
-    exporter's own) belongs to what follows it. None is a layer that stands by itself.
+    A scope that contains most of the layers is replaced by its inner scopes. A name without a path (invented by the
+    exporter) belongs to the layer after it. None is a layer outside of all scopes.
     """
     for scope in _next_parts(names):
         start, end, _ = scope

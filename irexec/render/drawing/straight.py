@@ -1,8 +1,8 @@
-"""Straight lines in a layered drawing: what follows one another down the rows with little to the side becomes a chain,
-and stands in one column.
+"""Straight lines in a layered drawing: boxes and points that follow one another down the rows with small sideways steps
+form a chain, and a chain is placed in one column.
 
-Placing row by row lets a chain drift aside, a step in every row. Chains are moved as a whole instead. They never cross
-one another, so that from left to right they have an order, in which each is given its place.
+Placement row by row lets a chain drift by one step in every row, so chains are moved as a whole. Chains never cross one
+another: they have an order from left to right, in which they are placed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ def straightened(
     gap: Callable[[int, int], float],
     drift: Callable[[int, int], float],
 ) -> list[float]:
-    """The centres x of boxes and points moved so that chains are straight and no two of a row are nearer than `gap`.
+    """Return the centres x of boxes and points, moved so that chains are straight and members of a row are `gap` apart.
 
-    `rows` hold them from left to right; `above` are the neighbours in the row before. `drift` is the largest step aside
-    between two neighbours that are one chain: a larger step is there to bring others together.
+    `rows` hold them from left to right; `above` are the neighbours in the row before. `drift` is the largest sideways
+    step within a chain: a larger step exists to bring other boxes together.
     """
     chain = _chains(x, rows, above, drift)
     count = max(chain, default=-1) + 1
@@ -44,7 +44,7 @@ def _chains(
     above: Sequence[Sequence[int]],
     drift: Callable[[int, int], float],
 ) -> list[int]:
-    """The chain of each box or point: that of the neighbour above with the largest drift, if none has gone on there."""
+    """Return the chain of each box or point: the open chain of the neighbour above with the largest drift."""
     chain = [-1] * len(x)
     position = [0] * len(x)
     count = 0
@@ -62,7 +62,7 @@ def _chains(
 
 
 def _apart(wanted: Sequence[float], space: Sequence[dict[int, float]]) -> list[float]:
-    """Near to what is wanted, with the space between: half way between giving way to the right, and to the left."""
+    """Return positions near the wanted ones, with the necessary space: the mean of moving right and moving left."""
     right, left = list(wanted), list(wanted)
     order = _left_to_right(space)
     for c in order:
@@ -74,7 +74,7 @@ def _apart(wanted: Sequence[float], space: Sequence[dict[int, float]]) -> list[f
 
 
 def _left_to_right(space: Sequence[dict[int, float]]) -> list[int]:
-    """The chains in an order in which each comes behind all that stand to its left."""
+    """Return the chains in an order in which each chain comes after all chains to its left."""
     waiting = [0] * len(space)
     for others in space:
         for other in others:

@@ -29,7 +29,7 @@ _KINDS = {
 
 
 def svg_document(summary: Summary) -> str:
-    """A whole SVG file: the graph with its blocks closed, light or dark as the reader's system is."""
+    """Return an SVG file: the graph with its blocks closed, light or dark according to the system's setting."""
     drawing = Drawing(together([summary]))
     width, height = drawing.width, drawing.height
     title = escape(shortened(summary.name or "model", 80))
@@ -47,12 +47,12 @@ def drawing_style() -> str:
 
 
 def colours() -> str:
-    """The colours by name, light and dark, of all that is shown in a browser."""
+    """Return the colours by name, light and dark, of drawings and reports."""
     return files("irexec.render.drawing").joinpath("colours.css").read_text("utf-8")
 
 
 class Drawing:
-    """The body of a drawing, models side by side, and how large it is.
+    """The body of a drawing, with models side by side, and its size.
 
     `insides`: the graphs in blocks are in it, hidden. `folded`: layers that are not drawn → a layer that reads them.
     """
@@ -179,7 +179,7 @@ class Drawing:
 
 
 def _stretch(s: Stretch) -> str:
-    """Straight through the row, then in a curve to where the next one begins."""
+    """Return the path of a segment: straight through the row, then a curve to the beginning of the next row."""
     begin = f"M{_n(s.x)} {_n(s.start)}V{_n(s.bottom)}"
     if s.x == s.to_x:
         return f"{begin}V{_n(s.top)}"
@@ -195,5 +195,5 @@ def _kind(layer: Layer) -> str:
 
 
 def _n(number: float) -> str:
-    """A number as short as it can be written."""
+    """Return the shortest text of a number."""
     return f"{number:.1f}".removesuffix(".0")

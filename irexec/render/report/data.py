@@ -55,8 +55,8 @@ def report_data(
 
 
 def packed(value: Any) -> str:
-    """JSON as the script unpacks it: deflated, in base64, so that thousands of layers with all that is known of them
-    stay a small file, and nothing in it can be markup."""
+    """Return JSON in the form that the script unpacks: deflated, in base64. Thousands of layers with their facts stay a
+    small file, and no text in it can be markup."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 9)).decode()
 
@@ -106,7 +106,7 @@ def _layer(layer: Layer, texts: Texts, histograms: list[Any] | None) -> dict[str
 
 
 def _input(entry: Input, texts: Texts) -> list[int]:
-    """`[port, layer]`, then the number of the output where it is not the first; layer -1: not connected."""
+    """Return `[port, layer]`, then the number of the output if it is not the first; layer -1: not connected."""
     row = [texts(entry.name), -1 if entry.layer is None else entry.layer]
     return [*row, entry.output] if entry.output else row
 
@@ -137,7 +137,7 @@ def _overlay(overlay: Overlay) -> dict[str, Any]:
 
 
 def _descriptions(observed: Sequence[Observed]) -> Iterator[str]:
-    """A line for each thing that was observed."""
+    """Return a line for each observation."""
     for entry in observed:
         if isinstance(entry, Trace):
             of = f" of {entry.file}" if entry.file else ""
@@ -149,7 +149,7 @@ def _descriptions(observed: Sequence[Observed]) -> Iterator[str]:
 
 
 def _histograms(shown: Together, observed: Sequence[Observed]) -> dict[int, list[Any]]:
-    """Layer → for each output its smallest and largest value, and the counts between them; 0 where nothing is known."""
+    """Return by layer, for each output, the smallest value, the largest, and the counts; 0 without a histogram."""
     found: dict[int, list[Any]] = {}
     for entry in observed:
         for index, row in traced(entry, Places(shown, model_of(entry, shown))) if isinstance(entry, Trace) else ():

@@ -1,4 +1,4 @@
-"""Overlays: a number and a few words for each layer, drawn over the graph when they are chosen."""
+"""Overlays: a number and a few words for each layer, drawn over the graph when selected."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _memory(shown: Together) -> Overlay:
 
 
 def _share(overlay: Overlay, amounts: dict[int, float], shown: object) -> None:
-    """Marks with an amount and its part of the whole; the largest is the strongest."""
+    """Return marks with an amount and its share of the total; the largest share is the strongest mark."""
     assert callable(shown)
     whole, most = sum(amounts.values()), max(amounts.values(), default=0.0)
     for index, amount in amounts.items():
@@ -106,7 +106,7 @@ def _share(overlay: Overlay, amounts: dict[int, float], shown: object) -> None:
 
 
 def traced(trace: Trace, places: Places) -> Iterator[tuple[int, Traced]]:
-    """The rows with the layers they are about."""
+    """Return the rows with the layers that they describe."""
     outer: list[str] = []
     for row in trace.trace:
         del outer[row.depth :]
@@ -214,7 +214,7 @@ def _error_text(error: Error) -> str:
 
 
 def placed_changes(changes: Changes, shown: Together) -> list[tuple[Change, int | None, int | None]]:
-    """Each change with the layer that it is about in the first model, and in the second one where that is shown."""
+    """Return each change with its layer in the first model, and in the second model if that is shown."""
     sides = [Places(shown, number) for number in range(len(shown.models))]
     found = []
     for change in changes.changes:

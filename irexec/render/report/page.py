@@ -1,4 +1,4 @@
-"""The HTML file: the drawing, the facts as JSON, a style sheet, and a script that is allowed nothing else."""
+"""The HTML file: the drawing, the facts as JSON, a style sheet, and the only script that its policy allows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from irexec.render.drawing.svg import Drawing, drawing_style
 from irexec.render.report.data import packed, report_data
 from irexec.render.report.overlays import overlays
 
-# In the order in which they build on one another.
+# In the order of their dependencies.
 _SCRIPTS = ("view.js", "blocks.js", "columns.js", "map.js", "choose.js", "panel.js", "overlays.js", "start.js")
 
 
@@ -60,5 +60,5 @@ def filled(body: str, *, script: str = "", **parts: str) -> str:
 
 
 def own(name: str) -> str:
-    """The text of a file of this room."""
+    """Return the text of a file of this package."""
     return files("irexec.render.report").joinpath(name).read_text("utf-8")
