@@ -11,7 +11,7 @@ from irexec.types import Array
 
 LIMIT = 72
 """Characters that values take in a line of output."""
-# How many items of the outer axes and of the last axis to show; the first pair whose text is short enough is used.
+# Numbers of items to show of the outer axes and of the last axis; the first pair whose text is short enough is used.
 _ITEMS = ((50, 50), (12, 12), (8, 8), (6, 6), (4, 6), (3, 4), (2, 4), (1, 8), (1, 6), (1, 4), (1, 3), (1, 2), (1, 1))
 
 

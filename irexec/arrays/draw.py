@@ -17,7 +17,7 @@ _BLOCK = 1 << 20
 
 
 def most_drawn() -> int:
-    """The most bytes that are drawn for all inputs together: more is not worth the memory of a small machine."""
+    """Return the limit of bytes for random values of all inputs together, which protects small machines."""
     return min(1 << 31, memory() // 8)
 
 
@@ -59,7 +59,7 @@ def draw(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) ->
     count = math.prod(shape)
     if count <= _BLOCK:
         return _drawn(rng, kind, shape)
-    # In blocks, because what they are drawn as can be four times as large.
+    # In blocks, because the drawn values can take four times the memory of the result.
     result = np.empty(count, np.uint8 if kind.is_carried else kind.dtype)
     for begin in range(0, count, _BLOCK):
         result[begin : begin + _BLOCK] = _drawn(rng, kind, (min(_BLOCK, count - begin),))

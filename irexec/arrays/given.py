@@ -56,7 +56,7 @@ def convert(value: Any, kind: ElementType) -> Array | None:
         if plain.size == 0:
             return np.zeros(plain.shape, kind.dtype)
         if plain.dtype.kind == "V" and plain.dtype.itemsize == kind.dtype.itemsize and plain.dtype.names is None:
-            # What NumPy without ml_dtypes reads such a type as.
+            # The dtypes as which NumPy reads such types without ml_dtypes.
             return plain.view(kind.dtype)
         if plain.dtype.kind in "USTOVmM" or (plain.dtype.kind == "c" and kind.kind != "c"):
             return None
@@ -71,7 +71,7 @@ def convert(value: Any, kind: ElementType) -> Array | None:
 def check_names(
     option: str, given: Iterable[str], inputs: Mapping[str, Iterable[str]] | Iterable[str], findings: Findings
 ) -> None:
-    """Report every name that is no input's; `inputs` are names, or names with the further ones that they go by."""
+    """Report every name that is not the name of an input. `inputs`: names, or names with their alternatives."""
     known = {n for name, more in inputs.items() for n in (name, *more)} if isinstance(inputs, Mapping) else set(inputs)
     shown = list(inputs)
     for name in given:

@@ -221,9 +221,9 @@ def _list(text: str, position: int) -> _Literal | None:
             position, separated, is_float = item.end, False, is_float or item.is_float
 
 
-# What follows the values, and what the whole comment then says
+# The text after the values, and the meaning of the whole comment
 
-# an operator or an index makes an expression of what looked like values
+# with an operator or an index, the text is an expression and not a list of values
 _EXPRESSION = re.compile(r"[\w\[]|\.\w|\s*[*+/=^<>]")
 _REMARK = re.compile(r"[,;.(].*|[-–—] ?[^\W\d].*|[\])}]*", re.DOTALL)
 

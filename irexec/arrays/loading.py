@@ -50,7 +50,7 @@ def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
             raise BadArrayFile("there is not enough memory for the arrays in the file") from None
         except zipfile.BadZipFile:
             raise BadArrayFile("the archive is damaged or incomplete") from None
-        except Exception as error:  # NumPy and zipfile do not document what they raise for a broken file
+        except Exception as error:  # NumPy and zipfile do not document the exceptions for a broken file
             raise BadArrayFile(str(error) or type(error).__name__) from error
     raise BadArrayFile("the file is neither .npy nor .npz")
 
@@ -100,7 +100,7 @@ def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
         shape, fortran, dtype = _HEADERS[version](stream)
     except (OSError, MemoryError, zipfile.BadZipFile):
         raise
-    except Exception as error:  # Of a tokenizer, a parser or a type: none of them speaks to whoever gave the file.
+    except Exception as error:  # The message comes from a tokenizer, a parser or a type, and does not help the user.
         raise BadArrayFile("its header cannot be read") from error
     if dtype.hasobject:
         raise BadArrayFile("the file contains Python objects, which irexec does not load")

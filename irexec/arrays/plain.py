@@ -26,10 +26,10 @@ def exact_array(array: Array, kind: ElementType) -> Array:
 
 
 def unicode_array(array: Array) -> Array:
-    """Strings as OpenVINO's Python API returns them: fixed-width unicode, which every NumPy function takes.
+    """Return strings in the form of OpenVINO's Python API: fixed-width unicode, which every NumPy function accepts.
 
-    That form cannot hold NULs at the end of a string, and takes as much for each as for the longest: where either
-    matters, the strings come as Python's own.
+    This form drops NULs at the end of a string, and each string takes the memory of the longest. In both cases the
+    result is an array of Python strings.
     """
     width = max(1, int(np.strings.str_len(array).max(initial=1)))
     if array.size * width <= max(_WIDE, 16 * array.size):

@@ -26,7 +26,7 @@ class _Work(NamedTuple):
 class Processes(Executor):
     """An executor of `count` processes. One that dies fails its own call with BrokenExecutor; another replaces it.
 
-    (The standard library's pool gives up all its calls then, and does not say which of them it was.)
+    (In the standard library's pool all pending calls fail, without an indication of the cause.)
     A process is started when the first call needs it, and imports the program's own file if a call is of a class of it:
     a program that uses them keeps its own work below `if __name__ == "__main__"`. Each has one thread for kernels and
     BLAS; what it prints goes to standard error. An exception that leaves the `with` block, as Ctrl-C does, ends what
@@ -48,7 +48,7 @@ class Processes(Executor):
             thread.start()
 
     def submit(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Have `call` done by the next process that is free. Raises RuntimeError when they take no more calls."""
+        """Execute `call` in the next free process. Raises RuntimeError after `shutdown`."""
         if self._closed:
             raise RuntimeError("the executor has been shut down")
         future: Future[T] = Future()
@@ -56,7 +56,7 @@ class Processes(Executor):
         return future
 
     def _work(self) -> None:
-        """In a thread for each process: hand over one call after the other, and wait."""
+        """Run in one thread per process: send one call after the other, and wait for its result."""
         child: Child | None = None
         while (work := self._waiting.get()) is not None:
             if work.future.set_running_or_notify_cancel():
@@ -66,7 +66,7 @@ class Processes(Executor):
             self._leave(child)
 
     def _do(self, work: _Work, child: Child | None) -> Child | None:
-        """Do the work in the given process, or in a new one; return the process unless it died."""
+        """Execute a call in the given process, or in a new one; return the process unless it died."""
         try:
             if child is None:
                 child = self._started()
@@ -82,7 +82,7 @@ class Processes(Executor):
         return child
 
     def _started(self) -> Child:
-        """A new process. Raises CancelledError when there are to be no more."""
+        """Return a new process. Raises CancelledError after `stop`."""
         with self._starting:
             if self._stopped:
                 raise CancelledError
@@ -95,17 +95,17 @@ class Processes(Executor):
         self._children.discard(child)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more calls; end the processes after the last."""
+        """Accept no further calls; end the processes after the last call."""
         self._take_no_more(cancel_futures)
         if wait:
             for thread in self._threads:
                 thread.join()
         else:
-            # It keeps the program from ending before the last call.
+            # The thread keeps the program alive until the last call has ended.
             threading.Thread(target=self.shutdown, name="irexec-end").start()
 
     def stop(self) -> None:
-        """End the calls that have begun, and begin no other. The processes have ended when it returns."""
+        """Terminate running calls, and start no others. The processes have ended when this method returns."""
         with self._starting:
             self._stopped = True
         self._take_no_more(cancel=True)

@@ -38,7 +38,7 @@ class UnitEffect:
 
 @dataclass(frozen=True)
 class MeasureUnit(Task[UnitEffect]):
-    """Measure the unit with the number that is the item. `other`: the quantised model, or one of PRECISIONS.
+    """Measure the unit whose number is the item. `other`: the quantised model, or one of PRECISIONS.
 
     `samples`: a folder or batch of inputs, or None for one run; `inputs` and `shapes` are what the command takes as
     --input and --shape, for all.

@@ -23,7 +23,7 @@ from irexec.snippets.obstacle import Obstacle
 from irexec.snippets.reader import SnippetLayer, SnippetPort
 from irexec.types import BOOLEAN, DYNAMIC, F32, I64, STRING, Array, ElementType, PartialShape, TensorType
 
-# An extent that the page leaves open (-1), where no value says how large it is.
+# An extent that the page leaves open (-1), if no value determines it.
 _OPEN_EXTENT = 2
 
 
@@ -191,7 +191,8 @@ def _drawn(
     if array is None:
         array = draw(rng, kind, shape)
     elif given.duplicates and array.dtype.kind in "iu" and array.size > 1:
-        # As many values of those drawn, at random: in range, and some more than once.
+        # Values are drawn from the drawn ones with repetitions, so that they are in range and some occur more
+        # than once.
         array = repeated(rng, array)
     return np.asarray(array, kind.dtype)
 
@@ -211,7 +212,7 @@ def _written_shape(port: SnippetPort) -> PartialShape:
 
 
 def _of_port(given: Mapping[str, Any], name: str, index: int, port: SnippetPort) -> Any:
-    """The option for a port, found by its name, its name on the page, its id or its position."""
+    """Return the option for a port, found by its name, its name on the page, its id or its position."""
     keys = (name, port.role, port.port.id, str(index))
     return next((given[key] for key in keys if key is not None and key in given), None)
 

@@ -46,7 +46,7 @@ def compare(documented: Array, computed: Array, kind: ElementType, open_result: 
 def agrees(documented: Array, computed: Array, kind: ElementType) -> Array:
     """Elementwise comparison: equal, or for floats equal up to the digits that the page prints."""
     if kind is STRING:
-        # Texts with zeros at their end are Python's own; NumPy compares these with no other kind.
+        # Strings that end with NUL are Python objects, which NumPy compares only with each other.
         documented, computed = documented.astype(object), computed.astype(object)
     if kind is STRING or computed.dtype.kind in "bc" or kind.is_integral:
         result: Array = np.asarray(documented == computed)

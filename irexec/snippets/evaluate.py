@@ -129,7 +129,7 @@ class _Evaluation:
         if finding.layer != self.example.layer:
             return True
         if area is Area.CONSTANT or finding.code == "D012":
-            return False  # A page has no weights, and is right where OpenVINO's reader wants more than it.
+            return False  # A page has no weights, and may omit parts that OpenVINO's reader requires.
         if area is Area.ATTRIBUTE:
             return "data" not in elided
         return area is not Area.PORT or not elided & {"input", "output"}
@@ -240,11 +240,11 @@ class _Evaluation:
         self._build()
         model = self.model
         infer_types(model, self.findings.trial())
-        # What is declared is judged here: a page may show dims that are those of its own values only.
+        # Declared shapes are compared here: a page may show dims that hold for its own values only.
         model.keeps_declared = False
         arrays = [entry.array for entry in example.inputs]
         try:
-            # Checks of layers in a body do not count as checks of this operator.
+            # Checks of layers in a body are not checks of this operator.
             with running(None if self.node.bodies else operator):
                 results = CompiledModel(model).infer_new_request(arrays)
         except IRError as error:

@@ -49,7 +49,7 @@ class Example:
 
     @property
     def chance(self) -> bool:
-        """Whether an input was drawn at random: then a result that differs is no evidence against the page."""
+        """True if an input was drawn at random: a different result then does not prove the page wrong."""
         return any(entry.is_drawn for entry in self.inputs)
 
 

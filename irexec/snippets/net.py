@@ -18,8 +18,9 @@ def complete_net(
 ) -> tuple[Net, frozenset[LayerRef]]:
     """The net that the layer is part of, and the layers that were added to it.
 
-    `inputs`: a name and a type for each of the first input ports. `outputs`: how many output ports there are at least;
-    those that are not written are added. Everything that is added has the place of the port, or the layer, it is for.
+    `inputs`: a name and a type for each of the first input ports. `outputs`: the smallest number of output ports;
+    missing
+    ports are added. Everything that is added has the place of its port, or of the layer.
     """
     ids = _unused_ids(layer)
     ports = [*layer.outputs]

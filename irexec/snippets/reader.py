@@ -100,7 +100,7 @@ def read_snippet(
         given = Source.from_bytes(given, file)
     source = Source(given, file=file) if isinstance(given, str) else given
     text = source.text
-    # A text that may be a model is first read as one. Loose layers are read once, after their repair.
+    # A text that may be a model is first read as a model. Loose layers are read once, after their repair.
     if source.encoding is None or len(text) > MAX_CHARACTERS:
         return _whole(source, mode)
     if "<net" in text.lower() and source.readable and source.elements().name.lower() == "net":
@@ -121,7 +121,7 @@ def read_snippet(
 
 
 def _whole(source: Source, mode: Mode) -> Snippet:
-    """A text that is read without repairs: a model, or something whose faults only `read` can report."""
+    """Read a text without repairs: a model, or a text whose errors only `read` can report."""
     findings = Findings(source.locate, file=source.file, mode=mode)
     return Snippet(source.text, source.text, read_document(source, findings), findings)
 
@@ -145,7 +145,7 @@ def _report_other_roots(tree: Tree, nodes: list[PrintedElement]) -> None:
 
 
 class _Repaired:
-    """From a repaired tree to a Snippet: writes it as clean XML, reads that, and maps places back to the original."""
+    """Converts a repaired tree to a Snippet: writes it as clean XML, reads it, and maps places back to the original."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class _Repaired:
         return Snippet(self.text, self.written.text, document, self.findings, layers, tuple(self.repairs))
 
     def _fixes(self, repair: Repair) -> tuple[Fix, ...]:
-        """The repair as a fix of the text. A type that is more than written otherwise may be another one."""
+        """Return the repair as a fix of the text. A type with another spelling may be a different type."""
         if not repair.changes:
             return ()
         same = repair.code != "Q022" or str(repair.found).lower() == str(repair.allowed).lower()

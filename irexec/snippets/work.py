@@ -1,4 +1,4 @@
-"""How long an example would take, estimated from its shapes."""
+"""An estimate of the time that an example takes, from its shapes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def estimated_work(example: Example) -> float:
     if family in _SAMPLING:
         work *= _SAMPLES
     if family in _MULTIPLYING and len(sizes) > 1:
-        # What a matrix product takes is the square root of the three sizes' product; a convolution some times that.
+        # The work of a matrix product is the square root of the product of the sizes of its three matrices; a
+        # convolution
+        # takes a multiple.
         first, second = sorted(sizes)[-2:]
         work = max(work, math.sqrt(first * second * max(results, default=1)))
     return work

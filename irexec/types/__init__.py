@@ -1,4 +1,4 @@
-"""The vocabulary of tensors: element types, dimensions, partial shapes, tensor types."""
+"""Element types, dimensions, partial shapes and tensor types."""
 
 from irexec.types.containers import CONTAINERS, OPTIONALS, SEQUENCES, member_of, optional_of, sequence_of
 from irexec.types.dimension import (

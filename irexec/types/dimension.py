@@ -14,7 +14,7 @@ from typing import Any, Union
 
 DimLike = Union["Dimension", int]
 MAX_LENGTH = 2**63 - 1
-# The maximum that a Dimension has which was given no other.
+# Marks a missing argument: the maximum is then the minimum.
 _SAME = -2
 
 
@@ -113,12 +113,12 @@ class Dimension:
         self.symbol = symbol
 
     def refines(self, dim: DimLike) -> bool:
-        """True when every extent that this allows, `dim` allows too."""
+        """Return True if `dim` allows every extent that this dimension allows."""
         other = Dimension.of(dim)
         return other.min <= self.min and (other.max is None or (self.max is not None and self.max <= other.max))
 
     def relaxes(self, dim: DimLike) -> bool:
-        """True when this allows every extent that `dim` allows."""
+        """Return True if this dimension allows every extent that `dim` allows."""
         return Dimension.of(dim).refines(self)
 
     def same_scheme(self, dim: DimLike) -> bool:
@@ -217,7 +217,7 @@ class Dimension:
         if isinstance(a, int) and isinstance(b, int):
             return min(a, b)
         first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
-        # A value that is not known at all may be negative.
+        # An unknown value may be negative.
         if ANY_DIMENSION in (first, second) or any(isinstance(v, int) and v < 0 for v in (a, b)):
             return ANY_DIMENSION
         highs = [d.max for d in (first, second) if d.max is not None]
@@ -261,7 +261,7 @@ class Dimension:
         return f"<Dimension: {self}>"
 
 
-# Known extents, which models repeat: a dimension does not change, so there is one object for each.
+# One shared object for each known extent: dimensions are immutable, and models repeat the same extents.
 _known = lru_cache(maxsize=1 << 12)(Dimension)
 ANY_DIMENSION = Dimension(-1)
 # NumPy's limit. A file can claim any rank.
@@ -324,7 +324,7 @@ class Unreadable(ValueError, RuntimeError):
 
 
 def _parsed(text: str) -> Dimension:
-    """As `parse_dimension`, in the words of OpenVINO's Dimension. Raises Unreadable."""
+    """Call `parse_dimension`, with error messages of OpenVINO's Dimension. Raises Unreadable."""
     try:
         return parse_dimension(text)
     except ValueError as error:

@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Answer(int):
-    """True or False, which may be called as well: OpenVINO asks `Type.f32.is_real()`, irexec `Type.f32.is_real`."""
+    """True or False, which may also be called: `Type.f32.is_real()` as in OpenVINO, or `Type.f32.is_real`."""
 
     def __call__(self) -> bool:
         return bool(self)
@@ -22,7 +22,7 @@ class Answer(int):
 
 
 _NO, _YES = Answer(0), Answer(1)
-# As OpenVINO names them in texts.
+# OpenVINO's names in messages.
 _NAMED_IN_C = {
     "bf16": "bfloat16",
     "f16": "float16",
@@ -84,7 +84,7 @@ class ElementType:
 
     def __init__(self, name: Any, bitwidth: int = 0, scalar: str = "", kind: str = "", port_name: str = "") -> None:
         """`scalar`: the scalar type of the dtype, by its name in NumPy or, with the module before it, in ml_dtypes."""
-        if not kind:  # The type was found, not made.
+        if not kind:  # `__new__` returned an existing type.
             return
         self.name: str = name
         self.bitwidth = bitwidth
@@ -191,7 +191,7 @@ class ElementType:
         return self is other or DYNAMIC in (self, other)
 
     def merge(self, other: ElementType) -> ElementType | None:
-        """The type that is both, dynamic being any; None where there is none."""
+        """Return the type that is compatible with both (dynamic is compatible with any); None if there is none."""
         if self is other or other is DYNAMIC:
             return self
         return other if self is DYNAMIC else None
@@ -203,7 +203,7 @@ class ElementType:
 
     @property
     def is_carried(self) -> bool:
-        """True when no NumPy dtype is this type's own: its values travel as uint8 (codes for nf4)."""
+        """True if the type has no NumPy dtype of its own: its values are stored as uint8 (codes for nf4)."""
         return self.name in ("u1", "u3", "u6", "nf4")
 
     def nbytes(self, count: int) -> int:
@@ -312,7 +312,7 @@ F8E4M3 = ElementType("f8e4m3", 8, "ml_dtypes.float8_e4m3fn", "f")
 F8E5M2 = ElementType("f8e5m2", 8, "ml_dtypes.float8_e5m2", "f")
 F8E8M0 = ElementType("f8e8m0", 8, "ml_dtypes.float8_e8m0fnu", "f")
 F4E2M1 = ElementType("f4e2m1", 4, "ml_dtypes.float4_e2m1fn", "f")
-# Types that ONNX has; no IR element type name reads as one.
+# Types of ONNX only: no element type name of the IR refers to them.
 C64 = ElementType("c64", 64, "complex64", "c")
 C128 = ElementType("c128", 128, "complex128", "c")
 F8E4M3FNUZ = ElementType("f8e4m3fnuz", 8, "ml_dtypes.float8_e4m3fnuz", "f")

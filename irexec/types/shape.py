@@ -159,7 +159,7 @@ class PartialShape:
         return NotImplemented
 
     def __hash__(self) -> int:
-        # As the hash of the dims: that of a known one is its extent's.
+        # The hash of the dims: the hash of a known dimension is that of its extent.
         return hash(None if self._dims is None else tuple([d.min if d.min == d.max else d for d in self._dims]))
 
     def to_string(self) -> str:
@@ -178,9 +178,9 @@ def _of_each(
     first: tuple[Dimension, ...],
     second: tuple[Dimension, ...],
 ) -> PartialShape | None:
-    """The shape of what the operation makes of the extents of each axis; None where it makes nothing of some.
+    """Return the shape that results if the operation is applied to the extents of each axis; None if it fails for one.
 
-    Of two that are the same it makes just that.
+    The operation returns its operand if both are equal.
     """
     made = []
     for a, b in zip(first, second, strict=True):
@@ -238,7 +238,7 @@ def shape_like(value: Any) -> PartialShape:
 
 
 def without_symbols(shape: PartialShape) -> PartialShape:
-    """A shape as models have it: equal ones are one there, so that no dimension can have a symbol."""
+    """Return a shape for a model, in which equal shapes are one object, so that dimensions have no symbols."""
     dims = shape._dims
     if dims is None:
         return PartialShape.dynamic()

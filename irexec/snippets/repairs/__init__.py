@@ -1,1 +1,3 @@
-"""Repairs of printed examples: a tolerant scanner and tree, loose layers made whole, clean XML with the way back."""
+"""Repairs of printed examples: a tolerant scanner and tree, completion of loose layers, clean XML with a map to the
+original text.
+"""

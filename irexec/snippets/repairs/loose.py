@@ -51,7 +51,7 @@ class LooseLayers:
         self.repairs.append(Repair(code, message, span, hint, change_title=title, changes=changes))
 
     def _spell(self, code: str, message: str, attribute: Attribute, meant: str, wanted: str) -> None:
-        """Give an attribute the value that it means; `wanted` is how it is written."""
+        """Set an attribute to its intended value; `wanted` is the correct spelling."""
         change = Change(attribute.span, meant)
         self.repairs.append(
             Repair(code, message, attribute.span, wanted, attribute.value, meant, f"write {wanted}", (change,))
@@ -78,7 +78,7 @@ class LooseLayers:
             layer.children = [child for child in layer.children if id(child) not in joined_to_first]
 
     def _move_attributes(self, layer: PrintedElement) -> None:
-        """Attributes of the operator belong into `<data>`; the `precision` of old files belongs to the output ports."""
+        """Move attributes of the operator to `<data>`, and the `precision` of old files to the output ports."""
         own = [name for name in layer.attributes if name not in LAYER_ATTRIBUTES]
         for attribute in [layer.attributes.pop(name) for name in own]:
             if attribute.name == "precision":
@@ -116,7 +116,7 @@ class LooseLayers:
                 self._add(layer, "version", version, "Q020")
 
     def _identify(self, layers: list[PrintedElement], *, keep: bool) -> None:
-        """Give every layer an id and a name that no other has; a repeated id is kept where edges may mean it."""
+        """Give every layer a unique id and name; a repeated id is kept if edges may refer to it."""
         ids, names = _Unused(), _Unused()
         for layer in layers:
             if not keep and (written := layer.get("id")) is not None and written.value in ids.taken:
@@ -197,7 +197,7 @@ def _ports(layer: PrintedElement, side: str) -> list[PrintedElement]:
 
 
 class _Unused:
-    """Hands out ids and names that are not taken yet."""
+    """Returns unused ids and names."""
 
     def __init__(self) -> None:
         self.taken: set[str] = set()

@@ -9,7 +9,7 @@ from irexec.ir.xml.events import Span
 
 
 class Change(NamedTuple):
-    """Another text for a stretch of the original one."""
+    """A replacement for a range of the original text."""
 
     span: Span
     text: str
@@ -19,8 +19,8 @@ class Change(NamedTuple):
 class Repair:
     """One repair and its location in the original text; `found` was replaced by `allowed`.
 
-    `changes` are edits that make the repair in the text, described by `change_title`. They are empty if a page may be
-    printed as it is, or if a person has to choose.
+    `changes` are edits that make the repair in the text, described by `change_title`. They are empty if a page may keep
+    the text as printed, or if the user has to choose.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""Splits a printed example into tags, comments and text. Tolerant: refuses nothing and loses little."""
+"""Splits a printed example into tags, comments and text. It is tolerant: no text is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARKUP = re.compile(
         |<\s*+(?P<close>/?)\s*+(?P<name>{_NAME}|\.{{2,}}|…|(?<=/)(?=\s*>))""",
     re.VERBOSE,
 )
-# A tag of the grammar whose `<` got lost: `5/dim>`, `port id="0">`.
+# A tag of the grammar without its `<`: `5/dim>`, `port id="0">`.
 _WITHOUT_BRACKET = re.compile(
     rf"(?:(?<=[\s\d>])|^)(?P<close>/?)(?P<name>{'|'.join(sorted(NAMES, key=len, reverse=True))})"
     r"(?P<rest>(?:\s+[\w-]+\s*=\s*\"[^\"<>]*\")*\s*/?)>"
@@ -36,7 +36,7 @@ _ATTRIBUTE_NAME = re.compile(_NAME)
 _ASSIGNED = re.compile(r"\s*:?=\s*|\s+(?=\"[^\"=<>]*\")")
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“", "‘": "’", "’": "’"}
 _BARE_VALUE = re.compile(r"[^\s\"'<>,/=]+(?:/(?!>)[^\s\"'<>,/=]+)*")
-# A value that swallowed the next attribute: its own closing quote is missing.
+# A value that contains the next attribute because its closing quote is missing.
 _NEXT_ATTRIBUTE = re.compile(r"\s[\w.:-]+\s*=\s*$")
 
 

@@ -1,4 +1,4 @@
-"""Well-formed XML from a repaired tree, with the way back from every character to the original text."""
+"""Well-formed XML from a repaired tree, with a map from every character to the original text."""
 
 from __future__ import annotations
 
