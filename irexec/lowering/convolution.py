@@ -1,4 +1,4 @@
-"""Convolution and GroupConvolution lowered, with a constant kernel in f32."""
+"""Convolution and GroupConvolution lowered, with a constant kernel in f32 or, for quantized data, in bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from irexec.ir.weights.file import release_pages
 from irexec.lowering.capture import captured_all
 from irexec.lowering.contiguous import all_contiguous
 from irexec.lowering.convolver import CompiledConvolver, WholeConvolver
-from irexec.lowering.follow import Lead, Link, after_sums
+from irexec.lowering.follow import Lead, Link, Operands, after_sums
+from irexec.lowering.llvm.after import After
+from irexec.lowering.quantized import quantized
 from irexec.lowering.sliding import Sliding
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
@@ -36,18 +38,40 @@ def _(site: Site, *, windows: Windowing) -> Lowered | None:
 
 
 def _convolution(site: Site, weights: Array, windows: Windowing) -> Lowered | None:
-    return Convolution(site, weights, windows) if sum_dtype(weights.dtype, weights[0, 0].size) == F32 else None
+    if sum_dtype(weights.dtype, weights[0, 0].size) != F32:
+        return None
+    found = quantized(site, weights, windows) if weights.dtype == F32 else None
+    if found is not None:
+        return Convolution(site, weights, windows, found.numbers, found.convolver, found.scales)
+
+    def make(batch: int, weights: Array, windows: Windows) -> Convolve:
+        return convolver(batch, weights, windows, site.prepared)
+
+    return Convolution(site, weights, windows, weights, make)
 
 
 class Convolution(Lowered):
-    """A convolution with a constant kernel `[G, O, I, *K]`, summed in f32."""
+    """A convolution with a constant kernel `[G, O, I, *K]`, summed in f32.
+
+    `make` returns the compiled code for `weights`, which represent the kernel. If there are `scales`, each sum is then
+    multiplied by the scale of its output channel.
+    """
 
     KEPT = 8
 
-    def __init__(self, site: Site, weights: Array, windows: Windowing) -> None:
-        self._kernel, self._prepared, self._windows = site.kernel, site.prepared, windows
-        self._declared = weights.dtype
-        self._constant = weights
+    def __init__(
+        self,
+        site: Site,
+        constant: Array,
+        windows: Windowing,
+        weights: Array,
+        make: Callable[[int, Array, Windows], Convolve],
+        scales: Array | None = None,
+    ) -> None:
+        self._kernel, self._windows, self._make = site.kernel, windows, make
+        self._constant, self._weights, self._scales = constant, weights, scales
+        self._declared = constant.dtype
+        self._alone = self._behind_sums((), Operands([]))
         # The result's shape and the compiled code, by the data's shape; no code where the kernel has nothing to sum.
         self._known: dict[tuple[int, ...], tuple[tuple[int, ...], Convolve | None]] = {}
 
@@ -57,12 +81,14 @@ class Convolution(Lowered):
             plain: Array = self._kernel(data, kernel, out=out)
             return plain
         target = summing_buffer(result, F32, out)
-        compiled(data.astype(np.float32, copy=False), target)
+        after, operands = self._alone
+        compiled(data.astype(np.float32, copy=False), target, after, operands.records(()))
         captured_all()
         return settle(target, self._declared, out)
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
-        after, operands = after_sums(links, result.shape.to_shape(), self._declared, "channel")
+        found = after_sums(links, result.shape.to_shape(), self._declared, "channel")
+        after, operands = self._behind_sums(*found)
 
         def call(data: Array, kernel: Array, *coming: Array, out: Array) -> bool:
             _, compiled = self._compiled_for(data.shape)
@@ -73,7 +99,13 @@ class Convolution(Lowered):
             compiled(data, out, after, operands.records(arrays))
             return True
 
-        return (len(after), call) if after else None
+        return (len(found[0]), call) if found[0] else None
+
+    def _behind_sums(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
+        """Return all steps after the sums."""
+        if self._scales is None:
+            return after, operands
+        return (After("multiply", "channel"), *after), operands.behind(self._scales)
 
     def _compiled_for(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], Convolve | None]:
         """Return the shape of the result for data of a shape, and the compiled code, if there is anything to sum."""
@@ -85,18 +117,19 @@ class Convolution(Lowered):
         return found
 
     def _compile(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], Convolve | None]:
-        weights, windows = without_idle_taps(self._constant, shape, self._windows)
+        weights, windows = without_idle_taps(self._weights, shape, self._windows)
         result = (shape[0], weights.shape[0] * weights.shape[1], *windows.counts)
         if 0 in result or 0 in weights.shape:
             return result, None
-        compiled = convolver(shape[0], weights.astype(np.float32, copy=False), windows, self._prepared)
+        compiled = self._make(shape[0], weights, windows)
         # Compiled code uses the weights in another layout.
         release_pages(self._constant)
         return result, compiled
 
 
 def convolver(batch: int, weights: Array, windows: Windows, prepared: Prepared) -> Convolve:
-    """Return the compiled code for f32 weights `[G, O, I, *K]`: a function (data, out, after, operands)."""
+    """Return the compiled code for weights `[G, O, I, *K]`: a function (data, out, after, operands)."""
+    weights = weights.astype(np.float32, copy=False)
     if weights.shape[1:3] == (1, 1):
         return Sliding(batch, len(weights), weights, windows)
     if windows.is_whole and len(weights) == 1:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,11 +40,24 @@ FEW_PIXELS = 192
 F32 = np.dtype(np.float32)
 
 
-class CompiledConvolver:
-    """The equivalent of `blocks.convolver` for f32: a function (data, out)."""
+class Bytes(NamedTuple):
+    """A convolution of bytes: the number with which the sum of each output channel starts, and the byte of padding."""
 
-    def __init__(self, batch: int, weights: Array, windows: Windows, prepared: Prepared) -> None:
+    starts: Array
+    padding: int
+
+
+class CompiledConvolver:
+    """The equivalent of `blocks.convolver` for f32: a function (data, out).
+
+    With `bytes`, an element of the data and of the weights is four bytes, and an input channel stands for four.
+    """
+
+    def __init__(
+        self, batch: int, weights: Array, windows: Windows, prepared: Prepared, bytes: Bytes | None = None
+    ) -> None:
         self.windows = windows = windows.lifted(3)
+        self.bytes = bytes
         self.batch, (self.groups, self.outputs, self.inputs) = batch, weights.shape[:3]
         self.image, self.plane = prod(windows.extents), prod(windows.counts)
         pointwise = windows.is_pointwise and set(windows.strides) == {1}
@@ -62,6 +75,8 @@ class CompiledConvolver:
         self.weights = prepared.of((weights,), ("convolution", height), lambda: _packed(rows, height))
         # An element of the padded input and of the sums costs about as much as so many multiply-adds.
         self.wanted = tasks_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
+        # Sums of bytes start anew with each part.
+        self.depth_step = DEPTH_STEP if bytes is None else self.weights.shape[2]
         self._functions: dict[tuple[After, ...], Native] = {}
         self.padding: _Padding | None = None
         tasks = list(self._tasks())
@@ -82,12 +97,18 @@ class CompiledConvolver:
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
             made, tile, is_short, is_last = compiler(), self.tile, self.is_short, self.is_last
+            has_bytes = self.bytes is not None
             shape = f"{tile.height}x{tile.width}+{tile.extra}{'short' * is_short}{'last' * is_last}"
-            name = "_".join(("convolve", shape, *(step.name for step in after)))
-            found = self._functions[after] = made.made(
-                name, 4, lambda module, name: write_convolve(module, name, made.lanes, tile, after, is_short, is_last)
-            )
+            name = "_".join(("convolve", "bytes" * has_bytes, shape, *(step.name for step in after)))
+
+            def write(module: Any, name: str) -> None:
+                write_convolve(module, name, made.lanes, tile, after, is_short, is_last, has_bytes)
+
+            found = self._functions[after] = made.made(name, 4, write)
         return found
+
+    def pad_function(self) -> Native:
+        return pad_function() if self.bytes is None else pad_function(bytes([self.bytes.padding] * 4))
 
     def _layer(self, padded: int) -> Records:
         return Records.named(
@@ -98,9 +119,10 @@ class CompiledConvolver:
                     "result": 0,
                     "operands": 0,
                     "weights": self.weights,
-                    "pad": pad_function().address,
+                    "starts": 0 if self.bytes is None else self.bytes.starts,
+                    "pad": self.pad_function().address,
                     "depth": self.weights.shape[2],
-                    "depth_step": DEPTH_STEP,
+                    "depth_step": self.depth_step,
                     "group_input": self.inputs * (self.padding.channel if self.padding else self.image),
                     "channel_input": self.image,
                     "inputs": self.inputs,
@@ -234,7 +256,7 @@ class _Padding:
         fields: dict[str, Field] = {
             "input": 0,
             "padded": 0,
-            "pad": pad_function().address,
+            "pad": convolver.pad_function().address,
             "channel_input": convolver.image,
             "channel_padded": self.channel,
             "lines": Records.named(LINE, lines),
@@ -251,9 +273,11 @@ class _Padding:
         return padded
 
 
-def pad_function(padding: float = 0.0) -> Native:
+def pad_function(padding: float | bytes = 0.0) -> Native:
     made = compiler()
     name = "pad" if padding == 0 else "pad_with_lowest"
+    if isinstance(padding, bytes):
+        name = f"pad_with_{padding.hex()}"
     return made.made(name, 5, lambda module, name: write_pad(module, name, made.lanes, padding))
 
 
@@ -263,6 +287,6 @@ def _packed(weights: Array, height: int) -> Array:
     """
     groups, outputs, depth = weights.shape
     blocks = -(-outputs // height)
-    padded = np.zeros((groups, blocks * height, depth), F32)
+    padded = np.zeros((groups, blocks * height, depth), weights.dtype)
     padded[:, :outputs] = weights
     return np.ascontiguousarray(padded.reshape(groups, blocks, height, depth).swapaxes(2, 3))

@@ -120,6 +120,10 @@ class Operands:
         came = iter(coming)
         return self._records([next(came) if array is None else array for array in self._known])
 
+    def behind(self, first: Array) -> Operands:
+        """Return these operands behind a known one."""
+        return Operands([first, *self._known], [(1, 1, 1), *self._ways])
+
     def _records(self, arrays: Sequence[Any]) -> Records:
         return Records.of([(array, *way) for array, way in zip(arrays, self._ways, strict=True)])
 

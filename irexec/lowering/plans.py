@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from irexec.engine.lowered import Call, Program, RunCalls
 from irexec.engine.plan import Plan
 from irexec.lowering.fusion import FusedGroup, Leading, find_groups, unless_fused
+from irexec.lowering.grids import grids_of
 from irexec.lowering.recording import Recorder
 from irexec.lowering.table import Lowered, lowered
 from irexec.ops.declare.prepared import Prepared
@@ -18,11 +19,13 @@ class LoweredPlan:
 
     def __init__(self, plan: Plan, prepared: Prepared) -> None:
         read = {*plan.results, *(slot for step in plan.steps for slot in step.inputs)}
+        grids = grids_of(plan.steps, plan.template)
         self.calls: dict[int, Lowered] = {}
         for number, step in enumerate(plan.steps):
             constants = tuple([plan.template[slot] for slot in step.inputs])
             used = tuple([slot in read for slot in step.outputs])
-            if (form := lowered(step, constants, used, prepared)) is not None:
+            own = [grids.get(slot) for slot in step.inputs]
+            if (form := lowered(step, constants, used, prepared, own)) is not None:
                 self.calls[number] = form
         self.groups: list[FusedGroup] = find_groups(plan, self.calls)
 

@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
 from irexec.engine.step import Step
+from irexec.graph.model import Node
 from irexec.lowering.follow import Lead, Link, can_follow
+from irexec.lowering.grids import Grid
 from irexec.ops.declare.operator import NodeTypes, Operator
 from irexec.ops.declare.prepared import Prepared
 from irexec.types import Array, TensorType
@@ -27,11 +29,15 @@ _MODULES = {
 
 
 class Site(NamedTuple):
-    """A layer to be lowered: its static types and constants, its call in the plan, and what its model has prepared."""
+    """A layer to be lowered: its static types and constants, its call in the plan, what its model has prepared, its
+    node, and the grids on which the values of its inputs lie.
+    """
 
     types: NodeTypes
     kernel: Callable[..., Any]
     prepared: Prepared
+    node: Node
+    grids: Sequence[Grid | None]
 
 
 class Lowered:
@@ -86,7 +92,11 @@ def has_lowering(operator: Operator) -> bool:
 
 
 def lowered(
-    step: Step, constants: tuple[Array | None, ...], used: tuple[bool, ...], prepared: Prepared
+    step: Step,
+    constants: tuple[Array | None, ...],
+    used: tuple[bool, ...],
+    prepared: Prepared,
+    grids: Sequence[Grid | None],
 ) -> Lowered | None:
     """Return the lowered form of a step; None if it has none. `used` flags the outputs that are read."""
     if (module := _MODULES.get(step.operator.type)) is None:
@@ -94,4 +104,4 @@ def lowered(
     import_module(f"irexec.lowering.{module}")
     lower = _lowerings.get(step.operator)
     types = NodeTypes(step.given, step.types, constants, step.node.all_attributes, used)
-    return None if lower is None else lower(Site(types, step.call, prepared))
+    return None if lower is None else lower(Site(types, step.call, prepared, step.node, grids))

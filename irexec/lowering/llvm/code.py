@@ -331,7 +331,12 @@ def copy_every_second(source: Run, target: Run, count: Number) -> None:
         copy(whole, count - whole)
 
 
-def fill_run(target: Run, count: Number, value: float) -> None:
-    """Set this number of elements to the number."""
+def fill_run(target: Run, count: Number, value: float | bytes) -> None:
+    """Set this number of elements to a number, or to four bytes."""
     code = target.code
-    code.in_vectors(count, lambda x, mask: target.put_vector(x, code.constant(value), mask))
+    if isinstance(value, bytes):
+        bits = ir.Constant(ir.VectorType(I32, code.lanes), [int.from_bytes(value, "little")] * code.lanes)
+        vector = code.builder.bitcast(bits, code.vector)
+    else:
+        vector = code.constant(value)
+    code.in_vectors(count, lambda x, mask: target.put_vector(x, vector, mask))

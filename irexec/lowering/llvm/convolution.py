@@ -12,6 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from irexec.lowering.llvm.after import DEAR, After
+from irexec.lowering.llvm.bytes import add_products, as_floats, whole
 from irexec.lowering.llvm.code import F32, I32, Code, Fields, Number, Run, copy_every_second, copy_run, fill_run
 from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.host import Tile
@@ -19,6 +20,7 @@ from irexec.lowering.llvm.host import Tile
 # The fields of `convolve`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
     "input", "result", "operands", "weights",  # addresses; `operands` belong to the following layers
+    "starts",  # an address: the number with which the sum of each channel starts, for products of bytes
     "pad",  # the address of `write_pad`'s function, which all convolutions share
     "depth", "depth_step",  # products per sum, and the products that are summed at a time
     "group_input", "channel_input", "inputs",  # sizes of one group and of one channel; channels per group
@@ -48,14 +50,20 @@ def write_convolve(
     after: Sequence[After] = (),
     is_short: bool = False,
     is_last: bool = False,
+    has_bytes: bool = False,
 ) -> Code:
     """Write `convolve(layer, task, scratch, round)`: one task.
 
     A tile is a number of channels by vectors of pixels. `is_short`: there are fewer pixels than in one tile. `is_last`:
-    there is only one tile, with single sums.
+    there is only one tile, with single sums. `has_bytes`: an element is four bytes, of four channels, and all products
+    of a sum are added at a time.
     """
-    plain = None if is_last else _write_tile(module, f"{name}_tile", lanes, tile._replace(extra=0), is_short, after)
-    last = _write_tile(module, f"{name}_last", lanes, tile, False, after) if tile.extra else None
+
+    def write(part: str, tile: Tile, is_short: bool) -> Code:
+        return _write_tile(module, f"{name}_{part}", lanes, tile, is_short, after, has_bytes)
+
+    plain = None if is_last else write("tile", tile._replace(extra=0), is_short)
+    last = write("last", tile, False) if tile.extra else None
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     scratch, height, step = code.parameters[2].floats(), tile.height, tile.width * lanes
@@ -106,7 +114,9 @@ def write_convolve(
     return code.end()
 
 
-def _write_tile(module: Any, name: str, lanes: int, tile: Tile, is_short: bool, after: Sequence[After]) -> Code:
+def _write_tile(
+    module: Any, name: str, lanes: int, tile: Tile, is_short: bool, after: Sequence[After], has_bytes: bool
+) -> Code:
     """Write `tile(weights, input, offsets, depth, added, left, sums, layer, channel, rows, place, count)`.
 
     The function adds `depth` products to each sum of a tile. `added` products are already in `sums`; if more are
@@ -120,20 +130,21 @@ def _write_tile(module: Any, name: str, lanes: int, tile: Tile, is_short: bool, 
     places = offsets.numbers()
     masks = [code.mask(count - x * lanes) if is_short else None for x in range(width)]
     # The single sums of all rows are computed as a vector. Lanes without a sum read the pixel of the last sum.
-    single = ir.VectorType(F32, height)
     pixel_of = [(count - width * lanes - 1).at_most(n) + width * lanes for n in range(extra)]
-    zeros = [code.zeros()] * (height * width) + [ir.Constant(single, None)] * extra
-    with code.folding(0, depth, zeros) as fold:
+    multiply = add_products if has_bytes else _add_product
+    with code.folding(0, depth, _first_sums(code, layer, channel, tile, has_bytes)) as fold:
         pixels = data.floats() + places.number(fold.index)
         vectors = [pixels.vector(x * lanes, masks[x]) for x in range(width)]
         column = weights.floats() + fold.index * height
         for m in range(height):
             weight = code.splat(column.scalar(m))
             for x in range(width):
-                fold.values[m * width + x] = code.call("fmuladd", weight, vectors[x], fold.values[m * width + x])
+                fold.values[m * width + x] = multiply(code, fold.values[m * width + x], vectors[x], weight)
         for n, pixel in enumerate(pixel_of, height * width):
             factor = code.splat(pixels.scalar(pixel), height)
-            fold.values[n] = code.call("fmuladd", column.few(height), factor, fold.values[n])
+            fold.values[n] = multiply(code, fold.values[n], factor, column.few(height))
+    if has_bytes:
+        fold.values = [as_floats(code, sum) for sum in fold.values]
     across = width + (extra > 0)
     totals: list[list[Any]] = []
     is_first = added < 1
@@ -142,8 +153,10 @@ def _write_tile(module: Any, name: str, lanes: int, tile: Tile, is_short: bool, 
         if extra:
             own = [b.extract_element(vector, ir.Constant(I32, m)) for vector in fold.values[height * width :]]
             row.append(_beginning_with(code, own))
-        before = [sums.vector((m * across + x) * lanes) for x in range(across)]
-        totals.append([b.fadd(b.select(is_first, code.zeros(), x), y) for x, y in zip(before, row, strict=True)])
+        if not has_bytes:
+            before = [sums.vector((m * across + x) * lanes) for x in range(across)]
+            row = [b.fadd(b.select(is_first, code.zeros(), x), y) for x, y in zip(before, row, strict=True)]
+        totals.append(row)
 
     def keep() -> None:
         for m, x in ((m, x) for m in range(height) for x in range(across)):
@@ -171,6 +184,20 @@ def _write_tile(module: Any, name: str, lanes: int, tile: Tile, is_short: bool, 
     return code.end()
 
 
+def _add_product(code: Code, sums: Any, pixels: Any, weights: Any) -> Any:
+    return code.call("fmuladd", weights, pixels, sums)
+
+
+def _first_sums(code: Code, layer: Fields, channel: Number, tile: Tile, has_bytes: bool) -> list[Any]:
+    """Return the sums of a tile before the first product: vectors of each row, then single sums of all rows."""
+    height, width, extra = tile
+    if not has_bytes:
+        return [code.zeros()] * (height * width) + [ir.Constant(ir.VectorType(F32, height), None)] * extra
+    starts = layer.starts.floats() + channel
+    rows = [whole(code.splat(starts.scalar(m)), code) for m in range(height)]
+    return [row for row in rows for _ in range(width)] + [whole(starts.few(height), code)] * extra
+
+
 def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
     """Return a vector with these values in the first lanes and 0 in the others."""
     vector = code.zeros()
@@ -190,9 +217,9 @@ def write_padding(module: Any, name: str, lanes: int) -> Code:
     return code.end()
 
 
-def write_pad(module: Any, name: str, lanes: int, padding: float = 0.0) -> Code:
+def write_pad(module: Any, name: str, lanes: int, padding: float | bytes = 0.0) -> Code:
     """Write `pad(source, target, lines, line_count, stride)`: copy one channel's lines with the padding before and
-    after each.
+    after each: a number, or the bytes of an element.
     """
     code = Code(module, name, 5, lanes)
     source, target = code.parameters[0].floats(), code.parameters[1].floats()

@@ -48,6 +48,8 @@ class Compiler:
         )
         # The elements of f32 in a vector register, and the number of vector registers.
         self.lanes, self.registers = _vectors(features)
+        # Whether there are instructions for sums of products of bytes in such registers.
+        self.has_bytes = _multiplies_bytes(features, self.lanes)
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self.target)
         self._made: dict[Any, Native] = {}
         self._lock = lock
@@ -106,3 +108,9 @@ def _vectors(features: dict[str, bool]) -> tuple[int, int]:
     if features.get("avx"):
         return 8, 16
     return 4, 32 if features.get("neon") else 16
+
+
+def _multiplies_bytes(features: dict[str, bool], lanes: int) -> bool:
+    if lanes == 16:
+        return bool(features.get("avx512vnni") and features.get("avx512vl"))
+    return lanes == 8 and bool(features.get("avxvnni"))

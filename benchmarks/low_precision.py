@@ -1,0 +1,287 @@
+"""Networks in low precision beside OpenVINO's CPU plugin, in one process and on one thread.
+
+    python benchmarks/low_precision.py [NAME ...] [--runs 15] [--explain]
+
+The networks are built here: convolutional networks whose activations and weights pass FakeQuantize, as NNCF lays them
+out, with int8 weights; products of integers; a network in bf16; a network with PReLU by channel, as MediaPipe has it.
+Both runtimes take turns and the least processor time of each is printed, with the ratio (below 1 is in favour of
+irexec) and the largest difference relative to the largest result. OpenVINO runs with the f32 hint, unless the row says
+bf16.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+# Both sides use one thread. NumPy's BLAS reads its setting when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+import irexec
+from irexec.threads.parallel import set_num_threads
+
+ops: Any = irexec.opset15
+F32, BF16 = irexec.Type.f32, irexec.Type.bf16
+
+
+class Network:
+    """A network under construction: layers with random weights."""
+
+    def __init__(self, is_quantized: bool = True, dtype: Any = F32, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.is_quantized, self.dtype = is_quantized, dtype
+
+    def constant(self, array: Any) -> Any:
+        node = ops.constant(np.asarray(array, np.float32))
+        return node if self.dtype == F32 else ops.constant(np.asarray(array, np.float32), self.dtype)
+
+    def quantized(self, x: Any, low: float = 0.0, high: float = 4.0) -> Any:
+        """FakeQuantize by tensor: unsigned from 0, or signed with 128 levels below 0."""
+        if not self.is_quantized:
+            return x
+        limits = [ops.constant(np.full((1, 1, 1, 1), limit, np.float32)) for limit in (low, high)]
+        return ops.fake_quantize(x, *limits, *limits, levels=256)
+
+    def signed(self, x: Any, most: float = 4.0) -> Any:
+        return self.quantized(x, -most, most * 127 / 128)
+
+    def weights(self, shape: tuple[int, ...]) -> Any:
+        """Weights; quantized ones as i8 with a scale for each output channel."""
+        spread = (2.0 / np.prod(shape[-3:])) ** 0.5
+        if not self.is_quantized:
+            return self.constant(self.rng.standard_normal(shape) * spread)
+        whole = self.rng.integers(-127, 128, shape).astype(np.int8)
+        scales = self.rng.uniform(0.7, 1.3, (*shape[:-3], 1, 1, 1)).astype(np.float32) * np.float32(spread / 73)
+        return ops.multiply(ops.convert(ops.constant(whole), "f32"), ops.constant(scales))
+
+    def convolution(self, x: Any, channels: int, outputs: int, size: int, stride: int = 1) -> Any:
+        pads = [size // 2] * 2
+        kernel = self.weights((outputs, channels, size, size))
+        found = ops.convolution(x, kernel, [stride] * 2, pads, pads, [1, 1])
+        return ops.add(found, self.constant(self.rng.standard_normal((1, outputs, 1, 1)) * 0.1))
+
+    def depthwise(self, x: Any, channels: int, size: int, stride: int = 1) -> Any:
+        pads = [size // 2] * 2
+        kernel = self.weights((channels, 1, 1, size, size))
+        found = ops.group_convolution(x, kernel, [stride] * 2, pads, pads, [1, 1])
+        return ops.add(found, self.constant(self.rng.standard_normal((1, channels, 1, 1)) * 0.1))
+
+    def classified(self, x: Any, channels: int, classes: int = 1000) -> Any:
+        """A global mean and a matrix."""
+        x = self.quantized(ops.reduce_mean(x, np.array([2, 3]), keep_dims=True))
+        return self.convolution(x, channels, classes, 1)
+
+
+def resnet(network: Network, size: int = 224) -> irexec.Model:
+    """A network with the blocks of ResNet-18."""
+    given = ops.parameter([1, 3, size, size], network.dtype, name="image")
+    x = network.quantized(ops.relu(network.convolution(network.signed(given), 3, 64, 7, 2)))
+    x = ops.max_pool(x, [2, 2], [1, 1], [1, 1], [1, 1], [3, 3])
+    x, channels = x.output(0), 64
+    for outputs in (64, 64, 128, 128, 256, 256, 512, 512):
+        stride = 1 if outputs == channels else 2
+        y = network.quantized(ops.relu(network.convolution(x, channels, outputs, 3, stride)))
+        y = network.signed(network.convolution(y, outputs, outputs, 3))
+        if stride > 1:
+            x = network.signed(network.convolution(x, channels, outputs, 1, stride))
+        x, channels = network.quantized(ops.relu(ops.add(y, x))), outputs
+    return irexec.Model([network.classified(x, channels)], [given])
+
+
+def mobilenet(network: Network, size: int = 224) -> irexec.Model:
+    """A network with the blocks of MobileNetV2."""
+    given = ops.parameter([1, 3, size, size], network.dtype, name="image")
+
+    def bounded(x: Any) -> Any:
+        return network.quantized(ops.clamp(x, 0.0, 6.0))
+
+    x, channels = bounded(network.convolution(network.signed(given), 3, 32, 3, 2)), 32
+    for expansion, outputs, count, first in (
+        (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1),
+    ):  # fmt: skip
+        for number in range(count):
+            stride, y, wide = first if number == 0 else 1, x, channels * expansion
+            if expansion > 1:
+                y = bounded(network.convolution(y, channels, wide, 1))
+            y = bounded(network.depthwise(y, wide, 3, stride))
+            y = network.signed(network.convolution(y, wide, outputs, 1))
+            x = network.signed(ops.add(x, y)) if stride == 1 and channels == outputs else y
+            channels = outputs
+    x = bounded(network.convolution(x, channels, 1280, 1))
+    return irexec.Model([network.classified(x, 1280)], [given])
+
+
+def with_slopes(network: Network, size: int = 128) -> irexec.Model:
+    """A network with the blocks of MediaPipe's face mesh: depthwise and pointwise convolutions and PReLU by channel."""
+    given = ops.parameter([1, 3, size, size], network.dtype, name="image")
+
+    def sloped(x: Any, channels: int) -> Any:
+        return ops.prelu(x, network.constant(network.rng.uniform(-0.3, 0.3, channels)))
+
+    x, channels = sloped(network.convolution(given, 3, 16, 3, 2), 16), 16
+    for outputs in (16, 16, 32, 32, 32, 64, 64, 64, 128, 128, 128, 128):
+        stride = 1 if outputs == channels else 2
+        y = network.convolution(network.depthwise(x, channels, 3, stride), channels, outputs, 1)
+        if stride > 1:
+            x = ops.max_pool(x, [2, 2], [1, 1], [0, 0], [0, 0], [2, 2]).output(0)
+            x = ops.pad(x, np.array([0] * 4), np.array([0, outputs - channels, 0, 0]), "constant")
+        x, channels = sloped(ops.add(y, x), outputs), outputs
+    return irexec.Model([network.classified(x, channels, 136)], [given])
+
+
+def transformer(network: Network, tokens: int = 128, width: int = 512, heads: int = 8, blocks: int = 4) -> irexec.Model:
+    """Blocks of a transformer's encoder."""
+    given = ops.parameter([1, tokens, width], network.dtype, name="tokens")
+
+    def matrix(x: Any, rows: int, columns: int) -> Any:
+        weights = network.constant(network.rng.standard_normal((columns, rows)) / rows**0.5)
+        found = ops.matmul(x, weights, transpose_a=False, transpose_b=True)
+        return ops.add(found, network.constant(network.rng.standard_normal((1, 1, columns)) * 0.1))
+
+    def normal(x: Any) -> Any:
+        x = ops.mvn(x, np.array([2]), True, 1e-5, "inside_sqrt")
+        x = ops.multiply(x, network.constant(network.rng.uniform(0.5, 1.5, (1, 1, width))))
+        return ops.add(x, network.constant(network.rng.standard_normal((1, 1, width)) * 0.1))
+
+    def split(x: Any) -> Any:
+        x = ops.reshape(x, np.array([1, tokens, heads, width // heads]), False)
+        return ops.transpose(x, np.array([0, 2, 1, 3]))
+
+    x = given
+    for _ in range(blocks):
+        y = normal(x)
+        q, k, v = (split(matrix(y, width, width)) for _ in range(3))
+        scores = ops.multiply(ops.matmul(q, k, False, True), network.constant([(width // heads) ** -0.5]))
+        y = ops.matmul(ops.softmax(scores, -1), v, False, False)
+        y = ops.reshape(ops.transpose(y, np.array([0, 2, 1, 3])), np.array([1, tokens, width]), False)
+        x = ops.add(x, matrix(y, width, width))
+        x = ops.add(x, matrix(ops.gelu(matrix(normal(x), width, 4 * width), "erf"), 4 * width, width))
+    return irexec.Model([x], [given])
+
+
+def product_of(left: Any, right: Any, shape: tuple[int, int, int], constant: bool = False) -> irexec.Model:
+    """A MatMul of integers, [M, K] times [K, N]."""
+    m, k, n = shape
+    a = ops.parameter([m, k], left, name="a")
+    if constant:
+        b = ops.constant(np.random.default_rng(0).integers(0, 100, (k, n)).astype(right))
+        return irexec.Model([ops.matmul(a, b, False, False)], [a])
+    b = ops.parameter([k, n], right, name="b")
+    return irexec.Model([ops.matmul(a, b, False, False)], [a, b])
+
+
+class Case(NamedTuple):
+    """A model, and the precision hint for OpenVINO."""
+
+    make: Callable[[], irexec.Model]
+    hint: str = "f32"
+
+
+CASES = {
+    "ResNet-18, int8": Case(lambda: resnet(Network())),
+    "MobileNetV2, int8": Case(lambda: mobilenet(Network())),
+    "ResNet-18, bf16": Case(lambda: resnet(Network(False, BF16)), "bf16"),
+    "MobileNetV2, bf16": Case(lambda: mobilenet(Network(False, BF16)), "bf16"),
+    "transformer, bf16": Case(lambda: transformer(Network(False, BF16)), "bf16"),
+    "ResNet-18, f32": Case(lambda: resnet(Network(False))),
+    "MobileNetV2, f32": Case(lambda: mobilenet(Network(False))),
+    "PReLU by channel": Case(lambda: with_slopes(Network(False))),
+    "MatMul i32 512": Case(lambda: product_of(np.int32, np.int32, (512, 512, 512))),
+    "MatMul i32 512, constant": Case(lambda: product_of(np.int32, np.int32, (512, 512, 512), True)),
+    "MatMul i8 512": Case(lambda: product_of(np.int8, np.int8, (512, 512, 512))),
+    "MatMul u8 512, constant": Case(lambda: product_of(np.uint8, np.uint8, (512, 512, 512), True)),
+}
+
+
+def drawn(parameter: Any) -> Any:
+    """A random input of a parameter's type."""
+    rng, shape, dtype = np.random.default_rng(1), parameter.shape, parameter.element_type.to_dtype()
+    if dtype.kind in "iu":
+        return rng.integers(0, 100, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(np.float32).astype(dtype)
+
+
+def irexec_side(file: Path) -> tuple[Callable[[], Any], Any]:
+    compiled = irexec.compile_model(file, config={"EXECUTION_MODE_HINT": "PERFORMANCE"})
+    request = compiled.create_infer_request()
+    given = [drawn(port) for port in compiled.inputs]
+    for _ in range(3):
+        request.infer(given)
+    return lambda: request.infer(given), given
+
+
+def openvino_side(file: Path, hint: str, given: Any) -> Callable[[], Any]:
+    import openvino
+
+    settings = {"INFERENCE_PRECISION_HINT": hint, "INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY"}
+    compiled = openvino.Core().compile_model(file, "CPU", settings)
+    request = compiled.create_infer_request()
+    for port, array in zip(compiled.inputs, given, strict=True):
+        tensor = openvino.Tensor(port.element_type, list(array.shape))
+        tensor.data.view(np.uint8)[...] = np.ascontiguousarray(array).view(np.uint8)
+        request.set_tensor(port, tensor)
+
+    def run() -> Any:
+        request.infer()
+        found = request.get_output_tensor(0)
+        # OpenVINO's arrays of bf16 have the dtype of f16.
+        return [found.data.view(BF16.to_dtype()) if found.element_type == openvino.Type.bf16 else found.data]
+
+    return run
+
+
+def least(sides: list[Callable[[], Any]], runs: int) -> Iterator[float]:
+    """The least processor time of each side; they take turns."""
+    best = [float("inf")] * len(sides)
+    for _ in range(runs):
+        for number, side in enumerate(sides):
+            begin = time.process_time()
+            side()
+            best[number] = min(best[number], time.process_time() - begin)
+    yield from best
+
+
+def difference(one: Any, other: Any) -> float:
+    """The largest difference relative to the largest number."""
+    one, other = (np.asarray(array).astype(np.float64) for array in (one, other))
+    return float(np.abs(one - other).max() / max(np.abs(other).max(), 1e-30))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="rows whose name contains one of these words")
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--explain", action="store_true", help="list how irexec runs each layer")
+    given = parser.parse_args()
+    set_num_threads(1)
+    print(f"{'':28}{'irexec ms':>10}{'OpenVINO ms':>12}{'ratio':>7}{'difference':>12}")
+    for name, case in CASES.items():
+        if given.names and not any(word.lower() in name.lower() for word in given.names):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "model.xml"
+            irexec.save_model(case.make(), file, compress_to_fp16=False)
+            if given.explain:
+                from irexec.lowering.explain import explain
+
+                model = irexec.read_model(file)
+                for found in explain(model, [tuple(port.shape) for port in model.inputs]):
+                    print("   ", *found)
+            mine, arrays = irexec_side(file)
+            other = openvino_side(file, case.hint, arrays)
+            own, its = least([mine, other], given.runs)
+            apart = difference(mine()[0], other()[0])
+            print(f"{name:28}{own * 1e3:10.2f}{its * 1e3:12.2f}{own / its:7.2f}{apart:12.1e}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,121 @@
+"""Grids: values that are whole numbers of few bits times a step, as FakeQuantize makes them.
+
+A value `(level + zero) * step` with levels of 0 to 255 can be read as bytes, and weights that are whole numbers from
+-128 to 127 times a step for each row as signed bytes: products of both have exact sums. The f32 values of either may be
+a few units in the last place away from the grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from irexec.engine.step import Step
+from irexec.graph.model import Node, Value
+from irexec.records import record
+from irexec.types import Array
+
+# The most levels of a byte.
+LEVELS = 256
+# How far a number may be away from its grid: about the error of f32 for 128 steps.
+NEAR = 2.0**-14
+# Layers whose result has only elements of their first input. MaxPool's padding is never the largest element.
+_KEEPING = frozenset({"MaxPool", "Transpose"})
+
+
+class Grid(NamedTuple):
+    """The values `(level + zero) * step` for the levels from 0 to `highest`."""
+
+    step: np.float32
+    zero: int
+    highest: int
+
+    @property
+    def has_zero(self) -> bool:
+        """Whether 0 has a level of 8 bits."""
+        return 0 <= -self.zero < LEVELS
+
+
+def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Grid]:
+    """Return the grids of the f32 values that steps compute, by slot."""
+    found: dict[int, Grid] = {}
+    for step in steps:
+        if step.types[0].element_type.dtype != np.float32:
+            continue
+        if step.operator.type == "FakeQuantize":
+            grid = _quantized(step, template)
+        elif step.operator.reshapes or step.operator.type in _KEEPING:
+            grid = found.get(step.inputs[0])
+        else:
+            grid = None
+        if grid is not None:
+            found[step.outputs[0]] = grid
+    return found
+
+
+def _quantized(step: Step, template: Sequence[Any]) -> Grid | None:
+    """Return the grid of a FakeQuantize with the same limits for all elements, computed as the kernel computes it."""
+    limits = [template[slot] for slot in step.inputs[1:]]
+    highest = step.node.all_attributes["levels"] - 1
+    if not 0 < highest < LEVELS or any(limit is None or limit.size != 1 for limit in limits):
+        return None
+    _, _, low, high = (np.float32(limit.reshape(-1)[0]) for limit in limits)
+    with np.errstate(all="ignore"):
+        size = (high - low) / np.float32(highest)
+    if not (np.isfinite(size) and size > np.finfo(np.float32).tiny and np.isfinite(low / size)):
+        return None
+    zero = round(float(low) / float(size))
+    is_whole = abs(float(low) / float(size) - zero) <= NEAR and abs(zero) <= LEVELS
+    return Grid(size, zero, highest) if is_whole else None
+
+
+@record(eq=False, weakref_slot=True)
+class Rows:
+    """Rows of weights as whole numbers of 8 bits times a step for each row; None if they are not such numbers."""
+
+    numbers: Array | None
+    steps: Array
+
+
+def whole_rows(rows: Array, value: Value) -> Rows:
+    """Return rows of f32 weights as whole numbers, by the steps that the graph declares.
+
+    `value` is the value in the graph whose rows these are.
+    """
+    declared = _declared_steps(value)
+    if declared is None or declared.size not in (1, len(rows)):
+        return Rows(None, np.zeros(0, np.float32))
+    steps = np.broadcast_to(np.abs(declared.reshape(-1)), len(rows))
+    with np.errstate(all="ignore"):
+        scaled = rows / np.where(steps > 0, steps, 1)[:, None]
+        numbers = np.rint(scaled)
+        is_whole = np.abs(scaled - numbers) <= NEAR
+    fits = bool(is_whole.all()) and numbers.min(initial=0) >= -128 and numbers.max(initial=0) <= 127
+    return Rows(numbers.astype(np.int8) if fits else None, np.ascontiguousarray(steps))
+
+
+def _declared_steps(value: Value) -> Array | None:
+    """Return the steps of weights: a factor of stored whole numbers, or those of FakeQuantize."""
+    node = value.node
+    while node.operator is not None and node.operator.reshapes and node.inputs[0] is not None:
+        node = node.inputs[0].node
+    if node.type == "FakeQuantize":
+        low, high = (_constant(given) for given in node.inputs[3:5])
+        levels = node.all_attributes["levels"]
+        if low is None or high is None or levels < 2:
+            return None
+        return np.asarray((high - low) / np.float32(levels - 1))
+    if node.type == "Multiply":
+        return _constant(node.inputs[1])
+    return None
+
+
+def _constant(value: Value | None) -> Array | None:
+    """Return a small constant in f32, which may be stored in another type."""
+    node: Node | None = None if value is None else value.node
+    if node is not None and node.type == "Convert" and node.inputs[0] is not None:
+        node = node.inputs[0].node
+    constant = None if node is None else node.constant
+    return None if constant is None else constant.astype(np.float32)

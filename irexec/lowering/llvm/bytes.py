@@ -1,0 +1,79 @@
+"""Products of bytes, four to an element of 32 bits, with exact sums of 32 bits; and the bytes of f32 on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from irexec.lowering.llvm.code import I32, Code, Fields, Number, Run
+
+# The fields of `levels`' record, each a 64-bit number. Lengths and positions count elements.
+LAYER = (
+    "source", "result", "grid",  # addresses; `grid`: the reciprocal of the step, and ROUNDER less the zero
+    "channels", "packed",  # of a group: channels, and elements of four channels each
+    "pixels",  # of a channel
+)  # fmt: skip
+TASK = ("first", "last", "first_pixel", "last_pixel")
+# Adding this to a small number rounds it to a whole number, which is then in the lowest bits of the sum.
+ROUNDER = 12582912.0
+
+
+def add_products(code: Code, sums: Any, levels: Any, weights: Any) -> Any:
+    """Return `sums` plus the sum of the four products of each element: unsigned `levels` times signed `weights`."""
+    b, kind = code.builder, ir.VectorType(I32, sums.type.count)
+    arguments = [b.bitcast(vector, kind) for vector in (sums, levels, weights)]
+    # LLVM 22 has this function with vectors of bytes, and still accepts this form.
+    function = code.intrinsic(f"x86.avx512.vpdpbusd.{32 * sums.type.count}", kind, *arguments)
+    return b.call(function, arguments)
+
+
+def whole(vector: Any, code: Code) -> Any:
+    """Return the bits of a vector of f32 as whole numbers."""
+    return code.builder.bitcast(vector, ir.VectorType(I32, vector.type.count))
+
+
+def as_floats(code: Code, sums: Any) -> Any:
+    return code.builder.sitofp(sums, ir.VectorType(ir.FloatType(), sums.type.count))
+
+
+def write_levels(module: Any, name: str, lanes: int) -> Code:
+    """Write `levels(layer, task, scratch, round)`: the bytes of some channels of f32, four channels to an element.
+
+    The channels after the last one of a group are copies of it, which meet weights of 0.
+    """
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    factor, rounder = (code.splat(layer.grid.floats().scalar(place)) for place in range(2))
+    count = task.last_pixel - task.first_pixel
+    with code.loop(task.first, task.last) as element:
+        group, begin = element // layer.packed, element % layer.packed * 4
+        rows = [
+            layer.source.floats()
+            + (group * layer.channels + (begin + place).at_most(layer.channels - 1)) * layer.pixels
+            + task.first_pixel
+            for place in range(4)
+        ]
+        target = layer.result.floats() + element * layer.pixels + task.first_pixel
+
+        def write(x: Number, mask: Any, rows: Sequence[Run] = rows, target: Run = target) -> None:
+            levels = [whole(code.call("fmuladd", row.vector(x, mask), factor, rounder), code) for row in rows]
+            target.put_vector(x, _joined(code, levels), mask)
+
+        code.in_vectors(count, write)
+    return code.end()
+
+
+def _joined(code: Code, levels: list[Any]) -> Any:
+    """Return the lowest bytes of four vectors as the bytes of one."""
+    b, kind = code.builder, levels[0].type
+
+    def constant(number: int) -> Any:
+        return ir.Constant(kind, [number] * kind.count)
+
+    result = b.and_(levels[0], constant(255))
+    for place, level in enumerate(levels[1:], 1):
+        byte = level if place == 3 else b.and_(level, constant(255))
+        result = b.or_(result, b.shl(byte, constant(8 * place)))
+    return b.bitcast(result, code.vector)

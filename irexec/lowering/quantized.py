@@ -1,0 +1,78 @@
+"""Convolutions of quantized data with quantized weights in bytes, where the machine has instructions for them.
+
+The data are on the grid of a FakeQuantize, the weights are whole numbers times a step for each output channel. The sums
+are exact; each is multiplied by the product of both steps in f32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from irexec.lowering.convolver import Bytes, CompiledConvolver
+from irexec.lowering.grids import LEVELS, Grid, whole_rows
+from irexec.lowering.levels import Levels, folded
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.table import Site
+from irexec.ops.declare.prepared import Prepared
+from irexec.ops.rules.windows import Windowing, Windows
+from irexec.types import Array
+
+# The most products whose sum is certain to have 31 bits.
+MOST_PRODUCTS = (1 << 31) // (LEVELS * 128) - 1
+# A tile reads the starts of all of its channels, also of those after the last one.
+MOST_HEIGHT = 16
+
+
+class Quantized:
+    """A convolution in bytes: the weights `[G, O, I, *K]` as whole numbers, and the value of 1 for each output."""
+
+    def __init__(self, grid: Grid, numbers: Array, steps: Array, prepared: Prepared) -> None:
+        self._grid, self._prepared = grid, prepared
+        self.numbers = numbers
+        self.scales = (steps.astype(np.float64) * grid.step).astype(np.float32)
+
+    def convolver(self, batch: int, numbers: Array, windows: Windows) -> ByteConvolver:
+        """Return the compiled code for these weights, without those of taps that are always over padding."""
+        return ByteConvolver(batch, self._grid, numbers, windows, self._prepared)
+
+
+def quantized(site: Site, weights: Array, windows: Windowing) -> Quantized | None:
+    """Return the convolution with weights `[G, O, I, *K]` in bytes; None if data or weights are not quantized."""
+    grid, value = site.grids[0], site.node.inputs[1]
+    if grid is None or value is None or not compiler().has_bytes or not _fits(grid, weights.shape, windows):
+        return None
+    of_outputs = weights.reshape(weights.shape[0] * weights.shape[1], -1)
+    rows = site.prepared.of((weights,), "whole rows", lambda: whole_rows(of_outputs, value))
+    if rows.numbers is None:
+        return None
+    return Quantized(grid, rows.numbers.reshape(weights.shape), rows.steps, site.prepared)
+
+
+def _fits(grid: Grid, shape: Sequence[int], windows: Windowing) -> bool:
+    """Whether there are bytes for the padding and 32 bits for the sums. Depthwise convolutions gain nothing."""
+    has_padding = any((*windows.pads_begin, *windows.pads_end)) or windows.auto_pad.startswith("same")
+    return prod(shape[2:]) <= MOST_PRODUCTS and tuple(shape[1:3]) != (1, 1) and (grid.has_zero or not has_padding)
+
+
+class ByteConvolver:
+    """A convolution in bytes: a function (data, out, after, operands), whose results are whole numbers.
+
+    The first step in `after` multiplies them by the value of 1.
+    """
+
+    def __init__(self, batch: int, grid: Grid, numbers: Array, windows: Windows, prepared: Prepared) -> None:
+        groups, outputs, inputs = numbers.shape[:3]
+        self._levels = Levels(grid, batch * groups, inputs, prod(windows.extents))
+        starts = numbers.reshape(groups * outputs, -1).sum(1, dtype=np.int64) * grid.zero
+        starts = np.concatenate([starts, np.zeros(MOST_HEIGHT, np.int64)]).astype(np.int32)
+        elements = prepared.of((numbers,), "folded", lambda: folded(numbers))
+        what = Bytes(starts, -grid.zero if grid.has_zero else 0)
+        self._convolve = CompiledConvolver(batch, elements, windows, prepared, what)
+
+    def __call__(self, data: Array, out: Array, after: tuple[After, ...], operands: Records) -> Array:
+        return self._convolve(self._levels(data), out, after, operands)
