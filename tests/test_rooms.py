@@ -22,7 +22,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # A room may import those on earlier lines; rooms on one line do not import each other.
 FLOORS: list[set[str]] = [
-    {"records", "environment"},
+    {"records", "environment", "display"},
     {"types", "diagnostics", "processes"},
     {"ir"},
     {"threads"},
@@ -141,6 +141,20 @@ def test_every_room_has_its_floor() -> None:
 
 def test_imports_go_one_way() -> None:
     assert [wrong for path in MODULES for wrong in wrong_ways(path)] == []
+
+
+def test_higher_rooms_are_named_in_tables_only() -> None:
+    """A module's name as a text is an import that the source does not show."""
+    named = [
+        f"{name(path)}:{node.lineno} names {node.value}"
+        for path in MODULES
+        if room(path) not in ("__init__", "aliases", "display")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if (other := re.fullmatch(r"irexec\.(\w+)[\w.]*", node.value)) is not None
+        if FLOOR.get(other[1], -1) > FLOOR[room(path)]
+    ]
+    assert named == []
 
 
 def test_no_two_files_import_each_other() -> None:

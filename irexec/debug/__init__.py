@@ -1,1 +1,1 @@
-"""Trust: compares runs, runtimes and models on the same inputs, and cuts out the part of a model where they differ."""
+"""Debugging: compares runs, runtimes and models on the same inputs, and finds and extracts the layers that differ."""

@@ -212,11 +212,15 @@ class Report:
 
     def __str__(self) -> str:
         """The report as `irexec validate` prints it."""
-        return str(_forms().as_printed(self))
+        from irexec.display import text_of
+
+        return text_of("Report", self)
 
     def _repr_html_(self) -> str:
         """The findings as a table, for notebooks."""
-        return str(_forms().as_table(self))
+        from irexec.display import html_of
+
+        return html_of("Report", self)
 
     def to_json(self) -> str:
         """The report as a JSON text, in ASCII so that any stream can carry it: `{"version": 1, "ok": ..., ...}`.
@@ -233,13 +237,6 @@ class Report:
         if self.left_out:
             result["left_out"] = {code: count for (_, code), count in sorted(self.left_out.items())}
         return json.dumps(result, indent=2)
-
-
-def _forms() -> Any:
-    """The module with the forms of a report for people, which knows this one."""
-    import importlib
-
-    return importlib.import_module("irexec.diagnostics.people")
 
 
 class _Errors:

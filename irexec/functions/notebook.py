@@ -1,4 +1,4 @@
-"""Models in notebooks: their graph as a picture, or a summary where it would be too large."""
+"""Models in notebooks: the graph as a picture, or a summary if the picture would be too large (see irexec.display)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _MOST_DRAWN = 2000
 _HEIGHT = 500
 
 
-def model_html(model: Model) -> str:
-    """A picture of the graph, which scrolls; a summary as text for a model of thousands of layers."""
+def html(model: Model) -> str:
+    """Return a scrollable picture of the graph, or a summary as text for a model of thousands of layers."""
     own = model_of(model)
     summary = summarize(own, infer(own).report)
     if len(summary.layers) > _MOST_DRAWN:
         page = Printout(columns=100)
         show(summary, page)
         return preformatted(page.text)
-    # As an image, whose style sheet is not the notebook's.
+    # The style sheet of an image does not affect the notebook.
     picture = b64encode(svg_document(summary).encode()).decode()
     image = f'<img alt="the graph of the model" style="max-width: none" src="data:image/svg+xml;base64,{picture}">'
     return f'<div style="max-height: {_HEIGHT}px; overflow: auto">{image}</div>'

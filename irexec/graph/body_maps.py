@@ -33,15 +33,15 @@ class Slicing:
     def fault(self, extent: int) -> str | None:
         """Return the reason why a dimension cannot be divided into such slices; None if it can."""
         low, high = self._bounds(extent)
-        said = f"start {self.start}, end {self.end} and stride {self.stride} in an extent of {extent}"
+        found = f"start {self.start}, end {self.end} and stride {self.stride} in an extent of {extent}"
         if not self.moves:
             return f"stride {self.stride} and part_size {self.part_size} make a loop that never ends"
         if low < 0 or max(low, high) > extent:
-            return f"{said}: a part is out of range"
+            return f"{found}: a part is out of range"
         if low > high or (low == high and extent):
-            return f"{said}: the range is empty in this direction"
+            return f"{found}: the range is empty in this direction"
         if (high - low) % self._step:
-            return f"{said}: {high - low} elements are not a multiple of the part size {self._step}"
+            return f"{found}: {high - low} elements are not a multiple of the part size {self._step}"
         return None
 
     def part(self, extent: int, number: int) -> slice:

@@ -53,9 +53,11 @@ def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     if known is not None:
         return _as_list(branches[0 if known else 1], node)
     # The inferred outputs of a body with errors are not reliable.
-    said = run.findings if sound else run.findings.trial()
+    findings = run.findings if sound else run.findings.trial()
     merged = {
-        port: _union(branches[0][port], branches[1][port], node, said) for port in branches[0] if port in branches[1]
+        port: _union(branches[0][port], branches[1][port], node, findings)
+        for port in branches[0]
+        if port in branches[1]
     }
     return _as_list(merged, node)
 

@@ -343,10 +343,9 @@ class Model(graph.Model):
 
     def _repr_html_(self) -> str:
         """The graph, for notebooks."""
-        import importlib
+        from irexec.display import html_of
 
-        # The module that draws models knows this one; nothing of it is imported until a notebook asks.
-        return str(importlib.import_module("irexec.functions.notebook").model_html(self))
+        return html_of("Model", self)
 
 
 def _path(path: Any) -> list[str]:

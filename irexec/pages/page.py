@@ -119,9 +119,15 @@ class _Finder:
             if not any(is_output(name) for name in group.assignments) and group.node is None:
                 givens |= group.assignments
                 continue
-            said = prose_assignments(self.text, group.lead)
+            preceding = prose_assignments(self.text, group.lead)
             yield TextExample(
-                self.all, group.start, named, group, tuple(said), tuple(givens.values()), self._heading(group.start)
+                self.all,
+                group.start,
+                named,
+                group,
+                tuple(preceding),
+                tuple(givens.values()),
+                self._heading(group.start),
             )
 
 

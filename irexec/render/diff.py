@@ -17,8 +17,8 @@ def show_changes(
     changes: Sequence[Change], a: str, b: str, page: Printout, comparison: Comparison | None = None
 ) -> None:
     """Print the number of differences, each difference, and the errors of the results if both models were run."""
-    said = plural(len(changes), "difference") if changes else "no difference"
-    page.line(f"{said} between {a} and {b}", "heading")
+    count = plural(len(changes), "difference") if changes else "no difference"
+    page.line(f"{count} between {a} and {b}", "heading")
     page.table([_row(change) for change in changes], ("name", None, "name"), names=2, wrap=True)
     if comparison is not None:
         page.line()

@@ -84,7 +84,7 @@ def _output_rows(run: ModelRun) -> list[tuple[str, ...]]:
 def _show_verified(run: ModelRun, page: Printout) -> None:
     page.heading("verified")
     warnings = sum(finding.severity is Severity.WARNING for finding in run.report)
-    said = plural(warnings, "warning") + " about" if warnings else "no error in"
+    errors = plural(warnings, "warning") + " about" if warnings else "no error in"
     layers = plural(len(run.model.nodes), "layer")
-    page.line(f"  the file: {layers}, {said} grammar, types and shapes", "warning" if warnings else "good")
+    page.line(f"  the file: {layers}, {errors} grammar, types and shapes", "warning" if warnings else "good")
     page.line(f"  while running: element types and shapes of the results of {plural(run.layers, 'layer')}", "good")

@@ -121,14 +121,14 @@ def _add(findings: OnnxFindings, answers: Sequence[Answer], proto: onnx.ModelPro
     for heard in answers:
         for number, message in heard.said:
             node = None if number is None else _layer(proto, number)
-            said = (heard.tool, message)
+            note = (heard.tool, message)
             known = next((d for d in findings.report.errors if d.layer and d.layer.id == str(number)), None)
             if known is not None:
-                told = replace(known, notes=(*known.notes, said))
-                findings.report.replace([told if d is known else d for d in findings.report])
+                extended = replace(known, notes=(*known.notes, note))
+                findings.report.replace([extended if d is known else d for d in findings.report])
             else:
                 about = f"{node.type}: " if node is not None else ""
-                findings.add("F013", f"{about}{message}", place=_place(findings), layer=node, notes=(said,))
+                findings.add("F013", f"{about}{message}", place=_place(findings), layer=node, notes=(note,))
     findings.report.replace(sorted(findings.report, key=_in_file_order))
 
 

@@ -148,5 +148,5 @@ def _parser() -> XMLParser:
 
 
 def _sentence(message: str | None) -> str:
-    said = (message or "not well-formed").strip().splitlines()[0]
-    return next((plainly for theirs, plainly in _PLAINLY.items() if said.startswith(theirs)), said)
+    line = (message or "not well-formed").strip().splitlines()[0]
+    return next((plainly for theirs, plainly in _PLAINLY.items() if line.startswith(theirs)), line)
