@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="other",
         required=True,
         metavar="OTHER",
-        help="openvino, openvino:DEVICE, onnxruntime (.onnx only), another model (run by irexec), or a folder "
-        "written by --dump",
+        help="openvino, openvino:DEVICE, onnxruntime (.onnx only), torch:MODULE:FUNCTION or torch:FILE.py:FUNCTION (a "
+        "function that returns a network of PyTorch), another model (run by irexec), or a folder written by --dump",
     )
     parser.add_argument(
         "--config",

@@ -64,6 +64,10 @@ def compare_inputs(args: argparse.Namespace) -> int:
 def _other(args: argparse.Namespace) -> str:
     """The runtime, model or folder to compare with, with a path that the workers can access."""
     other: str = args.other
+    kind, _, rest = other.partition(":")
+    file, _, function = rest.rpartition(":")
+    if kind == "torch" and os.path.isfile(file):
+        return f"{kind}:{shared_path(args, file)}:{function}"
     return shared_path(args, other) if os.path.exists(other) else other
 
 

@@ -92,11 +92,11 @@ class Apart:
             write_model(model, file)
         except IRError as error:
             raise CannotWrite(f"the model cannot be written for {self.name}: {error.report.errors[0]}") from None
-        return _Loaded(self, file, written_names(model), folder)
+        return Remote(self, file, written_names(model), folder)
 
     def reads(self, file: Path) -> Loaded:
         """The model of a file that the other process reads as it is."""
-        return _Loaded(self, file, {})
+        return Remote(self, file, {})
 
 
 class _Observed(Mapping[Value, Array]):
@@ -118,7 +118,7 @@ class _Observed(Mapping[Value, Array]):
         return len(self._places)
 
 
-class _Loaded:
+class Remote:
     """A model loaded from a file in the other process; it is loaded again after a crash, or after another model was
     loaded.
     """
@@ -134,13 +134,12 @@ class _Loaded:
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
         """The arrays stay in the other process until they are requested."""
-        named = ((v, self._names.get(v.node, v.node.friendly_name)) for v in values)
-        shown = [Shown(name, value.index, tuple(sorted(value.names))) for value, name in named]
+        known = [(value, shown) for value in values if (shown := self.shown(value)) is not None]
         mine = object()
 
         def look() -> list[list[int]]:
             self._runtime.looking = mine
-            there: list[list[int]] = self._call("keep", steps, shown)
+            there: list[list[int]] = self._call("keep", steps, [shown for _, shown in known])
             return there
 
         def take(step: int, index: int) -> Array:
@@ -149,7 +148,12 @@ class _Loaded:
             array: Array = self._call("kept", step, index)
             return array
 
-        return [_Observed(take, step, {values[i]: i for i in there}) for step, there in enumerate(look())]
+        return [_Observed(take, step, {known[i][0]: i for i in there}) for step, there in enumerate(look())]
+
+    def shown(self, value: Value) -> Shown | None:
+        """How the other process finds a value; None if it has none."""
+        name = self._names.get(value.node, value.node.friendly_name)
+        return Shown(name, value.index, tuple(sorted(value.names)))
 
     def states(self, steps: Steps) -> list[dict[str, Array]]:
         found: list[dict[str, Array]] = self._call("states", steps)
@@ -164,10 +168,15 @@ class _Loaded:
         groups: list[list[str]] = self._call("fused")
         return groups
 
+    def _begin(self) -> str:
+        """Hand the model over; returns in which precision it will run, or nothing."""
+        precision: str = self._runtime.ask("load", str(self._file))
+        return precision
+
     def _call(self, method: str, *arguments: Any) -> Any:
         runtime = self._runtime
         if runtime.holds != (runtime.process.life, self._file):
             runtime.holds = runtime.looking = None
-            self.precision = runtime.ask("load", str(self._file))
+            self.precision = self._begin()
             runtime.holds = (runtime.process.life, self._file)
         return runtime.ask(method, *arguments)

@@ -9,12 +9,14 @@ from irexec.debug.runtimes import CannotRun, OtherModel, Runtime
 from irexec.graph.model import Model
 
 ONNX_RUNTIME = "onnxruntime"
+TORCH = "torch:"
 
 
 def runtime_of(
     text: str, config: dict[str, str] | None = None, original: Model | None = None, limit: float = LIMIT
 ) -> Runtime:
-    """The runtime that `--with` names: openvino[:DEVICE], onnxruntime, a model, or a folder of arrays.
+    """The runtime that `--with` names: openvino[:DEVICE], onnxruntime, torch:MODULE:FUNCTION, a model,
+    or a folder of arrays.
 
     `config`: settings of the runtime. `original`: the model that it may read from its own file. `limit`: seconds that
     one in a process of its own may take for an answer.
@@ -30,6 +32,10 @@ def runtime_of(
         from irexec.debug.onnx_runtime import OnnxRuntime
 
         return OnnxRuntime(limit=limit)
+    if text.startswith(TORCH):
+        from irexec.debug.modules.runtime import Torch
+
+        return Torch(text.removeprefix(TORCH), limit=limit)
     path = Path(text)
     if path.is_dir():
         from irexec.debug.folder import Folder
@@ -38,5 +44,6 @@ def runtime_of(
     if path.suffix.lower() in (".xml", ".onnx"):
         return OtherModel(text)
     raise CannotRun(
-        f"{text!r} is neither a known runtime (openvino, openvino:DEVICE, onnxruntime) nor an existing model or folder"
+        f"{text!r} is neither a known runtime (openvino, openvino:DEVICE, onnxruntime, "
+        "torch:MODULE:FUNCTION) nor an existing model or folder"
     )

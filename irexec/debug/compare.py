@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapp
 from contextlib import suppress
 
 from irexec.debug.blame import changed, failing, other_end, where, wrong_state
-from irexec.debug.comparison import Comparison, Row
+from irexec.debug.comparison import Comparison, Row, few
 from irexec.debug.culprit import Culprit, alone, descend, function_of, look_behind
 from irexec.debug.errors import NONE, Bounds, Error, measure, within
 from irexec.debug.exercise import not_exercised, says_something, watched
 from irexec.debug.explained import explained, unexplained
 from irexec.debug.healing import Healing
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import Described, Failed, KnowsTwins, Loaded, Runtime
+from irexec.debug.runtimes import Described, Failed, KnowsModules, KnowsTwins, Loaded, Runtime
 from irexec.debug.together import Together
 from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
 from irexec.debug.twins import Relation, Twins
@@ -85,6 +85,8 @@ def compare(
     found.layers = len(comparing.nodes)
     notes = [*not_exercised(reference, comparing.shapes), *_silent(found.rows)]
     found.notes = [f"not exercised: {note}" for note in notes]
+    if isinstance(loaded, KnowsModules) and (names := loaded.unpaired):
+        found.notes.append(f"not in the model, and judged together with what reads them: {few(names)}")
     if twins is not None:
         found.notes += [f"without effect on these inputs: {text}" for text in _without_effect(found.rows, twins)]
     found.suspect = comparing.first(found.rows, stays=True)
@@ -248,6 +250,8 @@ class _Comparing:
         relation = self.twins.relation(nodes) if self.twins is not None else None
         tolerance, text = self._tolerance(nodes, relation, ChainMap(mine[0], theirs[0]) if theirs else mine[0])
         row = Row(node, (), True, None, None, text, behind=nodes[:-1], limit=max(tolerance.ulp, FUSED))
+        if isinstance(self.loaded, KnowsModules):
+            row.module = self.loaded.module_of(node)
         seen = False
         for step, (our, their) in enumerate(zip(mine, theirs, strict=False)):
             pairs = [(our[v], their[v], v) for v in node.outputs if v in our and v in their]
@@ -315,7 +319,8 @@ class _Comparing:
             # The layers behind it have no counterparts because this one reads something else.
             with suppress(IRError):  # Their inputs are such that they could not be computed.
                 nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)
-        suspect = Culprit(self.reference.model, nodes, (), own, row.tolerance, step, None, kept, made, changes)
+        model = self.reference.model
+        suspect = Culprit(model, nodes, (), own, row.tolerance, step, None, kept, made, changes, row.module)
         assigned = self.twins.assigned(node) if self.twins is not None else None
         if self.twins is not None and assigned is not None and (changes := self.twins.changes(assigned)):
             suspect = Culprit(suspect.model, [assigned], (), own, row.tolerance, step, changes=changes)

@@ -27,7 +27,7 @@ class Row:
     `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
     is None if the inputs of these layers are unknown, or if the results are random. `healed`: the layer computes
     something else, but later layers make up for it. `limit`: the tolerance in units in the last place. `said`: whether
-    there were values that could differ.
+    there were values that could differ. `module`: the module of the other side whose result the layer computes.
     """
 
     node: Node
@@ -41,6 +41,7 @@ class Row:
     healed: bool = False
     limit: float = 0.0
     said: bool = False
+    module: str = ""
 
     @property
     def is_marginal(self) -> bool:
@@ -54,6 +55,7 @@ class Row:
         return {
             "name": self.node.friendly_name,
             "type": self.node.type,
+            **({"module": self.module} if self.module else {}),
             "behind": [node.friendly_name for node in self.behind],
             "outer": list(self.outer),
             "agrees": self.agrees,
@@ -149,7 +151,7 @@ class Comparison:
             what = f"{verb} other things"
             if not self.exact and not self.same:
                 what = f"{'layer exceeds its' if len(others) == 1 else 'layers exceed their'} tolerance"
-            return f"{same} {self.other}; {len(others)} {what}: {_few(others)}"
+            return f"{same} {self.other}; {len(others)} {what}: {few(others)}"
         worst = max((error for _, error in self.results), key=lambda e: e.ulp, default=None)
         if self.exact and worst:
             return f"the same results, but for rounding, as {self.other}: {off(worst)}{unseen}"
@@ -198,6 +200,6 @@ class Comparison:
         }
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
     more = len(names) - _FEW
     return ", ".join(names[:_FEW]) + (f" and {plural(more, 'other')}" if more > 0 else "")

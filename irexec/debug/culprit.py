@@ -45,7 +45,8 @@ class Culprit:
 
     `outer` lists the layers whose bodies contain them, and `iteration` is the iteration of the innermost body. `inputs`
     are the inputs of these layers, `outputs` the results of the other side. `changes`: what the other model's layer
-    does differently, where the other side is a model.
+    does differently, where the other side is a model. `module`: whose result the last layer computes, if the other side
+    consists of modules.
     """
 
     model: Model
@@ -58,6 +59,7 @@ class Culprit:
     inputs: dict[Value, Array] = field(default_factory=dict)
     outputs: dict[Value, Array] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
+    module: str = ""
 
     @property
     def described(self) -> str:
@@ -67,6 +69,8 @@ class Culprit:
             text = f"{names[0]} to {names[-1]}, {len(names)} layers together"
         else:
             text = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]} together"
+        if self.module:
+            text += f", module {self.module}"
         if self.outer:
             text += f" in {' / '.join(self.outer)}"
         return text + (f", iteration {self.iteration}" if self.iteration is not None else "")
@@ -87,6 +91,7 @@ class Culprit:
             "own": self.own.to_dict(),
             "tolerance": self.tolerance,
             "changes": self.changes,
+            **({"module": self.module} if self.module else {}),
         }
 
     def rows(self) -> list[dict[str, Any]]:

@@ -43,8 +43,19 @@ def hints(
     if other.startswith("OpenVINO") and _CACHE not in other and any(n.type == "ReadValue" for n in culprit.nodes):
         kept = f"keeps the caches of attention in {cache}" if cache else "may keep the caches of attention in u8 or f16"
         yield f"OpenVINO {kept}; --config {_CACHE}=f32 keeps them in f32"
+    if other.startswith("PyTorch") and any(map(_halved, culprit.nodes)):
+        yield "the model has weights in f16; ovc and save_model keep f32 with compress_to_fp16=False"
     if other.lower().endswith((".xml", ".onnx")) and file is not None:
         yield f"irexec diff {file} {other} lists the differences between the files"
+
+
+def _halved(node: Node) -> bool:
+    """Whether a layer reads a constant in f16 that is converted to another type."""
+    sources = [value.node for value in node.inputs if value is not None]
+    sources += [value.node for source in sources for value in source.inputs if value is not None]
+    return any(
+        s.type == "Convert" and s.inputs[0] is not None and s.inputs[0].element_type.name == "f16" for s in sources
+    )
 
 
 def _packed(node: Node) -> bool:

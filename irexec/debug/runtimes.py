@@ -111,6 +111,18 @@ class KnowsTwins(Protocol):
     twins: Twins
 
 
+@runtime_checkable
+class KnowsModules(Protocol):
+    """A loaded model that consists of modules, as networks of PyTorch do."""
+
+    def module_of(self, node: Node) -> str:
+        """The module whose result a layer computes, for people; empty if no module has this result."""
+
+    @property
+    def unpaired(self) -> list[str]:
+        """The modules whose results the model does not contain, for people."""
+
+
 class OtherModel:
     """Another model, run by irexec: its layers are aligned with those of the first one."""
 

@@ -60,7 +60,8 @@ def compare(
 ) -> Comparison:
     """Find the first layer whose results differ from another run, as `irexec compare` does.
 
-    `other`: "openvino", "openvino:DEVICE", "onnxruntime", a Model, a model's file, or a folder of recorded results.
+    `other`: "openvino", "openvino:DEVICE", "onnxruntime", "torch:MODULE:FUNCTION", a Model, a model's file, or a
+    folder of recorded results.
     `inputs`: arrays by name or in order; inputs that are not given get random values, in the given `shapes` and from
     `seed`. `config`: properties of the runtime. `atol`, `rtol`: errors allowed in every layer (default: the operators'
     tolerances). `limit`: seconds for each response of a runtime. Raises IRError for a model that cannot be run, and

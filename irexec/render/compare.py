@@ -32,8 +32,9 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
         page.heading(
             "layers" if len(shown) == len(rows) else f"layers with the largest errors ({len(shown)} of {len(rows)})"
         )
-        heading = ("", "layer", "type", "own ulp", "total", "tolerance")
-        page.table([heading, *map(_cells, shown)], ("error", "name"), names=1)
+        modules = any(row.module for row in shown)
+        heading = ("", "layer", "module" if modules else "type", "own ulp", "total", "tolerance")
+        page.table([heading, *(_cells(row, modules) for row in shown)], ("error", "name"), names=1)
     if found.culprit is not None and found.culprit.step:
         page.line()
         page.line(f"in step {found.culprit.step}", "dim")
@@ -51,11 +52,12 @@ def _badness(row: Row) -> tuple[bool, float, float]:
     return row.agrees, -own if math.isfinite(own) else -1e300, -total
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Row, modules: bool) -> tuple[str, ...]:
     own = "not observed" if row.own is None else _brief(row)
     total = "-" if row.total is None else "0" if not row.total else f"{row.total.relative:.1e}"
     mark = "" if row.agrees else "~" if row.healed else "x"
-    return mark, row.node.friendly_name, row.node.type[:18], own, total, row.tolerance.partition(" of ")[0][:12]
+    kind = row.module if modules else row.node.type[:18]
+    return mark, row.node.friendly_name, kind, own, total, row.tolerance.partition(" of ")[0][:12]
 
 
 def _brief(row: Row) -> str:

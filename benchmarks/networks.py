@@ -1,0 +1,23 @@
+"""Functions that make the networks of tests/lib/support/torch_exports.py, each with the same weights at every call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "lib"))
+
+
+def __getattr__(name: str) -> Callable[[], Any]:
+    import torch
+    from support.torch_exports import ARCHITECTURES
+
+    def make() -> Any:
+        torch.manual_seed(0)
+        return ARCHITECTURES[name]()[0]
+
+    if name not in ARCHITECTURES:
+        raise AttributeError(name)
+    return make

@@ -1,0 +1,250 @@
+"""Pairing: which value of an exported model each result of a module is.
+
+Names alone do not tell: exporters fold layers and number them anew. Values do, up to the first fault: there a value of
+the model is given the result of the module that may belong to it, and the pair is kept if values after it are equal
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from irexec.debug.culprit import alone
+from irexec.debug.modules.names import matches
+from irexec.debug.modules.samples import Sample, sample
+from irexec.debug.modules.server import Call
+from irexec.debug.windows import comparable
+from irexec.diagnostics import IRError
+from irexec.engine import CompiledModel
+from irexec.graph.cut import Cutter
+from irexec.graph.model import Model, Node, Value
+from irexec.types import Array
+
+_FAULTS = 16
+"""So many faults at most are bridged."""
+_NEAR = 2e-5
+"""The difference of results, relative to a typical element, above which a fault is looked for."""
+_CALLS, _CANDIDATES = 8, 8
+"""So many results of modules are tried at a fault, each at so many values."""
+
+
+class Made(NamedTuple):
+    """A result of a module: the position of the call, and the number of the result."""
+
+    call: int
+    result: int
+
+
+Fetch = Callable[[Sequence[Made]], Sequence[Array]]
+
+
+class Pairs(NamedTuple):
+    """The value of the model that each result of a module is; `shown` has one module for each value."""
+
+    shown: dict[Value, Made]
+    paired: set[Made]
+
+
+def pair(model: Model, inputs: Sequence[Array], calls: Sequence[Call], results: Sequence[Array], fetch: Fetch) -> Pairs:
+    """Pair the values of one run of a model with the results of modules. `results`: those of the network. `fetch`
+    returns the arrays of results of modules. Raises IRError if the model cannot be run."""
+    return _Pairing(model, inputs, calls, results, fetch).found()
+
+
+class _Pairing:
+    def __init__(
+        self, model: Model, inputs: Sequence[Array], calls: Sequence[Call], results: Sequence[Array], fetch: Fetch
+    ) -> None:
+        self.model, self.calls, self._fetch = model, calls, fetch
+        self._known: dict[Value, Array] = dict(zip(model.inputs, inputs, strict=True))
+        self._results = results
+        self._whole = Cutter(model)
+        self._nodes = comparable(model)
+        self._order = {value: place for place, value in enumerate(v for n in self._nodes for v in n.outputs)}
+        paths = {call.path for call in calls}
+        self._path = {node: matches(node.friendly_name, paths) for node in self._nodes}
+        self._made: dict[Made, Sample] = {
+            Made(number, index): made
+            for number, call in enumerate(calls)
+            for index, made in enumerate(call.results)
+            if made is not None
+        }
+        self.pairs: dict[Value, Made] = {}
+        self._paired: set[Made] = set()
+
+    def found(self) -> Pairs:
+        self._take(self._equal(self._samples(self.model, list(self._known.values()), self._order)))
+        for _ in range(_FAULTS):
+            wrong = self._wrong_results()
+            if not wrong or not self._bridge(wrong):
+                break
+        return Pairs(self.pairs, self._paired)
+
+    # Values that are equal
+
+    def _samples(self, model: Model, inputs: Sequence[Array], wanted: Mapping[Value, object]) -> dict[Value, Sample]:
+        """Samples of the values of a run."""
+        found: dict[Value, Sample] = {}
+
+        class Sampling:
+            def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
+                """Only results are of interest."""
+
+            def after(self, node: Node, inputs: object, outputs: Sequence[Array], seconds: float) -> None:
+                for value, array in zip(node.outputs, outputs, strict=False):
+                    if value in wanted and (made := sample(array)) is not None:
+                        found[value] = made
+
+        CompiledModel(model).create_infer_request([Sampling()]).infer(list(inputs))
+        return found
+
+    def _equal(self, samples: Mapping[Value, Sample]) -> list[tuple[Value, Made]]:
+        """Values that are equal to results of modules which have no pair yet."""
+        by_shape: dict[tuple[int, ...], list[Value]] = {}
+        for value in samples:
+            by_shape.setdefault(samples[value].shape, []).append(value)
+        nearest: dict[Value, tuple[float, Made]] = {}
+        found: list[tuple[Value, Made]] = []
+        for made, theirs in self._made.items():
+            if made in self._paired:
+                continue
+            alike = [value for value in by_shape.get(theirs.shape, ()) if samples[value].is_close(theirs)]
+            if alike:
+                value = self._best(alike, made)
+                found.append((value, made))
+                distance = samples[value].distance(theirs) or 0.0
+                nearest[value] = min(nearest.get(value, (distance, made)), (distance, made))
+        # A normalization that was folded into the layer before it may change little: its result is nearer.
+        # A container has the same result as its last module, which returns first.
+        first = {value: made for value, (_, made) in nearest.items()}
+        found = [(v, made) for v, made in found if self._made[made].is_equal(self._made[first[v]])]
+        return sorted(found, key=lambda entry: (entry[1] != first[entry[0]], entry[1]))
+
+    def _best(self, values: Sequence[Value], made: Made) -> Value:
+        """Of equal values, the one whose name contains the module, otherwise the first one."""
+        path = self.calls[made.call].path
+        named = [value for value in values if self._path[value.node] == path]
+        # The last layer of a module has its result.
+        return max(named, key=self._order.__getitem__) if named else min(values, key=self._order.__getitem__)
+
+    def _take(self, pairs: Sequence[tuple[Value, Made]]) -> None:
+        for value, made in pairs:
+            self.pairs.setdefault(value, made)
+            self._paired.add(made)
+
+    # Faults
+
+    def _wrong_results(self) -> list[Node]:
+        """The Results of the model whose values do not follow from those that are paired."""
+        ends = [(result, theirs) for result, theirs in zip(self.model.results, self._results, strict=True)]
+        wanted = [(r, v, sample(theirs)) for r, theirs in ends for v in r.inputs if v is not None]
+        wanted = [entry for entry in wanted if entry[1] in self._order]
+        if not wanted:
+            return []
+        found = self._follow([value for _, value, _ in wanted], {})
+        return [
+            result for result, value, theirs in wanted if theirs is not None and not _is_near(found.get(value), theirs)
+        ]
+
+    def _follow(self, ends: Sequence[Value], more: Mapping[Value, Array]) -> dict[Value, Sample]:
+        """Samples of values that follow from results of modules; `more` are known in addition."""
+        nodes, begins = self._back(ends, more)
+        have = {value: array for value, array in self._known.items() if value in begins} | {
+            value: more[value] for value in begins if value in more
+        }
+        missing = [value for value in begins if value not in have]
+        have |= dict(zip(missing, self._fetch([self.pairs[value] for value in missing]), strict=True))
+        try:
+            order, part = alone(self._whole, sorted(nodes, key=self._whole.order.__getitem__), ends, have)
+            results = CompiledModel(part).infer_new_request([have[value] for value in order]).to_tuple()
+        except IRError:
+            return {}
+        made = {value: sample(array) for value, array in zip(ends, results, strict=True)}
+        return {value: entry for value, entry in made.items() if entry is not None}
+
+    def _back(self, ends: Sequence[Value], more: Mapping[Value, Array]) -> tuple[set[Node], set[Value]]:
+        """The layers that compute some values from known ones, and the known ones."""
+        nodes, begins = set[Node](), set[Value]()
+        stack = [value.node for value in ends]
+        while stack:
+            node = stack.pop()
+            if node in nodes:
+                continue
+            nodes.add(node)
+            for value in node.inputs:
+                if value is None or value.node in self._whole.constant:
+                    continue
+                if value in self.pairs or value in more or value in self._known:
+                    begins.add(value)
+                else:
+                    stack.append(value.node)
+        return nodes, begins
+
+    def _bridge(self, wrong: Sequence[Node]) -> bool:
+        """Pair one value after which values are equal again."""
+        ends = [value for result in wrong for value in result.inputs if value is not None]
+        nodes, begins = self._back(ends, {})
+        region = sorted((v for node in nodes for v in node.outputs if v in self._order), key=self._order.__getitem__)
+        reached = [self.pairs[value].call for value in begins if value in self.pairs]
+        first = min(reached, default=-1)
+        waiting = [made for made in self._made if made not in self._paired and made.call > first]
+        best: tuple[tuple[int, float], list[tuple[Value, Made]]] = (0, 0.0), []
+        for made in waiting[:_CALLS]:
+            for value in self._candidates(region, made):
+                score, pairs = self._tried(value, made, region, wrong)
+                if score > best[0]:
+                    best = score, pairs
+        self._take(best[1])
+        return best[0][0] > 0
+
+    def _candidates(self, region: Sequence[Value], made: Made) -> list[Value]:
+        """The values that a result of a module may be; those that are named after it first."""
+        shape = self._made[made].shape
+        path = self.calls[made.call].path
+        fitting = [v for v in region if v not in self.pairs and v.type.shape.accepts(shape)]
+        return sorted(fitting, key=lambda v: self._path[v.node] != path)[:_CANDIDATES]
+
+    def _tried(
+        self, value: Value, made: Made, region: Sequence[Value], wrong: Sequence[Node]
+    ) -> tuple[tuple[int, float], list[tuple[Value, Made]]]:
+        """How many values are equal again if a value is the result of a module and how near they are, and the pairs."""
+        given = {value: self._fetch([made])[0]}
+        if given[value].dtype != value.element_type.dtype:
+            return (0, 0.0), []
+        shapes = {self._made[m].shape for m in self._made if m not in self._paired}
+        after = self._after(value)
+        ends = [v for v in region if v in after and any(v.type.shape.accepts(shape) for shape in shapes)]
+        last = [v for result in wrong for v in result.inputs if v is not None and v in after]
+        ends = list(dict.fromkeys([*ends, *last]))
+        if not ends:
+            return (0, 0.0), []
+        samples = self._follow(ends, given)
+        theirs = dict(zip(self.model.results, self._results, strict=True))
+        pairs = [(v, m) for v, m in self._equal(samples) if m != made and m.call > made.call]
+        compared = [(v, self._made[m]) for v, m in pairs]
+        for result in wrong:
+            end, expected = result.inputs[0], sample(theirs[result])
+            if end in last and end is not None and expected is not None and _is_near(samples.get(end), expected):
+                compared.append((end, expected))
+        distances = [d for v, expected in compared if (d := samples[v].distance(expected)) is not None]
+        return (len(distances), -sum(distances)), [(value, made), *pairs]
+
+    def _after(self, value: Value) -> set[Value]:
+        """The values that depend on one, itself excluded."""
+        found, stack = set[Value](), list(value.users)
+        seen = set[Node]()
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            for output in node.outputs:
+                found.add(output)
+                stack += output.users
+        return found
+
+
+def _is_near(ours: Sample | None, theirs: Sample) -> bool:
+    distance = None if ours is None else ours.distance(theirs)
+    return distance is not None and distance <= _NEAR

@@ -1,0 +1,111 @@
+"""PyTorch as a runtime: results of modules are shown as the values of the exported model that they are paired with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from irexec.arrays.given import convert
+from irexec.debug.apart import Apart, Remote, Shown
+from irexec.debug.modules.pairing import Made, Pairs, pair
+from irexec.debug.modules.server import NETWORK, Call
+from irexec.debug.process import LIMIT
+from irexec.debug.runtimes import CannotRun, Steps
+from irexec.graph.model import Model, Node, Value
+from irexec.ir.guard import reads
+from irexec.types import DYNAMIC, Array
+
+
+class Torch(Apart):
+    """A network that a function of the user's returns. Raises CannotRun."""
+
+    def __init__(self, factory: str, *, limit: float = LIMIT) -> None:
+        """`factory`: `package.module:function` or `file.py:function`; the function returns a torch.nn.Module."""
+        file = Path(factory.rpartition(":")[0])
+        if file.suffix == ".py":
+            reads(file, "a network")
+        super().__init__(
+            "irexec.debug.modules.server:Server", (factory,), title="PyTorch", runs_parts=False, limit=limit
+        )
+
+    def load(self, model: Model) -> Network:
+        return Network(self, model)
+
+
+class Network(Remote):
+    """The network beside an exported model."""
+
+    def __init__(self, runtime: Torch, model: Model) -> None:
+        self._model = model
+        self._calls: list[Call] = []
+        self._pairs: Pairs | None = None
+        super().__init__(runtime, Path(), {})
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """The calls of modules; empty before `results`."""
+        return self._calls
+
+    @property
+    def pairs(self) -> Mapping[Value, Made]:
+        """The values that are results of modules; empty before `results`."""
+        return {} if self._pairs is None else self._pairs.shown
+
+    @property
+    def paired(self) -> Collection[Made]:
+        """The results of modules that are values of the model."""
+        return () if self._pairs is None else self._pairs.paired
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        found = super().results(steps)
+        found = [[_fit(a, r.outputs[0]) for a, r in zip(step, self._model.results, strict=True)] for step in found]
+        if self._pairs is None:
+            self._calls = self._call("calls", steps[0])
+            self._pairs = pair(self._model, steps[0], self._calls, found[0], lambda made: self._fetch(steps[:1], made))
+        return found
+
+    def shown(self, value: Value) -> Shown | None:
+        if value in self.pairs:
+            return self._shown(self.pairs[value])
+        ends = [result.inputs[0] for result in self._model.results]
+        return Shown(NETWORK, ends.index(value), ("0",)) if value in ends else None
+
+    def module_of(self, node: Node) -> str:
+        """The module whose result a layer computes, for people; empty if no module has this result."""
+        made = next((self.pairs[value] for value in node.outputs if value in self.pairs), None)
+        return "" if made is None else self._calls[made.call].name
+
+    @property
+    def unpaired(self) -> list[str]:
+        """The modules that compute something and whose results are not values of the model."""
+        there = {made.call for made in self.paired}
+        return [call.name for number, call in enumerate(self._calls) if any(call.results) and number not in there]
+
+    def _begin(self) -> str:
+        ports = [[_names(port) for port in ports] for ports in (self._model.inputs, self._model.outputs)]
+        self._runtime.ask("ports", *ports)
+        return super()._begin()
+
+    def _shown(self, made: Made) -> Shown:
+        call = self._calls[made.call]
+        return Shown(call.path, made.result, (str(call.number),))
+
+    def _fetch(self, steps: Steps, made: Sequence[Made]) -> list[Array]:
+        if not made:
+            return []
+        (found,) = self._call("observe", steps, [self._shown(entry) for entry in made])
+        return [found[place] for place in range(len(made))]
+
+
+def _names(port: Value) -> list[str]:
+    return [*sorted(port.names), port.node.friendly_name]
+
+
+def _fit(array: Array, value: Value) -> Array:
+    """A result in the type that the model declares: exporters may narrow integers."""
+    if value.element_type is DYNAMIC or array.dtype == value.element_type.dtype:
+        return array
+    found = convert(array, value.element_type)
+    if found is None:
+        raise CannotRun(f"the result {value.node.friendly_name!r} is {array.dtype}, not {value.element_type}")
+    return found

@@ -1,0 +1,54 @@
+"""Samples: some elements of an array, by which equal values of two frameworks are recognized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from irexec.types import Array
+
+_MOST = 96
+"""The number of elements in a sample."""
+_RELATIVE = 1e-3
+"""The difference, relative to the typical element of a sample, that rounding in a deep network may cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The type and shape of an array, and elements at the same places of every array of this shape."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    elements: Array
+
+    def distance(self, other: Sample) -> float | None:
+        """The largest difference relative to a typical element, or None if it is more than rounding explains."""
+        if (self.dtype, self.shape) != (other.dtype, other.shape):
+            return None
+        a, b = self.elements, other.elements
+        known = np.isfinite(a)
+        if not np.array_equal(a[~known], b[~known], equal_nan=True) or not np.isfinite(b[known]).all():
+            return None
+        a, b = a[known], b[known]
+        largest = float(np.abs(a - b).max(initial=0.0))
+        typical = float(np.sqrt(np.mean(a * a))) if a.size else 0.0
+        if largest > _RELATIVE * typical:
+            return None
+        return largest / typical if typical else 0.0
+
+    def is_close(self, other: Sample) -> bool:
+        """Whether the arrays are equal but for rounding, as far as the samples show it."""
+        return self.distance(other) is not None
+
+    def is_equal(self, other: Sample) -> bool:
+        """Whether the samples are the same, bit for bit."""
+        return self.shape == other.shape and np.array_equal(self.elements, other.elements, equal_nan=True)
+
+
+def sample(array: Array) -> Sample | None:
+    """The sample of an array; None for empty arrays, and for elements that are no real numbers."""
+    if array.size == 0 or array.dtype.kind in "TUOSc":
+        return None
+    places = np.arange(array.size) if array.size <= _MOST else np.arange(_MOST) * array.size // _MOST
+    return Sample(array.dtype.name, array.shape, array.reshape(-1)[places].astype(np.float64))

@@ -1,0 +1,99 @@
+"""Results of modules are paired with the values of an export, also where layers were folded, renamed or are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec.debug.modules.names import matches, module_of
+from irexec.debug.modules.pairing import Made, Pairs, pair
+from irexec.debug.modules.samples import sample
+from irexec.debug.modules.server import Call
+
+op = irexec.opset15
+LAYERS = ("conv", "norm", "act", "head")
+
+
+def weights() -> list[np.ndarray]:
+    drawn = np.random.default_rng(3)
+    return [drawn.normal(size=shape).astype(np.float32) for shape in ((6, 5), (1, 5), (5, 4))]
+
+
+def network(x: np.ndarray) -> list[np.ndarray]:
+    """The results of four modules: a product, a scale, an activation, a product."""
+    first, scale, last = weights()
+    product = x @ first
+    scaled = product * scale
+    active = np.maximum(scaled, 0)
+    return [product, scaled, active, active @ last]
+
+
+def model(names: Sequence[str], *, folded: bool = False, wrong: str = "") -> irexec.Model:
+    """The network as an exporter writes it. `wrong`: the module whose layer computes something else."""
+    first, scale, last = weights()
+    x = op.parameter([3, 6], np.float32, name="x")
+    weight = first * scale if folded else first
+    node = op.matmul(x, weight * (1.5 if wrong == "conv" else 1), False, False, name=names[0])
+    if not folded:
+        node = op.multiply(node, scale * (1.5 if wrong == "norm" else 1), name=names[1])
+    node = op.tanh(node, name=names[2]) if wrong == "act" else op.relu(node, name=names[2])
+    node = op.matmul(node, last * (1.5 if wrong == "head" else 1), False, False, name=names[3])
+    return irexec.Model([node], [x], "net")
+
+
+def paired(exported: irexec.Model) -> tuple[dict[str, str], Pairs]:
+    """The module of each paired layer, by the layer's name."""
+    x = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
+    results = network(x)
+    calls = [Call(name, "Module", 0, [sample(array)]) for name, array in zip(LAYERS, results, strict=True)]
+
+    def fetch(made: Sequence[Made]) -> list[np.ndarray]:
+        return [results[entry.call] for entry in made]
+
+    found = pair(exported, [x], calls, results[-1:], fetch)
+    return {value.node.friendly_name: LAYERS[made.call] for value, made in found.shown.items()}, found
+
+
+SCRIPT = [f"__module.{name}/aten::op/Op" for name in LAYERS]
+NUMBERED = ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("names", [SCRIPT, NUMBERED], ids=["named", "numbered"])
+def test_values_are_paired_whatever_their_names_are(names: list[str]) -> None:
+    assert paired(model(names))[0] == dict(zip(names, LAYERS, strict=True))
+
+
+@pytest.mark.parametrize("names", [SCRIPT, NUMBERED], ids=["named", "numbered"])
+@pytest.mark.parametrize("wrong", LAYERS[:3])
+def test_modules_behind_a_fault_are_paired(names: list[str], wrong: str) -> None:
+    # The wrong layer stands for the module itself, or for the group of layers up to the next module.
+    found = paired(model(names, wrong=wrong))[0]
+    expected = dict(zip(names, LAYERS, strict=True))
+    assert found.items() <= expected.items()
+    assert set(found.values()) >= {*LAYERS} - {wrong, "norm"}
+
+
+def test_a_module_that_was_folded_is_not_paired() -> None:
+    found, pairs = paired(model(NUMBERED, folded=True))
+    assert found == {"a": "norm", "c": "act", "d": "head"}
+    assert Made(0, 0) not in pairs.paired
+
+
+def test_names_of_exporters() -> None:
+    assert module_of("__module.layer1.0.conv1/aten::_convolution/Convolution") == "layer1.0.conv1"
+    assert module_of("/layer1/layer1.0/conv1/Conv") == "layer1.0.conv1"
+    assert module_of("aten::add/Add") == module_of("relu_1/aten.relu.default/Relu") == ""
+    paths = ["parts.stem", "parts.stem.0", "parts.other.0"]
+    assert matches("/stem/stem.0/Conv", paths) == "parts.stem.0"
+    assert matches("/0/Conv", paths) is None
+
+
+def test_samples_of_equal_arrays() -> None:
+    array = np.random.default_rng(1).normal(size=(40, 40)).astype(np.float32)
+    one, near, far = (sample(a) for a in (array, array * np.float32(1 + 1e-5), array * np.float32(1.1)))
+    assert one is not None and near is not None and far is not None
+    assert one.is_close(near) and not one.is_close(far) and not one.is_equal(near)
+    assert sample(np.zeros((0, 3), np.float32)) is None
