@@ -43,7 +43,7 @@ FLOORS: list[set[str]] = [
     {"debug"},
     {"render", "lsp"},
     {"parallel"},
-    {"functions"},
+    {"functions", "conformance"},
     {"cli"},
     {"aliases"},
     {"api"},
@@ -52,7 +52,12 @@ FLOORS: list[set[str]] = [
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 COMPARED_WITH = {"openvino", "onnx", "onnxruntime"}
 MAY_IMPORT_ONNX = "frontends/onnx"
-RUNTIMES = ("debug/openvino_runtime.py", "debug/onnx_runtime.py")
+RUNTIMES = (
+    "debug/openvino_runtime.py",
+    "debug/onnx_runtime.py",
+    "conformance/runtimes/openvino.py",
+    "conformance/runtimes/onnx_runtime.py",
+)
 """Adapters of what irexec is compared with: they import it when they are used."""
 LONGEST = 450
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 GROUPS = {
     "run": ("run", "convert"),
     "check": ("validate", "fix", "doctest", "lsp"),
-    "debug": ("compare", "diff", "reduce", "bundle", "cut", "sensitivity"),
+    "debug": ("compare", "diff", "reduce", "bundle", "cut", "sensitivity", "conformance"),
     "look": ("show", "shapes", "report", "ops", "explain", "schema", "completion"),
 }
 """Group → its commands, in the order of the help."""
@@ -64,6 +64,13 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
             "rank the quantisers by their effect on the results for a folder of inputs",
         ),
         ("irexec sensitivity model.xml --as f16 -o marked.xml", "find the layers to keep in f32, and mark them"),
+    ),
+    "conformance": (
+        ("irexec conformance --with irexec --only 'Reduce*'", "judge irexec's compiled form of the reductions"),
+        (
+            "irexec conformance --only Negative-1 --cases 4 --html page.html",
+            "judge OpenVINO's CPU plugin by four cases of an operator, and write a page",
+        ),
     ),
     "show": (
         ("irexec show model.xml", "summarize a model"),

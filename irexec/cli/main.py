@@ -35,6 +35,7 @@ COMMANDS = {
     "reduce": "reduce a model to the smallest one that still fails in the same way",
     "bundle": "pack what reduce has written into one archive, with the text for an issue",
     "sensitivity": "measure which quantisers or layers cost the accuracy, and which to leave out",
+    "conformance": "judge a runtime by generated cases of all operators, and report its wrong results",
     "cut": "extract part of a model as a standalone model, with recorded inputs",
     "convert": "convert an ONNX model or an IR to an IR for OpenVINO or an older release of it",
     "doctest": "run the examples in documentation pages and check the values they state",

@@ -203,7 +203,7 @@ def _limited(args: argparse.Namespace, task: Task[R]) -> Task[R]:
 def _extended(args: argparse.Namespace, task: Task[R]) -> Task[R]:
     """The task with the operators of --extension, for workers."""
     elsewhere = args.cluster is not None or args.jobs > 1
-    paths = tuple(shared_path(args, path) for path in args.extension)
+    paths = tuple(shared_path(args, path) for path in getattr(args, "extension", ()))
     return Extended(task, paths, elsewhere) if paths else task
 
 

@@ -48,6 +48,15 @@ def start_python(errors: IO[bytes] | None) -> subprocess.Popen[bytes]:
         )  # fmt: skip
 
 
+def start_script(python: str, file: str, arguments: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start a script with a Python interpreter, isolated from the current folder and from the user's settings, with
+    pipes for its input and output. Raises OSError.
+    """
+    words = [_executable(python), "-I", file, *arguments]
+    with _signals_held_back():
+        return _start(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+
+
 def start_program(words: Sequence[str], output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
     """Start a program given by the user, without input and with its output discarded, or written to `output`. Raises
     OSError.

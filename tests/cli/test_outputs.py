@@ -46,6 +46,7 @@ CUT = ("part.xml", "part.bin", "part.npz")
 REDUCED = ("small.xml", "small.bin", "small.npz", "small.json", "small.py", "small.md", "small.expected.npz")
 CULPRIT = ("culprit.xml", "culprit.bin", "culprit.npz", "outputs.npz")
 CHECK = ("--check", "false {}")
+JUDGED = ("--with", "irexec", "--case", "Abs-1/f32/x=[2]/seed1")
 OUTPUTS = [
     Output("run", "-o", "results.npz", ("results.npz",)),
     Output("run", "--dump", "dump", ("dump/index.json", "dump/00000_scaled.npy")),
@@ -60,6 +61,9 @@ OUTPUTS = [
     Output("sensitivity", "--apply", "mixed.xml", ("mixed.xml", "mixed.bin"), ("--as", "bf16")),
     Output("sensitivity", "--rescale", "small.xml", ("small.xml", "small.bin"), ("--as", "bf16")),
     Output("sensitivity", "--resume", "log", ("log",), ("--as", "bf16")),
+    Output("conformance", "-o", "found.json", ("found.json",), JUDGED),
+    Output("conformance", "--html", "page.html", ("page.html",), JUDGED),
+    Output("conformance", "--resume", "log", ("log",), JUDGED),
     Output("reduce", "-o", "small.xml", REDUCED, CHECK),
     Output("bundle", "-o", "sent.zip", ("sent.zip",)),
     Output("cut", "-o", "part.xml", CUT, ("--around", "scaled")),
@@ -76,6 +80,7 @@ READ_OR_NOT_FILES = {
     *("--shape", "--seed", "--precision", "--page", "--mode", "--format", "--sort", "--until", "--repeat", "--as"),
     *("--jobs", "--cluster", "--config", "--limit", "--atol", "--rtol", "--window", "--worst", "--select", "--ignore"),
     *(
+        *("--device", "--python", "--limit-of-case", "--minutes", "--cases", "--only", "--case", "--baseline"),
         "--target",
         "--most",
         "--fail-on",
@@ -89,7 +94,8 @@ READ_OR_NOT_FILES = {
         "--ir",
     ),
 }
-"""Options with values that write nothing. (`report --dump` names a folder that is read.)"""
+"""Options with values that write nothing. (`report --dump` names a folder that is read, `conformance --reproducers` one
+for files that irexec names after cases.)"""
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,7 @@ INPUTS = [
     Input("x.npy", TAKES_INPUTS, ("{model}", "--input", "x=@{}")),
     Input("operators.py", (*TAKES_INPUTS, "validate"), ("{model}", "--extension", "{}"), ".py"),
     Input("operators.py", ("sensitivity",), ("{model}", "--metric", "{}:function"), ".py"),
+    Input("baseline.toml", ("conformance",), ("--baseline", "{}")),
     Input("page.md", ("doctest",), ("{}",), ".md"),
     Input("operators.py", ("doctest",), ("{page}", "--extension", "{}"), ".py"),
     Input("trace.json", ("report",), ("{model}", "--trace", "{}")),
@@ -128,6 +135,7 @@ def folder(tmp_path: Path) -> Path:
     for suffix in (".xml", ".bin"):
         shutil.copy(path / f"model{suffix}", path / f"other{suffix}")
     np.save(path / "x.npy", np.ones((1, 2), np.float32))
+    (path / "baseline.toml").write_text("")
     save_arrays(path / "batch.npz", {"x": np.ones((2, 2), np.float32)})
     (path / "operators.py").write_text("import irexec\n")
     (path / "page.md").write_text('```xml\n<layer id="0" name="a" type="Abs" version="opset1"/>\n```\n')
@@ -218,7 +226,7 @@ def test_the_table_has_every_option_that_writes() -> None:
     table = {(output.command, output.option) for output in OUTPUTS} | NOTHING_READ
     for command, action in options():
         names = list(action.option_strings)
-        if (command, names) == ("report", ["--dump"]):
+        if (command, names) in (("report", ["--dump"]), ("conformance", ["--reproducers"])):
             continue
         written = any((command, name) in table for name in names)
         assert written != bool({*names} & READ_OR_NOT_FILES), (command, names)
@@ -227,7 +235,7 @@ def test_the_table_has_every_option_that_writes() -> None:
         module = importlib.import_module(f"irexec.cli.{command}")
         if hasattr(module, "outputs"):
             args = argparse.Namespace(output="o.xml", file="m.xml", other="openvino")
-            for name in ("dump", "resume", "errata", "save_culprit", "apply", "rescale", "unbake"):
+            for name in ("dump", "resume", "errata", "save_culprit", "apply", "rescale", "unbake", "html"):
                 setattr(args, name, "o")
             declared |= {(command, option) for option, _ in module.outputs(args)}
     assert declared == table

@@ -1,27 +1,22 @@
 """Legal calls of every operator version that has no body: a table of small examples, made into arrays.
 
-The table (tests/data/operator_calls.json) has one call per line: versioned name, inputs as [element type, shape] or
-[element type, shape, values], null for one left out, and the attributes as a file writes them. Values that are not
-given are drawn.
+The table is that of irexec.conformance.seeds. Values that are not given are drawn.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import irexec
+from irexec.conformance.seeds import table
 from irexec.ops.declare.contents import find
 from irexec.ops.declare.operator import Operator
 from irexec.types import ElementType
-
-TABLE = Path(__file__).parents[2] / "data" / "operator_calls.json"
 
 
 class Call(NamedTuple):
@@ -50,12 +45,6 @@ def _functions(opset: str) -> dict[str, Callable[..., Any]]:
     """The functions of an opset by the type in small letters, which is the function's name without its underscores."""
     namespace = getattr(irexec, opset)
     return {name.replace("_", ""): getattr(namespace, name) for name in dir(namespace) if not name.startswith("__")}
-
-
-@cache
-def table() -> list[tuple[str, list[Any], dict[str, str]]]:
-    """The lines of the table."""
-    return [tuple(line) for line in json.loads(TABLE.read_text())]
 
 
 def calls(seed: int = 0) -> list[Call]:

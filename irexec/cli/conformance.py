@@ -1,0 +1,233 @@
+"""`irexec conformance`: run generated cases through another runtime, and report which of its results are wrong.
+
+Exit code: 0 no unexpected failure, 1 some, 2 the runtime or a file cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from irexec.cli.inputs import check_readable, refuse
+from irexec.cli.many import add_many_arguments, gather_all, log_output
+from irexec.cli.options import whole
+from irexec.diagnostics import Place, Report
+from irexec.diagnostics.render import write
+from irexec.ir.files import read_file
+
+if TYPE_CHECKING:
+    from irexec.conformance.block import JudgeBlock
+    from irexec.conformance.campaign import Extent
+    from irexec.conformance.clusters import Cluster
+    from irexec.conformance.results import Finding, Tally
+
+_PROPERTIES = {"openvino": {"INFERENCE_PRECISION_HINT": "f32"}}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "action",
+        nargs="*",
+        metavar="merge|compare FILE.json",
+        help="merge results into one table, or compare the results A.json and B.json; without it cases are judged",
+    )
+    judged = parser.add_argument_group("the runtime")
+    judged.add_argument(
+        "--with",
+        dest="runtime",
+        default="openvino",
+        metavar="RUNTIME",
+        help="openvino, onnxruntime, irexec, or FILE.py:Class (default: openvino)",
+    )
+    judged.add_argument("--device", default="CPU", help="the device of OpenVINO (default: CPU)")
+    judged.add_argument("--mode", default="lowered", help="of --with irexec: lowered or kernels (default: lowered)")
+    judged.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="a setting of the runtime")
+    judged.add_argument("--python", default="", metavar="PATH", help="the Python interpreter that has the runtime")
+    judged.add_argument(
+        "--limit-of-case", type=float, default=60.0, metavar="SECONDS", help="time for one case (default: 60)"
+    )
+    cases = parser.add_argument_group("cases")
+    amount = cases.add_mutually_exclusive_group()
+    amount.add_argument("--quick", action="store_true", help="the short list (default)")
+    amount.add_argument("--full", action="store_true", help="the long list")
+    amount.add_argument("--minutes", type=float, metavar="N", help="as many cases as this time allows")
+    amount.add_argument("--cases", type=whole(), metavar="N", help="N cases of each operator and pattern")
+    cases.add_argument("--only", action="append", default=[], metavar="PATTERN", help="operators such as 'Conv*'")
+    cases.add_argument("--case", action="append", default=[], metavar="NAME", help="run the case of this name")
+    cases.add_argument("--seed", type=whole(), default=0, metavar="S", help="seed of the drawn cases (default: 0)")
+    add_many_arguments(parser)
+    show = parser.add_argument_group("output")
+    show.add_argument("--format", choices=("text", "json", "junit"), default="text", help="output format")
+    show.add_argument("--baseline", metavar="FILE.toml", help="known failures, which do not count")
+    show.add_argument("--output", "-o", metavar="FILE.json", help="write the results")
+    show.add_argument("--html", metavar="FILE.html", help="write a page with the table and all clusters")
+    show.add_argument("--reproducers", metavar="FOLDER", help="write a reduced reproducer of each cluster")
+
+
+def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    for option, path in (("-o", args.output), ("--html", args.html)):
+        if path is not None:
+            yield option, [path]
+    yield from log_output(args)
+
+
+def run(args: argparse.Namespace) -> int:
+    from irexec.conformance.baseline import UnreadableBaseline, read_baseline
+    from irexec.conformance.defendant import Unusable
+    from irexec.conformance.names import UnreadableName
+
+    if args.action:
+        return _on_results(args)
+    report = Report()
+    if args.baseline is not None:
+        report.extend(check_readable(args.baseline, "the baseline"))
+    known = []
+    if report.ok and args.baseline is not None:
+        try:
+            known = read_baseline(read_file(args.baseline).decode())
+        except (UnreadableBaseline, UnicodeDecodeError) as error:
+            report.extend(refuse("U004", str(error), place=Place(file=args.baseline)))
+    if not report.ok:
+        return _refused(report)
+    try:
+        task = _task(args)
+        tally = _judged(args, task)
+        return _shown(args, task, tally, known)
+    except (Unusable, UnreadableName) as error:
+        return _refused(refuse("U004" if isinstance(error, UnreadableName) else "U006", str(error)))
+    except OSError as error:
+        return _refused(refuse("U007", f"{error.filename or ''}: {error.strerror or error}"))
+
+
+def _task(args: argparse.Namespace) -> JudgeBlock:
+    from irexec.conformance.block import JudgeBlock
+
+    given = dict(text.partition("=")[::2] for text in args.config)
+    base: dict[str, Any] = {"openvino": {"device": args.device}, "irexec": {"mode": args.mode}}.get(args.runtime, {})
+    config = {"f32": base | _PROPERTIES.get(args.runtime, {}) | given, "default": base | given}
+    runtime = args.runtime
+    if ":" in runtime:
+        file, _, name = runtime.rpartition(":")
+        runtime = f"{os.path.abspath(file)}:{name}"
+    return JudgeBlock(runtime, json.dumps(config), args.python, args.seed, args.limit_of_case)
+
+
+def _extent(args: argparse.Namespace) -> Extent:
+    from irexec.conformance.campaign import FULL, QUICK, Extent
+
+    if args.minutes is not None:
+        return Extent(seconds=args.minutes * 60)
+    return Extent(cases=args.cases if args.cases is not None else FULL if args.full else QUICK)
+
+
+def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
+    """Judge the cases. Raises Unusable and UnreadableName."""
+    from irexec.conformance.campaign import families, rounds
+    from irexec.conformance.made import case_named
+    from irexec.conformance.names import UnreadableName
+    from irexec.conformance.results import Tally
+
+    for name in args.case:
+        case_named(name)
+    names = families(args.only)
+    if not names:
+        raise UnreadableName(f"--only {' '.join(args.only)}: no operator or pattern has such a name")
+    total, begun = Tally(), time.monotonic()
+    for items in [args.case] if args.case else rounds(names, _extent(args)):
+        for outcome in gather_all(args, task, items, "blocks"):
+            if outcome.error is not None:
+                raise outcome.error
+            if outcome.result is not None:
+                total.add(outcome.result)
+        if args.minutes is not None and time.monotonic() - begun > args.minutes * 60:
+            break
+    return total
+
+
+def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list[Any]) -> int:
+    from irexec.arrays.saving import save_text
+    from irexec.conformance.baseline import unexpected
+    from irexec.conformance.clusters import clusters_of
+    from irexec.conformance.report import failures, junit, to_json
+
+    failed = failures(tally)
+    new = unexpected(failed, known, datetime.date.today())
+    clusters = clusters_of(failed, tally)
+    reproducers = _reproduced(args, task, clusters) if args.reproducers is not None else {}
+    found = to_json(tally, clusters, new, args.seed)
+    for cluster, value in zip(clusters, found["clusters"], strict=True):
+        if cluster.simplest.name in reproducers:
+            value["reproducer"] = reproducers[cluster.simplest.name]
+    found["unmet"] = [entry.case for entry in known if not entry.met]
+    if args.output is not None:
+        save_text(args.output, json.dumps(found, indent=1) + "\n")
+    if args.html is not None:
+        from irexec.render.conformance import conformance_page
+
+        save_text(args.html, conformance_page(found))
+    if args.format == "json":
+        print(json.dumps(found, indent=1))
+    elif args.format == "junit":
+        names = {f.name for f in new}
+        reasons = {f.name: k.reason for f in failed if f.name not in names for k in known if k.covers(f)}
+        sys.stdout.write(junit(tally, clusters, reasons))
+    else:
+        from irexec.render.conformance import conformance_text
+
+        sys.stdout.write(conformance_text(found))
+    return 1 if new else 0
+
+
+def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Cluster]) -> dict[str, str]:
+    """Write a reproducer of each cluster; the simplest case that fails, by the name of the cluster's case."""
+    from irexec.conformance.reduced import reproduce
+
+    config = json.loads(task.config)
+    made = {}
+    for cluster in clusters:
+        finding: Finding = cluster.simplest
+        made[finding.name] = reproduce(task, finding, Path(args.reproducers), args.device, config)
+    return made
+
+
+def _on_results(args: argparse.Namespace) -> int:
+    """`merge` and `compare`."""
+    from irexec.arrays.saving import save_text
+    from irexec.conformance.report import UnreadableResults, compared, from_json, merged, scoreboard
+    from irexec.render.conformance import comparison_text, scoreboard_page, scoreboard_text
+
+    action, *paths = args.action
+    count = len(paths)
+    if action not in ("merge", "compare") or count < 1 or (action == "compare" and count != 2):
+        return _refused(refuse("U003", "give merge FILE..., compare A.json B.json, or no argument"))
+    report = Report([f for path in paths for f in check_readable(path, "the results")])
+    if not report.ok:
+        return _refused(report)
+    tallies = []
+    for path in paths:
+        try:
+            tallies.append(from_json(json.loads(read_file(path))))
+        except (UnreadableResults, ValueError) as error:
+            return _refused(refuse("U004", str(error), place=Place(file=path)))
+    if action == "compare":
+        found = compared(*tallies)
+        print(json.dumps(found, indent=1) if args.format == "json" else comparison_text(found, tallies), end="")
+        return 1 if found["broke"] else 0
+    names, rows = scoreboard(merged(tallies))
+    if args.html is not None:
+        save_text(args.html, scoreboard_page(names, rows))
+    table = {"runtimes": names, "operators": rows}
+    print(json.dumps(table, indent=1) if args.format == "json" else scoreboard_text(names, rows), end="")
+    return 0
+
+
+def _refused(report: Report) -> int:
+    write(report, sys.stderr)
+    return 2

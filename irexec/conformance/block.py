@@ -1,0 +1,114 @@
+"""The work of a campaign in blocks: some cases of one operator or graph pattern, as a task of `irexec.parallel`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from irexec.conformance.case import Case, operator_named
+from irexec.conformance.defendant import Answer, Defendant
+from irexec.conformance.drawing import draw
+from irexec.conformance.results import Finding, Tally
+from irexec.conformance.verdict import FAILED, Verdict, judge_case
+from irexec.diagnostics import IRError
+from irexec.parallel.task import PathLike, Task
+
+
+@dataclass(frozen=True)
+class JudgeBlock(Task[Tally]):
+    """Judge the cases of an item `OPERATOR#FIRST+COUNT`, or a single case by its name.
+
+    `runtime`, `config`, `python` and `limit` are those of `Defendant`; `config` is JSON.
+    """
+
+    words = (Tally, Finding)
+
+    runtime: str
+    config: str = "{}"
+    python: str = ""
+    seed: int = 0
+    limit: float = 60.0
+
+    def __call__(self, item: str) -> Tally:
+        found = Tally()
+        for case in cases_of(item, self.seed):
+            config = json.loads(self.config)
+            defendant = _defendant(self.runtime, json.dumps(config.get(case.config, {})), self.python, self.limit)
+            verdict = judged(case, defendant)
+            found.runtime = defendant.name
+            attributes = [(k[10:], v) for k, v in case.facts.items() if k.startswith("attribute ")]
+            found.count(case.operator, case.facts.get("type", "f32"), case.kind, verdict.word, attributes)
+            if verdict.word != "passed":
+                found.findings.append(
+                    Finding(
+                        case.name, verdict.word, verdict.detail, case.operator, case.kind, case.facts, verdict.call,
+                        verdict.output,
+                    )
+                )  # fmt: skip
+            case.model.dissolve()
+        return found
+
+    def files(self, item: str) -> list[PathLike]:
+        return []
+
+
+def judged(case: Case, defendant: Defendant) -> Verdict:
+    """Run and judge a case; a crash or a hang is repeated alone."""
+    try:
+        answer = defendant.run(case)
+    except IRError as error:
+        return Verdict("invalid", f"the model cannot be written: {error.report.errors[0].message}")
+    if answer.how == "crash":
+        again: Answer = defendant.run(case)
+        if again.how != "crash":
+            note = "the process ended, but not when the case ran alone"
+            return (
+                Verdict("crash", f"{answer.message} ({note})")
+                if again.how == "hang"
+                else _later(case, again, defendant)
+            )
+    return judge_case(case, answer, defendant.described)
+
+
+def _later(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
+    """A case whose process died because of an earlier one, or now and then: it is run again, several times."""
+    for _ in range(3):
+        again = defendant.run(case)
+        if again.how == "crash":
+            return Verdict("crash", f"{again.message} (not in every run)")
+    return judge_case(case, answer, defendant.described)
+
+
+def cases_of(item: str, seed: int) -> Iterator[Case]:
+    """The cases of an item."""
+    from irexec.conformance.made import case_named
+
+    if "#" not in item:
+        yield case_named(item)
+        return
+    family, _, numbers = item.partition("#")
+    first, _, count = numbers.partition("+")
+    draw_one = _drawer(family)
+    for index in range(int(first), int(first) + int(count)):
+        case = draw_one(seed, index)
+        if case is not None:
+            yield case
+
+
+def _drawer(family: str) -> Callable[[int, int], Case | None]:
+    if family.startswith("graph."):
+        from irexec.conformance.graphs import draw_graph
+
+        return lambda seed, index: draw_graph(family, seed, index)
+    operator = operator_named(family)
+    return lambda seed, index: draw(operator, seed, index)
+
+
+@lru_cache(maxsize=3)
+def _defendant(runtime: str, config: str, python: str, limit: float) -> Defendant:
+    return Defendant(runtime, json.loads(config), python=python, limit=limit)
+
+
+__all__ = ["FAILED", "JudgeBlock", "cases_of", "judged"]

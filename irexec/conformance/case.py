@@ -1,0 +1,134 @@
+"""Cases: the model and the inputs that a name stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from irexec.conformance.names import CaseName, Port, UnreadableName
+from irexec.conformance.values import draw_inputs
+from irexec.graph.model import Model, Node, Value
+from irexec.ops.declare.contents import find
+from irexec.ops.declare.operator import Operator
+from irexec.opsets.nodes import constant_node, make_node, parameter_node
+from irexec.records import field, record
+from irexec.types import Array
+
+
+@record
+class Case:
+    """A model with the inputs of its calls. `calls` are positions in `inputs`, in the order in which they run."""
+
+    name: str
+    model: Model
+    inputs: list[list[Array]]
+    calls: tuple[int, ...]
+    flags: tuple[str, ...] = ()
+    operator: str = ""
+    """The operator with its version, or the pattern of a graph."""
+    kind: str = "static"
+    facts: dict[str, str] = field(default_factory=dict)
+    """What failures are clustered by, besides operator and kind."""
+
+    @property
+    def config(self) -> str:
+        """Which settings the runtime gets: f32, or what the device does by default."""
+        return "default" if "default" in self.flags else "f32"
+
+
+def operator_named(text: str) -> Operator:
+    """The operator of a versioned name such as `Gather-8`. Raises UnreadableName."""
+    type, _, version = text.rpartition("-")
+    found = find(type, f"opset{version}")
+    if found is None or found.versioned_name != text:
+        raise UnreadableName(f"{text!r} is no operator with a version, such as Gather-8")
+    return found
+
+
+@lru_cache(maxsize=512)
+def _parsed(operator: Operator, attributes: tuple[tuple[str, str], ...]) -> dict[str, object]:
+    values, faults = operator.parse_attributes(dict(attributes))
+    if faults:
+        raise UnreadableName(f"{operator}: {faults[0].message}")
+    return values
+
+
+def parsed_attributes(name: CaseName, operator: Operator) -> dict[str, object]:
+    """The attributes of a case as the kernel takes them. Raises UnreadableName."""
+    return _parsed(operator, name.attributes)
+
+
+def operator_case(name: CaseName) -> Case:
+    """The case of one operator. Raises UnreadableName, and IRError if the operator does not accept it."""
+    operator = operator_named(name.operator)
+    attributes = parsed_attributes(name, operator)
+    count = max((len(d.extents) for p in name.ports if p is not None for d in p.dims), default=1)
+    drawn = [draw_inputs(name, operator, attributes, call) for call in range(count)]
+    parameters: list[Node] = []
+    values = [
+        None if port is None else _source(port, array, parameters)
+        for port, array in zip(name.ports, drawn[0], strict=True)
+    ]
+    node = make_node(Node, operator, values, dict(name.attributes), name="op")
+    turned = "turned" in name.flags
+    outputs = [_turned(value) if turned else value for value in node.outputs]
+    results = [make_node(Node, _operator("Result", 1), [value], {}, name=f"out{i}") for i, value in enumerate(outputs)]
+    model = Model(results, parameters, name.operator)
+    inputs = [_given(name.ports, arrays) for arrays in drawn]
+    calls = name.calls * 2 if "twice" in name.flags and len(name.calls) == 1 else name.calls
+    return Case(str(name), model, inputs, calls, name.flags, name.operator, name.kind, facts_of(name))
+
+
+def facts_of(name: CaseName) -> dict[str, str]:
+    """The properties of a case that failures may have in common."""
+    found = {f"attribute {key}": value for key, value in name.attributes}
+    found["type"] = name.base.name
+    found["data"] = name.data
+    for port in name.ports:
+        if port is not None:
+            found[f"{port.name} is"] = "constant" if port.constant else "computed"
+            found[f"{port.name} rank"] = str(len(port.dims))
+            found[f"{port.name} type"] = port.kind.name
+            if port.order is not None:
+                found[f"{port.name} layout"] = "transposed"
+            if any(d.at(0) == 0 for d in port.dims):
+                found["empty"] = "yes"
+    for flag in name.flags:
+        found[flag] = "yes"
+    return found
+
+
+def _operator(type: str, version: int) -> Operator:
+    return operator_named(f"{type}-{version}")
+
+
+def _source(port: Port, array: Array | None, parameters: list[Node]) -> Value:
+    assert array is not None
+    if port.constant:
+        return constant_node(Node, array, element_type=port.kind, name=port.name).outputs[0]
+    parameter = parameter_node(Node, port.declared, port.kind.name, name=port.name)
+    parameters.append(parameter)
+    if port.order is None:
+        return parameter.outputs[0]
+    back = np.argsort(np.array(port.order, np.int64)).astype(np.int64)
+    turned = make_node(Node, _operator("Transpose", 1), [parameter.outputs[0], back], {}, name=f"{port.name}_turned")
+    return turned.outputs[0]
+
+
+def _turned(value: Value) -> Value:
+    rank = value.type.rank
+    if rank is None or rank < 2:
+        return value
+    order = np.arange(rank, dtype=np.int64)[::-1].copy()
+    return make_node(Node, _operator("Transpose", 1), [value, order], {}, name=f"turned{value.index}").outputs[0]
+
+
+def _given(ports: Sequence[Port | None], arrays: Sequence[Array | None]) -> list[Array]:
+    """The arrays of the model's own inputs: before the Transposes, without constants."""
+    found = []
+    for port, array in zip(ports, arrays, strict=True):
+        if port is not None and array is not None and not port.constant:
+            found.append(array if port.order is None else np.ascontiguousarray(np.transpose(array, port.order)))
+    return found

@@ -1,0 +1,219 @@
+"""Changes of drafts: other attributes, extents, ranks, element types, values and numbers of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from irexec.conformance.draft import Draft, DraftPort, integers
+from irexec.ops.declare.attributes import Attribute, base_type
+from irexec.types import BF16, BOOLEAN, F16, F32, F64, FOREIGN, I8, I32, I64, STRING, U8, ElementType
+
+SMALL = (1, 2, 3, 4, 5, 7, 8, 9)
+LARGE = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 180)
+_FLOATS = ("0", "0.5", "1", "-1", "2", "0.1", "1.5", "-0.25", "10", "1e-6")
+_COMMON = (F32, F32, F32, F16, BF16, I32, I64, I8, U8, BOOLEAN, F64)
+Change = Callable[[np.random.Generator, Draft], None]
+
+
+def pick(rng: np.random.Generator, items: Any) -> Any:
+    """One of some items."""
+    return items[int(rng.integers(len(items)))]
+
+
+def extent(rng: np.random.Generator) -> int:
+    """An extent: mostly small, sometimes around the sizes of vectors and tiles, seldom 0."""
+    draw = rng.random()
+    return 0 if draw < 0.03 else pick(rng, LARGE) if draw < 0.3 else pick(rng, SMALL)
+
+
+def change_attribute(rng: np.random.Generator, draft: Draft) -> None:
+    """Give an attribute another value."""
+    if not draft.operator.attributes:
+        return
+    attribute = pick(rng, draft.operator.attributes)
+    now = draft.attributes.get(attribute.file_name)
+    text = _other_value(rng, attribute, now)
+    if text is not None:
+        draft.attributes[attribute.file_name] = text
+
+
+def leave_out_attribute(rng: np.random.Generator, draft: Draft) -> None:
+    """Leave an attribute at its default."""
+    optional = [a.file_name for a in draft.operator.attributes if not a.required and a.file_name in draft.attributes]
+    if optional:
+        del draft.attributes[pick(rng, optional)]
+
+
+def _other_value(rng: np.random.Generator, attribute: Attribute, now: str | None) -> str | None:
+    base = base_type(attribute.annotation)
+    if base is bool:
+        return str(pick(rng, ("true", "false")))
+    if attribute.members:
+        return str(pick(rng, attribute.members))
+    if base is int:
+        near = int(now) if now is not None and now.lstrip("-").isdigit() else 0
+        return str(pick(rng, (near + 1, near - 1, 0, 1, 2, 3, -1, -2)))
+    if base is float:
+        return str(pick(rng, _FLOATS))
+    if base is ElementType:
+        return str(pick(rng, ("i32", "i64", "f32", "f16", "u8", "i8", "boolean", "bf16")))
+    if base is str or now is None:
+        return None
+    items = list(integers(now))
+    if not items:
+        return None
+    if rng.random() < 0.3:
+        return ",".join([str(pick(rng, (0, 1, 2, 3)))] * len(items))
+    at = int(rng.integers(len(items)))
+    items[at] = max(-4, items[at] + int(pick(rng, (-1, 1, 2))))
+    return ",".join(map(str, items))
+
+
+def rename_extent(rng: np.random.Generator, draft: Draft) -> None:
+    """Give one extent another size wherever it occurs, or its multiples, or in one input only."""
+    extents = sorted({n for port in draft.given for n in port.shape})
+    if not extents:
+        return
+    old, new = pick(rng, extents), extent(rng)
+    how = rng.random()
+    if how < 0.25:
+        port = pick(rng, [p for p in draft.given if old in p.shape])
+        place = pick(rng, [i for i, n in enumerate(port.shape) if n == old])
+        reshape(port, tuple(new if i == place else n for i, n in enumerate(port.shape)))
+        return
+    multiples = how < 0.6 and old > 1
+
+    def renamed(n: int) -> int:
+        if n == old:
+            return new
+        return n // old * new if multiples and n and n % old == 0 else n
+
+    for port in draft.given:
+        reshape(port, tuple(map(renamed, port.shape)))
+    if multiples:
+        for name, text in draft.attributes.items():
+            if text == str(old):
+                draft.attributes[name] = str(new)
+
+
+def reshape(port: DraftPort, shape: tuple[int, ...]) -> None:
+    """Set the shape; values are repeated or cut to fit."""
+    if shape != port.shape and port.values is not None:
+        count = int(np.prod(shape, dtype=np.int64))
+        own = port.values or (0,)
+        port.values = tuple(own[i % len(own)] for i in range(count))
+    port.shape = shape
+
+
+def change_rank(rng: np.random.Generator, draft: Draft) -> None:
+    """Insert an axis into all inputs of the highest rank, or remove one."""
+    highest = max((len(port.shape) for port in draft.given), default=0)
+    chosen = [port for port in draft.given if len(port.shape) == highest]
+    if rng.random() < 0.3:
+        chosen = [pick(rng, draft.given)]
+    place, grow, size = int(rng.integers(highest + 1)), rng.random() < 0.65, extent(rng)
+    for port in chosen:
+        at = min(place, len(port.shape))
+        if grow:
+            reshape(port, (*port.shape[:at], size, *port.shape[at:]))
+        elif port.shape:
+            at = min(at, len(port.shape) - 1)
+            reshape(port, (*port.shape[:at], *port.shape[at + 1 :]))
+
+
+def change_type(rng: np.random.Generator, draft: Draft) -> None:
+    """Give the inputs of one type variable another element type."""
+    signature = draft.operator.signature
+    index = int(rng.integers(len(draft.ports))) if draft.ports else 0
+    if not draft.ports or draft.ports[index] is None:
+        return
+    elements = signature.input(index).elements
+    allowed = [t for t in _COMMON if t in elements.types] or sorted(_whole(elements.types), key=str)
+    if rng.random() < 0.15:
+        allowed = sorted(_whole(elements.types), key=str)
+    new = pick(rng, allowed)
+    for number, port in enumerate(draft.ports):
+        own = signature.input(number).elements
+        if port is None or new is STRING or not (number == index or (own.name and own.name == elements.name)):
+            continue
+        if new in own.types:
+            port.kind = new
+            if port.values is not None and new.is_integral:
+                port.values = tuple(int(v) for v in port.values)
+
+
+def _whole(types: frozenset[ElementType]) -> list[ElementType]:
+    """The types whose tensors runtimes take as inputs and give as results."""
+    return [t for t in types - FOREIGN if not t.is_packed] or list(types)
+
+
+def change_value(rng: np.random.Generator, draft: Draft) -> None:
+    """Change one of the values that an input states."""
+    stated = [port for port in draft.given if port.values and port.kind is not STRING]
+    if not stated:
+        return
+    port = pick(rng, stated)
+    values = list(port.values)
+    at = int(rng.integers(len(values)))
+    if port.kind.is_real:
+        values[at] = float(pick(rng, _FLOATS))
+    elif rng.random() < 0.2:
+        ranks = [len(p.shape) for p in draft.given]
+        values[at] = int(pick(rng, (0, -1, 1, max(ranks) - 1, -max(ranks))))
+    elif rng.random() < 0.1:
+        values = list(rng.permutation(values).tolist())
+    else:
+        values[at] = int(values[at] + pick(rng, (-1, 1, -2, 2)))
+    if port.kind.kind == "u" or port.kind is BOOLEAN:
+        values = [abs(v) for v in values]
+    port.values = tuple(values)
+
+
+def draw_instead(rng: np.random.Generator, draft: Draft) -> None:
+    """Draw the values of an input that has a generator from the seed."""
+    stated = [p for p in draft.given if p.values is not None and p.name in draft.operator.generators]
+    if stated:
+        pick(rng, stated).values = None
+
+
+def leave_out_input(rng: np.random.Generator, draft: Draft) -> None:
+    """Omit the last input, if it is optional, or one of a variadic list."""
+    if draft.ports and len(draft.ports) > draft.operator.signature.min_inputs:
+        draft.ports.pop()
+
+
+def add_input(rng: np.random.Generator, draft: Draft) -> None:
+    """Add inputs to a variadic list."""
+    signature = draft.operator.signature
+    if not signature.is_variadic or not draft.ports or draft.ports[-1] is None:
+        return
+    for _ in range(int(pick(rng, (1, 1, 2, 3)))):
+        last = draft.ports[-1]
+        draft.ports.append(DraftPort(signature.port_name(len(draft.ports)), last.kind, last.shape, last.values))
+
+
+CHANGES: tuple[tuple[Change, float], ...] = (
+    (change_attribute, 5.0),
+    (leave_out_attribute, 1.5),
+    (rename_extent, 5.0),
+    (change_rank, 2.0),
+    (change_type, 2.5),
+    (change_value, 3.0),
+    (draw_instead, 0.7),
+    (leave_out_input, 0.7),
+    (add_input, 0.7),
+)
+WEIGHTS = np.array([weight for _, weight in CHANGES]) / sum(weight for _, weight in CHANGES)
+
+
+def changed(rng: np.random.Generator, draft: Draft, steps: int) -> Draft:
+    """The draft after some changes; one that is not legal is dropped."""
+    for _ in range(steps):
+        trial = draft.copy()
+        CHANGES[int(rng.choice(len(CHANGES), p=WEIGHTS))][0](rng, trial)
+        if trial.is_legal():
+            draft = trial
+    return draft

@@ -1,0 +1,96 @@
+"""Failures in groups: those that have an operator, a verdict and some property in common, with the simplest case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from irexec.conformance.results import Finding, Tally, finding_dict
+
+_NUMBERS = re.compile(r"\b0x[0-9a-f]+\b|\d+")
+_MESSAGE = 90
+
+
+@dataclass
+class Cluster:
+    """Failures with one presumable cause. `common`: the properties that all of them have."""
+
+    operator: str
+    word: str
+    common: dict[str, str]
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def simplest(self) -> Finding:
+        """The failure with the shortest name."""
+        return min(self.findings, key=lambda finding: (len(finding.name), finding.name))
+
+    @property
+    def title(self) -> str:
+        """The cluster in one line."""
+        parts = [f"{key} {value}" if key != "kind" else value for key, value in self.common.items()]
+        return f"{self.operator}: {self.word}" + (f" ({', '.join(parts)})" if parts else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The cluster for JSON."""
+        return {
+            "operator": self.operator,
+            "verdict": self.word,
+            "common": self.common,
+            "count": len(self.findings),
+            "simplest": finding_dict(self.simplest),
+        }
+
+
+def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list[Cluster]:
+    """The clusters, largest first. `tally`: all results, to leave out properties that every case has."""
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(_key(finding), []).append(finding)
+    found = [
+        Cluster(members[0].operator, members[0].word, _common(members, tally), members) for members in groups.values()
+    ]
+    return sorted(found, key=lambda cluster: (cluster.operator, cluster.word, -len(cluster.findings)))
+
+
+def _key(finding: Finding) -> tuple[str, ...]:
+    """What separates clusters: besides operator and verdict, the message of a refusal or crash, special values, and
+    whether only a later call of a sequence fails."""
+    special = finding.facts.get("data", "plain") if finding.word == "wrong" else ""
+    later = "later call" if finding.call and finding.kind == "sequence" else ""
+    message = signature(finding.detail) if finding.word in ("refused", "crash") else ""
+    kind = "integers" if finding.facts.get("type", "f32")[:1] in "iub" and finding.facts.get("type") != "bf16" else ""
+    return finding.operator, finding.word, special if special == "edges" else "", later, message, kind
+
+
+def signature(message: str) -> str:
+    """A message without its numbers."""
+    found = message.rpartition("failed at")[0] or message
+    return _NUMBERS.sub("N", found)[-_MESSAGE:]
+
+
+def _common(members: Sequence[Finding], tally: Tally | None) -> dict[str, str]:
+    first = members[0]
+    found = {k: v for k, v in first.facts.items() if all(member.facts.get(k) == v for member in members)}
+    if all(member.kind == first.kind for member in members):
+        found["kind"] = first.kind
+    if members[0].call and all(member.call and member.kind == "sequence" for member in members):
+        found["call"] = "later ones only"
+    if found.get("data") == "plain":
+        del found["data"]
+    if tally is not None:
+        found = {k: v for k, v in found.items() if not _has_only(tally, first.operator, k, v)}
+    return found
+
+
+def _has_only(tally: Tally, operator: str, key: str, value: str) -> bool:
+    """Whether every case of the operator has this property, so that it explains nothing."""
+    if key.startswith("attribute "):
+        seen = tally.values.get(f"{operator}|{key.removeprefix('attribute ')}", {})
+        return set(seen) == {value}
+    if key in ("type", "kind"):
+        place = 1 if key == "type" else 2
+        return {cell.split("|")[place] for cell in tally.cells if cell.split("|")[0] == operator} == {value}
+    return False

@@ -1,0 +1,207 @@
+"""The runtime that is judged, in a process of its own: its answers, refusals, crashes and hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from irexec.conformance import serve
+from irexec.conformance.case import Case
+from irexec.graph.write import write_model
+from irexec.processes.path import absolute_path
+from irexec.processes.starting import end, start_script
+from irexec.records import field, record
+from irexec.types import Array, ElementType
+
+_HOME = Path(__file__).parent
+KNOWN = {
+    "openvino": f"{_HOME / 'runtimes' / 'openvino.py'}:OpenVINO",
+    "onnxruntime": f"{_HOME / 'runtimes' / 'onnx_runtime.py'}:OnnxRuntime",
+    "irexec": f"{_HOME / 'runtimes' / 'lowered.py'}:Irexec",
+}
+"""The runtimes that have a name; any other one is FILE.py:Class."""
+_LIFE = 400
+"""Models that one process runs: memory that a runtime does not free stays bounded."""
+
+
+class Unusable(Exception):
+    """The runtime cannot be started."""
+
+
+@record
+class Answer:
+    """What a runtime did with a case. `how`: results, refused, crash or hang; `results` for each call, and each request
+    of it."""
+
+    how: str
+    results: list[list[Array]] = field(default_factory=list)
+    message: str = ""
+    stage: str = ""
+
+
+class Defendant:
+    """Runs cases in another process, which is started when it is needed, and again after it died.
+
+    `config` is passed to the runtime's class, `defaults` instead of it for cases that run with the device's own
+    settings. `python`: the interpreter that has the runtime. `limit`: seconds for one case.
+    """
+
+    def __init__(
+        self,
+        runtime: str = "openvino",
+        config: Mapping[str, Any] | None = None,
+        *,
+        python: str = "",
+        limit: float = 60.0,
+    ) -> None:
+        self._file = KNOWN.get(runtime, runtime)
+        self._config, self._python, self._limit = dict(config or {}), python, limit
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
+        self._done = 0
+        self._folder = tempfile.TemporaryDirectory(prefix="irexec-conformance-")
+        self.described: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        """The runtime's own name, with its version."""
+        self._started()
+        return self.described.get("name", "the runtime")
+
+    def run(self, case: Case) -> Answer:
+        """Run a case. Raises IRError if its model cannot be written."""
+        path = Path(self._folder.name) / "model.xml"
+        write_model(case.model, path)
+        arrays = [plain(array) for call in case.inputs for array in call]
+        message: dict[str, Any] = {
+            "path": str(path),
+            "inputs": len(case.inputs[0]),
+            "calls": list(case.calls),
+            "cache": "cache" in case.flags,
+            "requests": 3 if "requests" in case.flags else 1,
+        }
+        return self._ask(message, arrays, case)
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is not None:
+            end(process)
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    stream.close()
+
+    __del__ = close
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._done >= _LIFE:
+            self.close()
+        if self._process is not None:
+            return self._process
+        self._done, self._errors = 0, tempfile.TemporaryFile()  # noqa: SIM115
+        own = not self._python or self._python == sys.executable
+        arguments = [self._file, json.dumps(self._config), json.dumps(absolute_path() if own else [])]
+        try:
+            self._process = start_script(self._python or sys.executable, serve.__file__, arguments, self._errors)
+        except OSError as error:
+            raise Unusable(f"{self._python}: {error.strerror or error}") from None
+        found = self._receive(self._limit)
+        if found is None or "described" not in found[0]:
+            reason = self._last_words() if found is None else found[0].get("unusable", "")
+            self.close()
+            raise Unusable(f"the runtime cannot be used: {reason}")
+        self.described = found[0]["described"]
+        return self._process
+
+    def _ask(self, message: dict[str, Any], arrays: Sequence[Array], case: Case) -> Answer:
+        process = self._started()
+        self._done += 1
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):  # It has ended, which `_receive` reports.
+            serve.write(process.stdin, message, arrays)
+        late: list[bool] = []
+        found = self._receive(self._limit, late)
+        if found is None:
+            code = process.poll()
+            self.close()
+            if late:
+                return Answer("hang", message=f"no answer within {self._limit:g} s")
+            return Answer("crash", message=f"{_ended(code)} {self._last_words()}".strip())
+        reply, results = found
+        if "refused" in reply:
+            return Answer("refused", message=f"{reply['kind']}: {reply['message']}", stage=reply["refused"])
+        kinds = [value.element_type for value in case.model.outputs]
+        steps, at = [], 0
+        for count in reply["outputs"]:
+            steps.append([typed(a, k) for a, k in zip(results[at : at + count], kinds, strict=False)])
+            at += count
+        return Answer("results", steps)
+
+    def _receive(self, limit: float, late: list[bool] | None = None) -> tuple[dict[str, Any], list[Array]] | None:
+        process = self._process
+        assert process is not None and process.stdout is not None
+
+        def give_up() -> None:
+            if late is not None:
+                late.append(True)
+            end(process)
+
+        timer = threading.Timer(limit, give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            return serve.read(process.stdout)
+        except (OSError, ValueError, struct.error):
+            return None
+        finally:
+            timer.cancel()
+            if late is None or not late:
+                process.poll()
+
+    def _last_words(self) -> str:
+        if self._errors is None:
+            return ""
+        self._errors.seek(0)
+        lines = [line.strip() for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
+        return lines[-1][:200] if lines else ""
+
+
+def plain(array: Array) -> Array:
+    """An array as it is sent: types that NumPy lacks as their bits."""
+    if array.dtype.kind == "T":
+        return array.astype(np.str_)
+    if array.dtype.isbuiltin != 1 and array.dtype.kind not in "U":
+        return array.view(f"u{array.dtype.itemsize}")
+    return array
+
+
+def typed(array: Array, kind: ElementType) -> Array:
+    """An array as it came, in the element type that the model declares where the bits have its width."""
+    dtype = kind.dtype
+    if dtype is None or array.dtype == dtype or array.dtype.kind == "U":
+        return array
+    if dtype.isbuiltin != 1 and array.dtype.kind == "u" and array.dtype.itemsize == dtype.itemsize:
+        return array.view(dtype)
+    if kind.name == "boolean" and array.dtype.itemsize == 1:
+        return array.astype(np.bool_)
+    return array
+
+
+def _ended(code: int | None) -> str:
+    if code is not None and code < 0:
+        try:
+            return signal.Signals(-code).name
+        except ValueError:
+            return f"signal {-code}"
+    return f"exit code {code}"

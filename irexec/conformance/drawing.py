@@ -1,0 +1,143 @@
+"""Drawing cases of one operator: the n-th case for a seed is always the same."""
+
+from __future__ import annotations
+
+import zlib
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+
+from irexec.conformance.case import Case, operator_case
+from irexec.conformance.changes import changed, extent, pick
+from irexec.conformance.draft import Draft, DraftPort, draft_of
+from irexec.conformance.names import CaseName, Dim, Port
+from irexec.conformance.open import profiles_of
+from irexec.conformance.seeds import calls_of
+from irexec.diagnostics import IRError
+from irexec.ops.declare.contents import everything
+from irexec.ops.declare.operator import ConstraintError, Operator
+
+_ATTEMPTS = 12
+
+
+@lru_cache(maxsize=1)
+def operators() -> tuple[Operator, ...]:
+    """The operators that have cases of their own."""
+    return tuple(op for _, _, op in everything() if op is not None and str(op) in calls_of())
+
+
+def draw(operator: Operator, seed: int, index: int) -> Case | None:
+    """The case number `index` of an operator; None if no legal one was found."""
+    for attempt in range(_ATTEMPTS):
+        rng = np.random.default_rng([seed, zlib.crc32(str(operator).encode()), index, attempt])
+        name = draw_name(rng, operator)
+        if name is not None and (case := made(name)) is not None:
+            return case
+    return None
+
+
+def made(name: CaseName) -> Case | None:
+    """The case, if irexec accepts it."""
+    try:
+        case = operator_case(name)
+        return None if any(value.element_type.is_packed for value in case.model.outputs) else case
+    except (IRError, ConstraintError, ValueError, OverflowError, TypeError):
+        return None
+
+
+def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
+    """A name whose static form is legal."""
+    lines = calls_of()[str(operator)]
+    draft = changed(rng, draft_of(operator, pick(rng, lines)), int(rng.integers(1, 10)))
+    if not draft.is_legal():
+        return None
+    constant = _constants(rng, draft)
+    dims = _dims(rng, draft, constant)
+    ports: list[Port | None] = []
+    for number, port in enumerate(draft.ports):
+        if port is None:
+            ports.append(None)
+            continue
+        rank = len(port.shape)
+        turns = not constant[number] and rank > 1 and port.values is None and rng.random() < 0.15
+        order = tuple(int(i) for i in rng.permutation(rank)) if turns else None
+        values = None if port.values is None else tuple(_text(v) for v in port.values)
+        ports.append(Port(port.name, port.kind, dims[number], constant[number], values, order))
+    profile = pick(rng, profiles_of(operator))
+    flags = [
+        flag
+        for flag, share in (("turned", 0.1), ("twice", 0.1), ("requests", 0.03), ("cache", 0.05))
+        if rng.random() < share
+    ]
+    return CaseName(
+        str(operator), tuple(draft.attributes.items()), tuple(ports), int(rng.integers(1000)), profile, tuple(flags)
+    )
+
+
+def _text(value: object) -> str:
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _constants(rng: np.random.Generator, draft: Draft) -> list[bool]:
+    """Which inputs are constants of the model; never all of them."""
+    share = pick(rng, (0.0, 0.5, 0.9, 0.9))
+    return [
+        port is not None
+        and ((number > 0 and rng.random() < (share if port.values is not None else share / 2)) or port.kind.is_packed)
+        for number, port in enumerate(draft.ports)
+    ]
+
+
+def _dims(rng: np.random.Generator, draft: Draft, constant: list[bool]) -> list[tuple[Dim, ...]]:
+    """The dimensions of all inputs: static, bounded, dynamic, or those of several calls."""
+    static = [() if p is None else tuple(Dim((n,)) for n in p.shape) for p in draft.ports]
+    kind = pick(rng, ("static", "static", "dynamic", "dynamic", "bounded", "sequence", "sequence"))
+    if kind == "static":
+        return static
+    other = _other_call(rng, draft, constant) if kind == "sequence" else None
+    everywhere = rng.random() < 0.5
+    open_extents = {n for p in draft.given for n in p.shape if rng.random() < 0.6}
+    found = []
+    for number, (port, dims) in enumerate(zip(draft.ports, static, strict=True)):
+        if port is None or constant[number]:
+            found.append(dims)
+            continue
+        second = None if other is None else other.ports[number]
+        made = []
+        for place, dim in enumerate(dims):
+            n = dim.extents[0]
+            m = n if second is None else second.shape[place]
+            if m != n:
+                bounds = (min(n, m), max(n, m) + 1) if kind == "bounded" else None
+                made.append(Dim((n, m), bounds is None, bounds))
+            elif everywhere or n in open_extents:
+                made.append(Dim((n,), True) if kind != "bounded" else Dim((n,), False, (min(n, 1), n + 2)))
+            else:
+                made.append(dim)
+        found.append(tuple(made))
+    return found
+
+
+def _other_call(rng: np.random.Generator, draft: Draft, constant: list[bool]) -> Draft | None:
+    """The draft with other extents, for the second call: legal, with the same constants and stated values."""
+    extents = sorted(
+        {n for number, p in enumerate(draft.ports) if p is not None and not constant[number] for n in p.shape}
+    )
+    trials = [(old, new) for old, new in product(extents, (1, 2, 3, 5, 8, 0, extent(rng), extent(rng))) if old != new]
+    for at in rng.permutation(len(trials))[:10]:
+        old, new = trials[int(at)]
+        trial = draft.copy()
+        for number, port in enumerate(trial.ports):
+            if port is not None and not constant[number] and port.values is None:
+                port.shape = tuple(_other(rng, n, old, new) for n in port.shape)
+        if trial.is_legal():
+            return trial
+    return None
+
+
+def _other(rng: np.random.Generator, n: int, old: int, new: int) -> int:
+    return new if n == old else n
+
+
+__all__ = ["Draft", "DraftPort", "draw", "draw_name", "made", "operators"]

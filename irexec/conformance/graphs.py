@@ -1,0 +1,78 @@
+"""Cases of graphs: patterns that runtimes fuse, with random contexts and near misses.
+
+    graph.layer_norm/f32/near=axis/inner=read/sequence/seed7
+
+A pattern is a function that is registered with the choices of its parameters; see graph_patterns/.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from functools import lru_cache
+
+import numpy as np
+
+from irexec.conformance.builder import Graph
+from irexec.conformance.case import Case
+from irexec.conformance.graph_patterns import ALL
+from irexec.conformance.names import UnreadableName
+from irexec.conformance.registry import PATTERNS
+from irexec.diagnostics import IRError
+
+KINDS = ("static", "dynamic", "sequence")
+TYPES = ("f32", "f32", "f32", "f16", "bf16")
+_SEED = re.compile(r"seed(\d+)")
+_ATTEMPTS = 6
+
+
+@lru_cache(maxsize=1)
+def patterns() -> tuple[str, ...]:
+    """The names of all patterns."""
+    assert ALL
+    return tuple(sorted(PATTERNS))
+
+
+def draw_graph(name: str, seed: int, index: int) -> Case | None:
+    """The case number `index` of a pattern; None if irexec does not accept any of those that were tried."""
+    _, choices = PATTERNS[name]
+    for attempt in range(_ATTEMPTS):
+        rng = np.random.default_rng([seed, zlib.crc32(name.encode()), index, attempt])
+        chosen = {key: _chosen(rng, options) for key, options in choices.items()}
+        kind = str(rng.choice(KINDS))
+        base = str(rng.choice(TYPES))
+        inner = ("/inner=read" if rng.random() < 0.2 else "") + ("/turned" if rng.random() < 0.15 else "")
+        default = "/default" if base == "f32" and rng.random() < 0.05 else ""
+        text = "/".join([name, base, *(f"{key}={value}" for key, value in chosen.items())])
+        text += f"{inner}{default}/{kind}/seed{int(rng.integers(1000))}"
+        try:
+            return graph_case(text)
+        except (IRError, ValueError, TypeError, IndexError):
+            continue
+    return None
+
+
+def _chosen(rng: np.random.Generator, options: tuple[str, ...]) -> str:
+    return options[0] if rng.random() < 0.3 else str(rng.choice(options))
+
+
+def graph_case(text: str) -> Case:
+    """The case of a name. Raises UnreadableName, and IRError if irexec does not accept the graph."""
+    name, *parts = text.split("/")
+    if name not in PATTERNS or len(parts) < 3:
+        raise UnreadableName(f"{text!r} is no name of a graph")
+    function, choices = PATTERNS[name]
+    base, kind, seed = parts[0], parts[-2], _SEED.fullmatch(parts[-1])
+    if kind not in KINDS or seed is None:
+        raise UnreadableName(f"{text!r} does not end with a kind of shapes and a seed")
+    given = dict(part.partition("=")[::2] for part in parts[1:-2] if "=" in part)
+    words = {part for part in parts[1:-2] if "=" not in part}
+    chosen = {key: given.get(key, options[0]) for key, options in choices.items()}
+    wrong = next((key for key, value in chosen.items() if value not in choices[key]), None)
+    if wrong is not None:
+        raise UnreadableName(f"{wrong}={chosen[wrong]} in {text!r}: expected one of {', '.join(choices[wrong])}")
+    graph = Graph(int(seed[1]), base, kind, turned="turned" in words)
+    function(graph, **chosen)
+    facts = {f"attribute {key}": value for key, value in chosen.items()} | {"type": base}
+    facts |= {"inner": "read"} if given.get("inner") == "read" else {}
+    return graph.case(text, name, facts, read_inner=given.get("inner") == "read", flags=tuple(words & {"default"}))

@@ -1,0 +1,15 @@
+"""Cases made again from their names."""
+
+from __future__ import annotations
+
+from irexec.conformance.case import Case, operator_case
+from irexec.conformance.names import CaseName
+
+
+def case_named(text: str) -> Case:
+    """The case of a name. Raises UnreadableName, and IRError if irexec does not accept what the name describes."""
+    if text.startswith("graph."):
+        from irexec.conformance.graphs import graph_case
+
+        return graph_case(text)
+    return operator_case(CaseName.parse(text))

@@ -1,0 +1,190 @@
+"""Names of cases: readable texts from which a case can be made again, in every version of irexec.
+
+    Gather-8/f32/batch_dims=1/data=[?2|5,5,4]/indices=i64[2|5,3]/axis=const:i64[]{1}/seed7
+
+The first part names the operator with its version, the second the element type of its first input; attributes and
+inputs follow. A dimension is an extent, `?3` (dynamic) or `1..8:3` (bounded); `2|5` are the extents of two calls, which
+run as A, B, A. `{...}` are the values, `const:` is a constant of the model, `@1,0` a Transpose between the model's
+input and the operator; `omitted` stands for an optional input that the call has not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from irexec.records import field, record, replace
+from irexec.types import ElementType, PartialShape
+
+_PORT = re.compile(r"(const:)?([a-z]\w*)?\[([^\]]*)\](?:\{([^}]*)\})?(?:@([\d,]*))?")
+_DIM = re.compile(r"(\?)?(?:(\d+)\.\.(\d+):)?(\d+(?:\|\d+)*)")
+_SEED = re.compile(r"seed(\d+)")
+_ESCAPES = {"%": "%25", "/": "%2F", "=": "%3D"}
+_OMITTED = "omitted"
+_FLAGS = ("turned", "twice", "requests", "cache", "default")
+
+
+class UnreadableName(ValueError):
+    """The text is no name of a case."""
+
+
+class Dim(NamedTuple):
+    """One dimension: the extent in each call that has one of its own, and what the model declares."""
+
+    extents: tuple[int, ...]
+    dynamic: bool = False
+    bounds: tuple[int, int] | None = None
+
+    def at(self, call: int) -> int:
+        """The extent in a call."""
+        return self.extents[min(call, len(self.extents) - 1)]
+
+    @property
+    def declared(self) -> str:
+        """The dimension as the model declares it."""
+        if self.bounds is not None:
+            return f"{self.bounds[0]}..{self.bounds[1]}"
+        return "?" if self.dynamic else str(self.extents[0])
+
+    def __str__(self) -> str:
+        before = "?" if self.dynamic else f"{self.bounds[0]}..{self.bounds[1]}:" if self.bounds else ""
+        return before + "|".join(map(str, self.extents))
+
+
+@record(frozen=True)
+class Port:
+    """One input of the operator."""
+
+    name: str
+    kind: ElementType
+    dims: tuple[Dim, ...]
+    constant: bool = False
+    values: tuple[str, ...] | None = None
+    order: tuple[int, ...] | None = None
+
+    def shape(self, call: int) -> tuple[int, ...]:
+        """The shape that the operator gets in a call."""
+        return tuple(dim.at(call) for dim in self.dims)
+
+    @property
+    def declared(self) -> PartialShape:
+        """The shape that the model declares for its own input, before the Transpose."""
+        dims = self.dims if self.order is None else tuple(self.dims[i] for i in self.order)
+        return PartialShape.parse(",".join(dim.declared for dim in dims))
+
+    def text(self, base: ElementType) -> str:
+        """The port as the name contains it."""
+        found = "const:" if self.constant else ""
+        found += self.kind.name if self.kind is not base else ""
+        found += "[" + ",".join(map(str, self.dims)) + "]"
+        if self.values is not None:
+            found += "{" + ",".join(map(_escaped, self.values)) + "}"
+        return found + ("@" + ",".join(map(str, self.order)) if self.order is not None else "")
+
+
+@record(frozen=True)
+class CaseName:
+    """All that a case is made of. `flags`: how it is run (`twice`, `requests`, `cache`, `default`)."""
+
+    operator: str
+    attributes: tuple[tuple[str, str], ...]
+    ports: tuple[Port | None, ...]
+    seed: int
+    data: str = "plain"
+    flags: tuple[str, ...] = ()
+    base: ElementType = field(init=False)
+
+    def __post_init__(self) -> None:
+        first = next((port for port in self.ports if port is not None), None)
+        object.__setattr__(self, "base", ElementType.by_name["f32"] if first is None else first.kind)
+
+    @property
+    def calls(self) -> tuple[int, ...]:
+        """The calls in their order: 0 is A, 1 is B."""
+        count = max((len(d.extents) for p in self.ports if p is not None for d in p.dims), default=1)
+        return (0,) if count == 1 else (*range(count), 0)
+
+    @property
+    def kind(self) -> str:
+        """The kind of shapes: static, bounded, dynamic, or a sequence of calls."""
+        dims = [d for p in self.ports if p is not None for d in p.dims]
+        if len(self.calls) > 1:
+            return "sequence"
+        return "dynamic" if any(d.dynamic for d in dims) else "bounded" if any(d.bounds for d in dims) else "static"
+
+    def __str__(self) -> str:
+        parts = [self.operator, self.base.name]
+        parts += [f"{_escaped(name)}={_escaped(value)}" for name, value in self.attributes]
+        parts += [_OMITTED if port is None else f"{port.name}={port.text(self.base)}" for port in self.ports]
+        parts += [*self.flags, *([f"data-{self.data}"] if self.data != "plain" else []), f"seed{self.seed}"]
+        return "/".join(parts)
+
+    def with_ports(self, ports: Sequence[Port | None]) -> CaseName:
+        """The same case with other inputs."""
+        return replace(self, ports=tuple(ports))
+
+    @staticmethod
+    def parse(text: str) -> CaseName:
+        """Read a name. Raises UnreadableName."""
+        operator, _, rest = text.partition("/")
+        kind, _, rest = rest.partition("/")
+        base = ElementType.by_name.get(kind)
+        if base is None or not rest:
+            raise UnreadableName(f"{text!r} is no name of a case: TYPE-VERSION/ELEMENT_TYPE/.../seedN is expected")
+        attributes, flags, seed, data = [], [], None, "plain"
+        ports: list[Port | None] = []
+        for part in rest.split("/"):
+            name, separator, value = part.partition("=")
+            if not separator:
+                if (found := _SEED.fullmatch(part)) is not None:
+                    seed = int(found[1])
+                elif part.startswith("data-"):
+                    data = part.removeprefix("data-")
+                elif part == _OMITTED:
+                    ports.append(None)
+                elif part in _FLAGS:
+                    flags.append(part)
+                else:
+                    raise UnreadableName(f"{part!r} in {text!r} is neither NAME=VALUE nor seedN")
+            elif (match := _PORT.fullmatch(value)) is not None:
+                ports.append(_port(name, base, match, text))
+            else:
+                attributes.append((_plain(name), _plain(value)))
+        if seed is None:
+            raise UnreadableName(f"{text!r} does not end with a seed")
+        return CaseName(operator, tuple(attributes), tuple(ports), seed, data, tuple(flags))
+
+
+def _port(name: str, base: ElementType, match: re.Match[str], text: str) -> Port:
+    constant, kind, dims, values, order = match.groups()
+    found = ElementType.by_name.get(kind) if kind else base
+    if found is None:
+        raise UnreadableName(f"{kind!r} in {text!r} is no element type")
+    return Port(
+        name,
+        found,
+        tuple(_dim(dim, text) for dim in dims.split(",")) if dims else (),
+        constant is not None,
+        None if values is None else tuple(map(_plain, values.split(","))) if values else (),
+        None if order is None else tuple(map(int, order.split(","))) if order else (),
+    )
+
+
+def _dim(text: str, name: str) -> Dim:
+    match = _DIM.fullmatch(text)
+    if match is None:
+        raise UnreadableName(f"{text!r} in {name!r} is no dimension")
+    dynamic, low, high, extents = match.groups()
+    bounds = None if low is None else (int(low), int(high))
+    return Dim(tuple(map(int, extents.split("|"))), dynamic is not None, bounds)
+
+
+def _escaped(text: str) -> str:
+    return "".join(_ESCAPES.get(c, c) for c in text)
+
+
+def _plain(text: str) -> str:
+    for character, escape in reversed(_ESCAPES.items()):
+        text = text.replace(escape, character)
+    return text

@@ -1,0 +1,19 @@
+"""The register of graph patterns: functions that build a graph, with the choices of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Pattern = Callable[..., None]
+PATTERNS: dict[str, tuple[Pattern, dict[str, tuple[str, ...]]]] = {}
+"""By name: the function, and the choices of each parameter."""
+
+
+def pattern(**choices: tuple[str, ...]) -> Callable[[Pattern], Pattern]:
+    """Register a pattern: `f(graph, *, parameters)`, each parameter one of its choices; the first one is the usual."""
+
+    def register(function: Pattern) -> Pattern:
+        PATTERNS[f"graph.{function.__name__}"] = function, choices
+        return function
+
+    return register

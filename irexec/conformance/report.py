@@ -1,0 +1,128 @@
+"""The results of a campaign as one value: JSON, JUnit, the comparison of two, and several merged into a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from irexec.conformance.clusters import Cluster, clusters_of
+from irexec.conformance.results import FORMAT, Finding, Tally, finding_dict
+from irexec.conformance.verdict import FAILED
+
+Json = dict[str, Any]
+_SHOWN_REFUSALS = 20_000
+
+
+class UnreadableResults(ValueError):
+    """The value is no result of a campaign."""
+
+
+def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Finding], seed: int) -> Json:
+    """The results for JSON, as schemas/conformance.schema.json describes them."""
+    return {
+        "format": FORMAT,
+        "runtime": tally.runtime,
+        "seed": seed,
+        "totals": tally.totals,
+        "coverage": tally.coverage,
+        "cells": [
+            dict(zip(("operator", "type", "kind"), key.split("|"), strict=True)) | {"verdicts": counts}
+            for key, counts in sorted(tally.cells.items())
+        ],
+        "clusters": [cluster.to_dict() for cluster in clusters],
+        "findings": [finding_dict(finding) for finding in tally.findings][:_SHOWN_REFUSALS],
+        "unexpected": [finding.name for finding in unexpected],
+    }
+
+
+def from_json(value: Any) -> Tally:
+    """The results that `to_json` wrote. Raises UnreadableResults."""
+    try:
+        if value["format"] != FORMAT:
+            raise UnreadableResults(f"format {value['format']}, expected {FORMAT}")
+        tally = Tally(runtime=str(value["runtime"]))
+        for cell in value["cells"]:
+            tally.cells[f"{cell['operator']}|{cell['type']}|{cell['kind']}"] = dict(cell["verdicts"])
+        for f in value["findings"]:
+            tally.findings.append(
+                Finding(
+                    f["case"], f["verdict"], f["detail"], f["operator"], f["kind"], f["facts"], f["call"], f["output"]
+                )
+            )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UnreadableResults(f"no result of irexec conformance: {error}") from None
+    return tally
+
+
+def failures(tally: Tally) -> list[Finding]:
+    """The cases in which the runtime is wrong."""
+    return [finding for finding in tally.findings if finding.failed]
+
+
+def compared(before: Tally, after: Tally) -> dict[str, list[str]]:
+    """What broke, what was mended and what fails in both, as the titles of clusters."""
+    old, new = ({(c.operator, c.word): c for c in clusters_of(failures(t), t)} for t in (before, after))
+    ran = {key.split("|")[0] for key in after.cells} & {key.split("|")[0] for key in before.cells}
+    return {
+        "broke": [new[key].title for key in new if key not in old and key[0] in ran],
+        "mended": [old[key].title for key in old if key not in new and key[0] in ran],
+        "both": [new[key].title for key in new if key in old],
+        "only once": sorted({key[0] for key in {**old, **new}} - ran),
+    }
+
+
+def scoreboard(tallies: Sequence[Tally]) -> tuple[list[str], dict[str, list[str]]]:
+    """The runtimes, and for each operator a cell of each: the number of failures among the cases, or an empty text."""
+    names = [tally.runtime for tally in tallies]
+    rows: dict[str, list[str]] = {}
+    for place, tally in enumerate(tallies):
+        for operator, counts in by_operator(tally).items():
+            row = rows.setdefault(operator, [""] * len(tallies))
+            wrong, total = sum(counts.get(word, 0) for word in FAILED), sum(counts.values())
+            refused = counts.get("refused", 0)
+            row[place] = f"{wrong}/{total}" + (f" ({refused} refused)" if refused else "")
+    return names, dict(sorted(rows.items()))
+
+
+def by_operator(tally: Tally) -> dict[str, dict[str, int]]:
+    """The verdicts of each operator."""
+    found: dict[str, dict[str, int]] = {}
+    for key, counts in tally.cells.items():
+        own = found.setdefault(key.split("|")[0], {})
+        for word, number in counts.items():
+            own[word] = own.get(word, 0) + number
+    return found
+
+
+def merged(tallies: Iterable[Tally]) -> list[Tally]:
+    """The results of several machines: those about the same runtime are added up."""
+    found: dict[str, Tally] = {}
+    for tally in tallies:
+        found.setdefault(tally.runtime, Tally(runtime=tally.runtime)).add(tally)
+    return [found[name] for name in sorted(found)]
+
+
+def junit(tally: Tally, clusters: Sequence[Cluster], known: Mapping[str, str]) -> str:
+    """JUnit XML: a test case for each operator, with its clusters as failures. `known`: reasons by case name."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
+    by_name: dict[str, list[Cluster]] = {}
+    for cluster in clusters:
+        by_name.setdefault(cluster.operator, []).append(cluster)
+    rows = by_operator(tally)
+    failing = sum(any(c.simplest.name not in known for c in own) for own in by_name.values())
+    suite = f"irexec conformance: {tally.runtime}"
+    lines.append(f'<testsuite name={quoteattr(_clean(suite))} tests="{len(rows)}" failures="{failing}">')
+    for operator, counts in sorted(rows.items()):
+        lines.append(f'  <testcase classname="conformance" name={quoteattr(operator)}>')
+        for cluster in by_name.get(operator, []):
+            text = f"{cluster.title}; {len(cluster.findings)} of {sum(counts.values())} cases; {cluster.simplest.name}"
+            reason = known.get(cluster.simplest.name)
+            tag = "failure" if reason is None else "skipped"
+            lines.append(f"    <{tag} message={quoteattr(_clean(text if reason is None else reason + ': ' + text))}/>")
+        lines.append("  </testcase>")
+    return "\n".join([*lines, "</testsuite>"]) + "\n"
+
+
+def _clean(text: str) -> str:
+    return "".join(c if c >= " " or c in "\t\n" else "?" for c in text)

@@ -1,0 +1,56 @@
+"""Reproducers of failures: a model, inputs, the expected results and a script that needs OpenVINO and NumPy alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from irexec.arrays.saving import archive_names, save_arrays, save_text
+from irexec.conformance.case import Case
+from irexec.conformance.defendant import Answer
+from irexec.conformance.verdict import Verdict
+from irexec.debug.record import Reference
+from irexec.debug.repro_script import known_results, openvino_script
+from irexec.graph.write import write_model
+from irexec.ir.writing import together
+
+_KINDS = {"wrong": "difference", "shape": "difference", "type": "difference", "refused": "refusal"}
+
+
+def write_reproducer(
+    folder: Path, case: Case, answer: Answer, verdict: Verdict, device: str, config: dict[str, str], limit: float
+) -> Path:
+    """Write NAME.xml, .bin, .npz (one for each call), .expected.npz and .py; returns the script. Raises OSError."""
+    stem = file_stem(case.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    steps = [case.inputs[call] for call in case.calls]
+    expected = Reference(case.model, case.inputs).results()
+    names = archive_names([value.node.friendly_name for value in case.model.inputs])
+    archives = [f"{stem}.npz", *(f"{stem}.{number}.npz" for number in range(1, len(steps)))]
+    found = answer.results[: len(steps)] if answer.how == "results" and len(answer.results) == len(steps) else []
+    script = openvino_script(
+        device,
+        config,
+        model=f"{stem}.xml",
+        archives=archives,
+        inputs=names,
+        expected=f"{stem}.expected.npz",
+        kind=_KINDS.get(verdict.word, verdict.word),
+        said=f"{case.name}: {verdict.word}: {verdict.detail}"[:400],
+        limit=limit,
+    )
+    path = folder / f"{stem}.py"
+    with together() as files:
+        for archive, step in zip(archives, steps, strict=True):
+            save_arrays(folder / archive, dict(zip(names, step, strict=True)), files)
+        results = known_results([expected[call] for call in case.calls], found)
+        save_arrays(folder / f"{stem}.expected.npz", results, files)
+        save_text(path, script, files)
+        write_model(case.model, folder / f"{stem}.xml", files=files)
+    return path
+
+
+def file_stem(name: str) -> str:
+    """A name of a case as the name of a file."""
+    text = re.sub(r"[^A-Za-z0-9.]+", "_", name).strip("_")
+    return text if len(text) <= 100 else f"{text[:80]}_{text[-16:]}"

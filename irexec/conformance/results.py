@@ -1,0 +1,100 @@
+"""Results of cases, as a campaign collects them: counts of what passed, and each failure with what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from irexec.conformance.verdict import FAILED
+
+FORMAT = 1
+"""The version of the JSON form; schemas/conformance.json describes it."""
+
+
+@dataclass
+class Finding:
+    """A case that did not pass."""
+
+    name: str
+    word: str
+    detail: str
+    operator: str
+    kind: str
+    facts: dict[str, str] = field(default_factory=dict)
+    call: int = 0
+    output: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether the runtime is wrong; a refusal is listed and is not a failure."""
+        return self.word in FAILED
+
+
+@dataclass
+class Tally:
+    """The results of some cases. `cells` counts by `operator|element type|kind of shapes`, and by verdict."""
+
+    cells: dict[str, dict[str, int]] = field(default_factory=dict)
+    values: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By `operator|attribute`: how often each value was reached."""
+    findings: list[Finding] = field(default_factory=list)
+    runtime: str = ""
+
+    def count(self, operator: str, type: str, kind: str, word: str, attributes: Iterable[tuple[str, str]]) -> None:
+        """Count a case."""
+        cell = self.cells.setdefault(f"{operator}|{type}|{kind}", {})
+        cell[word] = cell.get(word, 0) + 1
+        for name, value in attributes:
+            seen = self.values.setdefault(f"{operator}|{name}", {})
+            if value in seen or len(seen) < _MOST_VALUES:
+                seen[value] = seen.get(value, 0) + 1
+
+    def add(self, other: Tally) -> None:
+        """Add the results of other cases."""
+        for mine, theirs in ((self.cells, other.cells), (self.values, other.values)):
+            for key, counts in theirs.items():
+                own = mine.setdefault(key, {})
+                for word, number in counts.items():
+                    own[word] = own.get(word, 0) + number
+        self.findings += other.findings
+        self.runtime = self.runtime or other.runtime
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """How many cases have each verdict."""
+        found: dict[str, int] = {}
+        for counts in self.cells.values():
+            for word, number in counts.items():
+                found[word] = found.get(word, 0) + number
+        return found
+
+    @property
+    def coverage(self) -> dict[str, int]:
+        """What the cases have reached."""
+        keys = [key.split("|") for key in self.cells]
+        return {
+            "cases": sum(self.totals.values()),
+            "operators": len({key[0] for key in keys}),
+            "operators and types": len({(key[0], key[1]) for key in keys}),
+            "operators, types and kinds of shapes": len(keys),
+            "attributes": len(self.values),
+            "values of attributes": sum(map(len, self.values.values())),
+        }
+
+
+_MOST_VALUES = 64
+
+
+def finding_dict(finding: Finding) -> dict[str, Any]:
+    """A finding for JSON."""
+    return {
+        "case": finding.name,
+        "verdict": finding.word,
+        "detail": finding.detail,
+        "operator": finding.operator,
+        "kind": finding.kind,
+        "call": finding.call,
+        "output": finding.output,
+        "facts": finding.facts,
+    }

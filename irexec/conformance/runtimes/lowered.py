@@ -1,0 +1,35 @@
+"""irexec itself as a judged runtime: compiled as a whole (`mode="lowered"`) or by its kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import irexec
+
+
+class Irexec:
+    """irexec with EXECUTION_MODE_HINT PERFORMANCE, or ACCURACY for `mode="kernels"`."""
+
+    def __init__(self, mode: str = "lowered") -> None:
+        self.hint = {"lowered": "PERFORMANCE", "kernels": "ACCURACY"}[mode]
+        self.mode = mode
+        self.compiled: Any = None
+        self.request: Any = None
+
+    def describe(self) -> dict[str, str]:
+        return {"name": f"irexec {irexec.__version__} {self.mode}"}
+
+    def load(self, path: str, cache: bool) -> None:
+        self.compiled = irexec.compile_model(path, config={"EXECUTION_MODE_HINT": self.hint})
+        self.request = self.compiled.create_infer_request()
+
+    def infer(self, inputs: list[Any]) -> list[Any]:
+        given = [array.view(port.element_type.dtype) for array, port in zip(inputs, self.compiled.inputs, strict=True)]
+        return [_raw(array) for array in self.request.infer(given).to_tuple()]
+
+
+def _raw(array: Any) -> Any:
+    """Types that NumPy lacks as their bits."""
+    if array.dtype.kind == "T":
+        return array.astype("U")
+    return array if array.dtype.isbuiltin == 1 else array.view(f"u{array.dtype.itemsize}")

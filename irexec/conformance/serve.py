@@ -1,0 +1,112 @@
+"""The process of a runtime that is judged: complete in itself, for any Python from 3.8 on with NumPy and the runtime.
+
+    python -I serve.py FILE.py:Class CONFIG_JSON PATH_JSON
+
+A message is eight bytes with the length of a JSON object, this object, and the bytes of its arrays. The class has
+`describe()`, `load(path, cache)` and `infer(inputs)`, which returns arrays; `infer_at_once(inputs, count)` is optional.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import struct
+import sys
+from typing import IO, Any, Dict, List, Optional, Tuple  # noqa: UP035
+
+import numpy as np
+
+DTYPES = {
+    "f16": "float16", "f32": "float32", "f64": "float64", "boolean": "bool", "i8": "int8", "i16": "int16",
+    "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64", "bf16": "uint16",
+}  # fmt: skip
+"""NumPy's types; a type that NumPy lacks is an unsigned integer with the same bits."""
+NAMES = {dtype: name for name, dtype in DTYPES.items() if name != "bf16"}
+
+
+def read(stream: IO[bytes]) -> Optional[Tuple[Dict[str, Any], List[Any]]]:  # noqa: UP006, UP045
+    """The next message and its arrays; None at the end."""
+    head = stream.read(8)
+    if len(head) < 8:
+        return None
+    message = json.loads(stream.read(struct.unpack("<q", head)[0]))
+    return message, [_array(item, stream) for item in message.pop("arrays")]
+
+
+def write(stream: IO[bytes], message: Dict[str, Any], arrays: Any) -> None:  # noqa: UP006
+    """Send a message with its arrays."""
+    found: List[Any] = []  # noqa: UP006
+    blobs: List[bytes] = []  # noqa: UP006
+    for array in arrays:
+        array = np.asarray(array)
+        if array.dtype.kind in "UOTS":
+            found.append({"type": "string", "shape": list(array.shape), "values": [str(v) for v in array.reshape(-1)]})
+            continue
+        data = np.ascontiguousarray(array).tobytes()
+        kind = NAMES.get(array.dtype.name, "u8" if array.dtype.itemsize == 1 else "u16")
+        found.append({"type": kind, "shape": list(array.shape), "bytes": len(data)})
+        blobs.append(data)
+    text = json.dumps(dict(message, arrays=found)).encode()
+    stream.write(struct.pack("<q", len(text)) + text + b"".join(blobs))
+    stream.flush()
+
+
+def _array(item: Dict[str, Any], stream: IO[bytes]) -> Any:  # noqa: UP006
+    if item["type"] == "string":
+        return np.array(item["values"], dtype=np.str_).reshape(item["shape"])
+    raw = stream.read(item["bytes"])
+    return np.frombuffer(raw, DTYPES.get(item["type"], "uint8")).reshape(item["shape"]).copy()
+
+
+def made(name: str, config: Dict[str, Any]) -> Any:  # noqa: UP006
+    """The runtime: an object of the class in a file."""
+    file, _, attribute = name.rpartition(":")
+    spec: Any = importlib.util.spec_from_file_location("judged_runtime", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, attribute)(**config)
+
+
+def answer(runtime: Any, message: Dict[str, Any], arrays: List[Any]) -> Any:  # noqa: UP006
+    """Run a model: its calls in their order on one request. Returns the reply and the arrays of all calls."""
+    stage = "load"
+    try:
+        runtime.load(message["path"], bool(message.get("cache")))
+        stage = "infer"
+        inputs: List[Any] = []  # noqa: UP006
+        results: List[Any] = []  # noqa: UP006
+        count = message["inputs"]
+        for begin in range(0, len(arrays), count) if count else [0]:
+            inputs.append(arrays[begin : begin + count])
+        for call in message["calls"]:
+            if message.get("requests", 1) > 1 and hasattr(runtime, "infer_at_once"):
+                results += runtime.infer_at_once(inputs[call], message["requests"])
+            else:
+                results.append(runtime.infer(inputs[call]))
+    except Exception as error:
+        return {"refused": stage, "message": " ".join(str(error).split())[-600:], "kind": type(error).__name__}, []
+    return {"outputs": [len(call) for call in results]}, [array for call in results for array in call]
+
+
+def main() -> None:
+    """Answer messages until there are no more."""
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # What a runtime prints is no answer.
+    name, config, path = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+    sys.path[:0] = path
+    try:
+        runtime = made(name, config)
+        write(sink, {"described": runtime.describe()}, [])
+    except Exception as error:
+        write(sink, {"unusable": f"{type(error).__name__}: {error}"}, [])
+        return
+    while True:
+        found = read(source)
+        if found is None:
+            return
+        write(sink, *answer(runtime, *found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Inputs for which a page leaves the result open: ties, duplicate indices, integers that overflow, NaN in an order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from irexec.debug.ties import of_boxes, of_top_k, scattered
+from irexec.graph.model import Node
+from irexec.types import Array
+
+_NARROW_INTEGERS = {"i8", "u8", "i16", "u16", "i4", "u4"}
+_ARITHMETIC = {
+    "Add", "Subtract", "Multiply", "SquaredDifference", "ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceMean",
+    "Power", "Abs", "Negative", "CumSum", "MatMul", "Convolution", "GroupConvolution", "ConvolutionBackpropData",
+    "GroupConvolutionBackpropData", "DeformableConvolution", "Einsum", "FloorMod", "Mod", "Divide", "PReLU",
+}  # fmt: skip
+_ORDERS = {"TopK", "Maximum", "Minimum", "ReduceMax", "ReduceMin", "MaxPool", "Unique", "AdaptiveMaxPool", "SegmentMax"}
+_BOXES = {"NonMaxSuppression", "MulticlassNms", "MatrixNms", "NMSRotated"}
+Inputs = Sequence[Array | None]
+
+
+def is_undefined(node: object, inputs: Inputs) -> bool:
+    """Whether the result of a layer is open for these inputs."""
+    assert isinstance(node, Node)
+    return any(rule(node, inputs) for rule in RULES)
+
+
+def _overflows(node: Node, inputs: Inputs) -> bool:
+    """Integer arithmetic beyond the range of the type: pages do not define whether it wraps or saturates."""
+    if node.type not in _ARITHMETIC or not node.outputs or not node.outputs[0].element_type.is_integral:
+        return False
+    kind = node.outputs[0].element_type
+    arrays = [a.astype(np.float64) for a in inputs if a is not None and a.dtype.kind in "iu"]
+    if not arrays or node.operator is None:
+        return False
+    top = 2.0 ** (kind.bitwidth - (kind.kind == "i"))
+    low = -top if kind.kind == "i" else 0.0
+    largest = max((float(np.abs(a).max(initial=0.0)) for a in arrays), default=0.0)
+    if node.type in ("Divide", "Mod", "FloorMod"):
+        return bool(inputs[1] is not None and (inputs[1] == 0).any())
+    if kind.kind == "u" and node.type in ("Subtract", "SquaredDifference", "Negative"):
+        return True
+    count = max(a.size for a in arrays)
+    bound = {"Add": 2 * largest, "Subtract": 2 * largest, "Multiply": largest**2, "SquaredDifference": 4 * largest**2}
+    reached = bound.get(node.type, largest**2 * count if node.type != "ReduceProd" else largest**count)
+    return not low <= reached < top
+
+
+def _has_nan(node: Node, inputs: Inputs) -> bool:
+    """An order among values of which some are NaN."""
+    return node.type in _ORDERS and any(a is not None and a.dtype.kind == "f" and np.isnan(a).any() for a in inputs)
+
+
+def _ties(node: Node, inputs: Inputs) -> bool:
+    if node.type == "TopK":
+        return of_top_k(node, inputs) is not None
+    if node.type in _BOXES:
+        return of_boxes(node, inputs) is not None
+    return scattered(node, inputs) is not None
+
+
+def _out_of_range(node: Node, inputs: Inputs) -> bool:
+    """A conversion of floats that the integer type does not hold."""
+    if node.type not in ("Convert", "ConvertLike", "Range") or not node.outputs[0].element_type.is_integral:
+        return False
+    kind, data = node.outputs[0].element_type, inputs[0]
+    if data is None or kind.name == "boolean":
+        return False
+    wide = data.astype(np.float64)
+    top = 2.0 ** (kind.bitwidth - (kind.kind == "i"))
+    low = -top if kind.kind == "i" else 0.0
+    return bool((~np.isfinite(wide) | (np.trunc(wide) >= top) | (np.trunc(wide) < low)).any())
+
+
+def _shifts_all(node: Node, inputs: Inputs) -> bool:
+    """A shift by at least the width of the type, or by a negative number."""
+    if not node.type.startswith("Bitwise") or not node.type.endswith("Shift") or inputs[1] is None:
+        return False
+    return bool(((inputs[1] < 0) | (inputs[1] >= node.outputs[0].element_type.bitwidth)).any())
+
+
+def _many_periods(node: Node, inputs: Inputs) -> bool:
+    """A remainder of so many periods that the quotient is not exact."""
+    if node.type not in ("Mod", "FloorMod") or inputs[0] is None or inputs[1] is None or inputs[0].dtype.kind in "iu":
+        return False
+    with np.errstate(all="ignore"):
+        quotient = np.abs(inputs[0].astype(np.float64) / inputs[1].astype(np.float64))
+    near = np.abs(quotient - np.rint(quotient)) <= 4 * np.finfo(np.float32).eps * np.maximum(quotient, 1.0)
+    return bool((~np.isfinite(quotient) | near | (quotient > _PERIODS)).any())
+
+
+def _rounds_to_integer(node: Node, inputs: Inputs) -> bool:
+    """A mean or an interpolation of integers: pages do not say how it is rounded."""
+    return node.type in _ROUNDED and bool(node.outputs[0].element_type.is_integral)
+
+
+def _only_padding(node: Node, inputs: Inputs) -> bool:
+    """A pooling window without any element."""
+    if node.type != "MaxPool" or node.operator is None or inputs[0] is None or inputs[0].dtype.kind in "iu":
+        return False
+    values = np.asarray(node.operator.compute(*inputs, **node.all_attributes)[0])
+    return bool(np.isinf(values).any() and not np.isinf(inputs[0]).any())
+
+
+def _counts_closely(node: Node, inputs: Inputs) -> bool:
+    """A Range whose number of elements depends on the rounding of a quotient."""
+    if node.type != "Range" or any(a is None for a in inputs[:3]):
+        return False
+    start, stop, step = (float(np.asarray(a).reshape(-1)[0]) for a in inputs[:3])
+    count = (stop - start) / step if step else 0.0
+    return abs(count - round(count)) < _CLOSE * max(1.0, abs(count))
+
+
+def _negative_index(node: Node, inputs: Inputs) -> bool:
+    """A negative index of a Gather whose page knows none."""
+    old = node.type == "Gather" and node.operator is not None and node.operator.opset in ("opset1", "opset7")
+    return bool(old and inputs[1] is not None and (inputs[1] < 0).any())
+
+
+def _inconsistent(node: Node, inputs: Inputs) -> bool:
+    """Channels of a detection layer that do not agree with its attributes."""
+    data = inputs[0] if inputs else None
+    if data is None:
+        return False
+    if node.type == "ReorgYolo":
+        return bool(data.shape[1] % int(node.attributes["stride"]) ** 2)
+    if node.type == "RegionYolo":
+        a = node.attributes
+        regions = a["num"] if a.get("do_softmax", True) else len(a.get("mask") or ())
+        return bool(a.get("axis") != 1 or data.shape[1] != regions * (a["classes"] + a["coords"] + 1))
+    return False
+
+
+_CLOSE = 1e-5
+_PERIODS = 1 << 16
+_ROUNDED = {
+    "GridSample", "Interpolate", "ROIAlign", "AvgPool", "AdaptiveAvgPool", "ReduceMean", "NormalizeL2", "ReduceL2",
+    "Sin", "Cos", "Sigmoid", "Tanh", "Atan", "Erf", "Elu", "Selu", "HardSigmoid", "Gelu", "Swish", "Mish", "SoftPlus",
+    "Exp", "Log", "Sqrt", "Sinh", "Cosh", "Tan", "Acos", "Asin", "Acosh", "Atanh", "Asinh", "SoftSign", "HSwish",
+}  # fmt: skip
+_RULES_OF_VALUES = (_rounds_to_integer, _only_padding, _counts_closely, _negative_index, _inconsistent)
+RULES: tuple[Callable[[Node, Inputs], bool], ...] = (
+    _ties, _has_nan, _overflows, _out_of_range, _shifts_all, _many_periods, *_RULES_OF_VALUES,
+)  # fmt: skip

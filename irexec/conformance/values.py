@@ -1,0 +1,122 @@
+"""The values of a case's inputs: drawn from its seed, such that errors of a kernel show."""
+
+from __future__ import annotations
+
+import math
+import zlib
+
+import numpy as np
+
+from irexec.arrays.draw import draw_for
+from irexec.conformance.names import CaseName, Port
+from irexec.ops.declare.operator import Operator
+from irexec.types import BOOLEAN, STRING, Array, ElementType, PartialShape, TensorType
+
+PROFILES = ("plain", "edges", "ties", "large", "tails")
+"""plain: numbers of both signs and several magnitudes; edges: infinities, signed zeros, halves; ties: few different
+values; large: integers above 2**24, floats of large magnitude; tails: small and large magnitudes."""
+
+_BOXES = frozenset({"rois", "boxes", "anchors", "input_rois", "proposals", "boxes1"})
+_SCORES = frozenset({"scores", "class_probs", "probabilities", "class_preds"})
+_IMAGES = frozenset({"im_info", "image_shape", "im_data_info"})
+_EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan, 3.0, -7.0, 1e-30, 65504.0)
+
+
+def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object], call: int) -> list[Array | None]:
+    """The arrays of all inputs in a call. Constants are those of the first call."""
+    types: dict[str, TensorType] = {}
+    for port in name.ports:
+        if port is not None:
+            types[port.name] = TensorType(port.kind, PartialShape(list(port.shape(0 if port.constant else call))))
+    found: list[Array | None] = []
+    for number, port in enumerate(name.ports):
+        if port is None:
+            found.append(None)
+            continue
+        shape = port.shape(0 if port.constant else call)
+        at = zlib.crc32(f"{port.name}:{number}".encode())
+        rng = np.random.default_rng([name.seed, at, 0 if port.constant else call])
+        array = None if port.values is None else given(port, shape)
+        if array is None:
+            array = draw_for(rng, operator, port.name, types, attributes)
+            if array is not None and array.dtype != port.kind.dtype:
+                array = array.astype(port.kind.dtype)
+        if array is None and port.name in _BOXES and shape[-1:] == (4,) and port.kind.is_real:
+            array = _boxes(rng, shape).astype(port.kind.dtype)
+        if array is None or array.shape != shape:
+            array = _meant(rng, port, draw_values(rng, port.kind, shape, name.data))
+        types[port.name] = TensorType(port.kind, PartialShape(list(shape)), array)
+        found.append(array)
+    return found
+
+
+def _meant(rng: np.random.Generator, port: Port, array: Array) -> Array:
+    """Values that mean something: scores are distinct probabilities, sizes are positive."""
+    if port.kind.is_real and port.name in _SCORES:
+        ranks = rng.permutation(array.size) + rng.uniform(0.2, 0.8, array.size)
+        return np.asarray((ranks / max(1, array.size)).reshape(array.shape), port.kind.dtype)
+    if port.name in _IMAGES and array.size:
+        sizes = rng.integers(48, 96, array.shape)
+        sizes.reshape(-1)[2::3] = 1
+        return np.asarray(sizes, port.kind.dtype)
+    if port.kind.kind == "i" and any(word in port.name for word in ("size", "shape", "length")):
+        return np.asarray(np.abs(array) + np.ones((), array.dtype))
+    return array
+
+
+def _boxes(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Boxes as two corners of which the second is beyond the first."""
+    corner = rng.uniform(0.0, 8.0, (*shape[:-1], 2))
+    size = rng.uniform(0.5, 6.0, corner.shape)
+    return np.asarray(np.concatenate([corner, corner + size], axis=-1), np.float32)
+
+
+def given(port: Port, shape: tuple[int, ...]) -> Array:
+    """The values that a name states."""
+    assert port.values is not None
+    if port.kind is STRING:
+        return np.array(port.values, np.dtypes.StringDType()).reshape(shape)
+    dtype = port.kind.dtype
+    numbers = [float(v) if "." in v or "n" in v or "e" in v else int(v) for v in port.values]
+    if len(numbers) != math.prod(shape):
+        raise ValueError(f"{port.name} has {len(numbers)} values, but the shape {list(shape)}")
+    return np.array(numbers).reshape(shape).astype(dtype)
+
+
+def draw_values(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...], profile: str) -> Array:
+    """Values of an element type."""
+    count = math.prod(shape)
+    if kind is BOOLEAN:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if kind is STRING:
+        words = np.array(["", "a", "bc", "déf", "ghij", "the quick"], dtype=np.dtypes.StringDType())
+        return words[rng.integers(0, len(words), shape)]
+    if kind.is_integral:
+        return _integers(rng, kind, shape, profile)
+    if kind.is_carried:
+        return rng.integers(0, 1 << kind.bitwidth, shape).astype(np.uint8)
+    values = rng.standard_normal(count) * rng.choice([0.5, 1.0, 4.0], count)
+    if profile == "ties":
+        values = rng.integers(-2, 3, count) * 0.5
+    elif profile == "tails":
+        values = values * np.exp2(rng.integers(-12, 8, count))
+    elif profile == "large":
+        values = values * 100.0
+    elif profile == "edges":
+        values = np.where(rng.random(count) < 0.6, rng.choice(_EDGES, count), values)
+    with np.errstate(all="ignore"):
+        return np.asarray(values.astype(np.float32).reshape(shape), kind.dtype)
+
+
+def _integers(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...], profile: str) -> Array:
+    signed = kind.kind == "i"
+    top = 2 ** (kind.bitwidth - signed)
+    if profile == "ties":
+        return rng.integers(0, min(3, top), shape).astype(kind.dtype)
+    if profile in ("large", "edges"):
+        # CPU plugins keep 32 bits of 64, which is a property of the device and not of an operator.
+        high = min(top, 2**30)
+        low = -high if signed else 0
+        return rng.integers(low, high, shape).astype(kind.dtype)
+    low = -min(9, top) if signed else 0
+    return rng.integers(low, min(10, top), shape).astype(kind.dtype)

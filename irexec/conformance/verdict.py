@@ -1,0 +1,241 @@
+"""The verdict on a case: whether a runtime's results are within what the specification allows, and who is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from irexec.conformance.case import Case
+from irexec.conformance.defendant import Answer
+from irexec.debug.culprit import function_of
+from irexec.debug.errors import Error, measure, shown_error
+from irexec.debug.record import Reference
+from irexec.debug.tolerances import FUSED, combined, tolerance_of
+from irexec.debug.variants import judge_model
+from irexec.diagnostics import IRError
+from irexec.graph.model import Model
+from irexec.ops.declare.contents import CONTENTS
+from irexec.ops.declare.operator import Tolerance
+from irexec.records import record
+from irexec.types import F32, F64, Array, ElementType
+
+WORDS = ("passed", "wrong", "shape", "type", "refused", "crash", "hang", "open", "reference", "invalid")
+"""passed; wrong values; a wrong shape or element type; a valid model that was refused; the process ended or did not
+answer; open: the page leaves the result open; reference: exact evaluation agrees with the runtime and not with irexec;
+invalid: irexec itself refuses the case when it runs."""
+_LEAST_UNITS = 64.0
+"""Units in the last place of f32 that no report is worth, 0.0004 %."""
+_F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
+_SUM_FLOOR, _HALF_SUM_FLOOR = 2e-5, 0.01
+_GRAPH_FLOOR, _HALF_FLOOR, _DEFAULT_FLOOR = 1e-4, 0.04, 0.06
+FAILED = frozenset({"wrong", "shape", "type", "crash", "hang"})
+
+
+@record
+class Verdict:
+    """The word, the error in words, the call (from 0) and the output that are wrong."""
+
+    word: str
+    detail: str = ""
+    call: int = 0
+    output: int = 0
+    ulp: float = 0.0
+
+
+def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
+    """Judge an answer. `units`: element types that the device computes in another one, such as f64 in f32."""
+    if answer.how != "results":
+        return Verdict(answer.how, answer.message)
+    stateful = bool(case.model.sinks)
+    steps = [case.inputs[call] for call in case.calls] if stateful else case.inputs
+    try:
+        expected = Reference(case.model, steps).results()
+    except IRError as error:
+        return Verdict("invalid", str(error.report.errors[0].message))
+    per_call = max(1, len(answer.results) // len(case.calls))
+    open_result = False
+    for position, found in enumerate(answer.results):
+        place = min(position // per_call, len(case.calls) - 1)
+        call = case.calls[place]
+        right = expected[place if stateful else call]
+        verdict = _judge_call(case, case.inputs[call], right, found, units)
+        if verdict.word == "open":
+            open_result = True
+        elif verdict.word != "passed":
+            verdict.call = position // per_call
+            return verdict
+    return Verdict("open" if open_result else "passed")
+
+
+def _judge_call(
+    case: Case, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array], units: Mapping[str, str]
+) -> Verdict:
+    model = case.model
+    if len(found) != len(expected):
+        return Verdict("shape", f"{len(found)} outputs instead of {len(expected)}")
+    expected, found = ([_comparable(a, units) for a in arrays] for arrays in (expected, found))
+    tolerance = _tolerance(model, inputs, expected)
+    if tolerance.kind == "random":
+        return _judge_forms(expected, found)
+    worst: tuple[int, Error] | None = None
+    for number, (right, other) in enumerate(zip(expected, found, strict=True)):
+        forms = _form(right, other, number)
+        if forms is not None:
+            return forms if not _is_open(case, inputs) else Verdict("open")
+        error = measure(right, other, _unit(right, units))
+        limit = max(tolerance.ulp, _LEAST_UNITS) if ElementType.of(right.dtype).is_real else 0.0
+        if error.ulp > limit and (worst is None or error.ulp > worst[1].ulp):
+            worst = (number, error)
+    if worst is None:
+        return Verdict("passed")
+    if (floor := _floor(case)) and all(map(partial(_is_near, floor=floor), expected, found)):
+        return Verdict("passed")
+    if model.sinks or case.config == "default":
+        return Verdict("wrong", shown_error(worst[1]), output=worst[0], ulp=float(min(worst[1].ulp, 1e300)))
+    return _second_look(case, inputs, expected, found, tolerance, worst, units)
+
+
+def _floor(case: Case) -> float:
+    """The part of the largest magnitude that a graph may be off, since a runtime rounds elsewhere than irexec; 0 for a
+    single operator in the precision that it declares."""
+    if case.config == "default":
+        return _DEFAULT_FLOOR
+    if not case.operator.startswith("graph."):
+        return 0.0
+    return _GRAPH_FLOOR if case.facts.get("type") == "f32" else _HALF_FLOOR
+
+
+def _is_near(right: Array, other: Array, floor: float) -> bool:
+    """Whether the largest difference is less than a part of the largest magnitude."""
+    if right.dtype.kind in "TU" or (right.dtype.kind != "f" and right.dtype.isbuiltin == 1):
+        return not measure(right, other)
+    a, b = right.astype(np.float64), other.astype(np.float64)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(all="ignore"):
+        distance = np.abs(np.where(same, 0.0, a - b))
+    top = np.abs(a[np.isfinite(a)]).max(initial=0.0)
+    return bool((distance <= floor * top).all())
+
+
+def _second_look(
+    case: Case,
+    inputs: Sequence[Array],
+    expected: Sequence[Array],
+    found: Sequence[Array],
+    tolerance: Tolerance,
+    worst: tuple[int, Error],
+    units: Mapping[str, str],
+) -> Verdict:
+    """Results that differ by more than the tolerance: inputs are moved by a few units to see how much that changes."""
+    number, error = worst
+    try:
+        measured, agrees = judge_model(case.model, function_of, inputs, list(found), tolerance)
+    except IRError as failed:
+        return Verdict("invalid", str(failed.report.errors[0].message))
+    if agrees or _is_open(case, inputs):
+        return Verdict("open" if not agrees else "passed")
+    if all(map(_is_near_sum, expected, found)) and not _is_elementwise(case.model):
+        return Verdict("passed")
+    if measured.ulp and np.isfinite(measured.ulp):
+        error = measured
+    if _agrees_with_exact(case, inputs, found, expected, tolerance):
+        return Verdict("reference", f"exact evaluation agrees with the runtime: {shown_error(error)}", output=number)
+    at = "" if error.at is None else f" at {list(error.at)}"
+    place = error.at
+    values = ""
+    if place is not None and len(place) == expected[number].ndim:
+        try:
+            values = f": {expected[number][place]} expected, {found[number][place]} found"
+        except IndexError:
+            values = ""
+    return Verdict("wrong", f"{shown_error(error)}{at}{values}", output=number, ulp=float(min(error.ulp, 1e300)))
+
+
+def _is_elementwise(model: Model) -> bool:
+    """Whether each result depends on single elements, so that small results are no differences of large numbers."""
+    nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
+    return all(CONTENTS.get(n.type, ("",))[0].split(".")[0] in ("activation", "arithmetic") for n in nodes)
+
+
+def _is_near_sum(right: Array, other: Array) -> bool:
+    """Whether an error is small beside the largest result, as that of a sum in another order is."""
+    floor = _SUM_FLOOR if right.dtype.itemsize > 2 else _HALF_SUM_FLOOR
+    return _is_near(right, other, floor)
+
+
+def _comparable(array: Array, units: Mapping[str, str]) -> Array:
+    """Results as devices give them: numbers below the normal range may be zero, and f64 may be computed in f32."""
+    if array.dtype == np.float64 and units.get("f64") == "f32":
+        with np.errstate(all="ignore"):
+            array = array.astype(np.float32)
+        array = np.where(np.abs(array) >= _F32_MAX, np.copysign(np.float32(np.inf), array), array)
+        return np.asarray(np.where(np.abs(array) < _F32_MIN, 0.0, array), np.float64)
+    if array.dtype == np.float32:
+        return np.asarray(np.where(np.abs(array) < _F32_MIN, np.float32(0), array))
+    return array
+
+
+def _is_open(case: Case, inputs: Sequence[Array]) -> bool:
+    """Whether the page leaves the result open for these inputs."""
+    from irexec.conformance.undefined import is_undefined
+
+    return any(is_undefined(node, values) for node, values in _nodes(case.model, inputs))
+
+
+def _nodes(model: Model, inputs: Sequence[Array]) -> list[tuple[object, list[Array | None]]]:
+    nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
+    wanted = {v for n in nodes for v in n.inputs if v is not None}
+    values = Reference(model, [list(inputs)]).record(wanted)[0]
+    for value in wanted:
+        if value not in values and value.node.constant is not None:
+            values[value] = value.node.constant
+    return [(n, [None if v is None else values.get(v) for v in n.inputs]) for n in nodes]
+
+
+def _agrees_with_exact(
+    case: Case, inputs: Sequence[Array], found: Sequence[Array], expected: Sequence[Array], tolerance: Tolerance
+) -> bool:
+    """Whether an evaluation in f64 agrees with the runtime and not with irexec."""
+    from irexec.conformance.exact import exact_results
+
+    exact = exact_results(case.model, inputs)
+    if exact is None:
+        return False
+    limit = max(tolerance.ulp, FUSED)
+    theirs = max((measure(e, f).ulp for e, f in zip(exact, found, strict=True)), default=0.0)
+    ours = max((measure(e, f).ulp for e, f in zip(exact, expected, strict=True)), default=0.0)
+    return theirs <= limit < ours
+
+
+def _tolerance(model: Model, inputs: Sequence[Array], expected: Sequence[Array]) -> Tolerance:
+    known = dict(zip(model.inputs, inputs, strict=True))
+    for result, array in zip(model.results, expected, strict=True):
+        if result.inputs[0] is not None:
+            known[result.inputs[0]] = array
+    nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
+    return tolerance_of(nodes[0], known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
+
+
+def _judge_forms(expected: Sequence[Array], found: Sequence[Array]) -> Verdict:
+    """Random results: only their shapes and types are judged."""
+    for number, (right, other) in enumerate(zip(expected, found, strict=True)):
+        forms = _form(right, other, number)
+        if forms is not None:
+            return forms
+    return Verdict("passed")
+
+
+def _form(right: Array, other: Array, number: int) -> Verdict | None:
+    if right.shape != other.shape:
+        return Verdict("shape", f"shape {list(other.shape)} instead of {list(right.shape)}", output=number)
+    if right.dtype.kind in "TU" and other.dtype.kind in "TU":
+        return None
+    if right.dtype != other.dtype:
+        return Verdict("type", f"{other.dtype.name} instead of {right.dtype.name}", output=number)
+    return None
+
+
+def _unit(array: Array, units: Mapping[str, str]) -> ElementType | None:
+    return F32 if ElementType.of(array.dtype) is F64 and units.get("f64") == "f32" else None

@@ -1,0 +1,132 @@
+"""Results of a campaign as text and as HTML: the table, the clusters, the comparison, the scoreboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from irexec.arrays.brief import plural
+
+Json = Mapping[str, Any]
+_FAILED = ("wrong", "shape", "type", "crash", "hang")
+_WIDTH = 150
+
+_STYLE = """
+:root { color-scheme: light dark; --ok: #2a7d3b; --bad: #b3261e; --mid: #8a6100; --line: #8884; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 1.2rem auto; max-width: 76rem; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; } .scroll { overflow-x: auto; }
+th, td { border-bottom: 1px solid var(--line); padding: .2rem .6rem; text-align: left; white-space: nowrap; }
+td.bad { color: var(--bad); font-weight: 600; } td.ok { color: var(--ok); } td.mid { color: var(--mid); }
+details { border-bottom: 1px solid var(--line); padding: .3rem 0; } summary { cursor: pointer; }
+code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; white-space: normal; }
+"""
+
+
+def conformance_text(found: Json) -> str:
+    """The results for a terminal."""
+    totals, coverage = found["totals"], found["coverage"]
+    failed = sum(totals.get(word, 0) for word in _FAILED)
+    lines = [f"{found['runtime']}: {plural(coverage['cases'], 'case')}, seed {found['seed']}"]
+    lines += ["", *(f"  {number:>8,}  {word}" for word, number in sorted(totals.items(), key=lambda p: -p[1]))]
+    lines += ["", "reached: " + ", ".join(f"{number:,} {what}" for what, number in coverage.items() if what != "cases")]
+    if found["clusters"]:
+        lines += ["", f"{plural(failed, 'failure')} in {plural(len(found['clusters']), 'cluster')}:"]
+    for cluster in found["clusters"]:
+        simplest = cluster["simplest"]
+        lines += ["", f"{_title(cluster)}: {plural(cluster['count'], 'case')}"]
+        lines += [f"  {cluster.get('reproducer', simplest['case'])}", f"  {simplest['detail'][:_WIDTH]}"]
+    if found["unexpected"]:
+        lines += ["", f"{plural(len(found['unexpected']), 'failure')} not in the baseline"]
+    for entry in found.get("unmet", []):
+        lines.append(f"unexpected pass: no case failed that the baseline knows as {entry}")
+    return "\n".join(lines) + "\n"
+
+
+def _title(cluster: Json) -> str:
+    common = ", ".join(f"{key} {value}" if key != "kind" else value for key, value in cluster["common"].items())
+    return f"{cluster['operator']} {cluster['verdict']}" + (f" ({common})" if common else "")
+
+
+def conformance_page(found: Json) -> str:
+    """The results as an HTML page: operators by element types and kinds of shapes, and the clusters."""
+    cells: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
+    kinds: list[str] = []
+    for cell in found["cells"]:
+        cells.setdefault((cell["operator"], cell["type"]), {})[cell["kind"]] = cell["verdicts"]
+        kinds += [cell["kind"]] if cell["kind"] not in kinds else []
+    kinds.sort()
+    rows = [
+        f"<tr><td>{escape(operator)}</td><td>{escape(type)}</td>{''.join(_cell(own.get(kind)) for kind in kinds)}</tr>"
+        for (operator, type), own in sorted(cells.items())
+    ]
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("operator", "type", *kinds))
+    totals = ", ".join(f"{number:,} {escape(word)}" for word, number in found["totals"].items())
+    reached = ", ".join(f"{number:,} {escape(what)}" for what, number in found["coverage"].items())
+    body = [
+        f"<h1>Conformance of {escape(found['runtime'])}</h1><p>{totals}</p><p>Reached: {reached}</p>",
+        "<h2>Clusters of failures</h2>",
+        *map(_cluster, found["clusters"]),
+        f'<h2>Operators</h2><div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>',
+    ]
+    return _page(f"Conformance of {found['runtime']}", "".join(body))
+
+
+def _cell(verdicts: Mapping[str, int] | None) -> str:
+    if not verdicts:
+        return "<td></td>"
+    failed, total = sum(verdicts.get(word, 0) for word in _FAILED), sum(verdicts.values())
+    kind = "bad" if failed else "mid" if verdicts.get("refused") else "ok"
+    title = ", ".join(f"{number} {word}" for word, number in verdicts.items())
+    return f'<td class="{kind}" title="{escape(title)}">{total - failed}/{total}</td>'
+
+
+def _cluster(cluster: Json) -> str:
+    simplest = cluster["simplest"]
+    name = cluster.get("reproducer", simplest["case"])
+    return (
+        f"<details><summary>{escape(_title(cluster))}: {cluster['count']}</summary>"
+        f"<p><code>{escape(name)}</code></p><p>{escape(simplest['detail'])}</p></details>"
+    )
+
+
+def _page(title: str, body: str) -> str:
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>{body}</body></html>\n"
+    )
+
+
+def scoreboard_text(names: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
+    """A table for a terminal: failures of the cases of each operator, by runtime."""
+    wide = [max([len(name), *(len(row[i]) for row in rows.values())]) for i, name in enumerate(names)]
+    first = max([8, *map(len, rows)])
+    lines = ["  ".join(["operator".ljust(first), *(n.ljust(w) for n, w in zip(names, wide, strict=True))]).rstrip()]
+    for operator, row in rows.items():
+        lines.append("  ".join([operator.ljust(first), *(c.ljust(w) for c, w in zip(row, wide, strict=True))]).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def scoreboard_page(names: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
+    """The same table as an HTML page."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in ("operator", *names))
+    body = "".join(
+        f"<tr><td>{escape(operator)}</td>"
+        + "".join(f'<td class="{"ok" if c.startswith("0/") else "bad" if c else ""}">{escape(c)}</td>' for c in row)
+        + "</tr>"
+        for operator, row in rows.items()
+    )
+    return _page("Conformance", f'<h1>Conformance</h1><div class="scroll"><table><tr>{head}</tr>{body}</table></div>')
+
+
+def comparison_text(found: Mapping[str, Sequence[str]], tallies: Sequence[Any]) -> str:
+    """What broke and what was mended, for a terminal."""
+    before, after = (tally.runtime for tally in tallies)
+    lines = [f"{before} compared with {after}"]
+    heads = {"broke": "fails only in the second", "mended": "fails only in the first", "both": "fails in both"}
+    for key, head in heads.items():
+        lines += ["", f"{head}: {len(found[key])}", *(f"  {title}" for title in found[key])]
+    return "\n".join(lines) + "\n"

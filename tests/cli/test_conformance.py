@@ -1,0 +1,127 @@
+"""irexec conformance on the command line: what it prints and writes, exit codes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from irexec.cli.main import main
+from irexec.conformance.verdict import WORDS
+
+ROOT = Path(__file__).parents[2]
+RUNTIME = f"{Path(__file__).parents[1] / 'lib' / 'support' / 'wrong_runtime.py'}:Wrong"
+WRONG = ["--with", RUNTIME, "--config", "type=Sigmoid"]
+FAILS, PASSES = "Sigmoid-1/f32/x=[2,3]/seed1", "Tanh-1/f32/x=[2,3]/seed1"
+
+pytestmark = pytest.mark.processes
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return captured.out
+
+
+def test_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", *WRONG, "--case", FAILS, "--case", PASSES]) == 1
+    text = printed(capsys)
+    assert text.startswith("irexec with a wrong Sigmoid: 2 cases, seed 0\n")
+    assert "1 failure in 1 cluster:" in text and FAILS in text
+    assert main(["conformance", *WRONG, "--case", PASSES]) == 0
+    assert "1  passed" in printed(capsys)
+
+
+def test_drawn_cases_in_processes_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [
+        "conformance",
+        *WRONG,
+        "--only",
+        "Tan*",
+        "--cases",
+        "3",
+        "--resume",
+        str(tmp_path / "log"),
+        "--format",
+        "json",
+    ]
+    assert main([*command, "-j", "2"]) == 0
+    first = json.loads(printed(capsys))
+    assert first["coverage"]["operators"] == 2 and first["coverage"]["cases"] == 6
+    assert main(command) == 0
+    assert json.loads(printed(capsys)) == first
+
+
+def test_results_are_merged_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b, page = tmp_path / "a.json", tmp_path / "b.json", tmp_path / "page.html"
+    cases = ["--case", FAILS, "--case", PASSES]
+    assert main(["conformance", *WRONG, *cases, "-o", str(a), "--html", str(page)]) == 1
+    other = ["--with", RUNTIME, "--config", "type=Tanh"]
+    assert main(["conformance", *other, *cases, "-o", str(b)]) == 1
+    assert "Sigmoid-1 wrong" in page.read_text()
+    printed(capsys)
+    assert main(["conformance", "compare", str(a), str(b)]) == 1
+    text = printed(capsys)
+    assert "fails only in the second: 1\n  Tanh-1: wrong" in text and "fails only in the first: 1\n  Sigmoid-1" in text
+    assert main(["conformance", "merge", str(a), str(a), str(b)]) == 0
+    text = printed(capsys)
+    assert "Sigmoid-1  0/1" in text.replace("   ", "") or "2/2" in text
+
+
+def test_baseline_and_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = tmp_path / "baseline.toml"
+    entry = '[[known]]\ncase = "Sigmoid-1/*"\nreason = "ticket 5"\n'
+    known.write_text(entry)
+    command = ["conformance", *WRONG, "--case", FAILS, "--baseline", str(known)]
+    assert main([*command, "--format", "junit"]) == 0
+    suite = ElementTree.fromstring(printed(capsys))
+    assert suite.get("failures") == "0" and len(suite.findall("testcase/skipped")) == 1
+    known.write_text(entry + "expires = 2020-01-31\n")
+    assert main([*command, "--format", "junit"]) == 1
+    printed(capsys)
+    known.write_text(entry + '[[known]]\ncase = "Tanh-1/*"\nreason = "mended"\n')
+    assert main(command) == 0
+    assert "unexpected pass: no case failed that the baseline knows as Tanh-1/*" in printed(capsys)
+    known.write_text("[[known]]\ncase = 1\n")
+    assert main(command) == 2
+    assert "needs the texts `case` and `reason`" in capsys.readouterr().err
+
+
+def test_a_reproducer_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = "Sigmoid-1/f32/x=[?9|4,3]@1,0/turned/seed1"
+    assert main(["conformance", *WRONG, "--case", case, "--reproducers", str(tmp_path)]) == 1
+    assert "Sigmoid-1/f32/x=[1]/seed1" in printed(capsys) or list(tmp_path.glob("*.py"))
+    (script,) = tmp_path.glob("*.py")
+    assert {path.suffix for path in tmp_path.iterdir()} == {".py", ".xml", ".bin", ".npz"}
+    compile(script.read_text(), str(script), "exec")
+
+
+def test_json_has_the_keys_of_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", *WRONG, "--case", FAILS, "--format", "json"]) == 1
+    found = json.loads(printed(capsys))
+    schema = json.loads((ROOT / "schemas" / "conformance.schema.json").read_text())
+    assert set(found) == set(schema["properties"])
+    (finding,) = found["findings"]
+    assert set(finding) == set(schema["$defs"]["finding"]["properties"])
+    (cluster,) = found["clusters"]
+    assert {*cluster, "reproducer"} == set(schema["properties"]["clusters"]["items"]["properties"])
+    assert schema["$defs"]["verdict"]["enum"] == list(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--only", "Nothing*"], "no operator or pattern has such a name"),
+        (["--case", "Abs"], "is no name of a case"),
+        (["--with", f"{RUNTIME}er", "--case", PASSES], "cannot be used"),
+        (["--python", "/nowhere/python", "--case", PASSES], "/nowhere/python"),
+        (["--baseline", "nowhere.toml"], "nowhere.toml"),
+        (["merge"], "give merge FILE"),
+        (["compare", "nowhere.json", "nowhere.json"], "nowhere.json"),
+    ],
+)
+def test_what_is_refused(options: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", *options]) == 2
+    assert reason in capsys.readouterr().err

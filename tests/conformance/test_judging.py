@@ -1,0 +1,70 @@
+"""Verdicts: irexec passes its own cases, and every way of being wrong has its verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from irexec.conformance.block import JudgeBlock, judged
+from irexec.conformance.clusters import clusters_of
+from irexec.conformance.defendant import Defendant, Unusable
+from irexec.conformance.made import case_named
+from irexec.conformance.report import failures
+from irexec.conformance.simpler import simplest
+
+RUNTIME = f"{Path(__file__).parents[1] / 'lib' / 'support' / 'wrong_runtime.py'}:Wrong"
+STATIC = "Sigmoid-1/f32/x=[2,3]/seed1"
+SEQUENCE = "Sigmoid-1/f32/x=[?2|4,3]@1,0/seed1"
+
+pytestmark = pytest.mark.processes
+
+
+@pytest.mark.parametrize(
+    ("how", "name", "word"),
+    [
+        ("wrong", STATIC, "wrong"),
+        ("wrong", "Tanh-1/f32/x=[2,3]/seed1", "passed"),
+        ("late", STATIC, "passed"),
+        ("late", SEQUENCE, "wrong"),
+        ("shape", STATIC, "shape"),
+        ("refuse", STATIC, "refused"),
+        ("crash", STATIC, "crash"),
+    ],
+)
+def test_verdicts(how: str, name: str, word: str) -> None:
+    defendant = Defendant(RUNTIME, {"type": "Sigmoid", "how": how})
+    verdict = judged(case_named(name), defendant)
+    assert verdict.word == word
+    assert verdict.call == (1 if how == "late" and word == "wrong" else 0)
+    assert judged(case_named("Tanh-1/f32/x=[3]/seed2"), defendant).word == "passed"
+
+
+def test_a_hang() -> None:
+    defendant = Defendant(RUNTIME, {"type": "Sigmoid", "how": "hang"}, limit=6)
+    assert judged(case_named(STATIC), defendant).word == "hang"
+
+
+def test_what_cannot_be_used() -> None:
+    with pytest.raises(Unusable, match="cannot be used"):
+        Defendant(RUNTIME, {"types": "Sigmoid"}).run(case_named(STATIC))
+    with pytest.raises(Unusable):
+        Defendant(RUNTIME, {"type": "Sigmoid"}, python="/nowhere/python").run(case_named(STATIC))
+
+
+def test_failures_are_clustered_and_made_simpler() -> None:
+    task = JudgeBlock(RUNTIME, '{"f32": {"type": "Sigmoid", "how": "late"}}', seed=1)
+    tally = task("Sigmoid-1#0+24")
+    assert tally.totals["passed"] and tally.totals["wrong"]
+    (cluster, *_) = clusters_of(failures(tally), tally)
+    assert cluster.operator == "Sigmoid-1" and cluster.word == "wrong"
+    defendant = Defendant(RUNTIME, {"type": "Sigmoid", "how": "late"})
+    name = simplest(cluster.simplest.name, lambda case: judged(case, defendant).word == "wrong")
+    assert len(name) <= len(cluster.simplest.name) and judged(case_named(name), defendant).word == "wrong"
+
+
+def test_irexec_passes_its_own_cases() -> None:
+    task = JudgeBlock("irexec", '{"f32": {"mode": "kernels"}, "default": {"mode": "kernels"}}', seed=2)
+    for family in ("Convolution-1", "GatherND-8", "graph.layer_norm", "graph.joined", "graph.state", "LSTMSequence-5"):
+        tally = task(f"{family}#0+5")
+        assert set(tally.totals) <= {"passed", "open"}, (family, tally.findings)
