@@ -11,8 +11,8 @@ from irexec.types import Array
 Call = tuple[Any, ...]
 """A step as the runner executes it: (call, input slots, whether it has a single result, output slots, the expected
 dtypes and shapes, slots that are free afterwards)."""
-RunCalls = Callable[[list[Any], list[Call], Sequence[int]], None]
-"""Executes calls of the steps with these numbers on the slots."""
+Replacements = Mapping[int, tuple[Callable[..., Any], tuple[int, ...]]]
+"""By the number of a step: the call that replaces its kernel, and the slots that it reads after those of the step."""
 
 
 class Program(NamedTuple):
@@ -21,7 +21,7 @@ class Program(NamedTuple):
     """
 
     template: list[Any]
-    calls: list[Call]
+    calls: Sequence[Call]
     numbers: Sequence[int]
 
 
@@ -31,13 +31,10 @@ class Backend(Protocol):
     def begin(self, plan: Plan) -> bool:
         """Count an inference that is about to run this plan; return whether it runs lowered, with all its bodies."""
 
-    def calls(self, plan: Plan) -> Mapping[int, Callable[..., Any]]:
-        """Return the calls that replace kernels, by the number of the step."""
+    def replacements(self, plan: Plan) -> Replacements:
+        """Return the calls that replace kernels."""
 
-    def run_first(
-        self, plan: Plan, calls: list[Call], outs: Mapping[int, Array], slots: list[Any], run: RunCalls
-    ) -> Program:
-        """Run the plan once on its slots with `run`; return the program for all further runs with these buffers.
-
-        `calls` are those of all steps, lowered where `calls` has a replacement; `outs` are the buffers by step.
+    def program(self, plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array]) -> Program:
+        """Return the program of a plan for buffers: `calls` are those of all steps, with the replacements; `outs` are
+        the buffers by step.
         """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,7 +13,7 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched
 from irexec.engine.checking import checked
 from irexec.engine.errors import failure, too_large, wrong_result
-from irexec.engine.lowered import Backend, Call, Program
+from irexec.engine.lowered import Backend, Call, Program, Replacements
 from irexec.engine.plan import Plan
 from irexec.engine.state import Variables
 from irexec.engine.step import Step
@@ -57,21 +57,20 @@ class Runner:
         self.plan, self.variables, self.listeners, self.backend = plan, variables, listeners, backend
         self._bodies: dict[int, list[Runner]] = {}
         self._outs: dict[int, Array] | None = None
-        self._plain: list[Call] | None = None
+        self._plain: Program | None = None
         self._program: Program | None = None
         self._runs = 0
         self._is_lowered = False
 
     @no_collection()
-    def _bind(self, instead: Mapping[int, Callable[..., Any]]) -> list[Call]:
+    def _bind(self, outs: dict[int, Array], instead: Replacements) -> list[Call]:
         """Return the call of each step with everything that its execution needs; `instead` replaces kernels."""
-        if self._outs is None:
-            self._outs = self._buffers()
-        outs = self._outs
         known: dict[TensorType, Expected] = {}
         calls = []
         for number, step in enumerate(self.plan.steps):
-            call = self._bound(number, step) if step.operator.is_run_by_engine else instead.get(number, step.call)
+            call, operands = instead.get(number, (step.call, ()))
+            if step.operator.is_run_by_engine:
+                call = self._bound(number, step)
             if number in outs:
                 call = _into(call, outs[number])
             if not step.is_sure and step.operator.rule is not None:
@@ -80,16 +79,18 @@ class Runner:
             pairs = zip(step.types, step.node.outputs, strict=True)
             checks = tuple([_expected(type, value, self.plan.model, known) for type, value in pairs])
             outputs: Any = step.outputs[0] if single else step.outputs
-            calls.append((call, step.inputs, single, outputs, checks[0] if single else checks, step.frees))
+            inputs = (*step.inputs, *operands)
+            calls.append((call, inputs, single, outputs, checks[0] if single else checks, step.frees))
         return calls
 
     def _buffers(self) -> dict[int, Array]:
         """Return the memory of each step with a buffer in the plan. Raises IRError if there is not enough memory."""
         try:
-            return self.plan.memory.allocate(self.plan.steps)
+            self._outs = self._outs or self.plan.memory.allocate(self.plan.steps)
         except MemoryError as error:
             step = self.plan.steps[self.plan.memory.largest()]
             raise IRError(too_large(step.node, error, self.plan.model)) from error
+        return self._outs
 
     def _bound(self, number: int, step: Step) -> Callable[..., Any]:
         if step.operator.type == "ReadValue":
@@ -109,13 +110,14 @@ class Runner:
     def run(self, inputs: Sequence[Array], *, lowered: bool = False) -> list[Array]:
         """Return the results, in separate memory, for inputs that match the Parameters. Raises IRError."""
         self._mark(lowered and not self.listeners)
-        slots = (self._program.template if self._is_lowered and self._program else self.plan.template).copy()
+        template, calls, numbers = self._lowered() if self._is_lowered else self._kernels()
+        slots = template.copy()
         for slot, array in zip(self.plan.parameters, inputs, strict=True):
             slots[slot] = array
-        if self._is_lowered:
-            self._run_lowered(slots)
+        if self.listeners:
+            self._run_watched(slots, calls)
         else:
-            self._run_plain(slots)
+            self._run(slots, calls, numbers)
         held = [*inputs, *self.variables.values.values(), *self.variables.pending.values()]
         try:
             return _owned([slots[slot] for slot in self.plan.results], self.plan.lent, held)
@@ -131,29 +133,26 @@ class Runner:
             for runner in runners:
                 runner._mark(is_lowered)
 
-    def _run_plain(self, slots: list[Any]) -> None:
-        """Run the kernels."""
+    def _kernels(self) -> Program:
+        """Return the program of the kernels: every step is a call."""
         if self._plain is None:
-            self._plain = self._bind({})
-        if self.listeners:
-            self._run_watched(slots, self._plain)
-            return
-        self._runs += 1
+            self._plain = Program(self.plan.template, self._bind(self._buffers(), {}), range(len(self.plan.steps)))
+        if not self.listeners:
+            self._runs += 1
         if self._runs == PREPARED_AT:
             for step in self.plan.steps:
                 if isinstance(step.call, Preparing):
                     step.call.prepare()
-        self._run(slots, self._plain, range(len(self._plain)))
+        return self._plain
 
-    def _run_lowered(self, slots: list[Any]) -> None:
-        """Run what the back end makes of the plan."""
-        if self._program is not None:
-            self._run(slots, self._program.calls, self._program.numbers)
-            return
-        assert self.backend is not None
-        calls = self._bind(self.backend.calls(self.plan))
-        assert self._outs is not None
-        self._program = self.backend.run_first(self.plan, calls, self._outs, slots, self._run)
+    def _lowered(self) -> Program:
+        """Return the program that the back end makes of the plan."""
+        if self._program is None:
+            assert self.backend is not None
+            outs = self._buffers()
+            calls = self._bind(outs, self.backend.replacements(self.plan))
+            self._program = self.backend.program(self.plan, calls, outs)
+        return self._program
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
         """Like `run`, for a body: assigned values are visible in the next iteration.
@@ -169,7 +168,7 @@ class Runner:
         self.variables.commit()
         return results
 
-    def _run(self, slots: list[Any], calls: list[Call], numbers: Sequence[int]) -> None:
+    def _run(self, slots: list[Any], calls: Sequence[Call], numbers: Sequence[int]) -> None:
         """Execute the calls of the steps with these numbers."""
         number = 0
         try:
@@ -192,10 +191,10 @@ class Runner:
             step = self.plan.steps[numbers[number]]
             raise IRError(failure(step.node, error, [slots[i] for i in step.inputs], self.plan.model)) from error
 
-    def _watched(self, calls: list[Call], numbers: Sequence[int]) -> Iterable[Call]:
+    def _watched(self, calls: Sequence[Call], numbers: Sequence[int]) -> Iterable[Call]:
         return watched(calls, "running", of=lambda number, _: self.plan.steps[numbers[number]].node)
 
-    def _run_watched(self, slots: list[Any], calls: list[Call]) -> None:
+    def _run_watched(self, slots: list[Any], calls: Sequence[Call]) -> None:
         """Run the steps one at a time and call the listeners."""
         watched_calls = self._watched(calls, range(len(calls)))
         for number, (call, ins, single, outs, checks, frees) in enumerate(watched_calls):

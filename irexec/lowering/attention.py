@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
-from irexec.lowering.capture import note_uncaptured_work
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.attention import LAYER, Mask, write_attention
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Field, Records
-from irexec.lowering.tasks import TASKS, run_tasks, tasks_for
+from irexec.lowering.tasks import TASKS, tasks_for
+from irexec.lowering.work import Work
 from irexec.threads.parallel import parts_along, split
 from irexec.types import Array
 
@@ -33,7 +33,6 @@ F32_BYTES = 4
 class Arrangement(NamedTuple):
     """The properties of a call that follow from the shapes and strides of its arrays."""
 
-    shape: tuple[int, ...]
     function: Native
     layer: Records
     tasks: Records
@@ -46,30 +45,22 @@ class CompiledAttention:
     def __init__(self) -> None:
         self._arranged: dict[tuple[object, ...], Arrangement] = {}
 
-    def arranged(self, arrays: Sequence[Array], kind: Mask, checked: Callable[[], tuple[int, ...]]) -> Arrangement:
-        """The arrangement of query, key, value and optional mask. `checked` returns the common batch, if needed."""
+    def arranged(self, arrays: Sequence[Array], kind: Mask, batch: tuple[int, ...]) -> Arrangement:
+        """Return the arrangement of query, key, value and optional mask, whose batches broadcast to `batch`."""
         known = kind, *[(array.shape, array.strides) for array in arrays]
         # Other threads may execute this concurrently and clear the cache.
         if (found := self._arranged.get(known)) is None:
-            found = _arrange(checked(), kind, *arrays)
+            found = _arrange(batch, kind, *arrays)
             if len(self._arranged) >= KEPT:
                 self._arranged.clear()
             self._arranged[known] = found
         return found
 
-    def __call__(self, arrangement: Arrangement, arrays: Sequence[Array], scale: Array, out: Array) -> None:
+    def tasks(self, work: Work, arrangement: Arrangement, arrays: Sequence[Array], scale: Array, out: Array) -> None:
         """Compute attention into `out`, which is contiguous."""
         no_mask = [0] * (4 - len(arrays))
         layer = arrangement.layer.filled(*arrays, *no_mask, out, scale)
-        run_tasks(arrangement.function, layer, arrangement.tasks, arrangement.scratch)
-
-
-def by_rows(array: Array) -> Array:
-    """Return the array itself, or a copy whose rows are contiguous."""
-    if array.strides[-1] == array.itemsize and array.flags.aligned:
-        return array
-    note_uncaptured_work()
-    return np.ascontiguousarray(array)
+        work.add(arrangement.function, layer, arrangement.tasks, arrangement.scratch)
 
 
 def _arrange(
@@ -107,7 +98,7 @@ def _arrange(
     tasks = _tasks(len(heads), length, height, tasks_for(work))
     size = value_panels + -(-columns // across) * across * keys
     layer = Records.named(LAYER, [dict.fromkeys(LAYER, 0) | sizes])
-    return Arrangement((*batch, length, columns), function, layer, tasks, size)
+    return Arrangement(function, layer, tasks, size)
 
 
 def _tasks(heads: int, length: int, height: int, wanted: int) -> Records:

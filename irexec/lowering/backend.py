@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from irexec.engine.lowered import Call, Program, RunCalls
+from irexec.engine.lowered import Call, Program, Replacements
 from irexec.engine.plan import Plan
 from irexec.graph.multiply_adds import multiply_adds
-from irexec.lowering.capture import note_uncaptured_work
 from irexec.ops.declare.prepared import LOCK, Prepared
 from irexec.ops.declare.work import steps
 from irexec.types import Array
 
 if TYPE_CHECKING:
-    from irexec.lowering.fusion import FusedGroup
+    from irexec.lowering.fusion import Group
     from irexec.lowering.plans import LoweredPlan
 
 # A model is lowered after this many inferences, if they took at least this much work in total: compiling takes
@@ -73,21 +72,18 @@ class Backend:
                 # The first calls, which a user may wait for, do not add up the work.
                 if self._calls >= MANY_CALLS and self._work() >= MUCH_WORK:
                     self._is_lowered = True
-        if self._is_lowered:
-            # A kernel of another model may run this one. Its layer does more than compiled code reports meanwhile.
-            note_uncaptured_work()
         return self._is_lowered
 
-    def calls(self, plan: Plan) -> Mapping[int, Callable[..., Any]]:
-        return self._lowered(plan).calls
+    def replacements(self, plan: Plan) -> Replacements:
+        return {number: (group.form, group.operands) for number, group in self.groups(plan).items()}
 
-    def run_first(
-        self, plan: Plan, calls: list[Call], outs: Mapping[int, Array], slots: list[Any], run: RunCalls
-    ) -> Program:
-        return self._lowered(plan).run_first(plan, calls, outs, slots, run)
+    def program(self, plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array]) -> Program:
+        from irexec.lowering.program import program
 
-    def groups(self, plan: Plan) -> list[FusedGroup]:
-        """Return the groups of layers that are computed together."""
+        return program(plan, calls, outs, self.groups(plan))
+
+    def groups(self, plan: Plan) -> Mapping[int, Group]:
+        """Return the lowered forms of layers and of groups of layers, by the first step of each."""
         return self._lowered(plan).groups
 
     def _lowered(self, plan: Plan) -> LoweredPlan:

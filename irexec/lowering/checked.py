@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from irexec.engine.lowered import Call, Program, RunCalls
+from irexec.engine.lowered import Call, Program
 from irexec.engine.plan import Plan
 from irexec.lowering.backend import Backend, Mode
-from irexec.lowering.fusion import FusedGroup, Leading
+from irexec.lowering.fusion import Group
 from irexec.types import Array
 
 # The relative error allowed for an element, and for elements that are small beside the largest one.
@@ -26,39 +27,42 @@ class WrongResult(AssertionError):
 class CheckedBackend(Backend):
     """Lowers a model at once, and raises WrongResult in the first layer whose result differs from that of its kernel.
 
-    The engine reports WrongResult as a failure of the layer (IRError). Nothing is recorded, so that every call of every
-    run is checked. Runs take longer than with kernels alone: this is for tests and for debugging.
+    The engine reports WrongResult as a failure of the layer (IRError). All layers are calls, so that every layer of
+    every run is checked. Runs take longer than with kernels alone: this is for tests and for debugging.
     """
 
     def __init__(self) -> None:
         super().__init__(Mode.AT_ONCE)
 
-    def run_first(
-        self, plan: Plan, calls: list[Call], outs: Mapping[int, Array], slots: list[Any], run: RunCalls
-    ) -> Program:
-        lowered = self._lowered(plan)
-        led = lowered.led(calls, outs)
-        groups = {group.first: group for group in lowered.groups}
-        for number in {*lowered.calls, *groups}:
-            call, *rest = led[number]
-            led[number] = (_checked(plan, number, call, groups.get(number)), *rest)
-        run(slots, led, range(len(led)))
-        return Program(plan.template, led, range(len(led)))
+    def program(self, plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array]) -> Program:
+        entries = list(calls)
+        for number, group in self.groups(plan).items():
+            call, *rest = calls[number]
+            entries[number] = (_checked(plan, group, call), *rest)
+            for following in group.following:
+                _, *rest = calls[following]
+                entries[following] = (partial(_given, outs[following]), *rest)
+        return Program(plan.template, entries, range(len(entries)))
 
 
-def _checked(plan: Plan, number: int, call: Callable[..., Any], group: FusedGroup | None) -> Callable[..., Any]:
-    """Return the call of a step that compares its result with the kernels of the step or of its group."""
-    step = plan.steps[number]
-    slots = (*step.inputs, *(group.operands if group is not None else ()))
+def _given(result: Array, *inputs: Any) -> Array:
+    """The result of a step that an earlier one computed."""
+    return result
+
+
+def _checked(plan: Plan, group: Group, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the call of a group that compares its result with that of the kernels."""
+    first, last = group.first, max((group.first, *group.following))
+    types = [step.operator.type for step in plan.steps[first : last + 1]]
+    slots = (*plan.steps[first].inputs, *group.operands)
 
     def run(*inputs: Any) -> Any:
         # The call may write its result into the memory of an input.
         known = {slot: None if array is None else array.copy() for slot, array in zip(slots, inputs, strict=True)}
         found = call(*inputs)
-        last = call.following[-1] if isinstance(call, Leading) and call.computed_all and call.following else number
-        expected = _ByKernels(plan, number, last, known).results()
+        expected = _ByKernels(plan, first, last, known).results()
         for one, other in zip(_listed(found), expected, strict=False):
-            _compare(one.reshape(other.shape), other, [step.operator.type for step in plan.steps[number : last + 1]])
+            _compare(one.reshape(other.shape), other, types)
         return found
 
     return run

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-
-import numpy as np
+from typing import Any
 
 from irexec.ir.weights.file import release_pages
-from irexec.lowering.capture import captured_all
-from irexec.lowering.contiguous import all_contiguous
 from irexec.lowering.convolver import CompiledConvolver, WholeConvolver
-from irexec.lowering.follow import Lead, Link, Operands, after_sums
+from irexec.lowering.follow import Operands
 from irexec.lowering.llvm.after import After
-from irexec.lowering.quantized import quantized
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.quantized import ByteConvolver, quantized
 from irexec.lowering.sliding import Sliding
 from irexec.lowering.table import Lowered, Site, lowers
-from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
+from irexec.lowering.work import F32, Work
+from irexec.ops.compute.products import sum_dtype
 from irexec.ops.convolution.convolution import convolution_1, group_convolution_1, without_idle_taps
 from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
-from irexec.types import Array, TensorType
+from irexec.types import Array
 
-F32 = np.dtype(np.float32)
-Convolve = Callable[..., Array]
+Convolver = ByteConvolver | CompiledConvolver | WholeConvolver | Sliding
 
 
 @lowers(convolution_1)
@@ -44,7 +42,7 @@ def _convolution(site: Site, weights: Array, windows: Windowing) -> Lowered | No
     if found is not None:
         return Convolution(site, weights, windows, found.numbers, found.convolver, found.scales)
 
-    def make(batch: int, weights: Array, windows: Windows) -> Convolve:
+    def make(batch: int, weights: Array, windows: Windows) -> Convolver:
         return convolver(batch, weights, windows, site.prepared)
 
     return Convolution(site, weights, windows, weights, make)
@@ -58,6 +56,7 @@ class Convolution(Lowered):
     """
 
     KEPT = 8
+    along = "channel"
 
     def __init__(
         self,
@@ -65,71 +64,60 @@ class Convolution(Lowered):
         constant: Array,
         windows: Windowing,
         weights: Array,
-        make: Callable[[int, Array, Windows], Convolve],
+        make: Callable[[int, Array, Windows], Convolver],
         scales: Array | None = None,
     ) -> None:
-        self._kernel, self._windows, self._make = site.kernel, windows, make
+        super().__init__(site)
+        self.dtype, self._windows, self._make = constant.dtype, windows, make
         self._constant, self._weights, self._scales = constant, weights, scales
-        self._declared = constant.dtype
-        self._alone = self._behind_sums((), Operands([]))
-        # The result's shape and the compiled code, by the data's shape; no code where the kernel has nothing to sum.
-        self._known: dict[tuple[int, ...], tuple[tuple[int, ...], Convolve | None]] = {}
+        self._alone = self.behind((), Operands([]))
+        self._known: dict[tuple[int, ...], _Sized] = {}
 
-    def __call__(self, data: Array, kernel: Array, /, *, out: Array | None = None) -> Array:
-        result, compiled = self._compiled_for(data.shape)
-        if compiled is None:
-            plain: Array = self._kernel(data, kernel, out=out)
-            return plain
-        target = summing_buffer(result, F32, out)
-        after, operands = self._alone
-        compiled(data.astype(np.float32, copy=False), target, after, operands.records(()))
-        captured_all()
-        return settle(target, self._declared, out)
+    def shape(self, data: Array, kernel: Array) -> tuple[int, ...] | None:
+        return self._sized(data.shape).result
 
-    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
-        found = after_sums(links, result.shape.to_shape(), self._declared, "channel")
-        after, operands = self._behind_sums(*found)
+    def tasks(
+        self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
+        data, _ = inputs
+        sized = self._sized(data.shape)
+        if sized.compiled is None:
+            sized.compiled = self._make(data.shape[0], sized.weights, sized.windows)
+            # Compiled code uses the weights in another layout.
+            release_pages(self._constant)
+        if not after:
+            after, operands = self._alone[0], self._alone[1].records(())
+        sized.compiled.tasks(work, data, out, after, operands)
 
-        def call(data: Array, kernel: Array, *coming: Array, out: Array) -> bool:
-            _, compiled = self._compiled_for(data.shape)
-            if compiled is None:
-                settle(self._kernel(data, kernel, out=out), F32, out)
-                return False
-            arrays = all_contiguous(coming)
-            compiled(data, out, after, operands.records(arrays))
-            return True
-
-        return (len(found[0]), call) if found[0] else None
-
-    def _behind_sums(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
-        """Return all steps after the sums."""
+    def behind(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
         if self._scales is None:
             return after, operands
         return (After("multiply", "channel"), *after), operands.behind(self._scales)
 
-    def _compiled_for(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], Convolve | None]:
-        """Return the shape of the result for data of a shape, and the compiled code, if there is anything to sum."""
+    def _sized(self, shape: tuple[int, ...]) -> _Sized:
         # Other threads may execute this concurrently and clear the cache.
         if (found := self._known.get(shape)) is None:
             if len(self._known) >= self.KEPT:
                 self._known.clear()
-            found = self._known[shape] = self._compile(shape)
+            found = self._known[shape] = _Sized(shape, *without_idle_taps(self._weights, shape, self._windows))
         return found
 
-    def _compile(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], Convolve | None]:
-        weights, windows = without_idle_taps(self._weights, shape, self._windows)
+
+class _Sized:
+    """A convolution of data of a shape: the shape of the result, None where there is nothing to sum, and the compiled
+    code, once it is made.
+    """
+
+    def __init__(self, shape: tuple[int, ...], weights: Array, windows: Windows) -> None:
         result = (shape[0], weights.shape[0] * weights.shape[1], *windows.counts)
-        if 0 in result or 0 in weights.shape:
-            return result, None
-        compiled = self._make(shape[0], weights, windows)
-        # Compiled code uses the weights in another layout.
-        release_pages(self._constant)
-        return result, compiled
+        self.result = None if 0 in result or 0 in weights.shape else result
+        self.weights, self.windows = weights, windows
+        self.compiled: Convolver | None = None
 
 
-def convolver(batch: int, weights: Array, windows: Windows, prepared: Prepared) -> Convolve:
-    """Return the compiled code for weights `[G, O, I, *K]`: a function (data, out, after, operands)."""
-    weights = weights.astype(np.float32, copy=False)
+def convolver(batch: int, weights: Array, windows: Windows, prepared: Prepared) -> Convolver:
+    """Return the compiled code for weights `[G, O, I, *K]`."""
+    weights = weights.astype(F32, copy=False)
     if weights.shape[1:3] == (1, 1):
         return Sliding(batch, len(weights), weights, windows)
     if windows.is_whole and len(weights) == 1:

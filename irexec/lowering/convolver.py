@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from irexec.lowering.capture import scratch
-from irexec.lowering.contiguous import contiguous
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_pad, write_padding
@@ -19,7 +17,8 @@ from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Field, Records
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.shifted import Shifted
-from irexec.lowering.tasks import run_tasks, tasks_for
+from irexec.lowering.tasks import tasks_for
+from irexec.lowering.work import Work
 from irexec.ops.convolution.columns import Range
 from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windows
@@ -79,20 +78,21 @@ class CompiledConvolver:
         self.depth_step = DEPTH_STEP if bytes is None else self.weights.shape[2]
         self._functions: dict[tuple[After, ...], Native] = {}
         self.padding: _Padding | None = None
-        tasks = list(self._tasks())
+        tasks = list(self._divided())
         self.is_last = not any(task["tiles"] for task in tasks)
-        self.tasks = Records.named(TASK, tasks)
+        self._records = Records.named(TASK, tasks)
         padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
         self.scratch = padded + self.tile.height * (self.tile.width + 1) * made.lanes
         self.layer = self._layer(padded)
 
-    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
+    def tasks(
+        self, work: Work, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
         """Convolve and apply the layers in `after`, given as operand records, see `llvm.epilogue`."""
-        data = contiguous(data)
+        data = work.contiguous(data)
         if self.padding is not None:
-            data = self.padding(data)
-        run_tasks(self._function(after), self.layer.filled(data, out, operands), self.tasks, self.scratch)
-        return out
+            data = self.padding.padded(work, data)
+        work.add(self._function(after), self.layer.filled(data, out, operands), self._records, self.scratch)
 
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
@@ -136,7 +136,7 @@ class CompiledConvolver:
             ],
         )
 
-    def _tasks(self) -> Iterator[dict[str, Any]]:
+    def _divided(self) -> Iterator[dict[str, Any]]:
         """Return about the requested number of tasks; the input of each stays in the cache."""
         group_parts = split(self.groups, self.wanted)
         wanted = -(-self.wanted // (self.batch * len(group_parts)))
@@ -234,9 +234,11 @@ class WholeConvolver:
     def __init__(self, batch: int, weights: Array) -> None:
         self._multiply = CompiledProduct(weights.reshape(weights.shape[1], -1).T, batch)
 
-    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
+    def tasks(
+        self, work: Work, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
         """Convolve and apply the layers in `after`; operands per channel apply to the columns of the product."""
-        return self._multiply(data, out, _by_columns(after), operands)
+        self._multiply.tasks(work, data, out, _by_columns(after), operands)
 
 
 @cache
@@ -245,7 +247,7 @@ def _by_columns(after: tuple[After, ...]) -> tuple[After, ...]:
 
 
 class _Padding:
-    """The input of a convolution with its padding, in memory of the calling thread."""
+    """The input of a convolution with its padding, in scratch memory."""
 
     def __init__(self, convolver: CompiledConvolver, block: Shifted) -> None:
         channels = convolver.batch * convolver.groups * convolver.inputs
@@ -267,9 +269,9 @@ class _Padding:
         made = compiler()
         self.function = made.made("pad_channels", 4, lambda module, name: write_padding(module, name, made.lanes))
 
-    def __call__(self, data: Array) -> Array:
-        padded = scratch("padded input", (self.size,), F32)
-        run_tasks(self.function, self.layer.filled(data, padded), self.tasks, 0)
+    def padded(self, work: Work, data: Array) -> Array:
+        padded = work.scratch("padded input", (self.size,))
+        work.add(self.function, self.layer.filled(data, padded), self.tasks)
         return padded
 
 

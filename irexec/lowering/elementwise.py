@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irexec.lowering.contiguous import all_contiguous, contiguous
 from irexec.lowering.follow import Layout, Operands
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.elementwise import write_elementwise
 from irexec.lowering.llvm.memory import Records
-from irexec.lowering.tasks import run_tasks, tasks_for
+from irexec.lowering.tasks import tasks_for
+from irexec.lowering.work import Work
 from irexec.threads.parallel import split
 from irexec.types import Array
 
@@ -20,13 +20,13 @@ class CompiledPointwise:
     def __init__(self, layout: Layout, size: int, work: int) -> None:
         self._operands = Operands(layout.operands, layout.ways)
         self._layer = Records.of([[0, 0, 0, layout.width, size]])
-        self._tasks = Records.of(split(-(-size // layout.width), tasks_for(work)))
+        self._records = Records.of(split(-(-size // layout.width), tasks_for(work)))
         made = compiler()
         name = "_".join(("elementwise", *(step.name for step in layout.after)))
         self._function = made.made(
             name, 4, lambda module, name: write_elementwise(module, name, made.lanes, layout.after)
         )
 
-    def __call__(self, source: Array, out: Array, coming: Sequence[Array]) -> None:
-        operands = self._operands.records(all_contiguous(coming))
-        run_tasks(self._function, self._layer.filled(contiguous(source), out, operands), self._tasks, 0)
+    def tasks(self, work: Work, source: Array, out: Array, coming: Sequence[Array]) -> None:
+        operands = self._operands.records(work.all_contiguous(coming))
+        work.add(self._function, self._layer.filled(work.contiguous(source), out, operands), self._records)

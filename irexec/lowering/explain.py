@@ -41,15 +41,14 @@ def explain(model: Model, shapes: Sequence[tuple[int, ...]]) -> list[Explanation
 
 
 def _explained(plan: Plan, backend: Backend) -> Iterator[Explanation]:
-    forms, groups = backend.calls(plan), backend.groups(plan)
-    leaders = {number: group.first for group in groups for number in group.following}
-    leading = {group.first for group in groups}
+    groups = backend.groups(plan)
+    leaders = {number: group.first for group in groups.values() for number in group.following}
     for number, step in enumerate(plan.steps):
         name, type = step.node.friendly_name, step.operator.type
         if number in leaders:
             leader = plan.steps[leaders[number]].node
             yield Explanation(name, type, TOGETHER, f"with {leader.friendly_name} ({leader.type})")
-        elif number in forms or number in leading:
+        elif number in groups:
             yield Explanation(name, type, COMPILED, "")
         elif step.operator.is_run_by_engine:
             yield Explanation(name, type, KERNEL, "runs its bodies or its variable")

@@ -1,8 +1,8 @@
 """Elementwise layers that compiled code can apply to the result of the previous layer before storing it.
 
-An operator declares with `follows` its effect on the input that comes from the previous layer; the kernel of the
-previous layer returns from `leads` the number of following layers that it can compute. The engine finds the chains:
-irexec.lowering.fusion.
+An operator declares with `follows` its effect on the input that comes from the previous layer; the lowered form of the
+previous layer returns from `leads` the number of following layers that it can compute. irexec.lowering.fusion finds the
+chains.
 """
 
 from __future__ import annotations
@@ -38,12 +38,6 @@ class Link(NamedTuple):
     type: TensorType | None = None
 
 
-Lead = Callable[..., bool]
-"""Takes a kernel's inputs, the operands that are known only when the model runs, and `out`.
-
-Returns False where only the kernel itself was computed, and none of the layers that follow."""
-
-
 # A function that returns an operator's effect on an input of a layer; None if it has no simple form.
 Describe = Callable[[int, NodeTypes], Follow | None]
 _described: dict[Operator, Describe] = {}
@@ -71,7 +65,7 @@ def follow_of(operator: Operator, port: int, types: NodeTypes) -> Follow | None:
 
 
 def after_sums(
-    links: Sequence[Link], shape: tuple[int, ...], dtype: np.dtype[Any], takes: Literal["channel", "column"]
+    links: Sequence[Link], shape: tuple[int, ...], takes: Literal["channel", "column"]
 ) -> tuple[tuple[After, ...], Operands]:
     """Return the leading links that compiled code can compute on an f32 result of this shape, with their operands.
 
@@ -79,7 +73,7 @@ def after_sums(
     """
     after: list[After] = []
     operands: list[Array | None] = []
-    for link in links if dtype == np.float32 else ():
+    for link in links:
         if link.follow.operand is None:
             after.append(After(link.follow.kind, "numbers"))
             operands.append(numbers_of(link.follow))

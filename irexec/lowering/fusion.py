@@ -1,16 +1,16 @@
 """Fusion: groups of a layer and the elementwise layers after it that its kernel may apply before storing the result.
 
-The plan itself does not change: all layers keep their steps, buffers and checks. When the kernel of the first layer has
-computed the whole group, the other steps only pass on its result, which is in the buffer that all of them share. A
+The plan itself does not change: all layers keep their steps and buffers. The lowered form of the first layer computes
+the whole group, and the other steps have nothing left to do: their result is in the buffer that all of them share. A
 layer may therefore join a group under three conditions: no other layer reads the result of the layer before it, it
-writes its own result in place, and its other inputs are available when the first layer runs. Layers in between that
-only change the shape of the result, such as a Reshape, run unchanged; the operands of the layers after them are
-converted to the shape of the first layer's result.
+writes its own result in place, and its other inputs are available when the first layer runs. Layers in between may only
+change the shape of the result, such as a Reshape; the operands of the layers after them are converted to the shape of
+the first layer's result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -19,30 +19,30 @@ import numpy as np
 from irexec.engine.memory import MemoryPlan
 from irexec.engine.plan import Plan
 from irexec.engine.step import Step
-from irexec.lowering.capture import captured_all, note_uncaptured_work
 from irexec.lowering.follow import Link, follow_of
 from irexec.lowering.pointwise import Pointwise
-from irexec.lowering.table import Lowered
-from irexec.ops.declare.operator import NodeTypes
+from irexec.lowering.table import Lowered, Site
 from irexec.records import record
-from irexec.types import Array, PartialShape, TensorType
+from irexec.types import PartialShape, TensorType
 
 # The time in which LLVM compiles a function grows with more than its length.
 MOST_LINKS = 16
 
 
-class FusedGroup(NamedTuple):
-    """The calls of one group by step number, and the slots that the first step reads besides its inputs."""
+class Group(NamedTuple):
+    """The lowered form of a step and of the steps after it that it computes as well, by number.
+
+    `operands` are the slots that it reads besides the inputs of the first step.
+    """
 
     first: int
-    operands: tuple[int, ...]
-    lead: Callable[..., bool]
-    # The numbers of the following steps.
-    following: tuple[int, ...]
+    form: Lowered
+    operands: tuple[int, ...] = ()
+    following: tuple[int, ...] = ()
 
 
-def find_groups(plan: Plan, forms: Mapping[int, Lowered]) -> list[FusedGroup]:
-    """Return all groups of a plan. `forms` are the lowered forms of its steps by number."""
+def find_groups(plan: Plan, sites: Sequence[Site], forms: Mapping[int, Lowered]) -> list[Group]:
+    """Return the groups of a plan: of one step or more. `forms` are the lowered forms of steps by number."""
     # The effects of elementwise operators are declared there.
     import irexec.lowering.followers  # noqa: F401
 
@@ -55,8 +55,8 @@ def find_groups(plan: Plan, forms: Mapping[int, Lowered]) -> list[FusedGroup]:
         made.update(dict.fromkeys(step.outputs, number))
         for slot in step.inputs:
             readers.setdefault(slot, []).append(number)
-    finder = _Finder(steps, plan.memory, plan.template, kept, readers, made, forms)
-    groups: list[FusedGroup] = []
+    finder = _Finder(steps, sites, plan.memory, plan.template, kept, readers, made, forms)
+    groups: list[Group] = []
     following: set[int] = set()
     for number in range(len(steps)):
         group = None if number in following else finder.group(number)
@@ -69,6 +69,7 @@ def find_groups(plan: Plan, forms: Mapping[int, Lowered]) -> list[FusedGroup]:
 @record(eq=False)
 class _Finder:
     steps: Sequence[Step]
+    sites: Sequence[Site]
     memory: MemoryPlan
     template: Sequence[Any]
     kept: set[int]
@@ -76,12 +77,13 @@ class _Finder:
     made: dict[int, int]
     forms: Mapping[int, Lowered]
 
-    def group(self, first: int) -> FusedGroup | None:
-        """Return the group that begins with a step, or None if no other layer belongs to it."""
-        step = self.steps[first]
+    def group(self, first: int) -> Group | None:
+        """Return the group that begins with a step, or None if the step has no lowered form."""
+        step, form = self.steps[first], self.forms.get(first)
+        alone = None if form is None else Group(first, form)
         if not step.is_sure or first not in self.memory.buffer_of:
-            return None
-        leader = self.forms.get(first) or self._pointwise(step)
+            return alone
+        leader = form or self._pointwise(first)
         if leader is None:
             return None
         links: list[Link] = []
@@ -92,12 +94,11 @@ class _Finder:
             links.append(link)
             found.append((number, operand))
             last = number
-        taken = leader.leads(links, step.types[0])
-        if taken is None:
-            return None
-        count, lead = taken
+        if (taken := leader.leads(links, step.types[0])) is None:
+            return alone
+        count, form = taken
         operands = tuple(operand for _, operand in found[:count] if operand is not None)
-        return FusedGroup(first, operands, lead, tuple(number for number, _ in found[:count]))
+        return Group(first, form, operands, tuple(number for number, _ in found[:count]))
 
     def _following(self, first: int, last: int) -> tuple[int, Link, int | None] | None:
         """Return (step, link, slot of an operand that is computed at run time) of the layer after `last`."""
@@ -112,7 +113,7 @@ class _Finder:
         if not step.is_sure or (step.dtype, step.shape) != (self.steps[first].dtype, self.steps[last].shape):
             return None
         port = step.inputs.index(self.steps[last].outputs[0])
-        link = self._link(step, port, shape)
+        link = self._link(number, port, shape)
         if link is None or link.follow.operand is None or link.constant is not None:
             return None if link is None else (number, link, None)
         other = step.inputs[link.follow.operand]
@@ -124,24 +125,25 @@ class _Finder:
         readers = self.readers.get(slot, [])
         return readers[0] if len(readers) == 1 and slot not in self.kept else None
 
-    def _link(self, step: Step, port: int, shape: tuple[int, ...]) -> Link | None:
+    def _link(self, number: int, port: int, shape: tuple[int, ...]) -> Link | None:
         """Return the link that describes the effect of a step on its input `port`, for elements in this shape."""
-        constants = tuple([self.template[slot] for slot in step.inputs])
-        follow = follow_of(step.operator, port, NodeTypes(step.given, step.types, constants, step.node.all_attributes))
+        step, types = self.steps[number], self.sites[number].types
+        follow = follow_of(step.operator, port, types)
         if follow is None or follow.operand is None:
             return None if follow is None else Link(follow)
-        known = constants[follow.operand] if follow.constant is None else follow.constant
+        known = types.constants[follow.operand] if follow.constant is None else follow.constant
         link = Link(follow, known, step.given[follow.operand])
         return link if step.shape is None or step.shape == shape else _reshaped(link, step.shape, shape)
 
-    def _pointwise(self, step: Step) -> Lowered | None:
+    def _pointwise(self, number: int) -> Pointwise | None:
         """Return an elementwise layer as the first of a group, with its effect on an input of its result's shape."""
+        step = self.steps[number]
         if step.dtype != np.float32:
             return None
         for port, given in enumerate(step.given):
             if given is not None and given.element_type.dtype == step.dtype and given.shape.to_shape() == step.shape:
-                link = self._link(step, port, given.shape.to_shape())
-                return None if link is None else Pointwise(len(step.inputs), port, link)
+                link = self._link(number, port, given.shape.to_shape())
+                return None if link is None else Pointwise(self.sites[number], port, link)
         return None
 
 
@@ -179,30 +181,3 @@ def seen_in(target: tuple[int, ...], shape: tuple[int, ...], extents: tuple[int,
             before, varies, starts_anew = before * whole, own, False
         found.append(extent if varies else 1)
     return tuple(found)
-
-
-class Leading:
-    """The call of the first step of a group; `computed_all`: in this run it also computed the `following` steps."""
-
-    def __init__(self, group: FusedGroup, out: Array) -> None:
-        self._group, self._out, self.following = group, out, group.following
-        self.computed_all = False
-
-    def __call__(self, *inputs: Any) -> Array:
-        self.computed_all = self._group.lead(*inputs, out=self._out)
-        if self.computed_all:
-            captured_all()
-        else:
-            note_uncaptured_work()
-        return self._out
-
-
-def unless_fused(leading: Leading, call: Callable[..., Any], out: Array) -> Callable[..., Any]:
-    """Return the call of a following step, which returns its buffer if the first step of the group already computed the
-    result.
-    """
-
-    def run(*inputs: Any) -> Any:
-        return out if leading.computed_all else call(*inputs)
-
-    return run

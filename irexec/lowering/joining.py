@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from irexec.lowering.contiguous import all_contiguous
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.joining import TASK, write_join
 from irexec.lowering.llvm.memory import Records
-from irexec.lowering.tasks import run_tasks
+from irexec.lowering.work import Work
 from irexec.threads.parallel import split
 from irexec.types import Array
 
@@ -24,13 +23,12 @@ class CompiledConcat:
         made = compiler()
         self._function = made.made("join", 4, lambda module, name: write_join(module, name, made.lanes))
         rows, lengths = prod(shapes[0][:axis]), [prod(shape[axis:]) for shape in shapes]
-        self.tasks = Records.of(list(_tasks(rows, lengths)))
+        self._records = Records.of(list(_tasks(rows, lengths)))
 
-    def __call__(self, tensors: Sequence[Array], out: Array) -> Array:
+    def tasks(self, work: Work, tensors: Sequence[Array], out: Array) -> None:
         """Concatenate into `out`, which is contiguous."""
-        sources = Records.of([all_contiguous(tensors)])
-        run_tasks(self._function, Records.of([[sources, out]]), self.tasks, 0)
-        return out
+        sources = Records.of([work.all_contiguous(tensors)])
+        work.add(self._function, Records.of([[sources, out]]), self._records)
 
 
 def _tasks(rows: int, lengths: Sequence[int]) -> Iterator[list[int]]:

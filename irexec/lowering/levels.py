@@ -6,13 +6,12 @@ from itertools import product
 
 import numpy as np
 
-from irexec.lowering.capture import scratch
-from irexec.lowering.contiguous import contiguous
 from irexec.lowering.grids import Grid
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.bytes import LAYER, ROUNDER, TASK, write_levels
 from irexec.lowering.llvm.memory import Records
-from irexec.lowering.tasks import run_tasks, tasks_for
+from irexec.lowering.tasks import tasks_for
+from irexec.lowering.work import Work
 from irexec.threads.parallel import split
 from irexec.types import Array
 
@@ -43,10 +42,10 @@ class Levels:
         made = compiler()
         self._function = made.made("levels", 4, lambda module, name: write_levels(module, name, made.lanes))
 
-    def __call__(self, data: Array) -> Array:
-        """Return the elements in memory that the next call in this thread may reuse."""
-        out = scratch("levels", self._shape, np.dtype(np.float32))
-        run_tasks(self._function, self._layer.filled(contiguous(data), out), self._tasks, 0)
+    def of(self, work: Work, data: Array) -> Array:
+        """Return the elements of the data, in scratch memory."""
+        out = work.scratch("levels", self._shape)
+        work.add(self._function, self._layer.filled(work.contiguous(data), out), self._tasks)
         return out
 
 

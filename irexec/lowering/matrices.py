@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from irexec.lowering.contiguous import contiguous
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.matrices import LAYER, PLACE, write_matrices
 from irexec.lowering.llvm.memory import Records
-from irexec.lowering.tasks import TASKS, run_tasks, tasks_for
+from irexec.lowering.tasks import TASKS, tasks_for
+from irexec.lowering.work import Work
 from irexec.threads.parallel import parts_along, split
 from irexec.types import Array
 
@@ -42,9 +42,9 @@ class CompiledMatrices:
     def __init__(self) -> None:
         self._arranged: dict[tuple[object, ...], _Arrangement] = {}
 
-    def __call__(self, left: Array, right: Array, out: Array) -> None:
+    def tasks(self, work: Work, left: Array, right: Array, out: Array) -> None:
         """Multiply into `out` `[..., M, N]`, which is contiguous."""
-        left = left if left.strides[-1] == F32_BYTES else contiguous(left)
+        left = work.by_rows(left, "left")
         known = left.shape, left.strides, right.shape, right.strides
         # Other threads may execute this concurrently and clear the cache.
         if (found := self._arranged.get(known)) is None:
@@ -52,7 +52,7 @@ class CompiledMatrices:
             if len(self._arranged) >= KEPT:
                 self._arranged.clear()
             self._arranged[known] = found
-        run_tasks(found.function, found.layer.filled(left, right, out), found.tasks, found.scratch)
+        work.add(found.function, found.layer.filled(left, right, out), found.tasks, found.scratch)
 
 
 def _arrange(left: Array, right: Array, batch: tuple[int, ...]) -> _Arrangement:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from irexec.lowering.elementwise import CompiledPointwise
-from irexec.lowering.follow import Layout, Lead, Link, numbers_of
+from irexec.lowering.follow import Layout, Link, numbers_of
 from irexec.lowering.llvm.after import DEAR, After
-from irexec.lowering.table import Lowered
+from irexec.lowering.table import Lowered, Site
+from irexec.lowering.work import Work
 from irexec.types import Array, TensorType
 
 # The cost of a step per element, in multiply-adds: for steps bound by memory access, and for other steps.
@@ -25,27 +26,39 @@ LEAST_WORK = 1 << 8
 ROW, SHORTEST = 1 << 12, 8
 
 
-class Pointwise(Lowered):
-    """An elementwise layer that leads the following layers: its effect on its input `port` is `own`."""
+class Pointwise(NamedTuple):
+    """An elementwise layer, which can lead the following layers: its effect on its input `port` is `own`."""
 
-    def __init__(self, inputs: int, port: int, own: Link) -> None:
-        self._inputs, self._port, self._own = inputs, port, own
+    site: Site
+    port: int
+    own: Link
 
-    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lowered] | None:
+        """Return how many of the elementwise layers that follow this layer can be computed with it, and the lowered
+        form of all of them; None if it has none.
+        """
         shape = result.shape.to_shape()
-        layout = lay_out([self._own, *links], shape)
+        layout = lay_out([self.own, *links], shape)
         work = prod(shape) * sum(DEAR_WORK if step.kind in DEAR else CHEAP_WORK for step in layout.after)
         if not layout.after or work < LEAST_WORK:
             return None
-        other = self._own.follow.operand if self._own.constant is None else None
-        compiled = CompiledPointwise(layout, prod(shape), work)
+        return len(layout.after) - 1, Elementwise(self, shape, CompiledPointwise(layout, prod(shape), work))
 
-        def call(*inputs: Array, out: Array) -> bool:
-            own, coming = inputs[: self._inputs], inputs[self._inputs :]
-            compiled(own[self._port], out, coming if other is None else (own[other], *coming))
-            return True
 
-        return len(layout.after) - 1, call
+class Elementwise(Lowered):
+    """Elementwise layers whose result has a shape."""
+
+    def __init__(self, first: Pointwise, shape: tuple[int, ...], compiled: CompiledPointwise) -> None:
+        super().__init__(first.site)
+        self._first, self._shape, self._compiled = first, shape, compiled
+
+    def shape(self, *inputs: Any) -> tuple[int, ...] | None:
+        return self._shape
+
+    def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
+        own, coming = inputs[: self._inputs], inputs[self._inputs :]
+        other = self._first.own.follow.operand if self._first.own.constant is None else None
+        self._compiled.tasks(work, own[self._first.port], out, coming if other is None else (own[other], *coming))
 
 
 def lay_out(links: Sequence[Link], shape: tuple[int, ...]) -> Layout:

@@ -6,13 +6,13 @@ from itertools import product
 
 import numpy as np
 
-from irexec.lowering.contiguous import contiguous
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.products import write_multiply
-from irexec.lowering.tasks import WORTH_PRODUCTS, run_tasks, tasks_for
+from irexec.lowering.tasks import WORTH_PRODUCTS, tasks_for
+from irexec.lowering.work import Work
 from irexec.ops.matrix.product import FEW_ROWS
 from irexec.threads.parallel import parallel_for, parts_for, split
 from irexec.types import Array
@@ -45,11 +45,13 @@ class CompiledProduct:
         self._layer = Records.of([[0, 0, 0, self.panels, self.depth, DEPTH_STEP, self.columns]])
         self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Records, int]] = {}
 
-    def __call__(self, a: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
+    def tasks(
+        self, work: Work, a: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
         """Multiply into `out`, which is contiguous, and apply the layers in `after`: see `llvm.epilogue`. Leading
         axes are arbitrary.
         """
-        a = contiguous(a)
+        a = work.contiguous(a)
         known = a.size, after
         # Other threads may execute this concurrently and clear the cache.
         if (prepared := self._prepared.get(known)) is None:
@@ -57,8 +59,7 @@ class CompiledProduct:
                 self._prepared.clear()
             prepared = self._prepared[known] = self._prepare(a.size // self.depth, after)
         function, tasks, scratch = prepared
-        run_tasks(function, self._layer.filled(a, out, operands), tasks, scratch)
-        return out
+        work.add(function, self._layer.filled(a, out, operands), tasks, scratch)
 
     def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
         """Return the function and tasks for this number of rows, and the scratch memory of each task."""

@@ -18,6 +18,7 @@ from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.table import Site
+from irexec.lowering.work import Work
 from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
 from irexec.types import Array
@@ -60,7 +61,7 @@ def _fits(grid: Grid, shape: Sequence[int], windows: Windowing) -> bool:
 
 
 class ByteConvolver:
-    """A convolution in bytes: a function (data, out, after, operands), whose results are whole numbers.
+    """A convolution in bytes, whose results are whole numbers.
 
     The first step in `after` multiplies them by the value of 1.
     """
@@ -74,5 +75,7 @@ class ByteConvolver:
         what = Bytes(starts, -grid.zero if grid.has_zero else 0)
         self._convolve = CompiledConvolver(batch, elements, windows, prepared, what)
 
-    def __call__(self, data: Array, out: Array, after: tuple[After, ...], operands: Records) -> Array:
-        return self._convolve(self._levels(data), out, after, operands)
+    def tasks(
+        self, work: Work, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
+        self._convolve.tasks(work, self._levels.of(work, data), out, after, operands)

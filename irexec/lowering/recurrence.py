@@ -13,11 +13,10 @@ from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.recurrence import GATES, LAYER, TASK, VECTORS, Kind, write_recurrence
 from irexec.lowering.products import CompiledProduct
-from irexec.lowering.tasks import run_tasks
+from irexec.lowering.work import F32, Work
 from irexec.threads.parallel import parts_for, split
 from irexec.types import Array
 
-F32 = np.dtype(np.float32)
 # The multiply-adds of a step that justify a second thread, which waits at most a µs between two steps.
 WORTH_PRODUCTS = 1 << 17
 
@@ -54,7 +53,8 @@ class _CompiledSequence:
         # Code that processes complete vectors reads beyond the last element.
         projected = np.empty(batch * steps * gates + VECTORS * self.lanes, F32)
         target = projected[: batch * steps * gates].reshape(-1, gates)
-        self.project(x.reshape(batch * steps, -1), target, (After("add", "column"),), self.bias_place)
+        work = Work()
+        self.project.tasks(work, x.reshape(batch * steps, -1), target, (After("add", "column"),), self.bias_place)
         # Steps beyond the length of a batch element are 0.
         y = np.zeros((batch, self.directions, steps, self.units), F32)
         hiddens = np.zeros((2, self.directions, batch, self.padded), F32)
@@ -64,7 +64,8 @@ class _CompiledSequence:
         layer = self.layer.filled(projected, y, hiddens, cells, lengths, steps, batch)
         height = next(height for height in (3, 2, 1) if batch % height == 0)
         scratch = height * self.gates * VECTORS * self.lanes
-        run_tasks(self._function(height), layer, self._parts(batch), scratch, steps)
+        work.add(self._function(height), layer, self._parts(batch), scratch, steps)
+        work.run()
         ends = (array.swapaxes(0, 1)[:, :, : self.units] for array in (hiddens[steps & 1], *cells))
         return y, *(np.where(lengths[:, None, None] > 0, end, F32.type(0)) for end in ends)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from irexec.lowering.contiguous import contiguous
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.rows import Kind, write_rows
-from irexec.lowering.tasks import run_tasks, tasks_for
+from irexec.lowering.tasks import tasks_for
+from irexec.lowering.work import Work
 from irexec.threads.parallel import split
 from irexec.types import Array
 
@@ -34,14 +34,20 @@ class CompiledRows:
         self._kind: Kind = kind
         self._number = np.array([number], np.float32)
         self._functions: dict[tuple[After, ...], Native] = {}
-        self._tasks: dict[tuple[int, int], Records] = {}
+        self._known: dict[tuple[int, int], Records] = {}
 
-    def __call__(
-        self, data: Array, width: int, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    def tasks(
+        self,
+        work: Work,
+        data: Array,
+        width: int,
+        out: Array,
+        after: tuple[After, ...] = (),
+        operands: Records | int = 0,
     ) -> None:
         """Process rows of `data` of this width into `out`, which is contiguous and may be `data` itself."""
-        layer = Records.of([[contiguous(data), out, operands, self._number, width]])
-        run_tasks(self._function(after), layer, self._parts(data.size // width, data.size), 0)
+        layer = Records.of([[work.contiguous(data), out, operands, self._number, width]])
+        work.add(self._function(after), layer, self._parts(data.size // width, data.size))
 
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
@@ -55,8 +61,8 @@ class CompiledRows:
     def _parts(self, rows: int, size: int) -> Records:
         parts = tasks_for(size * WORK[self._kind])
         # Other threads may execute this concurrently.
-        if (found := self._tasks.get((rows, parts))) is None:
-            if len(self._tasks) >= 8:
-                self._tasks.clear()
-            found = self._tasks[rows, parts] = Records.of(split(rows, parts))
+        if (found := self._known.get((rows, parts))) is None:
+            if len(self._known) >= 8:
+                self._known.clear()
+            found = self._known[rows, parts] = Records.of(split(rows, parts))
         return found

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
-
-from irexec.lowering.capture import captured_all
-from irexec.lowering.contiguous import all_contiguous
-from irexec.lowering.follow import Lead, Link, after_sums
+from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.rows import Kind
 from irexec.lowering.row_kernels import CompiledRows
 from irexec.lowering.table import Lowered, Site, lowers
+from irexec.lowering.work import Work
 from irexec.ops.activation.softmax import softmax_1, softmax_8
-from irexec.ops.compute.products import settle
 from irexec.ops.declare.operator import Operator
 from irexec.ops.normalization.mvn import mvn_1, mvn_6, reduced_axes
 from irexec.ops.reduction.reduction import reduce_l2_4, reduce_max_1, reduce_mean_1, reduce_min_1
-from irexec.types import F32, Array, TensorType
+from irexec.types import F32, Array
 
-FLOAT = np.dtype(np.float32)
 # Smaller arrays are left to NumPy, which has less overhead, as are rows so long that only NumPy's pairwise sums are
 # exact enough.
 LEAST_SIZE, SHORTEST, LONGEST = 1 << 5, 2, 1 << 16
@@ -34,48 +30,25 @@ class RowWise(Lowered):
     """
 
     def __init__(
-        self,
-        kernel: Callable[..., Array],
-        axes: int,
-        kind: Kind,
-        number: float = 0.0,
-        means: tuple[int, ...] | None = None,
-        others: int = 0,
+        self, site: Site, axes: int, kind: Kind, number: float = 0.0, means: tuple[int, ...] | None = None
     ) -> None:
-        self._kernel, self._axes, self._kind, self._means, self._others = kernel, axes, kind, means, others
+        super().__init__(site)
+        self._axes, self._means = axes, means
         self._rows = CompiledRows(kind, number)
+        self.along = "column" if axes == 1 and kind.startswith("normalized") else None
 
-    def __call__(self, data: Array, *others: Any, out: Array | None = None) -> Array:
-        if not self._takes(data) or not (out is None or out.flags.c_contiguous):
-            return self._kernel(data, *others, out=out)
-        target = np.empty(data.shape if self._means is None else self._means, data.dtype) if out is None else out
-        self._rows(data, self._width(data), target)
-        captured_all()
-        return target
+    def shape(self, data: Array, *others: Any) -> tuple[int, ...] | None:
+        is_taken = data.size >= LEAST_SIZE and SHORTEST <= self._width(data) <= LONGEST
+        return None if not is_taken else data.shape if self._means is None else self._means
 
-    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
-        """Lead layers that follow along the columns of a normalization over the last axis."""
-        if self._axes != 1 or not self._kind.startswith("normalized"):
-            return None
-        after, operands = after_sums(links, result.shape.to_shape(), FLOAT, "column")
-
-        def call(data: Array, *others: Array, out: Array) -> bool:
-            own, coming = others[: self._others], others[self._others :]
-            if not self._takes(data):
-                settle(self._kernel(data, *own, out=out), FLOAT, out)
-                return False
-            arrays = all_contiguous(coming)
-            self._rows(data, self._width(data), out, after, operands.records(arrays))
-            return True
-
-        return (len(after), call) if after else None
+    def tasks(
+        self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
+        self._rows.tasks(work, inputs[0], self._width(inputs[0]), out, after, operands)
 
     def _width(self, data: Array) -> int:
         """Return the number of elements in a row."""
         return prod(data.shape[data.ndim - self._axes :])
-
-    def _takes(self, data: Array) -> bool:
-        return data.size >= LEAST_SIZE and SHORTEST <= self._width(data) <= LONGEST
 
 
 def last_axes(axes: Sequence[int], rank: int) -> int | None:
@@ -89,7 +62,7 @@ def _(site: Site, *, axis: int) -> Lowered | None:
     x = site.types.inputs[0]
     if x is None or x.rank is None or x.element_type is not F32 or axis not in (-1, x.rank - 1):
         return None
-    return RowWise(site.kernel, 1, "softmax")
+    return RowWise(site, 1, "softmax")
 
 
 def _mvn(site: Site, axes: Sequence[int], normalize_variance: bool, eps: float, inside: bool) -> Lowered | None:
@@ -98,7 +71,7 @@ def _mvn(site: Site, axes: Sequence[int], normalize_variance: bool, eps: float, 
         return None
     count = last_axes(axes, data.rank)
     kind: Kind = "centred" if not normalize_variance else "normalized_inside" if inside else "normalized_outside"
-    return None if count is None else RowWise(site.kernel, count, kind, eps, others=len(site.types.inputs) - 1)
+    return None if count is None else RowWise(site, count, kind, eps)
 
 
 @lowers(mvn_1)
@@ -130,7 +103,7 @@ def _reduces(operator: Operator, kind: Kind) -> None:
         if count is None:
             return None
         divisor = float(prod(extents[len(extents) - count :])) if kind == "mean" else 1.0
-        return RowWise(site.kernel, count, kind, divisor, site.types.outputs[0].shape.to_shape(), others=1)
+        return RowWise(site, count, kind, divisor, site.types.outputs[0].shape.to_shape())
 
 
 _reduces(reduce_l2_4, "length")

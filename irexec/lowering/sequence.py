@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from irexec.ir.weights.file import release_pages
 from irexec.lowering.recurrence import CompiledGru, CompiledLstm
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.ops.compute.precision import compute_dtype, narrow, widen
+from irexec.ops.declare.operator import NodeTypes
 from irexec.ops.sequence import gru, lstm
 from irexec.ops.sequence.gru import SequenceGates as GruGates
 from irexec.ops.sequence.lstm import SequenceGates as LstmGates
@@ -21,12 +23,19 @@ class LoweredSequence(Lowered):
     """A sequence whose W, R and B are constants."""
 
     def __init__(self, site: Site, compiled: Callable[..., tuple[Array, ...]]) -> None:
-        self._kernel, self._compiled = site.kernel, compiled
+        super().__init__(site)
+        self._compiled = compiled
 
-    def __call__(self, x: Array, /, *others: Array, out: Array | None = None) -> tuple[Array, ...]:
+    def takes(self, types: NodeTypes) -> bool:
+        return True
+
+    def shape(self, *inputs: Any) -> None:
+        return None
+
+    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
+        x, *others = inputs
         if not x.size:
-            results: tuple[Array, ...] = self._kernel(x, *others)
-            return results
+            return self.kernel(*inputs)
         *states, lengths, _, _, _ = others
         found = self._compiled(widen(x), *map(widen, states), checked_lengths(lengths, x.shape[1]))
         return tuple(narrow(array, x.dtype) for array in found)

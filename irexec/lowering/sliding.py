@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from irexec.lowering.contiguous import contiguous
 from irexec.lowering.convolver import pad_function
 from irexec.lowering.follow import Operands
 from irexec.lowering.llvm import compiler
@@ -17,7 +16,8 @@ from irexec.lowering.llvm.convolution import LINE
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Field, Records
 from irexec.lowering.llvm.sliding import LAYER, TASK, write_sliding
-from irexec.lowering.tasks import run_tasks, tasks_for
+from irexec.lowering.tasks import tasks_for
+from irexec.lowering.work import Work
 from irexec.ops.convolution.columns import Block
 from irexec.ops.rules.windows import Windows
 from irexec.threads.parallel import split
@@ -44,8 +44,8 @@ class SlidingMean:
         self._divide = (After("divide", "plane"),)
         self._operands = Operands([divisors], [(1, plane, 1)])
 
-    def __call__(self, data: Array, out: Array) -> Array:
-        return self._sums(data, out, self._divide, self._operands.records([]))
+    def tasks(self, work: Work, data: Array, out: Array) -> None:
+        self._sums.tasks(work, data, out, self._divide, self._operands.records([]))
 
 
 def _work(windows: Windows) -> int:
@@ -95,7 +95,7 @@ class Sliding:
                         "pitch": block.pitch,
                     }
                 )
-        self.tasks = Records.named(TASK, tasks)
+        self._records = Records.named(TASK, tasks)
         fields: dict[str, Field] = {
             "input": 0,
             "result": 0,
@@ -108,11 +108,12 @@ class Sliding:
         }
         self.layer = Records.named(LAYER, [fields])
 
-    def __call__(self, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0) -> Array:
+    def tasks(
+        self, work: Work, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
         """Slide the windows and apply the layers in `after`, given as operand records, see `llvm.epilogue`."""
-        layer = self.layer.filled(contiguous(data), out, operands)
-        run_tasks(self._function(after), layer, self.tasks, self.scratch)
-        return out
+        layer = self.layer.filled(work.contiguous(data), out, operands)
+        work.add(self._function(after), layer, self._records, self.scratch)
 
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:

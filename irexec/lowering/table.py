@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from irexec.engine.step import Step
 from irexec.graph.model import Node
-from irexec.lowering.follow import Lead, Link, can_follow
+from irexec.lowering.follow import Link, Operands, after_sums, can_follow
 from irexec.lowering.grids import Grid
+from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.work import F32, Work
+from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.operator import NodeTypes, Operator
 from irexec.ops.declare.prepared import Prepared
 from irexec.types import Array, TensorType
-
-T = TypeVar("T")
 
 # The module with the lowerings of each operator type. Modules are imported when a model has such a layer.
 _MODULES = {
@@ -41,19 +45,80 @@ class Site(NamedTuple):
 
 
 class Lowered:
-    """The lowered form of a layer: called as its kernel is, with `out` where the kernel takes it.
+    """The lowered form of a layer: `tasks` adds the jobs of compiled code for given arrays, once for all runs of a
+    program (irexec.lowering.program), or in each call.
 
-    Where compiled code does not take the arrays of a call, the lowered form calls the kernel. After compiled code did
-    all the work on the arrays, the lowered form reports it by `capture.captured_all`.
+    It is called as the kernel of the layer is, and calls the kernel where compiled code does not take the arrays.
     """
 
-    __call__: Callable[..., Any]
+    along: Literal["channel", "column"] | None = None
+    """What numbers of the following layers belong to if this layer can compute those, see `follow.after_sums`."""
 
-    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lead] | None:
-        """Return how many of the elementwise layers that follow this layer can be computed with it, and the call that
-        computes them; None if there are none.
+    def __init__(self, site: Site) -> None:
+        types = site.types
+        self.kernel, self.dtype, self._inputs = site.kernel, types.outputs[0].element_type.dtype, len(types.inputs)
+
+    def shape(self, *inputs: Any) -> tuple[int, ...] | None:
+        """Return the shape of the result for these arrays; None if compiled code does not take them.
+
+        The answer depends on the shapes, strides and element types of the arrays, not on their elements.
         """
-        return None
+        raise NotImplementedError
+
+    def takes(self, types: NodeTypes) -> bool:
+        """Whether compiled code takes arrays of these static types."""
+        arrays = [
+            None if type is None else np.broadcast_to(np.zeros((), type.element_type.dtype), type.shape.to_shape())
+            for type in types.inputs
+        ]
+        return self.shape(*arrays) is not None
+
+    def tasks(
+        self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
+        """Add the jobs that compute the result, and the layers in `after`, into `out`, which is contiguous f32.
+
+        Raises Unsuited where NumPy does a part of it, see `Work`.
+        """
+        raise NotImplementedError
+
+    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
+        shape = self.shape(*inputs)
+        if shape is None:
+            return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
+        target, work = summing_buffer(shape, F32, out), Work()
+        self.tasks(work, inputs, target)
+        work.run()
+        assert self.dtype is not None
+        return settle(target, self.dtype, out)
+
+    def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lowered] | None:
+        """Return how many of the elementwise layers that follow this layer can be computed with it, and the lowered
+        form of all of them; None if there are none.
+        """
+        if self.along is None or self.dtype != F32:
+            return None
+        after, operands = after_sums(links, result.shape.to_shape(), self.along)
+        return (len(after), Fused(self, *self.behind(after, operands))) if after else None
+
+    def behind(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
+        """Return the steps for the following layers behind those of this layer, with their operands."""
+        return after, operands
+
+
+class Fused(Lowered):
+    """A layer with the elementwise layers that follow it; their computed operands are further inputs."""
+
+    def __init__(self, first: Lowered, after: tuple[After, ...], operands: Operands) -> None:
+        self.kernel, self.dtype, self._inputs = first.kernel, first.dtype, first._inputs
+        self.first, self._after, self._operands = first, after, operands
+
+    def shape(self, *inputs: Any) -> tuple[int, ...] | None:
+        return self.first.shape(*inputs[: self._inputs])
+
+    def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
+        operands = self._operands.records(work.all_contiguous(inputs[self._inputs :]))
+        self.first.tasks(work, inputs[: self._inputs], out, self._after, operands)
 
 
 Lower = Callable[..., Lowered | None]
@@ -91,17 +156,11 @@ def has_lowering(operator: Operator) -> bool:
     return operator in _lowerings or can_follow(operator)
 
 
-def lowered(
-    step: Step,
-    constants: tuple[Array | None, ...],
-    used: tuple[bool, ...],
-    prepared: Prepared,
-    grids: Sequence[Grid | None],
-) -> Lowered | None:
-    """Return the lowered form of a step; None if it has none. `used` flags the outputs that are read."""
+def lowered(step: Step, site: Site) -> Lowered | None:
+    """Return the lowered form of a step; None if it has none."""
     if (module := _MODULES.get(step.operator.type)) is None:
         return None
     import_module(f"irexec.lowering.{module}")
     lower = _lowerings.get(step.operator)
-    types = NodeTypes(step.given, step.types, constants, step.node.all_attributes, used)
-    return None if lower is None else lower(Site(types, step.call, prepared, step.node, grids))
+    form = None if lower is None else lower(site)
+    return form if form is None or not step.is_sure or form.takes(site.types) else None

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from irexec.lowering.capture import current_capture
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records, begin
@@ -194,16 +193,9 @@ def tasks_for(products: int) -> int:
     return 1 if parts == 1 else TASKS * parts
 
 
-def run_tasks(function: Native, shared: Records, tasks: Records, scratch_size: int, rounds: int = 1) -> None:
-    """Call function(shared, task, scratch, round) for each task, with `scratch_size` elements of f32 each.
-
-    A round starts when the previous one is complete. All threads participate, unless they have other work; then the
-    calling thread does everything.
-    """
-    job = Job(function, shared, tasks, rounds, 4 * scratch_size)
-    if (taken := current_capture()) is not None:
-        taken.jobs.append(job)
-    members = num_threads() - 1 if tasks.count > 1 and not all_cores_have_callers() else 0
+def run_job(job: Job) -> None:
+    """Run a job. All threads participate, unless they have other work; then the calling thread does everything."""
+    members = num_threads() - 1 if job.tasks.count > 1 and not all_cores_have_callers() else 0
     if not (members and _the_pool(members).run(job)):
         _alone().lead(job)
 

@@ -12,8 +12,9 @@ from support.lowering import kernels, lowered
 
 import irexec
 from irexec import Model
-from irexec.lowering import contiguous as module
-from irexec.lowering.contiguous import all_contiguous, contiguous
+from irexec.lowering import work as module
+from irexec.lowering.contiguous import copying
+from irexec.lowering.work import Work
 from irexec.threads import parallel
 
 ops = irexec.opset15
@@ -23,6 +24,13 @@ rng = np.random.default_rng(0)
 @pytest.fixture(autouse=True)
 def small_arrays_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEAST_SIZE", 1)
+
+
+def contiguous(array: np.ndarray) -> np.ndarray:
+    work = Work()
+    found = work.contiguous(array)
+    work.run()
+    return found
 
 
 @pytest.mark.parametrize("seed", range(amount(150, 40)))
@@ -46,7 +54,7 @@ def test_views_of_all_kinds(seed: int) -> None:
 def test_what_lies_transposed_is_turned_by_compiled_code() -> None:
     for array in (rng.random((1, 56, 56, 64)).transpose(0, 3, 1, 2), rng.random((3, 40, 20)).swapaxes(1, 2)):
         as_f32 = array.astype(np.float32)
-        assert module._copying(as_f32.shape, as_f32.strides) is not None
+        assert copying(as_f32.shape, as_f32.strides) is not None
         np.testing.assert_array_equal(contiguous(as_f32), as_f32)
     odd = np.zeros((50, 60), "f4,u1")["f0"].T
     assert np.array_equal(contiguous(odd), odd)
@@ -54,7 +62,10 @@ def test_what_lies_transposed_is_turned_by_compiled_code() -> None:
 
 def test_several_do_not_take_the_place_of_each_other() -> None:
     arrays = [rng.random((40, 50)).astype(np.float32).T for _ in range(3)]
-    for found, array in zip(all_contiguous(arrays), arrays, strict=True):
+    work = Work()
+    found_arrays = work.all_contiguous(arrays)
+    work.run()
+    for found, array in zip(found_arrays, arrays, strict=True):
         assert np.array_equal(found, array)
 
 

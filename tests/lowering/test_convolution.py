@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]"
 
 
 from support.amounts import amount
-from support.lowering import forms, kernels, lowered
+from support.lowering import forms, kernels, lowered, ran
 
 import irexec
 from irexec import Model
@@ -84,7 +84,7 @@ def compare(data: np.ndarray, weights: np.ndarray, windows: Windows) -> None:
     shape = (len(data), weights.shape[0] * weights.shape[1], *windows.counts)
     expected, found = np.empty(shape, np.float32), np.full(shape, np.nan, np.float32)
     convolver(len(data), weights, windows)(data, expected)
-    convolution.convolver(len(data), weights, windows, Prepared())(data, found)
+    ran(convolution.convolver(len(data), weights, windows, Prepared()), data, found)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.sqrt(weights[0, 0].size))
 
 
@@ -106,8 +106,8 @@ def test_results_are_the_same_for_any_number_of_threads(
     results = []
     for count in (1, 2, 8):
         parallel.set_num_threads(count)
-        results.append(np.empty((1, groups * outputs, *windows.counts), np.float32))
-        convolution.convolver(1, weights, windows, Prepared())(data, results[-1])
+        found = np.empty((1, groups * outputs, *windows.counts), np.float32)
+        results.append(ran(convolution.convolver(1, weights, windows, Prepared()), data, found))
     assert all(np.array_equal(results[0], other) for other in results[1:])
 
 
@@ -128,7 +128,7 @@ def test_a_lowered_model(element_type: Any) -> None:
         found = compiled([x])[0]
         assert found.dtype == element_type
         np.testing.assert_allclose(found.astype(np.float64), expected, rtol=tolerance, atol=tolerance)
-    assert isinstance(forms(compiled)["Convolution"]._compiled_for(x.shape)[1], CompiledConvolver)
+    assert isinstance(forms(compiled)["Convolution"]._sized(x.shape).compiled, CompiledConvolver)
 
 
 def test_weights_are_laid_out_once_for_images_of_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:

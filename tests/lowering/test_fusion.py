@@ -21,6 +21,7 @@ from irexec import Model
 from irexec.lowering import follow, pointwise
 from irexec.lowering.elementwise import CompiledPointwise
 from irexec.lowering.fusion import MOST_LINKS, seen_in
+from irexec.lowering.work import Work
 from irexec.ops.declare.operator import NodeTypes
 from irexec.threads import parallel
 from irexec.types import F32, PartialShape, TensorType
@@ -375,5 +376,7 @@ def test_operands_of_any_broadcast(seed: int) -> None:
             return
         expected = expected + operand
         found = np.full(shape, np.nan, np.float32)
-        CompiledPointwise(layout, found.size, 1)(source, found, coming)
+        work = Work()
+        CompiledPointwise(layout, found.size, 1).tasks(work, source, found, coming)
+        work.run()
         np.testing.assert_array_equal(found, expected)

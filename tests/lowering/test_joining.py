@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]"
 
 
 from support.amounts import amount
-from support.lowering import forms, lowered
+from support.lowering import forms, lowered, ran
 
 import irexec
 from irexec import Model
@@ -40,7 +40,7 @@ def test_arrays_of_any_shape(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
         for threads in (1, 2, 8):
             parallel.set_num_threads(threads)
             found = np.full(expected.shape, 7, np.float32)
-            assert compiled([np.asfortranarray(array) for array in arrays], found).tobytes() == expected.tobytes()
+            assert ran(compiled, [np.asfortranarray(array) for array in arrays], found).tobytes() == expected.tobytes()
     finally:
         parallel.set_num_threads(None)
 

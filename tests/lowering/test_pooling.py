@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]"
 
 
 from support.amounts import amount
-from support.lowering import lowered
+from support.lowering import lowered, ran
 
 import irexec
 from irexec import Model
@@ -60,7 +60,7 @@ def test_the_largest_are_those_of_the_plain_kernel(seed: int, monkeypatch: pytes
         for threads in (1, 2, 8):
             parallel.set_num_threads(threads)
             found = np.full(expected.shape, 7, np.float32)
-            Sliding(2, 5, None, windows.trimmed())(data, found)
+            ran(Sliding(2, 5, None, windows.trimmed()), data, found)
             np.testing.assert_array_equal(found, expected)
     finally:
         parallel.set_num_threads(None)
@@ -79,7 +79,7 @@ def test_the_means_are_those_of_the_plain_kernel(seed: int, exclude_pad: bool, m
         for threads in (1, 2, 8):
             parallel.set_num_threads(threads)
             found = np.full(expected.shape, 7, np.float32)
-            SlidingMean(2, 5, windows.trimmed(), counts)(data, found)
+            ran(SlidingMean(2, 5, windows.trimmed(), counts), data, found)
             np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     finally:
         parallel.set_num_threads(None)

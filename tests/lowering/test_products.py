@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]"
 
 
 from support.amounts import amount
-from support.lowering import forms, lowered
+from support.lowering import forms, lowered, ran
 
 import irexec
 from irexec import Model
@@ -38,7 +38,7 @@ def drawn(rng: np.random.Generator, *most: int) -> tuple[np.ndarray, np.ndarray]
 def test_the_products_are_those_of_numpy(seed: int) -> None:
     a, b = drawn(np.random.default_rng(seed), 20 if seed % 2 else 600, 1500, 200)
     found = np.full((len(a), b.shape[1]), np.nan, np.float32)
-    CompiledProduct(b if seed % 3 else np.asfortranarray(b), len(a))(a, found)
+    ran(CompiledProduct(b if seed % 3 else np.asfortranarray(b), len(a)), a, found)
     expected = a.astype(np.float64) @ b.astype(np.float64)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6 * a.shape[1])
 
@@ -49,7 +49,7 @@ def test_one_matrix_takes_any_number_of_rows() -> None:
     multiply = CompiledProduct(b, 20)
     for rows in (20, 1, 300, 2, 13, 14, 15, 257, 256, 270):
         found = np.full((rows, 70), np.nan, np.float32)
-        np.testing.assert_allclose(multiply(a[:rows], found), a[:rows] @ b, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(ran(multiply, a[:rows], found), a[:rows] @ b, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.usefixtures("threads")
@@ -60,7 +60,7 @@ def test_results_are_the_same_for_any_number_of_threads(rows: int) -> None:
     results = []
     for count in (1, 2, 8):
         parallel.set_num_threads(count)
-        results.append(CompiledProduct(b, rows)(a, np.empty((rows, 1600), np.float32)))
+        results.append(ran(CompiledProduct(b, rows), a, np.empty((rows, 1600), np.float32)))
     assert all(np.array_equal(results[0], other) for other in results[1:])
 
 

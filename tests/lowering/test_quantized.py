@@ -53,7 +53,7 @@ def compare(model: Model, x: np.ndarray, is_exact: bool = False) -> Any:
     compiled = lowered_engine(model)
     compiled([x])
     form: Any = next(form for type, form in forms(compiled).items() if type.endswith("Convolution"))
-    return form._compiled_for(x.shape)[1]
+    return form._sized(x.shape).compiled
 
 
 def is_of_bytes(compiled: Any) -> bool:
@@ -133,7 +133,7 @@ def test_values_stay_on_their_grid_through_layers_that_compute_nothing() -> None
     compiled = lowered_engine(model)
     np.testing.assert_allclose(compiled([expected])[0], kernels(model)([expected])[0], rtol=1e-5, atol=1e-4)
     form: Any = forms(compiled)["Convolution"]
-    assert is_of_bytes(form._compiled_for((1, 8, 12, 12))[1])
+    assert is_of_bytes(form._sized((1, 8, 12, 12)).compiled)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from irexec import Model, engine
 from irexec.lowering.backend import Backend, Mode
 
 if TYPE_CHECKING:
-    from irexec.lowering.fusion import FusedGroup
-    from irexec.lowering.plans import LoweredPlan
+    from irexec.lowering.fusion import Group
     from irexec.lowering.table import Lowered
 
 
@@ -35,27 +34,38 @@ def lowered_engine(model: Model) -> engine.CompiledModel:
 
 def forms(compiled: engine.CompiledModel) -> dict[str, Lowered]:
     """The lowered forms of the layers of a model by type; of several layers of one type the last."""
+    from irexec.lowering.table import Fused
+
     steps = compiled._plans.general.steps
-    return {steps[number].node.type: form for number, form in _plan(compiled).calls.items()}
+    return {
+        steps[group.first].node.type: group.form.first if isinstance(group.form, Fused) else group.form
+        for group in groups(compiled)
+    }
 
 
-def groups(compiled: engine.CompiledModel) -> list[FusedGroup]:
-    """The groups of layers that are computed together."""
-    return _plan(compiled).groups
-
-
-def _plan(compiled: engine.CompiledModel) -> LoweredPlan:
+def groups(compiled: engine.CompiledModel) -> list[Group]:
+    """The layers with a lowered form, and those that are computed together with them."""
     assert isinstance(compiled.backend, Backend)
-    return compiled.backend._lowered(compiled._plans.general)
+    return list(compiled.backend.groups(compiled._plans.general).values())
+
+
+def ran(code: Any, *arrays: Any) -> Any:
+    """The last of the arrays, after compiled code has run on them."""
+    from irexec.lowering.work import Work
+
+    work = Work()
+    code.tasks(work, *arrays)
+    work.run()
+    return arrays[-1]
 
 
 def small_ones_too(setting: Callable[[Any, str, Any], object]) -> None:
     """Let compiled code take small arrays, too. `setting(module, name, value)` sets a name, as `monkeypatch.setattr`
     does.
     """
-    from irexec.lowering import contiguous, pointwise, rows
+    from irexec.lowering import pointwise, rows, work
 
     setting(rows, "LEAST_SIZE", 1)
     setting(rows, "SHORTEST", 1)
     setting(pointwise, "LEAST_WORK", 1)
-    setting(contiguous, "LEAST_SIZE", 1)
+    setting(work, "LEAST_SIZE", 1)

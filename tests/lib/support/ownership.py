@@ -17,13 +17,13 @@ LEAST_ADDRESS = 1 << 44
 
 
 def sequences(request: InferRequest) -> list[Sequence]:
-    """What a request has recorded."""
-    recordings = [runner._program for runner in request._runners.values() if runner._program is not None]
-    return [call[0] for recording in recordings for call in recording.calls if isinstance(call[0], Sequence)]
+    """The sequences in the programs of a request."""
+    programs = [runner._program for runner in request._runners.values() if runner._program is not None]
+    return [call[0] for program in programs for call in program.calls if isinstance(call[0], Sequence)]
 
 
 def unheld(request: InferRequest) -> list[int]:
-    """The addresses in what a request has recorded that the record with this number does not hold itself."""
+    """The addresses in the programs of a request whose memory the records do not hold."""
     functions = {made.address for made in compiler()._made.values()}
     found = []
     for sequence in sequences(request):

@@ -1,4 +1,4 @@
-"""Recorded runs: what is done in one call gives what its layers give one by one, for other numbers, too."""
+"""Programs: sequences of compiled layers give what the layers give one by one."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]"
 from support.amounts import amount
 from support.graphs import RandomGraph, candidates, difference
 from support.lowering import lowered_engine, small_ones_too
+from support.nets import Net
 from support.ownership import unheld
 from support.waiting import PATIENCE
 
@@ -49,7 +50,7 @@ def numbers(*shape: int) -> np.ndarray:
 
 
 def entries(request: InferRequest) -> list[str]:
-    """What the runs after the recorded one do: sequences and layers."""
+    """The entries of a program: sequences and layers."""
     (own,) = request._runners.values()
     program = own._program
     assert program is not None
@@ -99,7 +100,7 @@ def test_a_transformer_is_one_sequence_between_its_input_and_its_result(threads:
     parallel.set_num_threads(threads)
     try:
         model = Model([ops.exp(attention(attention(projected(x, 32))))], [x])
-        assert entries(checked(model, 1, 20, 32)) == ["MatMul", "Add", "sequence", "Exp"]
+        assert entries(checked(model, 1, 20, 32)) == ["MatMul", "sequence", "Exp"]
     finally:
         parallel.set_num_threads(None)
 
@@ -174,7 +175,7 @@ def test_several_requests_at_once() -> None:
     assert wrong == []
 
 
-def test_an_error_after_recorded_layers_is_that_of_its_layer() -> None:
+def test_an_error_after_a_sequence_is_that_of_its_layer() -> None:
     x, lengths = ops.parameter([1, 6, 20, 20], np.float32, name="x"), ops.parameter([1], np.int64, name="lengths")
     last = ops.reverse_sequence(convolution(convolution(x)), lengths, batch_axis=0, seq_axis=2)
     request = lowered_engine(Model([ops.exp(last)], [x, lengths])).create_infer_request()
@@ -208,18 +209,37 @@ def test_the_number_of_a_scalar_mask_is_seen_in_every_run() -> None:
         request.infer([numbers(1, 20, 32), np.float32([1])])
 
 
-def test_a_recording_holds_the_memory_that_it_reads() -> None:
-    """The forms of layers may forget what they compiled for a shape, which the recording still runs."""
+def test_a_program_holds_the_memory_that_it_reads() -> None:
+    """The forms of layers may forget what they compiled for a shape, which the program still runs."""
     x = ops.parameter([1, 6, 20, 20], np.float32, name="x")
     compiled = lowered_engine(Model([ops.exp(convolution(convolution(x)))], [x]))
     request, given = compiled.create_infer_request(), numbers(1, 6, 20, 20)
     expected = request.infer([given])[0]
     (own,) = request._runners.values()
-    convolutions = list(compiled.backend.calls(own.plan).values())
-    made = [weakref.ref(code) for form in convolutions for _, code in form._known.values()]
+    convolutions = [form.first for form, _ in compiled.backend.replacements(own.plan).values()]
+    made = [weakref.ref(sized.compiled) for form in convolutions for sized in form._known.values()]
     assert len(made) == 2 and unheld(request) == []
     for form in convolutions:
         form._known.clear()
     gc.collect()
     assert [code() for code in made] == [None, None]
     np.testing.assert_array_equal(request.infer([given])[0], expected)
+
+
+@pytest.mark.parametrize("wrong", ["follows", "viewed", "alone"])
+def test_declared_dims_are_held_in_strict_mode(wrong: str) -> None:
+    """Also of layers that no call computes."""
+    net = Net()
+    last = net.parameter("x", "-1,40")
+    for type, name in (("ReLU", "leads"), ("Abs", "follows"), ("SoftMax", "alone"), ("Identity", "viewed")):
+        version = "opset16" if type == "Identity" else "opset1"
+        data = 'axis="1"' if type == "SoftMax" else ""
+        last = net.layer(type, [last], "5,40" if name == wrong else "-1,40", name=name, version=version, data=data)
+    net.result(net.layer("Exp", [last], "-1,40", name="last"))
+    model = irexec.read_model(net.text.encode(), mode="strict")
+    request = lowered_engine(model).create_infer_request()
+    for _ in range(4):
+        assert request.infer([numbers(5, 40)])[0].shape == (5, 40)
+        with pytest.raises(irexec.IRError) as caught:
+            request.infer([numbers(4, 40)])
+        assert [(f.code, f.layer and f.layer.name) for f in caught.value.report] == [("O006", wrong)]

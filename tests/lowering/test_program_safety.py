@@ -1,4 +1,4 @@
-"""Recorded runs amid all else that happens: threads, dropped models, errors, forks, and arrays of any kind."""
+"""Programs amid all else that happens: threads, dropped models, errors, forks, and arrays of any kind."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Float = Annotated[Array, Elements("T", {F32})]
 happening: list[Callable[[], object]] = []
 
 
-@operator("Between", "recorded", shapes=lambda check, x: x.shape)
+@operator("Between", "programs", shapes=lambda check, x: x.shape)
 def between(x: Float, /, *, out: Array | None = None) -> Float:
     for happens in happening:
         happens()
@@ -81,7 +81,7 @@ def plainly(model: Model, *given: Any) -> list[np.ndarray]:
     return [CompiledModel(model)([array])[0] for array in given]
 
 
-def recorded(model: Model, *shape: int) -> InferRequest:
+def ran_often(model: Model, *shape: int) -> InferRequest:
     request = lowered_engine(model).create_infer_request()
     for number in range(RUNS):
         request.infer([numbers(*(shape or (1, 12, 24)), seed=number)])
@@ -121,13 +121,13 @@ KINDS: dict[str, Callable[[np.ndarray], Any]] = {
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("at_record", KINDS)
-def test_inputs_of_any_kind(at_record: str, threads: int) -> None:
-    """What a run is recorded with says nothing of what the runs after it are given."""
+@pytest.mark.parametrize("first", KINDS)
+def test_inputs_of_any_kind(first: str, threads: int) -> None:
+    """The inputs of the first run determine nothing about those of further runs."""
     parallel.set_num_threads(threads)
     model = model_of()
     request = lowered_engine(model).create_infer_request()
-    for number, kind in enumerate([at_record, at_record, *KINDS, at_record]):
+    for number, kind in enumerate([first, first, *KINDS, first]):
         given = numbers(1, 12, 24, seed=number)
         expected = plainly(model, given)[0]
         close(request.infer([KINDS[kind](given)])[0], expected)
@@ -199,7 +199,7 @@ def test_a_model_that_is_dropped_in_the_middle_of_a_run() -> None:
 
 
 def test_plans_that_are_replaced_in_turn() -> None:
-    """More shapes than a model has plans for, each of them recorded."""
+    """More shapes than a model has plans for, each with a program."""
     x = ops.parameter([1, -1, 24], np.float32, name="x")
     model = Model([ops.exp(layers(layers(x, 0), 3))], [x])
     request = lowered_engine(model).create_infer_request()
@@ -215,7 +215,7 @@ def test_plans_that_are_replaced_in_turn() -> None:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ValueError, SystemExit])
 @pytest.mark.parametrize("at", range(1, 5))
 def test_what_interrupts_a_run_leaves_the_next_one_right(error: type[BaseException], at: int) -> None:
-    """Before it is recorded, while it is, and afterwards."""
+    """In the first run and in later ones."""
     model = model_of()
 
     def fail() -> None:
@@ -233,8 +233,8 @@ def test_what_interrupts_a_run_leaves_the_next_one_right(error: type[BaseExcepti
     assert sequences(request) and unheld(request) == []
 
 
-def test_a_layer_that_runs_a_model_while_its_own_run_is_recorded() -> None:
-    """What the inner model notes is not the outer one's."""
+def test_a_layer_that_runs_a_model_in_the_first_run_of_its_own() -> None:
+    """The inner run uses other memory than the outer one."""
     inner, outer = model_of(5, lambda x: x), model_of()
     request = lowered_engine(inner).create_infer_request()
     found: list[np.ndarray] = []
@@ -243,9 +243,9 @@ def test_a_layer_that_runs_a_model_while_its_own_run_is_recorded() -> None:
     def run_inner() -> None:
         found.append(request.infer([numbers(1, 12, 24, seed=next(count))])[0])
 
-    run_inner()  # so that not both are recorded at once
+    run_inner()
     happening.append(run_inner)
-    own = recorded(outer)
+    own = ran_often(outer)
     assert len(found) == 1 + RUNS
     for number, result in enumerate(found):
         close(result, plainly(inner, numbers(1, 12, 24, seed=number))[0])
@@ -256,7 +256,7 @@ def test_a_layer_that_runs_a_model_while_its_own_run_is_recorded() -> None:
 
 
 def test_the_same_request_in_the_middle_of_its_own_run_is_refused() -> None:
-    request = recorded(model_of())
+    request = ran_often(model_of())
     happening.append(lambda: request.infer([numbers(1, 12, 24)]))
     with pytest.raises((RuntimeError, irexec.IRError), match="busy"):
         request.infer([numbers(1, 12, 24)])
@@ -279,11 +279,11 @@ def test_several_models_in_several_threads(threads: int) -> None:
         list(pool.map(run, range(6)))
 
 
-def test_a_copy_of_a_model_has_recordings_of_its_own() -> None:
+def test_a_copy_of_a_model_has_programs_of_its_own() -> None:
     model = model_of(middle=lambda x: x)
-    first = recorded(model)
+    first = ran_often(model)
     other = copy.deepcopy(model)
-    second = recorded(other)
+    second = ran_often(other)
     given = numbers(1, 12, 24, seed=9)
     np.testing.assert_array_equal(first.infer([given])[0], second.infer([given])[0])
     del first, model
@@ -313,7 +313,7 @@ def test_variables() -> None:
 
 
 def test_bodies() -> None:
-    """A body runs many times in one run, and is recorded by itself."""
+    """A body runs many times in one run, and has a program."""
     row, total = (ops.parameter([1, 12, 24], np.float32, name=name) for name in ("row", "total"))
     made = layers(ops.add(layers(row, 0), total), 3)
     body = Model([made, ops.exp(layers(made, 6))], [row, total])
@@ -335,7 +335,7 @@ def test_bodies() -> None:
 
 def test_listeners_that_come_later_see_every_layer() -> None:
     model = model_of()
-    request = recorded(model)
+    request = ran_often(model)
     seen: list[str] = []
 
     class Listening:
@@ -362,11 +362,11 @@ def _in_child(request: InferRequest, given: np.ndarray, answers: Any) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only POSIX systems fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_forked_process_continues_with_what_was_recorded(threads: int) -> None:
+def test_a_forked_process_runs_the_programs_of_its_parent(threads: int) -> None:
     """While another thread of its parent is in the middle of runs of its own."""
     parallel.set_num_threads(threads)
     model = model_of(middle=lambda x: x, rows=200)
-    request, other = recorded(model, 1, 200, 24), recorded(model, 1, 200, 24)
+    request, other = ran_often(model, 1, 200, 24), ran_often(model, 1, 200, 24)
     given = numbers(1, 200, 24, seed=5)
     expected = plainly(model, given)[0]
     ended = threading.Event()

@@ -1,0 +1,180 @@
+"""The program of a lowered plan: consecutive layers of compiled code are one sequence, without Python in between.
+
+A program is derived from the plan and its buffers, before they hold any value. An array *lasts* if every run has the
+same array in its slot: a constant, the buffer of a step, or a view of a lasting array. A caller's arrays never last.
+Where the inputs of a step last, there is nothing left to do for it in a run if
+
+- an earlier step computes it (irexec.lowering.fusion), or
+- its results are views of its inputs, and follow from the shapes and constants alone, or
+- it copies its input to change its shape: compiled code then makes the copy, in memory of the program, or
+- compiled code alone computes it (`Lowered.tasks`).
+
+All other steps are calls, in order. The results of a call are verified in every run. The results of all other steps are
+arrays of the expected element type and shape by their construction; where that is not so, a call reports it.
+
+A program holds references to all memory that its compiled code reads and writes: records of tasks hold the arrays at
+their addresses (irexec.lowering.llvm.memory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from irexec.engine.lowered import Call, Program
+from irexec.engine.memory import Sharing, may_view
+from irexec.engine.plan import Plan
+from irexec.engine.step import Step
+from irexec.lowering.fusion import Group
+from irexec.lowering.tasks import Sequence as JobSequence
+from irexec.lowering.work import F32, Work
+from irexec.types import Array
+
+
+def program(plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array], groups: Mapping[int, Group]) -> Program:
+    """Return the program of a plan. `calls` are those of all steps, lowered or not; `outs` are the buffers by step."""
+    builder = _Builder(plan, calls, outs, groups)
+    for number in range(len(plan.steps)):
+        builder.add(number)
+    return builder.program()
+
+
+class _Builder:
+    def __init__(
+        self, plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array], groups: Mapping[int, Group]
+    ) -> None:
+        self._plan, self._calls, self._outs, self._groups = plan, calls, outs, groups
+        self._following = {number for group in groups.values() for number in group.following}
+        self._constants = {0, *(slot for slot, array in enumerate(plan.template) if array is not None)}
+        self._lasting = set(self._constants)
+        self._slots: list[Any] = plan.template.copy()
+        self._scratch: dict[str, Array] = {}
+        self._copies = _Copies(plan)
+        self._work = Work(self._scratch)
+        self._frees: list[int] = []
+        self._entries: list[Call] = []
+        self._numbers: list[int] = []
+
+    def add(self, number: int) -> None:
+        """Add a step. The steps before it have been added."""
+        found = self._results(number)
+        if found is None:
+            if number in self._outs:
+                self._last(number, [self._outs[number]])
+            self._append(number, self._calls[number])
+            return
+        self._last(number, found)
+        _, _, single, outs, checks, frees = self._calls[number]
+        expected = [checks] if single else checks
+        if all((array.dtype, array.shape) == (*check,) for array, check in zip(found, expected, strict=False)):
+            self._frees += frees
+        else:
+            made = found[0] if single else tuple(found)
+            self._append(number, (lambda: made, (), single, outs, checks, frees))
+
+    def program(self) -> Program:
+        self._end_sequence()
+        return Program(self._slots, self._entries, self._numbers)
+
+    def _last(self, number: int, arrays: Sequence[Array]) -> None:
+        for slot, array in zip(self._plan.steps[number].outputs, arrays, strict=False):
+            self._slots[slot] = array
+            self._lasting.add(slot)
+
+    def _append(self, number: int, call: Call) -> None:
+        self._end_sequence()
+        *bound, frees = call
+        # What lasts is the same array in every run.
+        self._entries.append((*bound, tuple([slot for slot in (*self._frees, *frees) if slot not in self._lasting])))
+        self._numbers.append(number)
+        self._frees = []
+
+    def _end_sequence(self) -> None:
+        """Combine the jobs before this point into one call."""
+        if self._work.jobs:
+            self._entries.append((JobSequence(self._work.jobs), (), False, (), (), ()))
+            self._numbers.append(self._numbers[-1] if self._numbers else 0)
+            self._work = Work(self._scratch)
+
+    def _results(self, number: int) -> Sequence[Array] | None:
+        """Return the results of a step that needs no call, and add its jobs; None for any other step."""
+        step = self._plan.steps[number]
+        if number in self._following:
+            return [self._outs[number]]
+        _, inputs, *_ = self._calls[number]
+        if step.operator.is_run_by_engine or not self._lasting.issuperset(inputs):
+            return None
+        arrays = [self._slots[slot] for slot in inputs]
+        if (group := self._groups.get(number)) is not None:
+            out = self._outs.get(number)
+            return [out] if out is not None and self._has_tasks(group, arrays, out) else None
+        is_view = step.operator.view and not step.takes_out
+        return self._viewed(number, step, arrays) if is_view else None
+
+    def _has_tasks(self, group: Group, arrays: Sequence[Any], out: Array) -> bool:
+        """Add the jobs of a group, and return whether they are all its work."""
+        work = Work(self._scratch)
+        try:
+            if out.dtype != F32 or group.form.shape(*arrays) != out.shape:
+                return False
+            group.form.tasks(work, arrays, out)
+        except Exception:
+            # NumPy is needed (`Unsuited`), or it is an error: then the call has the same one, and reports it.
+            return False
+        self._work.jobs += work.jobs
+        return True
+
+    def _viewed(self, number: int, step: Step, arrays: Sequence[Any]) -> Sequence[Array] | None:
+        """Return the results of a step if they are views that do not depend on computed values, or a copy of an input
+        in another shape.
+        """
+        others = [slot for index, slot in enumerate(step.inputs) if not may_view(step, index)]
+        if not self._constants.issuperset(others):
+            return None
+        try:
+            made = self._calls[number][0](*arrays)
+        except Exception:
+            # The call reports it.
+            return None
+        results = list(made) if isinstance(made, (tuple, list)) else [made]
+        viewed = [array for index, array in enumerate(arrays) if array is not None and may_view(step, index)]
+        if all(any(np.may_share_memory(result, array) for array in viewed) for result in results):
+            return results
+        if not step.operator.reshapes or step.dtype != F32 or arrays[0].dtype != F32:
+            return None
+        memory = self._copies.memory(number, results[0])
+        if memory is None or not self._work.copied(arrays[0], memory):
+            return None
+        return [memory.reshape(results[0].shape)]
+
+
+class _Copies:
+    """Memory for copies; a copy reuses the memory of a copy that no later step reads."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._sharing = Sharing(plan.steps, len(plan.template))
+        self._end: dict[int, int] = {}
+        for number, step in enumerate(plan.steps):
+            for slot in (*step.inputs, *step.outputs):
+                self._end[self._sharing.group[slot]] = number
+        assigned = chain.from_iterable(step.inputs for step in plan.steps if step.operator.type == "Assign")
+        self._escaping = {self._sharing.group[slot] for slot in (*plan.results, *assigned)}
+        self._outputs = [step.outputs for step in plan.steps]
+        self._live: list[tuple[int, Array]] = []
+
+    def memory(self, number: int, result: Array) -> Array | None:
+        """Return memory for the single result of a step, as in a run; None for values that outlive the run."""
+        group = self._sharing.group[self._outputs[number][0]]
+        if group in self._escaping:
+            return None
+        end = self._end[group]
+        for place, (last, array) in enumerate(self._live):
+            if last < number and array.nbytes == result.nbytes:
+                self._live[place] = end, array
+                return array
+        array = np.empty(result.size, np.float32)
+        self._live.append((end, array))
+        return array

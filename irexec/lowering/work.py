@@ -1,0 +1,84 @@
+"""The work of layers on given arrays: jobs of compiled code, run at once or kept for every run of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from irexec.lowering.contiguous import Copying, copying
+from irexec.lowering.llvm.host import Native
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.tasks import Job, run_job
+from irexec.threads import parallel
+from irexec.types import Array
+
+F32 = np.dtype(np.float32)
+# Smaller arrays are left to NumPy, which has less overhead, if the work is run at once.
+LEAST_SIZE = 1 << 12
+
+
+class Unsuited(Exception):
+    """Raised while jobs for a program are made: NumPy would have to do a part of the work in every run."""
+
+
+class Work:
+    """The jobs for some layers, in the order in which they run.
+
+    Without `memory` the jobs are run once, at once: the values of all given arrays exist when the jobs are made. With
+    `memory` they belong to a program, which runs them often: then the values of computed arrays do not exist yet, and
+    scratch memory is in `memory`, by slot.
+    """
+
+    def __init__(self, memory: dict[str, Array] | None = None) -> None:
+        self._memory = memory
+        self.jobs: list[Job] = []
+
+    def add(self, function: Native, shared: Records, tasks: Records, scratch_size: int = 0, rounds: int = 1) -> None:
+        """Add calls of function(shared, task, scratch, round) for each task, with so many elements of f32 as scratch.
+
+        A round starts when the previous one is complete.
+        """
+        self.jobs.append(Job(function, shared, tasks, rounds, 4 * scratch_size))
+
+    def run(self) -> None:
+        for job in self.jobs:
+            run_job(job)
+
+    def scratch(self, slot: str, shape: Sequence[int]) -> Array:
+        """Return f32 memory that the next layer which asks for this slot may reuse."""
+        return parallel.scratch(slot, shape, F32, self._memory)
+
+    def needs_values(self, is_constant: bool) -> None:
+        """State that NumPy reads an array now. Raises Unsuited if a program's array is not constant."""
+        if self._memory is not None and not is_constant:
+            raise Unsuited
+
+    def contiguous(self, array: Array, slot: str = "contiguous") -> Array:
+        """Return the elements of an f32 array in contiguous memory: the array, or a copy made by the jobs."""
+        if array.flags.c_contiguous and array.dtype == F32:
+            return array
+        if self._copying(array) is not None and (array.size >= LEAST_SIZE or self._memory is not None):
+            copy = self.scratch(slot, array.shape)
+            self.copied(array, copy)
+            return copy
+        self.needs_values(False)
+        return np.ascontiguousarray(array, F32)
+
+    def all_contiguous(self, arrays: Sequence[Array]) -> list[Array]:
+        """Return contiguous versions of arrays that one layer reads besides its data."""
+        return [self.contiguous(array, f"contiguous {number}") for number, array in enumerate(arrays)]
+
+    def copied(self, array: Array, out: Array) -> bool:
+        """Add a copy of f32 elements to `out`, which is contiguous; return False if compiled code cannot copy them."""
+        if (found := self._copying(array)) is not None:
+            self.add(found.function, found.layer.filled(array, out), found.tasks)
+        return found is not None
+
+    def _copying(self, array: Array) -> Copying | None:
+        fits = array.dtype == F32 and array.flags.aligned and array.size
+        return copying(array.shape, array.strides) if fits else None
+
+    def by_rows(self, array: Array, slot: str) -> Array:
+        """Return the elements of an f32 array with contiguous rows."""
+        return array if array.strides[-1] == F32.itemsize and array.flags.aligned else self.contiguous(array, slot)
