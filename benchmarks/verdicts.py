@@ -2,9 +2,10 @@
 
 Each folder holds model.xml, model.bin and io.npz, as for compare.py; without one, the samples. Every model is compared
 with models that irexec runs as well: with faults of many kinds (faults.py), and with harmless changes (harmless.py).
-`--dump`: through a dump, in which layers are known by name only. Prints a table: how many faults with an effect on the
-results are named exactly, in a group of at most three layers or not, how many comparisons agree although the results
-differ, and how many harmless pairs do not agree.
+`--dump`: through a dump, in which layers are known by name only. `--precision bf16`: with OpenVINO that computes in
+bf16 and is given the model with the fault. Prints a table: how many faults with an effect on the results are named
+exactly, in a group of at most three layers or not, how many comparisons agree although the results differ, and how many
+harmless pairs do not agree.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ from irexec.debug.comparison import Comparison
 from irexec.debug.dumping import dump
 from irexec.debug.errors import measure
 from irexec.debug.folder import Folder
+from irexec.debug.openvino_runtime import OpenVINO
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import CannotRun, OtherModel, Runtime
+from irexec.debug.runtimes import CannotRun, Loaded, OtherModel, Runtime
 from irexec.diagnostics import IRError
+from irexec.graph.model import Model
 
 _FEW = 3
 OUTCOMES = ("exact", "group", "unnamed", "false agreement", "no effect", "refused", "error")
@@ -72,10 +75,40 @@ def effect(run: Reference, other: Reference) -> bool | None:
     return not all(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc") for a, b in pairs)
 
 
+class Planted(OpenVINO):
+    """OpenVINO in a precision, which is given a model with a fault in place of the right one."""
+
+    def __init__(self, fault: Model, precision: str) -> None:
+        super().__init__("CPU", {"INFERENCE_PRECISION_HINT": precision})
+        self.runs_parts, self.fault = False, fault
+
+    def load(self, model: Model) -> Loaded:
+        return super().load(self.fault)
+
+
+def largest(run: Reference, other: Runtime) -> float:
+    """The largest difference between the results, in units in the last place."""
+    steps = zip(run.results(), other.load(run.model).results(run.steps), strict=True)
+    return max(measure(a, b).ulp for x, y in steps for a, b in zip(x, y, strict=True))
+
+
 def rounding(run: Reference, other: Runtime) -> bool:
     """Whether the results differ by no more than 32 units in the last place."""
-    steps = zip(run.results(), other.load(run.model).results(run.steps), strict=True)
-    return all(measure(a, b).ulp <= 32 for x, y in steps for a, b in zip(x, y, strict=True))
+    return largest(run, other) <= 32
+
+
+def in_precision(run: Reference, seed: int, each: int, precision: str) -> Iterator[tuple[str, str, str, str]]:
+    """As `faults_of`, with OpenVINO in a precision as the other side. A fault has an effect if it changes the results
+    by more than 4 times what the precision does."""
+    noise = largest(run, Planted(run.model, precision))
+    yield "none", "-", *judged(run, Planted(run.model, precision), frozenset(), False)
+    for fault in planted(run.model, seed, each):
+        try:
+            there = largest(run, OtherModel("other.xml", fault.model)) > 4 * noise
+            outcome, verdict = judged(run, Planted(fault.model, precision), fault.names, there)
+        except (CannotRun, IRError, ValueError) as error:
+            outcome, verdict = "refused", str(error)
+        yield fault.kind, fault.layer, "no effect" if outcome == "false alarm" and not there else outcome, verdict
 
 
 def through(other: Runtime, run: Reference, folder: Path) -> Runtime:
@@ -108,6 +141,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--each", type=int, default=1, help="faults of each kind in each model (default: 1)")
     parser.add_argument("--dump", action="store_true", help="compare through a dump")
+    parser.add_argument("--precision", metavar="TYPE", help="compare with OpenVINO that computes in this type")
     parser.add_argument("--verbose", action="store_true", help="print every verdict, not only the wrong ones")
     args = parser.parse_args()
     total: Counter[str] = Counter()
@@ -117,11 +151,14 @@ def main() -> int:
         for name, run in runs(args.folders):
             start = time.perf_counter()
             here: Counter[str] = Counter()
-            for kind, layer, outcome, verdict in faults_of(run, args.seed, args.each, folder):
+            faults = faults_of(run, args.seed, args.each, folder)
+            if args.precision:
+                faults = in_precision(run, args.seed, args.each, args.precision)
+            for kind, layer, outcome, verdict in faults:
                 here[outcome] += 1
                 if args.verbose or outcome not in ("exact", "group", "no effect"):
                     print(f"  {name}: {kind} at {layer}: {outcome}: {verdict}", flush=True)
-            for kind, model in harmless(run.model) if folder is None else ():
+            for kind, model in harmless(run.model) if folder is None and not args.precision else ():
                 outcome, verdict = judged(run, OtherModel("other.xml", model), frozenset(), False)
                 pairs[outcome] += 1
                 if args.verbose or outcome != "no effect":

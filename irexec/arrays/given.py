@@ -30,7 +30,8 @@ class Given:
     """The input values that the caller supplies, by port name or number, and how to draw the others.
 
     `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP is for the ports that share the type of
-    the first one, where nothing declares it. `duplicates`: indices that are drawn may repeat.
+    the first one, where nothing declares it. `duplicates`: indices that are drawn may repeat. `typical`: inputs of a
+    model are drawn such that they exercise it, `past`: after steps with so many tokens.
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -38,6 +39,8 @@ class Given:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     seed: int = 0
     duplicates: bool = False
+    typical: bool = False
+    past: int = 0
 
     def origin_text(self, origin: Origin | None) -> str:
         """The origin of an input's values as JSON and tables show it; empty when the input has no values."""

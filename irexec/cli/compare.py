@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -30,11 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
     parser.add_argument(
         "--with",
-        dest="other",
+        dest="others",
+        action="append",
         required=True,
         metavar="OTHER",
         help="openvino, openvino:DEVICE, onnxruntime (.onnx only), torch:MODULE:FUNCTION or torch:FILE.py:FUNCTION (a "
-        "function that returns a network of PyTorch), another model (run by irexec), or a folder written by --dump",
+        "function that returns a network of PyTorch), another model (run by irexec), or a folder written by --dump; "
+        "given several times, the result lists who is alone",
     )
     parser.add_argument(
         "--config",
@@ -74,6 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the results of OTHER to this folder instead of comparing, for --with DIR on another machine",
     )
     show.add_argument(
+        "--save-inputs",
+        metavar="DIR",
+        help="write the inputs, also those that were chosen, as DIR/0.npz, DIR/1.npz, ... for --input",
+    )
+    show.add_argument(
         "--save-culprit", metavar="DIR", help="write the first wrong layer as a model, with its inputs and outputs"
     )
 
@@ -81,6 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     if args.dump is not None:
         yield "--dump", [args.dump, os.path.join(args.dump, "0", "index.json")]
+    if args.save_inputs is not None:
+        yield "--save-inputs", [args.save_inputs, os.path.join(args.save_inputs, "0.npz")]
     if args.save_culprit is not None:
         from irexec.debug.culprit import FILES
 
@@ -89,6 +98,12 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
+    args.other = args.others[0]
+    several = len(args.others) > 1
+    if several and (
+        args.dump is not None or args.save_culprit is not None or args.jobs > 1 or args.cluster is not None
+    ):
+        return _say("--dump, --save-culprit, -j and --cluster require a single --with", "U003")
     if args.jobs > 1 or args.cluster is not None or args.resume is not None:
         if args.inputs is None:
             return _say("--jobs, --cluster and --resume require --inputs", "U003")
@@ -96,13 +111,14 @@ def run(args: argparse.Namespace) -> int:
 
         return compare_inputs(args)
     from irexec.arrays.brief import plural
+    from irexec.debug.case_files import save_steps
     from irexec.debug.choose import runtime_of
     from irexec.debug.compare import compare
     from irexec.debug.dumping import dump
     from irexec.debug.errors import Bounds
     from irexec.debug.runtimes import CannotRun
     from irexec.diagnostics import IRError
-    from irexec.render.status import Status
+    from irexec.render.status import Status, bar
 
     _take_recorded_inputs(args)
     loaded, report = load_with_inputs(args)
@@ -110,17 +126,21 @@ def run(args: argparse.Namespace) -> int:
         return _refused(report)
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
     config = dict(entry.partition("=")[::2] for entry in args.config)
+    found: list[Comparison] = []
     try:
-        runtime = runtime_of(args.other, config, loaded.reference.model, args.limit)
         with Status() as status:
+            for other in args.others:
+                args.other = other
+                runtime = runtime_of(args.other, config, loaded.reference.model, args.limit)
 
-            def show(done: int, total: int) -> None:
-                status.tell(f"{done} of {total} layers {'written' if args.dump else 'compared'}")
+                def show(done: int, total: int, name: str = runtime.name) -> None:
+                    what = f"layers of {name} written" if args.dump else f"layers compared with {name}"
+                    status.tell(f"{bar(done, total)} {done} of {total} {what}")
 
-            if args.dump is not None:
-                dump(loaded.reference, runtime, args.dump, window=args.window, progress=show)
-            else:
-                found = compare(loaded.reference, runtime, bounds=bounds, window=args.window, progress=show)
+                if args.dump is not None:
+                    dump(loaded.reference, runtime, args.dump, window=args.window, progress=show)
+                else:
+                    found.append(compare(loaded.reference, runtime, bounds=bounds, window=args.window, progress=show))
     except CannotRun as error:
         return _say(f"--with {args.other}: {error}")
     except IRError as error:
@@ -133,15 +153,21 @@ def run(args: argparse.Namespace) -> int:
         say(f"{args.dump}: results of {runtime.name} in {steps}; {command}")
         return 0
     saved: list[str] = []
-    if args.save_culprit is not None and found.culprit is not None and found.culprit.outputs:
+    if args.save_inputs is not None:
         try:
-            saved = [str(path) for path in found.culprit.save(args.save_culprit)]
+            saved = [str(path) for path in save_steps(loaded.reference, args.save_inputs)]
+        except OSError as error:
+            return _say(f"--save-inputs: {error.filename or args.save_inputs}: {error.strerror or error}")
+    culprit = found[0].culprit
+    if args.save_culprit is not None and culprit is not None and culprit.outputs:
+        try:
+            saved += [str(path) for path in culprit.save(args.save_culprit)]
         except OSError as error:
             return _say(f"--save-culprit: {error.filename or args.save_culprit}: {error.strerror or error}")
         except IRError as error:
             return _refused(error.report)
-    _print(args, found, saved)
-    return 2 if found.empty else 0 if found.agrees else 1
+    _print(args, found, saved, loaded.chosen)
+    return 2 if any(one.empty for one in found) else 0 if all(one.agrees for one in found) else 1
 
 
 def _take_recorded_inputs(args: argparse.Namespace) -> None:
@@ -157,15 +183,25 @@ def _take_recorded_inputs(args: argparse.Namespace) -> None:
             args.input = [str(path) for path in Folder(Path(args.other)).archives]
 
 
-def _print(args: argparse.Namespace, found: Comparison, saved: list[str]) -> None:
+def _print(args: argparse.Namespace, found: Sequence[Comparison], saved: list[str], chosen: str) -> None:
+    from irexec.debug.sides import Sides
+
+    sides = Sides(found) if len(found) > 1 else None
     if args.format == "json":
-        print(json.dumps(found.to_dict() | {"saved": saved}, indent=2, allow_nan=False))
+        told = sides.to_dict() if sides is not None else found[0].to_dict() | {"saved": saved, "chosen inputs": chosen}
+        print(json.dumps(told, indent=2, allow_nan=False))
         return
-    from irexec.render.compare import show_comparison
+    from irexec.render.compare import show_comparison, show_sides
     from irexec.render.printing import Printout
 
     page = Printout(color=wants_color(sys.stdout))
-    show_comparison(found, page, worst=args.worst, saved=saved)
+    if sides is not None:
+        show_sides(sides, page, worst=args.worst)
+    else:
+        show_comparison(found[0], page, worst=args.worst, saved=saved)
+    if chosen:
+        page.line()
+        page.paragraph(f"inputs chosen with --seed {args.seed}: {chosen}", "dim")
     sys.stdout.write(page.text)
 
 

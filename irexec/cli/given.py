@@ -5,6 +5,7 @@ input.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,14 +25,33 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Loaded:
-    """A model that can be run: the inputs of its first step with their sources, and the reference for all steps."""
+    """A model that can be run: the inputs of each step with their sources, and the reference for all steps."""
 
     reference: Reference
-    inputs: list[ModelInput]
+    steps: list[list[ModelInput]]
+
+    @property
+    def inputs(self) -> list[ModelInput]:
+        """Those of the first step."""
+        return self.steps[0]
+
+    @property
+    def chosen(self) -> str:
+        """The inputs that were not given, with their shapes in each step; empty if there are none."""
+        from irexec.arrays.brief import shown_shape
+        from irexec.arrays.given import Origin
+
+        texts = []
+        for number, entry in enumerate(self.inputs):
+            if entry.origin is Origin.DRAWN:
+                arrays = [step[number].array for step in self.steps]
+                shapes = dict.fromkeys(shown_shape(array.shape) for array in arrays if array is not None)
+                texts.append(f"{entry.name} {', then '.join(shapes)}")
+        return "; ".join(texts)
 
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
-    give = parser.add_argument_group("inputs (random values are used for inputs that are not given)")
+    give = parser.add_argument_group("inputs (values are chosen for inputs that are not given)")
     give.add_argument(
         "--input",
         action="append",
@@ -41,7 +61,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         "where each additional file.npz is another step",
     )
     add_shapes(give)
-    give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of random values (default: 0)")
+    give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of chosen values (default: 0)")
     add_weights(give, "MODEL")
     add_extensions(give)
 
@@ -58,7 +78,6 @@ def add_sample_argument(parser: argparse.ArgumentParser) -> None:
 def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -> tuple[Loaded | None, Report]:
     """The model with its inputs, and all findings; None where there is nothing to run. `reading`: of its file."""
     from irexec.arrays.given import Given
-    from irexec.debug.record import Reference
     from irexec.reading import read
     from irexec.runs.run import complete
     from irexec.runs.values import read_shapes
@@ -77,11 +96,39 @@ def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -
     shapes = read_shapes(args.shape, findings)
     steps = []
     for arrays in _steps(args, model, findings):
-        steps.append(complete(model, Given(inputs=arrays, shapes=shapes, seed=args.seed), findings))
+        steps.append(complete(model, Given(inputs=arrays, shapes=shapes, seed=args.seed, typical=True), findings))
     if not report.ok or not steps:
         return None, report
-    reference = Reference(model, [[e.array for e in entries if e.array is not None] for entries in steps])
-    return Loaded(reference, steps[0]), report
+    if not args.input and not shapes and any(node.has_state for node in model.nodes):
+        steps += _further_steps(model, steps[0], args.seed)
+    return Loaded(_reference(model, steps), steps), report
+
+
+def _reference(model: Model, steps: Sequence[Sequence[ModelInput]]) -> Reference:
+    from irexec.debug.record import Reference
+
+    return Reference(model, [[e.array for e in entries if e.array is not None] for entries in steps])
+
+
+def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[list[ModelInput]]:
+    """Chosen inputs for further steps of a model with variables: one token each. None where the model does not run with
+    these."""
+    from irexec.arrays.given import Given
+    from irexec.diagnostics import IRError
+    from irexec.runs.run import complete
+    from irexec.runs.typical import STEPS, grows
+
+    texts = [e.array for e in first if e.assumed and e.array is not None and e.array.ndim > 1 and not grows(e.port)]
+    begin = max((array.shape[1] for array in texts), default=1)
+    findings, found = Findings(file=model.file), list[list["ModelInput"]]()
+    for step in range(1, STEPS):
+        given = Given(seed=seed + step, typical=True, past=begin + step - 1)
+        found.append(complete(model, given, findings))
+    try:
+        _reference(model, [first, *found]).results()
+    except IRError:
+        return []
+    return found if findings.report.ok else []
 
 
 def _steps(args: argparse.Namespace, model: Model, findings: Findings) -> list[dict[str, Array]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from irexec.arrays.given import convert
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import archive_names, save_arrays
 from irexec.debug.case import Case, case_of
+from irexec.debug.record import Reference
 from irexec.graph.model import Model
 from irexec.graph.ports import port_name
 from irexec.ir.writing import Together, together
@@ -27,13 +29,27 @@ def save_case(case: Case, path: str | os.PathLike[str], files: Together | None =
         with together() as alone:
             return save_case(case, path, alone)
     file, archives = Path(path), []
-    names = input_names(case.model)
     for number, step in enumerate(case.steps):
-        kinds = (port.element_type for port in case.model.inputs)
-        arrays = {n: exact_array(a, k) for n, a, k in zip(names, step, kinds, strict=True)}
         archives.append(_archive(file, number))
-        save_arrays(archives[-1], arrays, files)
+        save_inputs(case.model, step, archives[-1], files)
     return [*case.write(file, files), *archives]
+
+
+def save_inputs(model: Model, step: Sequence[Array], path: Path, files: Together | None = None) -> None:
+    """Write the inputs of one step as an archive. Raises OSError."""
+    kinds = (port.element_type for port in model.inputs)
+    arrays = {n: exact_array(a, k) for n, a, k in zip(input_names(model), step, kinds, strict=True)}
+    save_arrays(path, arrays, files)
+
+
+def save_steps(reference: Reference, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write the inputs of each step to a folder: 0.npz, 1.npz, ... Raises OSError."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    paths = [place / f"{number}.npz" for number in range(len(reference.steps))]
+    for path, step in zip(paths, reference.steps, strict=True):
+        save_inputs(reference.model, step, path)
+    return paths
 
 
 def load_case(path: str | os.PathLike[str]) -> Case:

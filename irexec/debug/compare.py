@@ -11,10 +11,12 @@ from irexec.debug.blame import changed, failing, other_end, where, wrong_state
 from irexec.debug.comparison import Comparison, Row, few
 from irexec.debug.culprit import Culprit, alone, descend, function_of, look_behind
 from irexec.debug.errors import NONE, Bounds, Error, measure, within
-from irexec.debug.exercise import not_exercised, says_something, watched
+from irexec.debug.exercise import says_something, watched
 from irexec.debug.explained import explained, unexplained
 from irexec.debug.healing import Healing
+from irexec.debug.noise import Noise
 from irexec.debug.record import Reference
+from irexec.debug.remarks import remarks
 from irexec.debug.runtimes import Described, Failed, KnowsModules, KnowsTwins, Loaded, Runtime
 from irexec.debug.together import Together
 from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
@@ -31,8 +33,8 @@ from irexec.types import Array
 
 Progress = Callable[[int, int], None]
 Known = MutableMapping[Value, Array]
-# The number of layers that differ without effect and are listed.
-_SHOWN = 3
+# How many times clearer another wrong layer may be than the one that is named.
+_CLEAREST = 4.0
 # So many suspects keep their inputs and results.
 _KEPT = 64
 
@@ -67,6 +69,7 @@ def compare(
         failed, found.failure = error, str(error)
     errors = _errors(reference, plain)
     if plain:
+        found.plain = plain
         for index, port in enumerate(model.outputs):
             found.results.append((port_name(port), max((step[index] for step in errors), key=lambda error: error.ulp)))
         found.empty = not any(says_something(array) for step in plain for array in step) and not any(
@@ -83,12 +86,9 @@ def compare(
         if progress is not None:
             progress(done, total)
     found.layers = len(comparing.nodes)
-    notes = [*not_exercised(reference, comparing.shapes), *_silent(found.rows)]
-    found.notes = [f"not exercised: {note}" for note in notes]
+    found.notes = [*remarks(found.rows, reference, comparing.shapes, twins)]
     if isinstance(loaded, KnowsModules) and (names := loaded.unpaired):
         found.notes.append(f"not in the model, and judged together with what reads them: {few(names)}")
-    if twins is not None:
-        found.notes += [f"without effect on these inputs: {text}" for text in _without_effect(found.rows, twins)]
     found.suspect = comparing.first(found.rows, stays=True)
     found.culprit = comparing.first(found.rows, stays=found.same)
     if not found.exact and not found.same and found.culprit is not None and bounds is None and _is_marginal(found.rows):
@@ -115,25 +115,6 @@ def _is_marginal(rows: Sequence[Row]) -> bool:
     return all(row.agrees or row.is_marginal for row in rows)
 
 
-def _without_effect(rows: Sequence[Row], twins: Twins) -> Iterator[str]:
-    """Layers that the other model has otherwise, and that compute the same all the same."""
-    texts = []
-    for row in rows:
-        if row.agrees and not row.behind and twins.relation([row.node]) is Relation.CHANGED:
-            texts += [f"{row.node.friendly_name} ({row.node.type}) {text}" for text in twins.changes(row.node)]
-    yield from texts[:_SHOWN]
-    if len(texts) > _SHOWN:
-        yield f"{len(texts) - _SHOWN} more"
-
-
-def _silent(rows: Sequence[Row]) -> list[str]:
-    names = [row.node.friendly_name for row in rows if row.total is not None and not row.said]
-    if not names:
-        return []
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return [f"{names[0]}{more}: every value was NaN, or there were none, on both sides"]
-
-
 def _judge_results(
     found: Comparison,
     comparing: _Comparing,
@@ -155,7 +136,7 @@ def _judge_results(
         units = {node: max(least, error) for node, error in own.items()}
         explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()})
         if not found.exact:
-            limits = {row.node: row.limit for row in found.rows}
+            limits = {row.node: max(row.limit, row.noise) for row in found.rows}
             ends = [
                 limits.get(v.node, 0.0) for result in reference.model.results for v in result.inputs if v is not None
             ]
@@ -192,6 +173,8 @@ class _Comparing:
     ) -> None:
         self.reference, self.loaded, self.bounds, self._inside = reference, loaded, bounds, inside
         self._whole, self.twins = whole, twins
+        about = loaded.about if isinstance(loaded, Described) else {}
+        self.noise = Noise.of(loaded.precision, about) if twins is None and bounds is None else None
         self.shapes: dict[Value, list[tuple[int, ...]]] = {}
         self._suspects: dict[Node, Culprit] = {}
         self.nodes = comparable(reference.model)
@@ -215,7 +198,12 @@ class _Comparing:
         healing = Healing(self.reference.model, rows)
         for row in wrong:
             row.healed = not row.agrees and healing.heals(row)
-        found = next((row for row in wrong if stays or not row.healed), None)
+        wrong = [row for row in wrong if stays or not row.healed]
+        if self.noise is not None:
+            # Noise may hide as well as exceed what is measured of it: the first of the clearest counts.
+            least = max((row.excess for row in wrong), default=0.0) / _CLEAREST
+            wrong = [row for row in wrong if row.excess >= least]
+        found = next(iter(wrong), None)
         return None if found is None else self._suspects[found.node]
 
     def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
@@ -275,7 +263,7 @@ class _Comparing:
                     row.own, row.agrees, row.step = total, False, step
                     self._suspect(row, [node], [], {}, total, False, step)
                 continue
-            own, agrees = self._own(nodes, given, their, tolerance, step, relation)
+            own, agrees = self._own(row, nodes, given, their, tolerance, step, relation)
             if row.own is None or own.ulp > row.own.ulp or (row.agrees and not agrees):
                 row.own, row.agrees, row.step = own, agrees, step
             if node not in self._suspects and (not agrees or (node.bodies and relation is not Relation.SAME)):
@@ -319,8 +307,10 @@ class _Comparing:
             # The layers behind it have no counterparts because this one reads something else.
             with suppress(IRError):  # Their inputs are such that they could not be computed.
                 nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)
-        model = self.reference.model
-        suspect = Culprit(model, nodes, (), own, row.tolerance, step, None, kept, made, changes, row.module)
+        model, limit = self.reference.model, 0.0
+        if row.tolerance.endswith(f" of {node.outputs[0].element_type}"):
+            limit = row.limit
+        suspect = Culprit(model, nodes, (), own, row.tolerance, step, None, kept, made, changes, row.module, limit)
         assigned = self.twins.assigned(node) if self.twins is not None else None
         if self.twins is not None and assigned is not None and (changes := self.twins.changes(assigned)):
             suspect = Culprit(suspect.model, [assigned], (), own, row.tolerance, step, changes=changes)
@@ -339,6 +329,7 @@ class _Comparing:
 
     def _own(
         self,
+        row: Row,
         nodes: Sequence[Node],
         given: Sequence[Value],
         their: Mapping[Value, Array],
@@ -346,6 +337,8 @@ class _Comparing:
         step: int,
         relation: Relation | None,
     ) -> tuple[Error, bool]:
+        """The own error of a layer with those behind it, and whether it agrees. The row gets another tolerance where
+        the other side computes with fewer bits."""
         node = nodes[-1]
         if relation is Relation.SAME:
             return NONE, True
@@ -357,6 +350,11 @@ class _Comparing:
         inputs, outputs = [their[v] for v in begins], [their.get(v) for v in node.outputs]
         try:
             error, agrees = judge_model(part, function_of, inputs, outputs, tolerance, self.bounds)
+            if not agrees and self.noise is not None and self.noise.applies(nodes):
+                noisy = self.noise.judge(part, inputs, outputs)
+                if noisy is not None:
+                    row.noise, row.tolerance = max(row.noise, noisy.limit), noisy.tolerance
+                    error, agrees = noisy.own, noisy.agrees
         except IRError as failed:
             return Error(math.inf, math.inf, math.inf, reason=f"refused by irexec: {failed.report.errors[0]}"), False
         # The same kernels round equally: what differs is not rounding.

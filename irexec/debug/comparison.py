@@ -11,6 +11,7 @@ from irexec.debug.culprit import Culprit
 from irexec.debug.errors import Error, off
 from irexec.debug.hints import LOWER, hints
 from irexec.graph.model import Node
+from irexec.types import Array
 
 # Maximum number of layers that are all named.
 _FEW = 3
@@ -26,8 +27,9 @@ class Row:
 
     `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
     is None if the inputs of these layers are unknown, or if the results are random. `healed`: the layer computes
-    something else, but later layers make up for it. `limit`: the tolerance in units in the last place. `said`: whether
-    there were values that could differ. `module`: the module of the other side whose result the layer computes.
+    something else, but later layers make up for it. `limit`: the tolerance in units in the last place; `noise`: what
+    rounding in the other side's types explains beyond it. `said`: whether there were values that could differ.
+    `module`: the module of the other side whose result the layer computes.
     """
 
     node: Node
@@ -40,6 +42,7 @@ class Row:
     behind: Sequence[Node] = ()
     healed: bool = False
     limit: float = 0.0
+    noise: float = 0.0
     said: bool = False
     module: str = ""
 
@@ -49,6 +52,11 @@ class Row:
         if self.agrees or self.own is None:
             return False
         return self.own.ulp <= _MARGINAL * self.limit and self.own.relative <= _SMALL
+
+    @property
+    def excess(self) -> float:
+        """How many times its tolerance the layer is off."""
+        return self.own.ulp / max(self.limit, self.noise, 1.0) if self.own is not None else 0.0
 
     def to_dict(self) -> dict[str, Any]:
         """The row in the form of `Compared`, which `irexec report` reads."""
@@ -76,8 +84,9 @@ class Comparison:
     False if the results differ and no layer's own error explains it; `where` then says where the difference appears.
     `precision`: the type in which the other runtime computes, if it reports one; `about`: its other properties. `file`:
     the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
-    could differ. `exact`: both sides are run by irexec. `notes`: what the inputs did not exercise, and
-    layers that differ without an effect on them.
+    could differ. `exact`: both sides are run by irexec. `notes`: where rounding becomes a jump, what the inputs
+    did not exercise, and layers that differ without an effect on them. `plain`: the other side's results per step, when
+    no layer was exposed.
     """
 
     other: str
@@ -96,6 +105,7 @@ class Comparison:
     exact: bool = False
     where: str = ""
     notes: list[str] = field(default_factory=list)
+    plain: list[list[Array]] = field(default_factory=list, repr=False)
 
     @property
     def unseen(self) -> int:
@@ -153,6 +163,8 @@ class Comparison:
                 what = f"{'layer exceeds its' if len(others) == 1 else 'layers exceed their'} tolerance"
             return f"{same} {self.other}; {len(others)} {what}: {few(others)}"
         worst = max((error for _, error in self.results), key=lambda e: e.ulp, default=None)
+        if self.precision in LOWER and worst:
+            return f"{agree} with {self.other}, within the rounding of {self.precision}: {off(worst)}{unseen}"
         if self.exact and worst:
             return f"the same results, but for rounding, as {self.other}: {off(worst)}{unseen}"
         return f"{agree} with {self.other}{unseen}"

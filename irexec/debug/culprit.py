@@ -12,12 +12,13 @@ import numpy as np
 
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import archive_names, save_arrays
-from irexec.debug.errors import Bounds, Error, Run, off
+from irexec.debug.errors import Bounds, Error, Run, is_percentage, off, percent
 from irexec.debug.extract import Extract, give_types
 from irexec.debug.record import Reference
 from irexec.debug.runtimes import CannotRun, KnowsBodies, Loaded, Runtime, Steps
 from irexec.debug.select import can_be_cut
-from irexec.debug.tolerances import combined, tolerance_of, tolerance_text
+from irexec.debug.tolerances import FUSED, combined, tolerance_of, tolerance_text
+from irexec.debug.units import unit
 from irexec.debug.variants import judge_model
 from irexec.engine import CompiledModel
 from irexec.graph.copies import copied
@@ -27,8 +28,11 @@ from irexec.ir.writing import together
 from irexec.ops.declare.operator import Tolerance
 from irexec.types import DYNAMIC, Array, ElementType
 
-# Maximum number of iterations of a body to compare.
-_MAX_ITERATIONS = 32
+FIRST_ITERATIONS = 32
+"""So many iterations of a body are compared at first; later groups are twice as large each, up to _MAX_ITERATIONS."""
+_MAX_ITERATIONS = 512
+# The number of bytes of a body's inputs that are held at a time.
+_MAX_BYTES = 1 << 26
 # Maximum number of layers that are all named.
 _FEW = 3
 # An error counts as gone if it is smaller by this factor.
@@ -46,7 +50,7 @@ class Culprit:
     `outer` lists the layers whose bodies contain them, and `iteration` is the iteration of the innermost body. `inputs`
     are the inputs of these layers, `outputs` the results of the other side. `changes`: what the other model's layer
     does differently, where the other side is a model. `module`: whose result the last layer computes, if the other side
-    consists of modules.
+    consists of modules. `limit`: the tolerance in units in the last place, if it is one.
     """
 
     model: Model
@@ -60,6 +64,7 @@ class Culprit:
     outputs: dict[Value, Array] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
     module: str = ""
+    limit: float = 0.0
 
     @property
     def described(self) -> str:
@@ -77,9 +82,16 @@ class Culprit:
 
     @property
     def numbers(self) -> str:
-        """The error and the tolerance; only that it is wrong where its values are not known."""
+        """The error and the tolerance in the same unit; only that it is wrong where its values are not known."""
         if not self.own:
             return "not the same"
+        if self.own.reason:
+            return off(self.own)
+        if self.tolerance == "exact":
+            return f"{off(self.own)} (no difference is expected)"
+        kind = self.nodes[-1].outputs[0].element_type if self.nodes[-1].outputs else None
+        if kind is not None and self.limit and is_percentage(self.own):
+            return f"{off(self.own)} (tolerance {percent(self.limit * float(unit(1.0, kind)))})"
         return f"{off(self.own)} (tolerance {self.tolerance})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,17 +166,19 @@ def descend(
     whose steps are its iterations. `whole` cuts the model of the layer; `compare` finds the culprit of a model.
     """
     (node,) = suspect.nodes
-    for number, inner in iterations(whole, node, suspect.inputs):
+    for number, first, inner in iterations(whole, node, suspect.inputs):
         inside = body_of(runtime, node, number, suspect.step)
         if inside is None:
             continue
         other, recorded = inside
+        if recorded is not None and first:
+            continue  # All recorded iterations were compared already.
         try:
             found = compare(inner if recorded is None else Reference(inner.model, recorded), other)
         except CannotRun:
             continue
         if found is not None:
-            iteration = found.iteration if found.outer else found.step
+            iteration = found.iteration if found.outer else first + found.step
             return replace(found, outer=(node.friendly_name, *found.outer), iteration=iteration, step=suspect.step)
     return None
 
@@ -176,9 +190,10 @@ def body_of(runtime: Runtime, node: Node, number: int, step: int) -> tuple[Runti
     return runtime.body(node, number, step) if isinstance(runtime, KnowsBodies) else None
 
 
-def iterations(whole: Cutter, node: Node, inputs: Mapping[Value, Array]) -> Iterator[tuple[int, Reference]]:
-    """The bodies of a layer that run, with their numbers, as separate models. The steps of a model are the iterations,
-    with the inputs that irexec computes. `inputs` are those of the layer.
+def iterations(whole: Cutter, node: Node, inputs: Mapping[Value, Array]) -> Iterator[tuple[int, int, Reference]]:
+    """The bodies of a layer that run, as separate models: the number of the body, the number of the first iteration,
+    and the model. Its steps are consecutive iterations, with the inputs that irexec computes; bodies with more than
+    FIRST_ITERATIONS come several times. `inputs` are those of the layer.
     """
     if not node.bodies:
         return
@@ -188,14 +203,16 @@ def iterations(whole: Cutter, node: Node, inputs: Mapping[Value, Array]) -> Iter
     for number, body in enumerate(node.bodies):
         parameters = [parameter.outputs[0] for parameter in body.model.parameters]
         runs = max((counts.get(inner, 0) for inner in body.model.nodes), default=0)
-        steps = []
-        for iteration in range(min(runs, _MAX_ITERATIONS)):
-            given = reference.record(parameters, iteration)[0]
-            steps.append([given[v] if v in given else _unread(v) for v in parameters])
-        if steps:
+        begin, count = 0, FIRST_ITERATIONS
+        while begin < runs:
+            known = reference.record_calls(parameters, range(begin, min(begin + count, runs)))
+            steps = [[given[v] if v in given else _unread(v) for v in parameters] for given in known]
             inner = copied(body.model)
             inner.file = inner.source = None
-            yield number, Reference(inner, steps)
+            yield number, begin, Reference(inner, steps)
+            begin += count
+            size = max(1, sum(array.nbytes for array in steps[0]))
+            count = max(1, min(2 * count, _MAX_ITERATIONS, _MAX_BYTES // size))
 
 
 def _unread(value: Value) -> Array:
@@ -291,4 +308,6 @@ def _together(reference: Reference, runtime: Runtime, nodes: list[Node], bounds:
     if agrees:
         return None
     text = str(bounds) if bounds is not None else tolerance_text(tolerance, ends[0].element_type)
-    return Culprit(reference.model, nodes, (), own, text, inputs=given, outputs=dict(zip(ends, other, strict=True)))
+    made = dict(zip(ends, other, strict=True))
+    limit = 0.0 if bounds is not None else max(tolerance.ulp, FUSED)
+    return Culprit(reference.model, nodes, (), own, text, inputs=given, outputs=made, limit=limit)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from irexec.arrays.plain import exact_array
-from irexec.arrays.saving import safe_name, save_array, save_arrays, save_json
-from irexec.debug.case_files import input_names
+from irexec.arrays.saving import safe_name, save_array, save_json
+from irexec.debug.case_files import save_inputs
 from irexec.debug.culprit import body_of, iterations
 from irexec.debug.record import Reference
 from irexec.debug.runtimes import CannotRun, Described, Died, Failed, Loaded, Repeats, Runtime
@@ -21,6 +21,8 @@ from irexec.runs.dump import INDEX, body_folder
 from irexec.types import Array, ElementType
 
 INPUTS = "inputs.npz"
+# The number of iterations of a body from which on no further group of iterations is written.
+_MOST_ITERATIONS = 1024
 Progress = Callable[[int, int], None]
 
 
@@ -31,8 +33,9 @@ def dump(
     *,
     window: int | None = None,
     progress: Progress | None = None,
+    first: int = 0,
 ) -> list[Path]:
-    """Write the results of a runtime to one folder per step (`0`, `1`, ...), and return these folders. Each contains
+    """Write the results of a runtime to one folder per step (`first`, ...), and return these folders. Each contains
     index.json in the format of `irexec run --dump`, inputs.npz, a .npy file for each output of a layer and each result
     of the model when no layer is observed, and a similar folder for each body, with its iterations as steps.
 
@@ -40,17 +43,15 @@ def dump(
     """
     model, steps = reference.model, reference.steps
     loaded = runtime.load(model)
-    places = [_Step(Path(folder) / str(number), runtime.name, loaded) for number in range(len(steps))]
+    places = [_Step(Path(folder) / str(first + number), runtime.name, loaded) for number in range(len(steps))]
     failure: Failed | None = None
     try:
         results = loaded.results(steps)
     except Failed as error:
         # What it computes up to the error shows the cause.
         failure, results = error, [list[Array]() for _ in steps]
-    names = input_names(model)
     for place, step, shown_results in zip(places, steps, results, strict=True):
-        kinds = (port.element_type for port in model.inputs)
-        save_arrays(place.folder / INPUTS, {n: exact_array(a, k) for n, a, k in zip(names, step, kinds, strict=True)})
+        save_inputs(model, step, place.folder / INPUTS)
         for result, array in zip(model.results, shown_results, strict=False):
             place.add(result.outputs[0], array)
     nodes, read = comparable(model), read_values(model)
@@ -108,12 +109,14 @@ def _dump_bodies(node: Node, whole: Cutter, reference: Reference, runtime: Runti
     """Dump each body of a layer as a separate model, with the inputs that irexec computes in each iteration."""
     given = reference.record({value for value in node.inputs if value is not None})
     for step, folder in enumerate(folders):
-        for number, inner in iterations(whole, node, given[step]):
+        for number, first, inner in iterations(whole, node, given[step]):
+            if first >= _MOST_ITERATIONS:
+                continue
             inside = body_of(runtime, node, number, step)
             if inside is None:
                 continue
             try:
-                dump(inner, inside[0], folder / body_folder(node.friendly_name or node.id, number))
+                dump(inner, inside[0], folder / body_folder(node.friendly_name or node.id, number), first=first)
             except Died:
                 raise
             except CannotRun:

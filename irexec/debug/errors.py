@@ -70,7 +70,7 @@ def shown_error(error: Error | None) -> str:
         return "-"
     if not error or not math.isfinite(error.absolute):
         return shown_part(error)
-    relative = f"{_rounded(100 * error.relative)} %" if error.relative < 100 else f"{error.absolute:.3g} absolute"
+    relative = percent(error.relative) if error.relative < 100 else f"{error.absolute:.3g} absolute"
     return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp, {relative}"
 
 
@@ -80,9 +80,17 @@ def shown_part(error: Error) -> str:
         return "0"
     if not math.isfinite(error.absolute):
         return error.reason or "infinitely"
-    if error.relative < _HARDLY or not math.isfinite(error.relative):
-        return f"{shown_number(float(f'{error.ulp:.3g}'))} ulp"
-    return f"{_rounded(100 * error.relative)} %"
+    return percent(error.relative) if is_percentage(error) else f"{shown_number(float(f'{error.ulp:.3g}'))} ulp"
+
+
+def is_percentage(error: Error) -> bool:
+    """Whether an error is given as a percentage, not in units in the last place."""
+    return _HARDLY <= error.relative < math.inf
+
+
+def percent(part: float) -> str:
+    """A part of one as a percentage: `140 %`, `0.5 %`."""
+    return f"{_rounded(100 * part)} %"
 
 
 def off(error: Error) -> str:
@@ -91,8 +99,8 @@ def off(error: Error) -> str:
 
 
 def _rounded(number: float) -> str:
-    """Two digits, without an exponent for large numbers: `140`, `0.5`."""
-    return f"{float(f'{number:.2g}'):.0f}" if number >= 100 else f"{number:.2g}"
+    """Two digits, without an exponent: `140`, `0.5`, `0.00012`."""
+    return np.format_float_positional(float(f"{number:.2g}"), trim="-")
 
 
 def measure(reference: Array, other: Array, kind: ElementType | None = None) -> Error:

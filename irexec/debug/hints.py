@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from irexec.debug.culprit import Culprit
 from irexec.debug.errors import Error
-from irexec.debug.extract import MAX_STRUCTURE
+from irexec.debug.noise import GROUP, packed
 from irexec.graph.model import Node
 
 LOWER = ("f16", "bf16")
 """In what else than f32 devices compute, whatever the model says."""
-_DYNAMIC = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
 _CACHE = "KV_CACHE_PRECISION"
 # The relative error of results from which on hints are given.
 _NOTABLE = 1e-3
@@ -29,15 +28,17 @@ def hints(
     """`other`: the name of the other side, with its settings. `results`: the errors of the model's results. `file`: of
     the model. `agrees`: the verdict. `cache`: the type in which OpenVINO keeps the caches of attention, if known."""
     if precision in LOWER:
-        choice = f"{precision} is chosen by the device or by the settings"
-        yield f"{choice}; use --config INFERENCE_PRECISION_HINT=f32 for f32"
+        yield (
+            f"the device or the settings chose {precision}, which hides smaller errors; --config "
+            "INFERENCE_PRECISION_HINT=f32 compares in f32"
+        )
     if culprit is None:
-        if agrees and any(error.relative > _NOTABLE for error in results):
+        if agrees and precision not in LOWER and any(error.relative > _NOTABLE for error in results):
             yield "each layer is within its tolerance; the difference in the results is accumulated rounding"
         return
-    if other.startswith("OpenVINO") and _DYNAMIC not in other and any(map(_packed, culprit.nodes)):
+    if other.startswith("OpenVINO") and GROUP not in other and any(map(packed, culprit.nodes)):
         yield (
-            f"OpenVINO may quantize activations that are multiplied with low-bit weights; --config {_DYNAMIC}=0 "
+            f"OpenVINO may quantize activations that are multiplied with low-bit weights; --config {GROUP}=0 "
             "disables this"
         )
     if other.startswith("OpenVINO") and _CACHE not in other and any(n.type == "ReadValue" for n in culprit.nodes):
@@ -56,19 +57,3 @@ def _halved(node: Node) -> bool:
     return any(
         s.type == "Convert" and s.inputs[0] is not None and s.inputs[0].element_type.name == "f16" for s in sources
     )
-
-
-def _packed(node: Node) -> bool:
-    """Whether a layer reads a large constant of whole numbers, through layers that depend on constants alone."""
-    if node.type != "MatMul":
-        return False
-    stack, seen = [value.node for value in node.inputs if value is not None], set[Node]()
-    while stack:
-        source = stack.pop()
-        if source.constant is not None:
-            if source.constant.dtype.kind != "f" and source.constant.size > MAX_STRUCTURE:
-                return True
-        elif source.type in ("Convert", "Multiply", "Subtract", "Reshape") and source not in seen:
-            seen.add(source)
-            stack += [value.node for value in source.inputs if value is not None]
-    return False

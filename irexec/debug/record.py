@@ -44,6 +44,27 @@ class Recorder:
             self.values[value] = array.copy()
 
 
+class CallRecorder:
+    """A listener that keeps copies of the wanted values that layers read, for a range of their calls."""
+
+    def __init__(self, wanted: Collection[Value], calls: range) -> None:
+        self.values: list[dict[Value, Array]] = [{} for _ in calls]
+        self._wanted, self._kept = set(wanted), calls
+        self._calls: dict[Node, int] = {}
+
+    def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
+        number = self._calls[node] = self._calls.get(node, -1) + 1
+        if number not in self._kept:
+            return
+        found = self.values[number - self._kept.start]
+        for value, array in zip(node.inputs, inputs, strict=True):
+            if value in self._wanted and array is not None and value not in found:
+                found[value] = array.copy()
+
+    def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
+        """What layers read is known before they run."""
+
+
 class Counter:
     """A listener that counts how often layers run."""
 
@@ -95,6 +116,12 @@ class Reference:
             if failed:
                 break
         return found
+
+    def record_calls(self, wanted: Collection[Value], calls: range) -> list[dict[Value, Array]]:
+        """The wanted values that layers read in the first step, for each of these calls. Raises IRError."""
+        recorder = CallRecorder(wanted, calls)
+        self._compiled.create_infer_request([recorder]).infer(self.steps[0])
+        return recorder.values
 
     def count(self) -> dict[Node, int]:
         """How often each layer runs in the first step, those of bodies included. Raises IRError."""

@@ -45,6 +45,7 @@ def reference_of(
         inputs={str(getattr(name, "any_name", name)): value for name, value in named.items()},
         shapes={name: tuple(shape) for name, shape in (shapes or {}).items()},
         seed=seed,
+        typical=True,
     )
     entries = complete(model, given, findings)
     if not findings.report.ok:

@@ -61,6 +61,7 @@ class CompareInput(Task[InputComparison]):
             inputs=read_inputs(self.inputs, findings) | arrays_of(item, model, findings),
             shapes=read_shapes(self.shapes, findings),
             seed=self.seed,
+            typical=True,
         )
         entries = complete(model, given, findings) if findings.report.ok else []
         if not findings.report.ok:

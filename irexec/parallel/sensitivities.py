@@ -112,7 +112,7 @@ def _steps(task: MeasureUnit, model: Model) -> list[list[Array]]:
         if not findings.report.ok:
             break
         arrays = read_inputs(task.inputs, findings) | ({} if item is None else arrays_of(item, model, findings))
-        entries = complete(model, Given(inputs=arrays, shapes=shapes, seed=task.seed), findings)
+        entries = complete(model, Given(inputs=arrays, shapes=shapes, seed=task.seed, typical=True), findings)
         steps.append([entry.array for entry in entries if entry.array is not None])
     if not findings.report.ok or not steps:
         raise IRError(findings.report)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from irexec.debug.comparison import Comparison, Row
 from irexec.debug.errors import shown_error
+from irexec.debug.sides import Sides
 from irexec.render.printing import Printout
 
 _COLUMNS = 80
@@ -46,6 +48,15 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
         page.paragraph(f"saved {', '.join(saved)}", "dim")
 
 
+def show_sides(sides: Sides, page: Printout, *, worst: int = 10) -> None:
+    """Who is alone, and then each comparison."""
+    page.columns = min(page.columns, _COLUMNS)
+    page.paragraph(sides.verdict, "good" if sides.agrees else "error")
+    for found in sides.found:
+        page.line()
+        show_comparison(found, page, worst=worst)
+
+
 def _badness(row: Row) -> tuple[bool, float, float]:
     own = row.own.ulp if row.own is not None else 0.0
     total = row.total.relative if row.total is not None else 0.0
@@ -57,7 +68,8 @@ def _cells(row: Row, modules: bool) -> tuple[str, ...]:
     total = "-" if row.total is None else "0" if not row.total else f"{row.total.relative:.1e}"
     mark = "" if row.agrees else "~" if row.healed else "x"
     kind = row.module if modules else row.node.type[:18]
-    return mark, row.node.friendly_name, kind, own, total, row.tolerance.partition(" of ")[0][:12]
+    tolerance = re.split(" of | for ", row.tolerance)[0][:12]
+    return mark, row.node.friendly_name, kind, own, total, tolerance
 
 
 def _brief(row: Row) -> str:

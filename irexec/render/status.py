@@ -9,6 +9,13 @@ from types import TracebackType
 from irexec.runs.progress import PATIENCE, Progress
 
 _INTERVAL = 0.1
+_WIDTH = 20
+
+
+def bar(done: int, total: int) -> str:
+    """A progress bar: `[#####               ]`."""
+    full = _WIDTH * done // max(1, total)
+    return f"[{'#' * full}{' ' * (_WIDTH - full)}]"
 
 
 class Status:

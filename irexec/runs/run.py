@@ -25,6 +25,7 @@ from irexec.graph.ports import find, port_name
 from irexec.inference import Inference, infer
 from irexec.inference.opened import opened
 from irexec.runs.progress import Progress
+from irexec.runs.typical import EXTENTS, grows, typical
 from irexec.types import Array, ElementType, PartialShape, TensorType
 
 # Extents to try for open dimensions, the smallest first: most models accept 1, some need room for a window.
@@ -194,7 +195,7 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
     missing = [index for index, entry in enumerate(inputs) if entry.array is None]
     if not missing:
         return
-    shapes = _static_shapes(model, types)
+    shapes = _static_shapes(model, types, given)
     known = [
         t if s is None else TensorType(t.element_type, PartialShape(s)) for t, s in zip(types, shapes, strict=True)
     ]
@@ -212,7 +213,8 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
             findings.add("U006", f"input {entry.name} {reason}", layer=entry.port.node.ref)
             continue
         total += math.prod(shape) * kind.dtype.itemsize
-        array = _by_consumer(model, inference, entry.port, rng)
+        array = typical(model, entry.port, kind, shape, given.past, rng) if given.typical else None
+        array = _by_consumer(model, inference, entry.port, rng) if array is None else array
         entry.array = np.asarray(draw(rng, kind, shape) if array is None else array, kind.dtype)
         entry.origin, entry.assumed = Origin.DRAWN, not types[index].shape.is_static
         # The next value may depend on it, as indices depend on an axis.
@@ -236,14 +238,17 @@ def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random
     return None
 
 
-def _static_shapes(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | None]:
-    """The input shapes with open extents filled in: the smallest extents that every layer's shape rule accepts."""
+def _static_shapes(model: Model, types: list[TensorType], choice: Given) -> list[tuple[int, ...] | None]:
+    """The input shapes with open extents filled in: the first extents that every layer's shape rule accepts."""
     if all(t.shape.is_static for t in types):
         return [t.shape.to_shape() for t in types]
     if any(t.rank is None for t in types):
         return [_filled(t.shape, 1) if t.rank is not None else None for t in types]
-    for extent in _EXTENTS:
-        shapes = [_filled(t.shape, extent) for t in types]
+    for extent in EXTENTS if choice.typical else _EXTENTS:
+        extents = [extent] * len(types)
+        if choice.past:
+            extents = [choice.past + 1 if grows(port) else 1 for port in model.inputs]
+        shapes = [_filled(t.shape, size) for t, size in zip(types, extents, strict=True)]
         if _fits(model, types, shapes):
             return list(shapes)
     return _sought(model, types) or [_filled(t.shape, 1) for t in types]

@@ -56,6 +56,7 @@ OUTPUTS = [
     Output("doctest", "--errata", "errata.md", ("errata.md",)),
     Output("doctest", "--resume", "log", ("log",)),
     Output("compare", "--dump", "dump", ("dump/0/index.json", "dump/0/inputs.npz"), ("--with", "{other}")),
+    Output("compare", "--save-inputs", "kept", ("kept/0.npz",), ("--with", "{other}")),
     Output("compare", "--save-culprit", "c", tuple(f"c/{name}" for name in CULPRIT), ("--with", "{other}")),
     Output("compare", "--resume", "log", ("log",), ("--inputs", "{batch}", "--with", "{other}")),
     Output("sensitivity", "--apply", "mixed.xml", ("mixed.xml", "mixed.bin"), ("--as", "bf16")),
@@ -235,7 +236,17 @@ def test_the_table_has_every_option_that_writes() -> None:
         module = importlib.import_module(f"irexec.cli.{command}")
         if hasattr(module, "outputs"):
             args = argparse.Namespace(output="o.xml", file="m.xml", other="openvino")
-            for name in ("dump", "resume", "errata", "save_culprit", "apply", "rescale", "unbake", "html"):
+            for name in (
+                "dump",
+                "resume",
+                "errata",
+                "save_culprit",
+                "save_inputs",
+                "apply",
+                "rescale",
+                "unbake",
+                "html",
+            ):
                 setattr(args, name, "o")
             declared |= {(command, option) for option, _ in module.outputs(args)}
     assert declared == table

@@ -213,14 +213,15 @@ def test_openvino_agrees(name: str) -> None:
     assert found.unseen == 0
 
 
-def test_openvino_in_a_lower_precision_does_not() -> None:
+@pytest.mark.parametrize("name", ["classifier", "transformer"])
+def test_openvino_in_a_lower_precision_agrees_within_its_rounding(name: str) -> None:
     """On a processor without bf16, OpenVINO computes in f32 whatever the hint."""
-    run = reference("classifier")
+    run = reference(name)
     has_bf16 = "BF16" in openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     found = compare(run, OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "bf16"}, run.model))
-    assert named(found) == ["stem/conv"] * has_bf16, found.verdict
+    assert found.agrees, found.verdict
     assert "INFERENCE_PRECISION_HINT=bf16" in found.other
-    assert found.verdict.endswith("; the other runtime computes in bf16") == has_bf16
+    assert ("within the rounding of bf16" in found.verdict) == has_bf16
 
 
 def test_a_lower_precision_is_part_of_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

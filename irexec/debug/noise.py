@@ -1,0 +1,201 @@
+"""Noise: how far a layer may be off because the other side computes with fewer bits than the model declares.
+
+A runtime may compute in bf16 or f16, and quantize the activations of products whose weights have few bits. What this
+can do to a layer is measured: the layer is run with its inputs, constants and results rounded at random.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from irexec.debug.errors import Error, Run, measure, percent
+from irexec.debug.extract import MAX_STRUCTURE
+from irexec.debug.units import apart, unit, widened
+from irexec.diagnostics import IRError
+from irexec.engine import CompiledModel
+from irexec.graph.copies import twin
+from irexec.graph.model import Model, Node
+from irexec.ops.declare.operator import Operator
+from irexec.types import BF16, F16, F32, Array, ElementType
+
+GROUP = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
+"""The property of OpenVINO: so many activations are quantized together; 0 for none."""
+_LOWER = {"bf16": BF16, "f16": F16}
+_RUNS = 6
+# How many times the noise an error is explained: of all elements, of a slice along an axis, and of one element.
+_ALL, _SLICE, _ELEMENT = 2.5, 4.0, 8.0
+# The least number of elements of a slice.
+_LEAST = 16
+# Arrays with more elements, such as weights, are not copied: what multiplies them is moved by more instead.
+_LARGE = 1 << 18
+# The largest magnitude of a quantized activation.
+_LEVELS = 127.0
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The error of a layer; `limit` and `tolerance`: the error that noise explains, in units in the last place and in
+    words."""
+
+    own: Error
+    agrees: bool
+    limit: float
+    tolerance: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """`kind`: the element type in which the other side computes. `group`: the number of activations that it quantizes
+    together, where a product has weights of few bits; 0 for none."""
+
+    kind: ElementType = F32
+    group: int = 0
+
+    @classmethod
+    def of(cls, precision: str, about: Mapping[str, str]) -> Noise | None:
+        """The noise of a runtime that computes in `precision` and reports these properties; None without noise."""
+        group = about.get(GROUP, "")
+        found = cls(_LOWER.get(precision, F32), int(group) if group.isdecimal() else 0)
+        return found if found != cls() else None
+
+    def applies(self, nodes: Sequence[Node]) -> bool:
+        """Whether these layers may be computed with fewer bits."""
+        lower = self.kind is not F32 and any(v.element_type is F32 for node in nodes for v in node.outputs)
+        return lower or bool(self.group and any(map(packed, nodes)))
+
+    def judge(self, model: Model, inputs: Sequence[Array], other: Sequence[Array | None]) -> Judged | None:
+        """Whether noise explains the results `other` of a model of a few layers; None where it cannot be measured."""
+        right = _run(model)(inputs)
+        runs = list(self._runs(model, inputs))
+        runs = [found for found in runs if all(a.shape == b.shape for a, b in zip(right, found, strict=True))]
+        if not runs:
+            return None
+        own, agrees, limit, level = Error(0.0, 0.0, 0.0), True, 0.0, 0.0
+        for index, (expected, found) in enumerate(zip(right, other, strict=True)):
+            if found is None:
+                continue
+            error = measure(expected, found)
+            own = max(own, error, key=lambda e: e.ulp)
+            noise = [measure(expected, run[index]) for run in runs]
+            limit = max(limit, 2 * max(e.ulp for e in noise))
+            level = max(level, *(e.relative for e in noise))
+            agrees &= not error or _explains([run[index] for run in runs], expected, found)
+        names = [str(self.kind)] if self.kind is not F32 else []
+        if self.group:
+            names.append(f"activations in groups of {self.group}")
+        return Judged(own, agrees, limit, f"{percent(level)} for rounding in {' and '.join(names)}")
+
+    def _runs(self, model: Model, inputs: Sequence[Array]) -> Iterator[list[Array]]:
+        for seed in range(_RUNS):
+            try:
+                yield _run(self._disturbed(model, np.random.default_rng(seed)))(inputs)
+            except IRError:  # A value that was just allowed as a shape or an index.
+                continue
+
+    def _disturbed(self, model: Model, rng: np.random.Generator) -> Model:
+        made, copies = twin(model)
+        for node, other in copies.items():
+            if other.operator is not None and other.inputs and not other.bodies and other.type != "Result":
+                group = self.group if packed(node) else 0
+                other.operator = _rounding(other.operator, self.kind, group, rng)
+        return made
+
+
+def packed(node: Node) -> bool:
+    """Whether a layer reads a large constant of whole numbers, through layers that depend on constants alone."""
+    if node.type != "MatMul":
+        return False
+    stack, seen = [value.node for value in node.inputs if value is not None], set[Node]()
+    while stack:
+        source = stack.pop()
+        if source.constant is not None:
+            if source.constant.dtype.kind != "f" and source.constant.size > MAX_STRUCTURE:
+                return True
+        elif source.type in ("Convert", "Multiply", "Subtract", "Reshape") and source not in seen:
+            seen.add(source)
+            stack += [value.node for value in source.inputs if value is not None]
+    return False
+
+
+def _run(model: Model) -> Run:
+    compiled = CompiledModel(model)
+    return lambda arrays: list(compiled.infer_new_request(list(arrays)).to_tuple())
+
+
+def _rounding(operator: Operator, kind: ElementType, group: int, rng: np.random.Generator) -> Operator:
+    """The operator with inputs and results that are rounded at random."""
+    made = copy.copy(operator)
+    right = operator.kernel
+
+    def kernel(*inputs: Any, out: Any = None, **attributes: Any) -> Any:
+        arrays = [None if array is None else np.asarray(array) for array in inputs]
+        large = [array is not None and array.size > _LARGE for array in arrays]
+        least = min((array.size for array in arrays if array is not None), default=0)
+        scale = math.sqrt(2) if any(large) and least <= _LARGE else 1.0
+        given = [
+            a if a is None or (big and scale > 1) else _rounded(a, kind, rng, scale)
+            for a, big in zip(arrays, large, strict=True)
+        ]
+        if group and given and given[0] is not None:
+            given[0] = _quantized(given[0], group, -2 if attributes.get("transpose_a") else -1, rng)
+        results = right(*given, **attributes)
+        if isinstance(results, (tuple, list)):
+            return [_rounded(np.asarray(result), kind, rng) for result in results]
+        return _rounded(np.asarray(results), kind, rng)
+
+    made.kernel, made.opset, made.specializer, made.view, made.inplace = kernel, "noisy", None, (), ()
+    return made
+
+
+def _rounded(array: Array, kind: ElementType, rng: np.random.Generator, scale: float = 1.0) -> Array:
+    """f32 values that are off by up to half a unit of another type, or `scale` times as much. Zeros stay exact."""
+    if array.dtype != np.float32 or kind is F32 or not array.size:
+        return array
+    with np.errstate(all="ignore"):
+        moved: Array = (array + unit(array, kind) * rng.uniform(-scale / 2, scale / 2, array.shape)).astype(np.float32)
+    return np.where((array == 0) | ~np.isfinite(array), array, moved)
+
+
+def _quantized(array: Array, group: int, axis: int, rng: np.random.Generator) -> Array:
+    """Activations that are off by up to half a level of 8 bits, of the largest in their group."""
+    if array.dtype.kind != "f" or not array.ndim or not array.size:
+        return array
+    last = np.moveaxis(array, axis, -1).astype(np.float32)
+    width = last.shape[-1]
+    parts = [last[..., begin : begin + group] for begin in range(0, width, group)]
+    steps = [np.broadcast_to(np.abs(part).max(-1, keepdims=True) / _LEVELS, part.shape) for part in parts]
+    moved = last + np.concatenate(steps, -1) * rng.uniform(-0.5, 0.5, last.shape)
+    return np.moveaxis(moved, -1, axis).astype(array.dtype)
+
+
+def _explains(runs: Sequence[Array], right: Array, found: Array) -> bool:
+    """Whether the errors of disturbed runs explain an error: of all elements, of every slice, and of each element."""
+    if right.shape != found.shape:
+        return False
+    error = apart(right, found)
+    noise = np.sqrt(np.mean([np.square(apart(right, run)) for run in runs], axis=0))
+    least = unit(np.abs(widened(right)), ElementType.of(right.dtype)) if ElementType.of(right.dtype).is_real else 0.0
+    if not np.isfinite(error).all():
+        return bool(np.all(np.isfinite(error) | ~np.isfinite(noise)))
+    noise = np.where(np.isfinite(noise), noise, 0.0) + least
+    levels = [np.broadcast_to(_root(noise), noise.shape)]
+    if _root(error) > _ALL * _root(noise):
+        return False
+    for axis, extent in enumerate(right.shape):
+        if right.size >= _LEAST * extent:
+            others = tuple(k for k in range(right.ndim) if k != axis)
+            level = _root(noise, others)
+            if np.any(_root(error, others) > _SLICE * level):
+                return False
+            levels.append(np.broadcast_to(level, noise.shape))
+    return bool(np.all(error <= _ELEMENT * np.maximum(noise, np.min(levels, axis=0))))
+
+
+def _root(array: Any, axes: tuple[int, ...] | None = None) -> Any:
+    return np.sqrt(np.mean(np.square(array), axis=axes, keepdims=axes is not None))
