@@ -36,6 +36,13 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a folder written by run --dump or compare --dump; shows ranges, NaN and histograms",
     )
+    over.add_argument(
+        "--counters",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="times on a device: the detailed counters of benchmark_app (.csv), or an execution graph (.xml)",
+    )
     for option, source in (("trace", "run --trace --format json"), ("compare", "compare --format json")):
         over.add_argument(
             f"--{option}", action="append", default=[], metavar="FILE.json", help=f"the output of {source}"
@@ -44,6 +51,7 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
 
 def observations(args: argparse.Namespace, reading: Reading, report: Report) -> tuple[Reading | None, list[Observed]]:
     """The model to show next to the one that was read, and the data to show; problems are findings in `report`."""
+    from irexec.inspect.counters import read_counters
     from irexec.inspect.observed import read_observed
     from irexec.inspect.record import read_dump
     from irexec.reading import read
@@ -54,6 +62,8 @@ def observations(args: argparse.Namespace, reading: Reading, report: Report) -> 
         beside, printed = None, [*printed, args.diff]
     for path in printed:
         _add(found, path, lambda path: read_observed(read_file(path, "a recording")), report)
+    for path in args.counters:
+        _add(found, path, read_counters, report)
     if args.dump is not None:
         _add(found, args.dump, lambda path: read_dump(Path(path)), report)
     if beside is not None:

@@ -32,16 +32,18 @@ _UNKNOWN = TensorType()
 class Change:
     """One difference. `change` is added, removed, replaced, renamed, opset, connection, attribute, shape, type,
     constant, folded, compressed, rt_info or model; `a` and `b` name the layer in each model, None where there is none
-    or where there are many."""
+    or where there are many: `members` are then the pairs of names."""
 
     change: str
     a: str | None
     b: str | None
     text: str
     outer: tuple[str, ...] = ()
+    members: tuple[tuple[str | None, str | None], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        return {"change": self.change, "a": self.a, "b": self.b, "outer": list(self.outer), "text": self.text}
+        found = {"change": self.change, "a": self.a, "b": self.b, "outer": list(self.outer), "text": self.text}
+        return {**found, "members": [list(pair) for pair in self.members]} if self.members else found
 
 
 def changes_dict(a: str, b: str, changes: Iterable[Change]) -> dict[str, Any]:
@@ -123,7 +125,13 @@ class _Diff:
             else:
                 few = entries[:_FEW]
                 such = ", ".join(text if change == "renamed" else one.friendly_name for one, _, text in few)
-                yield Change(change, None, None, f"{plural(len(entries), 'layer')}: {group} ({such}, ...)", self.outer)
+                text = f"{plural(len(entries), 'layer')}: {group} ({such}, ...)"
+                yield self._many(change, [(one, two) for one, two, _ in entries], text)
+
+    def _many(self, change: str, pairs: Iterable[tuple[Node | None, Node | None]], text: str) -> Change:
+        """One line about many layers."""
+        changes = [self._change(change, one, two, "") for one, two in pairs]
+        return Change(change, None, None, text, self.outer, tuple((each.a, each.b) for each in changes))
 
     # Layers
 
@@ -141,7 +149,8 @@ class _Diff:
                     yield self._change(change, ours, theirs, f"{type} after {where}" if where else type)
             else:
                 such = ", ".join(node.friendly_name for node in nodes[:_FEW])
-                yield Change(change, None, None, f"{plural(len(nodes), 'layer')}: {type} ({such}, ...)", self.outer)
+                text = f"{plural(len(nodes), 'layer')}: {type} ({such}, ...)"
+                yield self._many(change, [(n, None) if change == "removed" else (None, n) for n in nodes], text)
 
     def _behind(self, node: Node) -> str:
         """The non-constant inputs of a layer."""
@@ -254,9 +263,10 @@ class _Diff:
         return ours is not None and theirs is not None and ours.node in self.constant and theirs.node in self.constant
 
     def _constants(self) -> Iterator[Change]:
-        folded: list[str] = []
+        folded: list[tuple[Node, Node]] = []
         changed: dict[str, list[_Changed]] = defaultdict(list)
         stored: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        readers: dict[tuple[str, str], list[tuple[Node, Node]]] = defaultdict(list)
         done: set[tuple[Value, Value]] = set()
         for one, two in self.pairs:
             for port, (ours, theirs) in enumerate(zip(one.inputs, two.inputs, strict=False)):
@@ -269,12 +279,14 @@ class _Diff:
                 if _stored(ours) != _stored(theirs):
                     apart = _apart(left, right)
                     kind = "type" if apart[0] == 0 and left.dtype.kind != "f" else "compressed"
-                    stored[kind, " became ".join(_stored(v) for v in (ours, theirs))].append(apart)
+                    became = kind, " became ".join(_stored(v) for v in (ours, theirs))
+                    stored[became].append(apart)
+                    readers[became].append((one, two))
                 elif not same(left, right):
                     entry = _Changed(ours.node, theirs.node, one, left, right)
                     changed[entry.group(port)].append(entry)
                 elif ours.node.type != theirs.node.type:
-                    folded.append(ours.node.friendly_name)
+                    folded.append((ours.node, theirs.node))
         for group, entries in changed.items():
             if len(entries) <= _FEW:
                 yield from (self._change("constant", e.one, e.two, f"{e.text}, read by {e.reader}") for e in entries)
@@ -283,14 +295,14 @@ class _Diff:
                 if not entries[0].arranged:
                     text += f", {', '.join(_extremes(entry.apart for entry in entries))}"
                 text += f" (read by {', '.join(entry.reader for entry in entries[:_FEW])}, ...)"
-                yield Change("constant", None, None, text, self.outer)
-        for (kind, became), errors in stored.items():
-            text = f"{plural(len(errors), 'constant')}: {became}, {', '.join(_extremes(errors))}"
-            yield Change(kind, None, None, text, self.outer)
+                yield self._many("constant", [(entry.one, entry.two) for entry in entries], text)
+        for (kind, types), errors in stored.items():
+            text = f"{plural(len(errors), 'constant')}: {types}, {', '.join(_extremes(errors))}"
+            yield self._many(kind, readers[kind, types], text)
         if folded:
-            names = ", ".join(folded[:_FEW])
+            names = ", ".join(one.friendly_name for one, _ in folded[:_FEW])
             text = f"{plural(len(folded), 'constant')} computed differently, with the same values ({names})"
-            yield Change("folded", None, None, text, self.outer)
+            yield self._many("folded", folded, text)
 
     def _value(self, model: Model, value: Value) -> Array:
         if value.node.constant is not None:

@@ -101,7 +101,8 @@ class Change(BaseModel):
     """One difference between two models. `a` and `b` name the layer in each, None where there is none.
 
     `change` is one word: added, removed, replaced, renamed, opset, connection, attribute, shape, type, constant,
-    folded, compressed, rt_info; `text` describes it. Both names are None where one line is about many layers.
+    folded, compressed, rt_info; `text` describes it. Both names are None where one line is about many layers,
+    whose names are the pairs of `members`.
     """
 
     change: str
@@ -109,6 +110,7 @@ class Change(BaseModel):
     b: str | None = None
     outer: list[str] = []
     text: str = ""
+    members: list[tuple[str | None, str | None]] = []
 
 
 class Changes(BaseModel):
@@ -120,7 +122,23 @@ class Changes(BaseModel):
     changes: list[Change]
 
 
-Observed = Trace | Comparison | Changes
+class Counted(BaseModel):
+    """One step of a device: the layers that it computes, its time and the name of its code."""
+
+    names: list[str]
+    seconds: float
+    primitive: str = ""
+
+
+class Counters(BaseModel):
+    """The times that a runtime measured on a device."""
+
+    kind: Literal["counters"]
+    file: str = ""
+    layers: list[Counted]
+
+
+Observed = Trace | Comparison | Changes | Counters
 
 
 def read_observed(text: str | bytes) -> Observed:

@@ -98,7 +98,16 @@ def test_a_body_opens_in_its_layer(tmp_path: Path) -> None:
 def test_a_document_is_svg_and_names_are_texts() -> None:
     for name in HOSTILE:
         root = ElementTree.fromstring(svg_document(summarize(stacked(1, name))))
-        assert {e.tag.removeprefix(SVG) for e in root.iter()} == {"svg", "title", "style", "rect", "g", "path", "text"}
+        assert {e.tag.removeprefix(SVG) for e in root.iter()} == {
+            "svg",
+            "title",
+            "style",
+            "rect",
+            "g",
+            "path",
+            "text",
+            "tspan",
+        }
         assert not any(key.startswith("on") or "href" in key for e in root.iter() for key in e.attrib)
         shown = [text.text or "" for text in root.iter(f"{SVG}text")]
         assert any(visible_text(name)[-6:] in text for text in shown)

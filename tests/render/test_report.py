@@ -175,9 +175,9 @@ def test_another_model_stands_beside_with_the_changes_that_diff_prints(
     capsys.readouterr()
     assert main(["diff", str(a), str(b), "--json"]) == 1
     printed = json.loads(capsys.readouterr().out)["changes"]
-    assert [(row[0], row[3]) for row in data["changes"]] == [(c["change"], c["text"]) for c in printed]
+    assert [(row[0], row[1]) for row in data["changes"]] == [(c["change"], c["text"]) for c in printed]
     assert {row[0] for row in data["changes"]} == {"removed", "replaced", "renamed", "attribute", "constant"}
-    for change, (_, ours, theirs, _) in zip(printed, data["changes"], strict=True):
+    for change, (_, _, [(ours, theirs)]) in zip(printed, data["changes"], strict=True):
         for name, index, model in ((change["a"], ours, 0), (change["b"], theirs, 1)):
             assert index == (-1 if name is None else index_of(data, name, model))
     marks = next(overlay for overlay in data["overlays"] if overlay["key"] == "diff")["marks"]
@@ -187,7 +187,7 @@ def test_another_model_stands_beside_with_the_changes_that_diff_prints(
     text.write_text(json.dumps({"kind": "diff", "a": str(a), "b": str(b), "changes": printed}))
     alone = written(tmp_path, str(a), "--diff", str(text))
     assert len(alone["models"]) == 1
-    assert [row[1] for row in alone["changes"]] == [row[1] for row in data["changes"]]
+    assert [row[2][0][0] for row in alone["changes"]] == [row[2][0][0] for row in data["changes"]]
 
 
 def test_a_run_gives_times_numbers_and_histograms(tmp_path: Path) -> None:

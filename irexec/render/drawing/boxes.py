@@ -104,7 +104,8 @@ def _find_room(sources: Mapping[ValueKey, Box], wires: Sequence[PlacedWire]) -> 
 def _size(item: Item) -> tuple[float, float]:
     if item.enters is not None or item.leaves is not None:
         return _even(text_width(shortened(item.title, 24), SMALL) + 18.0), STUB_HEIGHT
-    wide = max(text_width(item.title, TITLE), text_width(shortened(item.subtitle), SMALL))
+    title = text_width(item.title, TITLE) + (text_width(item.weights, SMALL) + 14.0 if item.weights else 0.0)
+    wide = max(title, text_width(shortened(item.subtitle), SMALL))
     return max(_NARROWEST, _even(wide + _PADDING + (14.0 if item.insides else 0.0))), HEIGHT
 
 

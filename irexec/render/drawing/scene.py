@@ -5,7 +5,7 @@ bodies as boxes that contain a graph.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -20,11 +20,13 @@ ValueKey = tuple[int, int]
 class Item:
     """A box: a layer, a block of layers, or where a value enters or leaves the graph (`enters`, `leaves`).
 
-    `insides` are the graphs that open in its place, each with a title; `gives` are the values that leave a block.
+    `insides` are the graphs that open in its place, each with a title; `gives` are the values that leave a block;
+    `weights` is the shape of the largest constant that is folded into a layer.
     """
 
     title: str
     subtitle: str = ""
+    weights: str = ""
     layer: int | None = None
     insides: list[tuple[str, Graph]] = field(default_factory=list)
     enters: ValueKey | None = None
@@ -65,7 +67,24 @@ def scene(layers: Sequence[Layer]) -> Scene:
     for layer in layers:
         if layer.index not in folded:
             nets.setdefault(layer.parent, {}).setdefault(layer.branch, []).append(layer)
-    return Scene(_net(nets.get(None, {}).get("", []), nets), folded)
+    graph = _net(nets.get(None, {}).get("", []), nets)
+    _add_weights(graph, {layer.index: layer for layer in layers}, folded)
+    return Scene(graph, folded)
+
+
+def _add_weights(graph: Graph, layers: Mapping[int, Layer], folded: Mapping[int, int]) -> None:
+    """Note the shapes of the constants that are not drawn, unless they are scalars or vectors."""
+    for item in graph.items:
+        for _, inside in item.insides:
+            _add_weights(inside, layers, folded)
+        if item.layer is None:
+            continue
+        given = [(e.layer, e.output) for e in layers[item.layer].inputs if e.layer is not None and e.layer in folded]
+        outputs = [layers[source].outputs[number] for source, number in given]
+        matrices = [output for output in outputs if output.shape.count(",") and output.bytes]
+        if matrices:
+            largest = max(matrices, key=lambda output: output.bytes or 0)
+            item.weights = largest.shape.strip("[]").replace(",", "×")
 
 
 def fold_constants(layers: Sequence[Layer]) -> dict[int, int]:
@@ -108,7 +127,7 @@ def _net(layers: Sequence[Layer], nets: _Nets) -> Graph:
 
 
 def _layer_item(layer: Layer, nets: _Nets) -> Item:
-    item = Item(layer.type, layer.name, layer.index)
+    item = Item(layer.type, layer.name, layer=layer.index)
     for branch, layers in nets.get(layer.index, {}).items():
         item.insides.append((branch, _net(layers, nets)))
         item.holds += len(layers)

@@ -129,7 +129,8 @@ class Drawing:
         parts.append(f'<rect class="body" x="{half}" width="{wide}" height="40" rx="{radius}"/>')
         subtitle = shortened(box.item.subtitle)
         mark = "▸ " if box.item.insides else ""
-        parts.append(f'<text class="type" y="{17 if subtitle else 25}">{mark}{escape(box.item.title)}</text>')
+        weights = f' <tspan class="weights">{escape(box.item.weights)}</tspan>' if box.item.weights else ""
+        parts.append(f'<text class="type" y="{17 if subtitle else 25}">{mark}{escape(box.item.title)}{weights}</text>')
         if subtitle:
             parts.append(f'<text class="name" y="31">{escape(subtitle)}</text>')
         if layer is not None and layer.findings:

@@ -35,7 +35,7 @@ function shapeOf(element) {
     crossing[row + 1] = (crossing[row + 1] || 0) + 1;
     if (part[1] === rows[row][0]) passing.push({ row, x: part[0] });
   }
-  const shape = { crossing, passing, element, rows, width, height, bottoms, rowOf, boxes, wires, now: [width, height], left: 0 };
+  const shape = { crossing, passing, element, rows, width, height, bottoms, rowOf, boxes, wires, now: [width, height], left: 0, pads: {} };
   shapes.set(element, shape);
   return shape;
 }
@@ -68,7 +68,7 @@ function stub(box, value, sort) {
   for (const branch of graphsIn(box)) {
     const shape = shapeOf(graphIn(branch));
     const found = shape.boxes.find((b) => b.value === value && b.element.classList.contains(sort));
-    if (found) return Number(branch.dataset.x) + shape.left + found.dx - box.open[0] / 2;
+    if (found) return Number(branch.dataset.x) + shape.left + found.dx + found.column - box.open[0] / 2;
   }
   return null;
 }
@@ -85,6 +85,7 @@ function arrange(element) {
   let added = 0;
   const tops = [], heights = [];
   shape.rows.forEach(([top, high], row) => {
+    added += shape.pads[row] || 0;
     const extra = Math.max(0, ...open[row].map((box) => box.open[1] - high));
     tops.push(top + added);
     heights.push(high + extra);
@@ -112,10 +113,13 @@ function arrange(element) {
     low = Math.min(low, box.dx - half);
     high = Math.max(high, box.dx + half);
   }
-  const wrapped = columns && !element.parentElement.closest(".graph") ? placedColumns(shape, tops, heights, columns) : null;
+  const breaks = foot === null ? null : breaksFor(shape, [...tops, shape.height + added], Math.ceil((shape.height + added) / foot));
+  shape.columns = breaks ? breaks.length : 1;
+  const wrapped = shape.columns > 1 ? placedColumns(shape, tops, heights, breaks) : null;
   const columnOf = (row) => (wrapped ? wrapped.place.findLast((column) => column.row <= row) : FLAT);
   for (const box of shape.boxes) {
     const to = columnOf(box.row);
+    box.column = to.x;
     box.element.setAttribute("transform", `translate(${box.dx + to.x} ${tops[box.row] + to.y})`);
   }
   const lanes = new Map();
@@ -156,8 +160,39 @@ const sides = [...view.querySelectorAll(":scope > .side")];
 const lowered = sides.map(() => 0);
 const sideOf = (element) => sides.indexOf(element.closest(".side"));
 
+/** Space above rows of two models, so that the boxes of twins are at one height as long as their order is the same. */
+function pairRows() {
+  const shapes = sides.map((side) => shapeOf(side.lastElementChild));
+  const boxes = shapes.map((shape) => new Map(shape.boxes.map((box) => [box.element, box])));
+  const outer = (index) => {
+    let found = boxOf(index)?.closest(".box");
+    for (let up = found; up; up = up.parentElement.closest(".box")) found = up;
+    return found;
+  };
+  const rows = new Map();
+  for (const [one, two] of twins) {
+    if (one > two) continue;
+    const pair = [outer(one), outer(two)].map((element, side) => boxes[side].get(element));
+    if (pair.every(Boolean) && !rows.has(pair[0].row)) rows.set(pair[0].row, pair[1].row);
+  }
+  shapes.forEach((shape) => { shape.pads = {}; });
+  const arranged = shapes.map((shape) => arrange(shape.element));
+  const moved = [0, 0];
+  let last = -1;
+  for (const [row, other] of [...rows].sort(([a], [b]) => a - b)) {
+    if (other <= last) continue;
+    last = other;
+    const apart = arranged[0].tops[row] + moved[0] - arranged[1].tops[other] - moved[1];
+    if (Math.abs(apart) < 1) continue;
+    const [side, place] = apart < 0 ? [0, row] : [1, other];
+    shapes[side].pads[place] = Math.abs(apart);
+    moved[side] += Math.abs(apart);
+  }
+}
+
 function arrangeAll(keep) {
   const before = keep && keep.getBoundingClientRect();
+  if (sides.length > 1 && data) pairRows();
   let x = MARGIN, low = 0;
   sides.forEach((side, number) => {
     const shape = arrange(side.lastElementChild), top = MARGIN + (sides.length > 1 ? NAMED : 0) + lowered[number];

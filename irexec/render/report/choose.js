@@ -15,7 +15,7 @@ function relate() {
   for (const [part, reader] of Object.entries(data.folded)) parts.set(reader, [...(parts.get(reader) || []), Number(part)]);
   if (data.models.length < 2) return;
   const pair = (a, b) => { if (!twins.has(a) && !twins.has(b)) { twins.set(a, b); twins.set(b, a); } };
-  for (const [, a, b] of data.changes) if (a >= 0 && b >= 0) pair(a, b);
+  for (const [, , pairs] of data.changes) for (const [a, b] of pairs) if (a >= 0 && b >= 0) pair(a, b);
   const path = (index) => {
     const layer = layerAt(index);
     return layer.p === undefined ? layer.n : `${path(layer.p)}\0${layer.b}\0${layer.n}`;
@@ -65,7 +65,8 @@ function choose(index, { centre = true, focus = false } = {}) {
     reveal(box);
     mark(box, other);
     if (other) { reveal(other); level(box, other); }
-    if (centre) bring(box);
+    if (other) bringBoth(box, other);
+    else if (centre) bring(box);
     if (focus) box.focus({ preventScroll: true });
   }
   light(index);
@@ -102,6 +103,20 @@ function bring(box) {
     at.x += room.left + room.width / 2 - inside.left - inside.width / 2;
   if (inside.top < room.top + margin || inside.top + 40 > room.bottom - margin)
     at.y += room.top + room.height / 2 - inside.top - 20;
+  look();
+}
+
+/** Both layers of a pair in the window: one is in each model. */
+function bringBoth(box, other) {
+  const room = canvas.getBoundingClientRect(), margin = 30;
+  const places = () => [box, other].map((element) => (element.querySelector(":scope > .closed, :scope > .body") || element).getBoundingClientRect());
+  const spread = (rects) => Math.max(...rects.map((r) => r.right)) - Math.min(...rects.map((r) => r.left));
+  const wanted = Math.min(Math.max(at.k, 0.5), Math.max(0.3, (at.k * (room.width - 2 * margin)) / spread(places())));
+  if (Math.abs(wanted - at.k) > 1e-3) zoom(wanted / at.k);
+  const rects = places(), left = Math.min(...rects.map((r) => r.left)), top = Math.min(...rects.map((r) => r.top));
+  const [right, bottom] = [left + spread(rects), Math.max(...rects.map((r) => r.bottom))];
+  if (left < room.left + margin || right > room.right - margin) at.x += room.left + room.width / 2 - (left + right) / 2;
+  if (top < room.top + margin || bottom > room.bottom - margin) at.y += room.top + room.height / 2 - (top + bottom) / 2;
   look();
 }
 

@@ -1,6 +1,7 @@
 // ---- Columns: a graph much taller than the window is seen whole when its rows stand in columns, as text in a newspaper.
 
-let columns = null;
+/** The height from which on graphs stand in columns, in pixels of the drawing; null: none does. */
+let foot = null;
 const GUTTER = 56, LANE = 7, FOOT = 22;
 
 /** The rows that begin a column, in `count` columns of about one height, each begun where few lines are cut. */
@@ -54,28 +55,27 @@ function aroundTheCorner(from, to, x, begin, end, toX, next, lane) {
   return `M${x + from.x} ${begin + from.y}V${low}H${channel}V${high}H${toX + to.x}V${next + to.y}`;
 }
 
-/** The number of columns in which a graph is largest in a window of this size. */
-function bestColumns(shape, wide, high) {
-  const heights = [...shape.tops, shape.now[1]];
-  const seen = (place) => Math.min(wide / (place.width + 2 * MARGIN), high / (place.height + 2 * MARGIN));
-  let best = null, before = 1.25 * Math.min(wide / size[0], high / size[1]);
-  if (before > 1) return null;
-  for (let count = 2; count <= 16; count++) {
-    const breaks = breaksFor(shape, heights, count);
-    const k = seen(placedColumns(shape, shape.tops, shape.heights, breaks));
-    if (k > before) [best, before] = [breaks, k];
+/** Arrange all graphs, those of open blocks too, in columns of about the height at which a window of this size shows most. */
+function chooseColumns(wide, high) {
+  foot = null;
+  arrangeAll();
+  const seen = () => Math.min(wide / size[0], high / size[1]);
+  let best = null, before = 1.25 * seen();
+  if (before > 1 || sides.length > 1) return;
+  // Columns of equal area in the shape of the window, and higher and lower ones: open blocks are of uneven widths.
+  const middle = Math.sqrt((size[0] * size[1] * high) / wide);
+  for (let step = -6; step <= 5; step++) {
+    foot = Math.max(200, middle * 1.3 ** step);
+    arrangeAll();
+    if (seen() > before) [best, before] = [foot, seen()];
   }
-  return best;
+  foot = best;
+  arrangeAll();
 }
 
 /** All of the model at once. */
 function fit(wide = canvas.clientWidth, high = canvas.clientHeight) {
-  columns = null;
-  arrangeAll();
-  if (sides.length === 1) {
-    columns = bestColumns(shapeOf(sides[0].lastElementChild), wide, high);
-    if (columns) arrangeAll();
-  }
+  chooseColumns(wide, high);
   at.k = Math.min(1.4, wide / size[0], high / size[1]);
   at.x = (wide - size[0] * at.k) / 2;
   at.y = Math.max(0, (high - size[1] * at.k) / 2);
@@ -84,7 +84,7 @@ function fit(wide = canvas.clientWidth, high = canvas.clientHeight) {
 
 /** The first view: from the top, as wide as it can be read. */
 function fromTop() {
-  if (columns) { columns = null; arrangeAll(); }
+  if (foot !== null) { foot = null; arrangeAll(); }
   const [w, h] = [canvas.clientWidth - (size[1] > canvas.clientHeight ? mapWidth() : 0), canvas.clientHeight];
   at.k = Math.min(1, Math.max(Math.min(w / size[0], h / size[1]), Math.min(1, w / size[0]), 0.5));
   at.x = (w - size[0] * at.k) / 2;

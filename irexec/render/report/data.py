@@ -8,12 +8,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from irexec.arrays.brief import plural
+from irexec.arrays.brief import plural, shown_seconds
 from irexec.catalog.documentation import page_address
 from irexec.catalog.facts import facts_of
 from irexec.debug.select import can_be_cut
 from irexec.inspect.facts import Input, Layer, Output, Port, Summary
-from irexec.inspect.observed import Changes, Comparison, Observed, Places, Trace
+from irexec.inspect.observed import Changes, Comparison, Counters, Observed, Places, Trace
 from irexec.inspect.together import Together
 from irexec.ops.declare.contents import find
 from irexec.render.report.overlays import Overlay, model_of, placed_changes, traced
@@ -79,9 +79,9 @@ def _model(model: Summary, start: int) -> dict[str, Any]:
 
 
 def _changes(changes: Changes, shown: Together) -> Iterator[list[Any]]:
-    """`[change, layer, layer of the other model, text]`, -1 for no layer."""
-    for change, a, b in placed_changes(changes, shown):
-        yield [change.change, -1 if a is None else a, -1 if b is None else b, change.text]
+    """`[change, text, pairs]`: each pair is a layer and a layer of the other model, -1 for no layer."""
+    for change, pairs in placed_changes(changes, shown):
+        yield [change.change, change.text, [[-1 if index is None else index for index in pair] for pair in pairs]]
 
 
 def _layer(layer: Layer, texts: Texts, histograms: list[Any] | None) -> dict[str, Any]:
@@ -144,6 +144,9 @@ def _descriptions(observed: Sequence[Observed]) -> Iterator[str]:
             yield f"a run{of}: {plural(len(entry.trace), 'layer')}"
         elif isinstance(entry, Comparison):
             yield entry.verdict or f"{entry.reference} compared with {entry.other}"
+        elif isinstance(entry, Counters):
+            total = shown_seconds(sum(row.seconds for row in entry.layers))
+            yield f"times on a device, from {entry.file}: {total} in {plural(len(entry.layers), 'step')}"
         else:
             yield f"{plural(len(entry.changes), 'change')} from {entry.a} to {entry.b}"
 

@@ -14,7 +14,8 @@ function search() {
   const exact = (index) => layerAt(index).n.toLowerCase() === words;
   // Layers that compute before constants, whose names often contain those of the layers that read them.
   const constant = (index) => index in data.folded || ["Const", "Constant"].includes(text(layerAt(index).t));
-  hits.sort((a, b) => exact(b) - exact(a) || constant(a) - constant(b) || a - b);
+  const typed = (index) => text(layerAt(index).t).toLowerCase().startsWith(words);
+  hits.sort((a, b) => exact(b) - exact(a) || typed(b) - typed(a) || constant(a) - constant(b) || a - b);
   fill(make("h2", {}, hits.length === 1 ? "1 layer" : `${hits.length} layers`), make("p", { class: "soft" }, "Enter and the arrow keys go from one to the next"),
     ...hits.slice(0, 300).map((index) => make("p", {}, make("span", { class: "soft" }, text(layerAt(index).t)), " ", toLayer(index))),
     hits.length > 300 ? make("p", {}, `and ${hits.length - 300} more`) : null);

@@ -11,13 +11,15 @@ import ml_dtypes
 import numpy as np
 
 from irexec.arrays.brief import shown_number, shown_seconds
-from irexec.inspect.observed import Change, Changes, Comparison, Error, Observed, Places, Trace, Traced
+from irexec.inspect.observed import Change, Changes, Comparison, Counters, Error, Observed, Places, Trace, Traced
 from irexec.inspect.together import Together
 from irexec.render.summary import shown_bytes, shown_count
 from irexec.types import ElementType, is_numpys
 
 # Larger errors are shown as a percentage.
 _MANY_ULP = 1e5
+# The part of a type's largest number from which on it is mentioned.
+_NOTABLE = 1e-5
 _CHANGES = {"added": "+", "removed": "−"}
 
 
@@ -52,6 +54,8 @@ def overlays(shown: Together, observed: Sequence[Observed]) -> list[Overlay]:
             found += [_time(rows), _magnitude(rows), _births(shown, rows)]
         elif isinstance(entry, Comparison):
             found.append(_errors(entry, Places(shown)))
+        elif isinstance(entry, Counters):
+            found.append(_device(entry, Places(shown)))
         else:
             found.append(_changes(placed_changes(entry, shown), entry.b))
     merged: dict[str, Overlay] = {}
@@ -128,8 +132,24 @@ def _time(rows: Sequence[tuple[int, Traced]]) -> Overlay:
     return overlay
 
 
+def _device(counters: Counters, places: Places) -> Overlay:
+    legend = "share of the time on the device; layers that run as one have one time"
+    overlay = Overlay("device", "time on the device", legend, combine="sum")
+    whole = sum(row.seconds for row in counters.layers)
+    most = max(row.seconds for row in counters.layers)
+    for row in counters.layers:
+        found = [(name, places.find(name, [])) for name in row.names]
+        there = [(name, index) for name, index in found if index is not None]
+        words = [shown_seconds(row.seconds), f"{100 * row.seconds / whole:.2g} %", *filter(None, [row.primitive])]
+        for _, index in there[:1]:
+            overlay.marks[index] = Mark(row.seconds / most, " · ".join(words))
+        for _, index in there[1:]:
+            overlay.marks.setdefault(index, Mark(0.0, f"runs with {there[0][0]}"))
+    return overlay
+
+
 def _magnitude(rows: Sequence[tuple[int, Traced]]) -> Overlay:
-    legend = "largest absolute value relative to the type's maximum (log scale)"
+    legend = "largest absolute value; colour: relative to the type's maximum (log scale)"
     overlay = Overlay("magnitude", "magnitude", legend)
     for index, row in rows:
         best: Mark | None = None
@@ -141,7 +161,8 @@ def _magnitude(rows: Sequence[tuple[int, Traced]]) -> Overlay:
             size = max(ends)
             strength = 1.0 if output.inf else max(0.0, min(1.0, math.log2(max(size, 1.0)) / math.log2(limit)))
             sign = "✖" if output.inf else "▲" if size > limit / 2 else ""
-            text = f"{shown_number(size)} of {shown_number(limit)}" + (f", {output.inf} infinite" if output.inf else "")
+            part = f" · {100 * size / limit:.2g} % of {shown_number(limit)}" if size > limit * _NOTABLE else ""
+            text = f"{shown_number(size)}{part}" + (f", {output.inf} infinite" if output.inf else "")
             if best is None or strength > best.strength:
                 best = Mark(strength, text, sign)
         if best is not None:
@@ -213,21 +234,24 @@ def _error_text(error: Error) -> str:
     return shown_number(error.absolute)
 
 
-def placed_changes(changes: Changes, shown: Together) -> list[tuple[Change, int | None, int | None]]:
-    """Return each change with its layer in the first model, and in the second model if that is shown."""
+Pair = tuple[int | None, int | None]
+
+
+def placed_changes(changes: Changes, shown: Together) -> list[tuple[Change, list[Pair]]]:
+    """Return each change with its layers in the first model, and in the second model if that is shown."""
     sides = [Places(shown, number) for number in range(len(shown.models))]
-    found = []
-    for change in changes.changes:
-        names = (change.a, change.b)
-        a, *other = (None if n is None else s.find(n, change.outer) for s, n in zip(sides, names, strict=False))
-        found.append((change, a, other[0] if other else None))
-    return found
+
+    def place(names: tuple[str | None, str | None], outer: list[str]) -> Pair:
+        a, *other = (None if n is None else s.find(n, outer) for s, n in zip(sides, names, strict=False))
+        return a, other[0] if other else None
+
+    return [(c, [place(names, c.outer) for names in c.members or [(c.a, c.b)]]) for c in changes.changes]
 
 
-def _changes(changes: Sequence[tuple[Change, int | None, int | None]], other: str) -> Overlay:
+def _changes(changes: Sequence[tuple[Change, list[Pair]]], other: str) -> Overlay:
     overlay = Overlay("diff", f"changes to {other}", "+ added, − removed, ± changed", combine="count")
-    for change, *places in changes:
-        for index in places:
+    for change, pairs in changes:
+        for index in (place for pair in pairs for place in pair):
             if index is None:
                 continue
             before = overlay.marks.get(index)

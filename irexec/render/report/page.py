@@ -17,7 +17,17 @@ from irexec.render.report.data import packed, report_data
 from irexec.render.report.overlays import overlays
 
 # In the order of their dependencies.
-_SCRIPTS = ("view.js", "blocks.js", "columns.js", "map.js", "choose.js", "panel.js", "overlays.js", "start.js")
+_SCRIPTS = (
+    "view.js",
+    "blocks.js",
+    "columns.js",
+    "map.js",
+    "choose.js",
+    "panel.js",
+    "overlays.js",
+    "export.js",
+    "start.js",
+)
 
 
 def report_page(
@@ -46,7 +56,7 @@ def report_page(
 
 def filled(body: str, *, script: str = "", **parts: str) -> str:
     """A page with this body and its parts inserted. Its security policy allows this script only."""
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src blob:; base-uri 'none'"
     if script:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         policy += f"; script-src 'sha256-{digest}'"

@@ -63,10 +63,13 @@ function aboutModel(model) {
       [link(name, () => { $("query").value = name.replace(/-\d+$/, ""); search(); }), String(count), work])], ["wide", "number", "number"]))];
 }
 
-function tellChange([kind, a, b, words]) {
+function tellChange([kind, words, pairs]) {
   const sign = { added: "+", removed: "−" }[kind] || "±";
-  const layers = [a, b].filter((index) => index >= 0);
-  return make("li", {}, make("strong", {}, `${sign} ${kind} `), layers.length ? toLayer(layers[0]) : "", ` ${words}`);
+  const layers = pairs.map((pair) => pair.find((index) => index >= 0)).filter((index) => index !== undefined);
+  const first = make("strong", {}, `${sign} ${kind} `);
+  if (layers.length < 2) return make("li", {}, first, layers.length ? toLayer(layers[0]) : "", ` ${words}`);
+  const more = layers.length > 300 ? make("p", {}, `and ${layers.length - 300} more`) : null;
+  return make("li", {}, make("details", {}, make("summary", {}, first, words), ...layers.slice(0, 300).flatMap((index) => [toLayer(index), make("br")]), more));
 }
 
 function shape(output) { return `${text(output[0])} ${text(output[1])}`; }
