@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from irexec.conformance.clusters import Cluster
     from irexec.conformance.results import Finding, Tally
 
-_PROPERTIES = {"openvino": {"INFERENCE_PRECISION_HINT": "f32"}}
+_PROPERTIES = {"openvino": {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="runtime",
         default="openvino",
         metavar="RUNTIME",
-        help="openvino, onnxruntime, irexec, or FILE.py:Class (default: openvino)",
+        help="openvino, irexec, or FILE.py:Class (default: openvino)",
     )
     judged.add_argument("--device", default="CPU", help="the device of OpenVINO (default: CPU)")
     judged.add_argument("--mode", default="lowered", help="of --with irexec: lowered or kernels (default: lowered)")

@@ -73,6 +73,26 @@ class Graph:
             return parameter.outputs[0]
         return self.op("Transpose-1", [parameter, np.argsort(order).astype(np.int64)])
 
+    def number_input(self, first: int, second: int) -> Value:
+        """A scalar input of i64 with a value for each of the calls A and B."""
+        return self._scalar(np.array(first, np.int64), np.array(second, np.int64))
+
+    def switch(self) -> Value:
+        """A scalar boolean input: true in call A, false in B."""
+        return self._scalar(np.array(True), np.array(False))
+
+    def _scalar(self, *values: Array) -> Value:
+        name = f"x{len(self.parameters)}"
+        parameter = parameter_node(Node, PartialShape([]), ElementType.of(values[0].dtype).name, name=name)
+        self.parameters.append(parameter)
+        for arrays, value in zip(self._arrays, values, strict=True):
+            arrays.append(value)
+        return parameter.outputs[0]
+
+    def constant(self, array: Array) -> Value:
+        """A constant as a value."""
+        return constant_node(Node, array).outputs[0]
+
     def array(self, *shape: int, scale: float = 1.0, low: float | None = None, kind: str = "") -> Array:
         """Values of a constant."""
         array = draw_values(self.rng, ElementType.by_name["f32"], shape, "plain") * np.float32(scale)

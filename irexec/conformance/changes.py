@@ -211,9 +211,11 @@ WEIGHTS = np.array([weight for _, weight in CHANGES]) / sum(weight for _, weight
 
 def changed(rng: np.random.Generator, draft: Draft, steps: int) -> Draft:
     """The draft after some changes; one that is not legal is dropped."""
-    for _ in range(steps):
+    first = [change_type] * int(rng.choice((0, 0, 1, 2)))
+    chosen = [CHANGES[int(number)][0] for number in rng.choice(len(CHANGES), steps, p=WEIGHTS)]
+    for change in (*first, *chosen):
         trial = draft.copy()
-        CHANGES[int(rng.choice(len(CHANGES), p=WEIGHTS))][0](rng, trial)
+        change(rng, trial)
         if trial.is_legal():
             draft = trial
     return draft

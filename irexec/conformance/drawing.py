@@ -15,10 +15,14 @@ from irexec.conformance.names import CaseName, Dim, Port
 from irexec.conformance.open import profiles_of
 from irexec.conformance.seeds import calls_of
 from irexec.diagnostics import IRError
-from irexec.ops.declare.contents import everything
+from irexec.ops.declare.contents import CONTENTS, everything
 from irexec.ops.declare.operator import ConstraintError, Operator
 
 _ATTEMPTS = 12
+_WITH_WEIGHTS = frozenset({"convolution", "sequence", "normalization", "quantization", "activation"})
+"""Categories of operators whose further inputs are mostly constants."""
+_WITH_FIXED_ROWS = frozenset({"boxes", "rois", "input_rois", "anchors", "im_info", "image_shape", "im_data"})
+"""Inputs whose last axis has the same extent in every model."""
 
 
 @lru_cache(maxsize=1)
@@ -82,9 +86,11 @@ def _text(value: object) -> str:
 def _constants(rng: np.random.Generator, draft: Draft) -> list[bool]:
     """Which inputs are constants of the model; never all of them."""
     share = pick(rng, (0.0, 0.5, 0.9, 0.9))
+    category = CONTENTS[draft.operator.type][0].split(".")[0]
+    others = pick(rng, (0.0, 0.9, 0.9)) if category in _WITH_WEIGHTS else share / 2
     return [
         port is not None
-        and ((number > 0 and rng.random() < (share if port.values is not None else share / 2)) or port.kind.is_packed)
+        and ((number > 0 and rng.random() < (share if port.values is not None else others)) or port.kind.is_packed)
         for number, port in enumerate(draft.ports)
     ]
 
@@ -96,7 +102,7 @@ def _dims(rng: np.random.Generator, draft: Draft, constant: list[bool]) -> list[
     if kind == "static":
         return static
     other = _other_call(rng, draft, constant) if kind == "sequence" else None
-    everywhere = rng.random() < 0.5
+    everywhere = rng.random() < 0.35
     open_extents = {n for p in draft.given for n in p.shape if rng.random() < 0.6}
     found = []
     for number, (port, dims) in enumerate(zip(draft.ports, static, strict=True)):
@@ -111,7 +117,7 @@ def _dims(rng: np.random.Generator, draft: Draft, constant: list[bool]) -> list[
             if m != n:
                 bounds = (min(n, m), max(n, m) + 1) if kind == "bounded" else None
                 made.append(Dim((n, m), bounds is None, bounds))
-            elif everywhere or n in open_extents:
+            elif (everywhere or n in open_extents) and not (port.name in _WITH_FIXED_ROWS and place == len(dims) - 1):
                 made.append(Dim((n,), True) if kind != "bounded" else Dim((n,), False, (min(n, 1), n + 2)))
             else:
                 made.append(dim)

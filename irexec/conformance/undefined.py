@@ -133,6 +133,18 @@ def _inconsistent(node: Node, inputs: Inputs) -> bool:
     return False
 
 
+def _between_levels(node: Node, inputs: Inputs) -> bool:
+    """A value so close to the middle between two levels that its rounding depends on the order of the arithmetic."""
+    if node.type != "FakeQuantize" or any(a is None for a in inputs[:3]):
+        return False
+    x, low, high = (a.astype(np.float64) for a in inputs[:3] if a is not None)
+    with np.errstate(all="ignore"):
+        place = (x - low) / (high - low) * (int(node.attributes["levels"]) - 1)
+    inside = (x > low) & (x < high)
+    return bool((inside & (np.abs(place - np.floor(place) - 0.5) < _BETWEEN)).any())
+
+
+_BETWEEN = 1e-3
 _CLOSE = 1e-5
 _PERIODS = 1 << 16
 _ROUNDED = {
@@ -140,7 +152,7 @@ _ROUNDED = {
     "Sin", "Cos", "Sigmoid", "Tanh", "Atan", "Erf", "Elu", "Selu", "HardSigmoid", "Gelu", "Swish", "Mish", "SoftPlus",
     "Exp", "Log", "Sqrt", "Sinh", "Cosh", "Tan", "Acos", "Asin", "Acosh", "Atanh", "Asinh", "SoftSign", "HSwish",
 }  # fmt: skip
-_RULES_OF_VALUES = (_rounds_to_integer, _only_padding, _counts_closely, _negative_index, _inconsistent)
+_RULES_OF_VALUES = (_rounds_to_integer, _only_padding, _counts_closely, _negative_index, _inconsistent, _between_levels)
 RULES: tuple[Callable[[Node, Inputs], bool], ...] = (
     _ties, _has_nan, _overflows, _out_of_range, _shifts_all, _many_periods, *_RULES_OF_VALUES,
 )  # fmt: skip

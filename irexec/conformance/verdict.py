@@ -28,7 +28,8 @@ invalid: irexec itself refuses the case when it runs."""
 _LEAST_UNITS = 64.0
 """Units in the last place of f32 that no report is worth, 0.0004 %."""
 _F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
-_SUM_FLOOR, _HALF_SUM_FLOOR = 2e-5, 0.01
+_F16_MAX = float(np.finfo(np.float16).max)
+_SUM_FLOOR, _HALF_SUM_FLOOR, _QUANTISED_FLOOR = 2e-5, 0.01, 0.04
 _GRAPH_FLOOR, _HALF_FLOOR, _DEFAULT_FLOOR = 1e-4, 0.04, 0.06
 FAILED = frozenset({"wrong", "shape", "type", "crash", "hang"})
 
@@ -104,6 +105,9 @@ def _floor(case: Case) -> float:
         return _DEFAULT_FLOOR
     if not case.operator.startswith("graph."):
         return 0.0
+    if any(node.type == "FakeQuantize" for node in case.model.nodes):
+        # Transformations for low precision round zero points, which moves results by up to half a level.
+        return _QUANTISED_FLOOR
     return _GRAPH_FLOOR if case.facts.get("type") == "f32" else _HALF_FLOOR
 
 
@@ -172,6 +176,9 @@ def _comparable(array: Array, units: Mapping[str, str]) -> Array:
             array = array.astype(np.float32)
         array = np.where(np.abs(array) >= _F32_MAX, np.copysign(np.float32(np.inf), array), array)
         return np.asarray(np.where(np.abs(array) < _F32_MIN, 0.0, array), np.float64)
+    if array.dtype == np.float16:
+        # A device may saturate where a type ends.
+        return np.where(np.abs(array) >= _F16_MAX, np.copysign(np.float16(np.inf), array), array)
     if array.dtype == np.float32:
         return np.asarray(np.where(np.abs(array) < _F32_MIN, np.float32(0), array))
     return array

@@ -24,9 +24,12 @@ class OpenVINO:
     """One device of OpenVINO with a set of properties."""
 
     def __init__(self, device: str = "CPU", **properties: str) -> None:
-        self.device, self.properties = device, properties
         self.ov = module()
         self.core: Any = self.ov.Core()
+        # Releases that do not know it compute with the activations as they are, which is what it asks for.
+        if "DYNAMIC_QUANTIZATION_GROUP_SIZE" not in self.core.get_property(device, "SUPPORTED_PROPERTIES"):
+            properties.pop("DYNAMIC_QUANTIZATION_GROUP_SIZE", None)
+        self.device, self.properties = device, properties
         self.compiled: Any = None
         self.request: Any = None
 

@@ -1,0 +1,195 @@
+"""How many wrong kernels irexec conformance notices: `python benchmarks/kernel_mutants.py [PATTERN] [CASES]`.
+
+Each mutant is an operator's kernel, or a function of its module that the kernel calls, with one change: a number off by
+one, an operation replaced by its inverse, a comparison with or without equality, exchanged arguments, a dropped factor,
+another rounding, a negated condition. A mutant is killed if one of the operator's cases judges its results as wrong.
+Prints the mutants that survive, and the score. Some mutants compute the same as the kernel and cannot be killed.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import fnmatch
+import inspect
+import signal
+import sys
+import textwrap
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from irexec.conformance.case import Case
+from irexec.conformance.defendant import Answer
+from irexec.conformance.drawing import draw, operators
+from irexec.conformance.verdict import FAILED, judge_case
+from irexec.ops.declare.operator import Operator
+
+_MOST = 12
+"""Mutants of one operator."""
+_SECONDS = 10
+_INVERSE: dict[type, type] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.And: ast.Or, ast.Or: ast.And, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+_ROUNDINGS = {"rint": "floor", "floor": "ceil", "ceil": "floor", "trunc": "floor", "maximum": "minimum"}
+_ROUNDINGS |= {"minimum": "maximum", "max": "min", "min": "max", "sum": "mean", "sin": "cos", "exp": "expm1"}
+
+
+def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[Any], ast.AST]]]:
+    """The changes of one node of a syntax tree."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        yield f"{node.value} + 1", lambda n: ast.Constant(n.value + 1)
+    if isinstance(node, ast.BinOp) and type(node.op) in _INVERSE:
+        yield "inverse operation", lambda n: ast.BinOp(n.left, _INVERSE[type(n.op)](), n.right)
+        if isinstance(node.op, (ast.Mult, ast.Div, ast.Add, ast.Sub)):
+            yield "dropped operand", lambda n: n.left
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in _INVERSE:
+        yield "other comparison", _other_comparison
+    if isinstance(node, ast.Attribute) and node.attr in _ROUNDINGS:
+        yield f"{node.attr} replaced", lambda n: ast.Attribute(n.value, _ROUNDINGS[n.attr], n.ctx)
+    if isinstance(node, ast.Call) and len(node.args) == 2 and not any(isinstance(a, ast.Starred) for a in node.args):
+        yield "exchanged arguments", lambda n: ast.Call(n.func, n.args[::-1], n.keywords)
+    if isinstance(node, ast.IfExp):
+        yield "negated condition", lambda n: ast.IfExp(n.test, n.orelse, n.body)
+
+
+def _other_comparison(node: Any) -> ast.AST:
+    return ast.Compare(node.left, [_INVERSE[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+
+
+def functions_of(operator: Operator) -> list[types.FunctionType]:
+    """The kernel and the functions of its module that it calls, directly or not."""
+    found: list[types.FunctionType] = []
+    waiting: list[Any] = [operator.kernel]
+    while waiting:
+        function = waiting.pop()
+        if not isinstance(function, types.FunctionType) or function in found or function.__closure__:
+            continue
+        found.append(function)
+        for name in function.__code__.co_names:
+            other = function.__globals__.get(name)
+            if isinstance(other, types.FunctionType) and other.__module__ == operator.kernel.__module__:
+                waiting.append(other)
+    return found
+
+
+def mutants_of(function: types.FunctionType) -> Iterator[tuple[str, types.CodeType]]:
+    """The code of each mutant, with what it changes."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError):
+        return
+    whole = tree.body[0]
+    if not isinstance(whole, ast.FunctionDef):
+        return
+    whole.decorator_list = []
+    places = [n for statement in whole.body for n in ast.walk(statement)]
+    inside_checks = {id(n) for call in places if _is_check(call) for n in ast.walk(call)}
+    for number, place in enumerate(places):
+        if id(place) in inside_checks:
+            continue
+        for what, change in changes(place):
+            made = copy.deepcopy(tree)
+            twin = [n for statement in made.body[0].body for n in ast.walk(statement)][number]
+            _replace(made, twin, change(twin))
+            try:
+                code = compile(ast.fix_missing_locations(made), "mutant", "exec", flags=_FUTURE)
+            except (SyntaxError, ValueError, TypeError):
+                continue
+            inner = next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == whole.name)
+            if len(inner.co_freevars) == 0:
+                yield f"{function.__name__}:{getattr(place, 'lineno', 0)}: {what}", inner
+
+
+_FUTURE = 0x1000000
+"""`from __future__ import annotations`."""
+
+
+def _is_check(node: ast.AST) -> bool:
+    """Whether a node checks a constraint: what it refuses is no result."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("require", "check")
+
+
+def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if value is old:
+                setattr(parent, field, new)
+            elif isinstance(value, list):
+                setattr(parent, field, [new if item is old else item for item in value])
+
+
+def results_of(case: Case) -> list[list[np.ndarray]]:
+    """The results of the kernel for each call of a case, layer by layer."""
+    found = []
+    for call in case.calls:
+        values = dict(zip(case.model.inputs, case.inputs[call], strict=True))
+        for node in case.model.nodes:
+            if node.type in ("Parameter", "Result"):
+                continue
+            if node.constant is not None:
+                values[node.outputs[0]] = node.constant
+                continue
+            assert node.operator is not None
+            given = [None if v is None else values[v].copy() for v in node.inputs]
+            made = node.operator.kernel(*given, **node.operator.bind(node.all_attributes))
+            made = list(made) if isinstance(made, (tuple, list)) else [made]
+            values |= dict(zip(node.outputs, map(np.asarray, made), strict=False))
+        found.append([values[result.inputs[0]] for result in case.model.results])  # type: ignore[index]
+    return found
+
+
+def is_killed(function: types.FunctionType, code: types.CodeType, cases: list[Case]) -> bool:
+    """Whether the results of the mutant are judged as wrong for one of the cases."""
+    for case in cases:
+        own, function.__code__ = function.__code__, code
+        signal.alarm(_SECONDS)
+        try:
+            results = results_of(case)
+        except Exception:
+            return True
+        finally:
+            signal.alarm(0)
+            function.__code__ = own
+        if judge_case(case, Answer("results", results), {}).word in FAILED:
+            return True
+    return False
+
+
+def _too_late(*_: object) -> None:
+    raise TimeoutError
+
+
+def main() -> int:
+    pattern = sys.argv[1] if len(sys.argv) > 1 else "*"
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 24
+    signal.signal(signal.SIGALRM, _too_late)
+    warnings.simplefilter("ignore")
+    killed = total = 0
+    for operator in operators():
+        if not fnmatch.fnmatchcase(str(operator), pattern) or operator.tolerance.kind == "random":
+            continue
+        cases = [case for index in range(count) if (case := draw(operator, 0, index)) is not None]
+        rng = np.random.default_rng(0)
+        found = [(f, what, code) for f in functions_of(operator) for what, code in mutants_of(f)]
+        chosen = rng.permutation(len(found))[:_MOST]
+        own = 0
+        for number in chosen:
+            function, what, code = found[int(number)]
+            with np.errstate(all="ignore"):
+                dead = is_killed(function, code, cases)
+            own += dead
+            if not dead:
+                print(f"survives: {operator} {what}", flush=True)
+        killed, total = killed + own, total + len(chosen)
+    print(f"{killed} of {total} mutants killed, {100 * killed / max(1, total):.1f} %")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,141 @@
+"""Loops and conditions: bodies that run several times, once or never, and that change between calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irexec.conformance.builder import Graph
+from irexec.conformance.case import operator_named
+from irexec.conformance.registry import pattern
+from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
+from irexec.graph.model import Body, Model, Node, Value
+from irexec.opsets.nodes import infer_outputs, make_node, parameter_node
+from irexec.types import PartialShape
+
+
+def _layer(operator: str, inputs: list[Any], attributes: dict[str, Any] | None = None) -> Value:
+    given = [value.outputs[0] if isinstance(value, Node) else value for value in inputs]
+    return make_node(Node, operator_named(operator), given, attributes or {}, name="").outputs[0]
+
+
+def _body(results: list[Value], parameters: list[Node]) -> Model:
+    for number, parameter in enumerate(parameters):
+        parameter.given_name = f"p{number}"
+    ends = [make_node(Node, operator_named("Result-1"), [v], {}, name=f"r{i}") for i, v in enumerate(results)]
+    return Model(ends, parameters, "body")
+
+
+def _outer(g: Graph, operator: str, inputs: list[Any], bodies: list[Body], count: int) -> list[Value]:
+    """A layer with bodies."""
+    values = [g.constant(v) if isinstance(v, np.ndarray) else v for v in inputs]
+    node = Node(operator_named(operator), values, {}, name="loop")
+    node.bodies = bodies
+    infer_outputs(node)
+    return list(node.outputs[:count])
+
+
+@pattern(
+    trips=("3", "1", "0", "computed", "until"),
+    body=("scale", "add", "counter", "relu"),
+    kept=("last", "all", "both"),
+    shape=("fixed", "open"),
+)
+def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str) -> None:
+    """A Loop that changes a value."""
+    width = g.channels(1, 3, 8)
+    dims: list[int | str] = ["N" if shape == "open" else 2, width]
+    x = g.input(dims)
+    declared = PartialShape([-1 if shape == "open" else 2, width])
+    count: Any = np.array(3 if trips == "until" else int(trips) if trips.isdigit() else 2, np.int64)
+    if trips == "computed":
+        count = g.number_input(*((3, 0) if g.rng.random() < 0.5 else (1, 4)))
+    inner = parameter_node(Node, declared, g.base.name)
+    step = parameter_node(Node, PartialShape([1]), "i64")
+    factor = g.number(float(g.pick(0.5, 1.5, -2.0)))
+    y = {
+        "scale": lambda: _layer("Multiply-1", [inner, factor]),
+        "add": lambda: _layer("Add-1", [inner, factor]),
+        "relu": lambda: _layer("ReLU-1", [_layer("Subtract-1", [inner, factor])]),
+        "counter": lambda: _layer("Add-1", [inner, _layer("Convert-1", [step], {"destination_type": g.base.name})]),
+    }[body]()
+    go_on: Any = np.array([True])
+    go_on = _layer("Less-1", [step, np.array([1], np.int64)]) if trips == "until" else g.constant(go_on)
+    model = _body([go_on, y], [step, inner])
+    inputs = [BodyInput(0, iteration=True), BodyInput(1, external=2, back=1)]
+    outputs: list[BodyOutput] = []
+    if kept in ("last", "both"):
+        outputs.append(BodyOutput(1, external=len(outputs)))
+    if kept in ("all", "both"):
+        outputs.append(BodyOutput(1, external=len(outputs), slicing=Slicing(0)))
+    found = _outer(g, "Loop-5", [count, np.array(True), x], [Body(model, inputs, outputs, condition=0)], len(outputs))
+    g.result(*found)
+
+
+@pattern(
+    body=("sum", "scale", "previous"),
+    axis=("1", "0", "2"),
+    way=("forwards", "backwards"),
+    kept=("last", "all", "both"),
+    part=("1", "2"),
+)
+def iterator(g: Graph, *, body: str, axis: str, way: str, kept: str, part: str) -> None:
+    """A TensorIterator over slices."""
+    place, size = int(axis), int(part)
+    dims: list[int | str] = [2, 3, 4]
+    dims[place] = 4
+    if place == 1 and g.rng.random() < 0.5 and size == 1:
+        dims[1] = "S"
+    x = g.input(dims)
+    inside = [size if i == place else int(n) for i, n in enumerate(dims) if i == place or not isinstance(n, str)]
+    taken = parameter_node(Node, PartialShape(inside), g.base.name)
+    carried = parameter_node(Node, PartialShape(inside), g.base.name)
+    total = _layer("Add-1", [carried, taken])
+    if body == "scale":
+        total = _layer("Multiply-1", [total, g.number(0.5)])
+    given = carried.outputs[0] if body == "previous" else total
+    if body == "previous":
+        given = _layer("ReLU-1", [given])
+    model = _body([total, given], [taken, carried])
+    slicing = Slicing(place, 0, -1, size, size) if way == "forwards" else Slicing(place, -1, 0, -size, size)
+    inputs = [BodyInput(0, external=0, slicing=slicing), BodyInput(1, external=1, back=0)]
+    outputs: list[BodyOutput] = []
+    if kept in ("last", "both"):
+        outputs.append(BodyOutput(0, external=len(outputs)))
+    if kept in ("all", "both"):
+        outputs.append(BodyOutput(1, external=len(outputs), slicing=slicing))
+    begin = g.array(*inside)
+    g.result(*_outer(g, "TensorIterator-1", [x, begin], [Body(model, inputs, outputs)], len(outputs)))
+
+
+@pattern(
+    then=("add", "other shape", "unchanged"),
+    condition=("computed", "of the data", "constant"),
+    after=("relu", "none"),
+)
+def condition(g: Graph, *, then: str, condition: str, after: str) -> None:
+    """An If whose branches differ."""
+    width = g.channels(2, 3, 8)
+    x = g.input(["N", width])
+    declared = PartialShape([-1 if g.kind != "static" else g.extent("N")[0], width])
+    yes, no = (parameter_node(Node, declared, g.base.name) for _ in range(2))
+    first = {
+        "add": lambda: _layer("Add-1", [yes, g.number(1.5)]),
+        "other shape": lambda: _layer("Concat-1", [yes, yes], {"axis": 0}),
+        "unchanged": lambda: yes.outputs[0],
+    }[then]()
+    second = _layer("Multiply-1", [no, g.number(-2.0)])
+    bodies = [
+        Body(_body([first], [yes]), [BodyInput(0, external=1)], [BodyOutput(0, external=0)]),
+        Body(_body([second], [no]), [BodyInput(0, external=1)], [BodyOutput(0, external=0)]),
+    ]
+    if condition == "of the data":
+        mean = g.op("ReduceMean-1", [x, np.array([0, 1], np.int64)], {"keep_dims": "false"})
+        chosen: Any = g.op("Greater-1", [mean, g.number(0.0)])
+    elif condition == "computed":
+        chosen = g.switch()
+    else:
+        chosen = np.array(True)
+    (y,) = _outer(g, "If-8", [chosen, x], bodies, 1)
+    g.result(g.op("ReLU-1", [y]) if after == "relu" else y)
