@@ -90,9 +90,15 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
 
 
 def stored_array(node: Node) -> Array | None:
-    """Return the constant of a node, or None for a small one, which was copied from its file when it was read."""
+    """Return the constant of a node as its file has it.
+
+    None for a small one, which was copied when it was read, and for elements of less than a byte, which are unpacked
+    when they are used.
+    """
     held = node.held
-    return None if held is None or (isinstance(held, Stored) and not held.is_view) else node.constant
+    if isinstance(held, Stored) and (not held.is_view or held.element_type.is_packed):
+        return None
+    return node.constant
 
 
 def _should_be(node: Node) -> Iterator[Value]:

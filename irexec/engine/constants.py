@@ -32,6 +32,27 @@ _FACTOR = 8
 _MAX_SMALL = 64
 
 
+# Smaller matrices of packed weights (irexec.engine.packed) are folded: copies of this size cost little memory.
+LEAST_PACKED = 1 << 14
+# The last layers of those that compute such a matrix.
+_LAST = frozenset({"Convert", "Multiply", "Reshape"})
+
+
+class Packed:
+    """Stands for an array that is not in memory: a PackedMatrix, whose module is imported on demand."""
+
+    def unpacked(self) -> Array:
+        """Return the whole array."""
+        raise NotImplementedError
+
+
+def may_be_packed(value: Value, type: TensorType) -> bool:
+    """Whether a value is worth a search for packed weights."""
+    if value.node.type not in _LAST or type.rank != 2 or not type.shape.is_static:
+        return False
+    return math.prod(type.shape.to_shape()) >= LEAST_PACKED
+
+
 class Constants:
     """Cache of the folded values that plans use. Intermediate results live only as long as the plan is being made."""
 
@@ -39,6 +60,8 @@ class Constants:
         """Create the cache. `kept`: values that are already known."""
         self._kept: dict[Value, Array] = {} if kept is None else kept
         self._prepared = Prepared()
+        # The packed forms of values, None for those that have none; see irexec.engine.packed.
+        self.packed: dict[Value, Any] = {}
         self._lock = threading.RLock()
 
     @contextmanager

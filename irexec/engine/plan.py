@@ -10,7 +10,7 @@ import numpy as np
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched
-from irexec.engine.constants import Constants, Folding
+from irexec.engine.constants import Constants, Folding, Packed, may_be_packed
 from irexec.engine.errors import too_large
 from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.engine.step import Step
@@ -19,16 +19,16 @@ from irexec.inference import Inference
 from irexec.ir.memory import no_collection
 from irexec.ops.declare.capacity import beyond_memory
 from irexec.records import record
-from irexec.types import DYNAMIC, PartialShape, TensorType
+from irexec.types import DYNAMIC, Array, PartialShape, TensorType
 
 
 @record(eq=False, weakref_slot=True)
 class Plan:
     """The steps in order, the slots they use, and the slots of inputs, outputs and constants. Read-only after creation.
 
-    `template` contains the constants in their slots. `results` are the slots of the results; `lent` lists for each of
-    them the constants whose memory it may share, or None if its memory is private. `subplans` are the plans of the
-    bodies, by the number of the step.
+    `template` contains the constants in their slots (packed weights as a PackedMatrix). `results` are the slots of the
+    results; `lent` lists for each of them the constants whose memory it may share, or None if its memory is private.
+    `subplans` are the plans of the bodies, by the number of the step.
     """
 
     model: Model
@@ -137,9 +137,20 @@ class _Planner:
         if value not in self.slots:
             (slot,) = self._made([value])
             if value in self.folding:
-                self.template[slot] = self.folding.array(value)
+                self.template[slot] = self._constant(value)
                 self.fixed.add(slot)
         return self.slots[value]
+
+    def _constant(self, value: Value) -> Array | Packed:
+        """Return a constant; in packed form, if there is one that all its readers take."""
+        if not may_be_packed(value, self.inference[value]):
+            return self.folding.array(value)
+        from irexec.engine.packed.recognition import packed_matrix
+
+        if value not in self.constants.packed:
+            self.constants.packed[value] = packed_matrix(value, self.inference, self.folding)
+        packed = self.constants.packed[value]
+        return self.folding.array(value) if packed is None else packed
 
     def _step(self, node: Node) -> Step:
         operator = node.operator
@@ -149,7 +160,12 @@ class _Planner:
         outputs = self._made(node.outputs)
         typing = self._typing(node)
         used = None if self.observed or len(outputs) == 1 else tuple([self._is_read(value) for value in node.outputs])
-        call, takes_out = self.folding.kernels.call(node, typing.given, typing.made, arrays, used)
+        if any(isinstance(array, Packed) for array in arrays):
+            from irexec.engine.packed.calls import packed_call
+
+            call, takes_out = packed_call(node), True
+        else:
+            call, takes_out = self.folding.kernels.call(node, typing.given, typing.made, arrays, used)
         return Step(
             node,
             operator,

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
-from irexec.engine.aligned import as_taken, stored_array
+from irexec.engine.aligned import as_taken
 from irexec.engine.constants import Constants
 from irexec.engine.plan import Plan, make_plan
 from irexec.graph.model import Model, Value
 from irexec.inference import infer
 from irexec.inference.opened import opened
 from irexec.ir.weights.file import mapped_file
-from irexec.types import PartialShape, TensorType
+from irexec.types import PartialShape, Stored, TensorType
 
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -32,8 +32,8 @@ class Plans:
         self.has_state = any(node.has_state for node in nodes)
         self._constants = Constants(as_taken(nodes))
         self._lock = threading.Lock()
-        constants = [array for node in nodes if (array := stored_array(node)) is not None]
-        self._files = {id(file): file for array in constants if (file := mapped_file(array)) is not None}
+        constants = [node.held.raw if isinstance(node.held, Stored) else node.held for node in nodes]
+        self._files = {id(file): file for data in constants if (file := mapped_file(data)) is not None}
         self._require_files()
         self._is_dynamic = any(value.type.shape.is_dynamic for value in model.inputs)
         self._general = make_plan(model, constants=self._constants)

@@ -12,6 +12,7 @@ import numpy as np
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched
 from irexec.engine.checking import checked
+from irexec.engine.constants import Packed
 from irexec.engine.errors import failure, too_large, wrong_result
 from irexec.engine.lowered import Backend, Call, Program, Replacements
 from irexec.engine.plan import Plan
@@ -204,7 +205,7 @@ class Runner:
                 listener.before(step.node, inputs)
             begin = time.perf_counter()
             try:
-                result = call(*inputs)
+                result = call(*[slots[i] for i in ins])
             except IRError:
                 raise
             except Exception as error:
@@ -243,7 +244,9 @@ class Runner:
 
 
 def _declared(array: Any, step: Step, port: int) -> Any:
-    """Return an input as shown to listeners: converted to the declared f32 if the kernel uses it as f16."""
+    """Return an input as shown to listeners: unpacked, and in the declared f32 if the kernel uses it as f16."""
+    if isinstance(array, Packed):
+        return array.unpacked()
     type = step.given[port] if step.operator.narrow and port < len(step.given) else None
     if type is None or type.element_type is not F32 or array is None or array.dtype == np.float32:
         return array

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from irexec.engine.packed.matrix import PackedMatrix
 from irexec.ir.weights.file import release_pages
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.matrices import CompiledMatrices
+from irexec.lowering.packed import PackedProduct, can_multiply
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import F32, Work
@@ -29,6 +31,8 @@ LEAST_ROWS, SMALL_RIGHT = 4, 1 << 12
 @lowers(matmul_1)
 def _(site: Site, *, transpose_a: bool, transpose_b: bool) -> Lowered | None:
     declared = site.types.outputs[0].element_type.dtype
+    if isinstance(packed := site.types.constants[1], PackedMatrix):
+        return PackedProduct(site, packed) if can_multiply(packed) else None
     left, right = (c if c is not None and c.ndim else None for c in site.types.constants)
     if declared == F32 and right is None and (left is None or left.flags.aligned):
         return BothComputed(site, transpose_a, transpose_b)

@@ -58,6 +58,11 @@ class Stored:
         return isinstance(self._raw, memoryview)
 
     @property
+    def raw(self) -> bytes | memoryview:
+        """The bytes, packed as in the file."""
+        return self._raw
+
+    @property
     def array(self) -> Array:
         """The array, which is read-only; always the same one."""
         if self._array is None:

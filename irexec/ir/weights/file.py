@@ -283,9 +283,9 @@ def _array(raw: bytes | memoryview, element_type: ElementType, shape: tuple[int,
     return array
 
 
-def mapped_file(array: Array) -> mmap.mmap | None:
-    """Return the file mapping that contains an array's memory; None if the memory is of another kind."""
-    owner: Any = array
+def mapped_file(data: Array | memoryview | bytes | None) -> mmap.mmap | None:
+    """Return the file mapping that contains the memory of an array or of bytes; None if it is of another kind."""
+    owner: Any = data
     while owner is not None and not isinstance(owner, mmap.mmap):
         owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
     return owner

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from irexec.types import Array, ElementType
+from irexec.types import I4, Array, ElementType
 
 if TYPE_CHECKING:
     Codes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -39,13 +39,28 @@ def unpack(data: Codes, element_type: ElementType, count: int) -> Codes:
     """Return the bit patterns of `count` elements, one in each byte; `data` is 1-D and long enough for them."""
     used = data[: element_type.nbytes(count)]
     width = element_type.bitwidth
-    if width in _WHOLE:
+    if width == 4:
+        # Both halves of a byte become the bytes of a 16-bit word.
+        words = used.astype("<u2")
+        words |= words << 4
+        words &= 0x0F0F
+        codes = words.view(np.uint8)
+    elif width in _WHOLE:
         codes = _spread(used[:, None], _WHOLE[width])
     else:
         low, high = _SPLIT[width]
         groups = used.reshape(-1, 3)
         codes = _spread(groups[:, :2], low) | (_spread(groups[:, 2:], high) << np.uint8(low.bits))
     return codes.reshape(-1)[:count]
+
+
+def sign_extended(codes: Codes, element_type: ElementType) -> Array:
+    """Return the bit patterns of i4 as numbers of i8; those of other types unchanged."""
+    if element_type is not I4:
+        return codes
+    numbers = codes ^ np.uint8(8)
+    numbers -= np.uint8(8)
+    return numbers.view(np.int8)
 
 
 def pack(codes: Codes, element_type: ElementType) -> Codes:

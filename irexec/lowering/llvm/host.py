@@ -48,6 +48,8 @@ class Compiler:
         )
         # The elements of f32 in a vector register, and the number of vector registers.
         self.lanes, self.registers = _vectors(features)
+        # Whether there are instructions that convert f16; without them LLVM calls functions that may be missing.
+        self.converts_halves = any(map(features.get, ("f16c", "avx512f", "neon")))
         # Whether there are instructions for sums of products of bytes in such registers.
         self.has_bytes = _multiplies_bytes(features, self.lanes)
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self.target)

@@ -47,12 +47,12 @@ def write_transpose(module: Any, name: str, lanes: int) -> Code:
             with code.loop(0, layer.columns, lanes) as column:
                 left = column.at_most(layer.columns - lanes)
                 square = [(source + (left + number) * layer.pitch + first).vector() for number in range(lanes)]
-                for number, vector in enumerate(_turned(code, square)):
+                for number, vector in enumerate(turned(code, square)):
                     (result + (first + number) * layer.columns + left).put_vector(0, vector)
     return code.end()
 
 
-def _turned(code: Code, square: list[Any]) -> list[Any]:
+def turned(code: Code, square: list[Any]) -> list[Any]:
     """Transpose a square: off-diagonal blocks are swapped, for halves, quarters and so on."""
     size = len(square)
     square = list(square)

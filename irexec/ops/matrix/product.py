@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,6 +28,31 @@ LIMB_BITS = 16
 # Products with at most this many rows, which are at least this many times as long, are transposed, with this many
 # columns at a time.
 TURNED_ROWS, TURNED_DEPTH, TURNED_COLUMNS = 128, 8, 512
+
+
+class Columns(Protocol):
+    """A matrix `[K, N]` in f32 whose columns are computed when they are multiplied; they are contiguous in memory."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def columns(self, start: int, stop: int) -> Array:
+        """Return some columns, in memory that the next call in this thread may reuse."""
+
+
+def multiply_by_columns(a: Array, b: Columns, out: Array) -> None:
+    """Multiply as `multiply` does, with the same bits.
+
+    All columns are in memory at the same time only if `a` has as many rows, or the product is small.
+    """
+    depth, columns = b.shape
+    if a.ndim > 2 and a.flags.c_contiguous and out.flags.c_contiguous:
+        count = prod(a.shape[:-1])
+        a, out = a.reshape(count, depth), out.reshape(count, columns)
+    if a.ndim == 2 and len(a) < columns and out.size * depth > SMALL:
+        _by_columns(a, b, out)
+    else:
+        multiply(a, b.columns(0, columns), out)
 
 
 def multiply(a: Array, b: Array, out: Array) -> Array:
@@ -103,7 +128,7 @@ def _limbs(integers: Array) -> list[Array]:
     return [(numbers >> np.uint64(LIMB_BITS * place) & mask).astype(np.float64) for place in range(count)]
 
 
-def _by_columns(a: Array, b: Array, out: Array) -> Array:
+def _by_columns(a: Array, b: Array | Columns, out: Array) -> Array:
     """Multiply two matrices by ranges of the columns of `b`.
 
     If `b` is not aligned or is f16, it is copied range by range, because a copy of the whole would need new memory. If
@@ -111,8 +136,8 @@ def _by_columns(a: Array, b: Array, out: Array) -> Array:
     of `b` just before multiplying by it.
     """
     (rows, depth), columns = a.shape, b.shape[1]
-    turns = _lies_turned(b) and 1 < rows <= min(TURNED_ROWS, depth // TURNED_DEPTH) and out.dtype.kind == "f"
-    is_ready = _is_ready(b, out.dtype)
+    is_turned = not isinstance(b, np.ndarray) or _lies_turned(b)
+    turns = is_turned and 1 < rows <= min(TURNED_ROWS, depth // TURNED_DEPTH) and out.dtype.kind == "f"
     most = max(1, COPIED_BYTES // (depth * out.itemsize))
     most = min(most, TURNED_COLUMNS) if turns else most
     parts = parts_along(columns, parts_for(out.size * depth))
@@ -121,9 +146,7 @@ def _by_columns(a: Array, b: Array, out: Array) -> Array:
 
     def multiply_group(number: int) -> None:
         for piece in pieces[slice(*groups[number])]:
-            part, target = b[:, slice(*piece)], out[:, slice(*piece)]
-            if not is_ready:
-                part = _copied(part, out.dtype)
+            part, target = _columns(b, piece, out.dtype), out[:, slice(*piece)]
             if turns:
                 sums = scratch("turned sums", target.T.shape, out.dtype)
                 np.matmul(part.T, a.T, out=sums)
@@ -133,6 +156,14 @@ def _by_columns(a: Array, b: Array, out: Array) -> Array:
 
     parallel_for(len(groups), multiply_group)
     return out
+
+
+def _columns(b: Array | Columns, piece: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    """Return a range of columns in the form that BLAS takes."""
+    if not isinstance(b, np.ndarray):
+        return b.columns(*piece)
+    part = b[:, slice(*piece)]
+    return part if _is_ready(b, dtype) else _copied(part, dtype)
 
 
 def _is_ready(b: Array, dtype: np.dtype[Any]) -> bool:

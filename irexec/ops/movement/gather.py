@@ -43,8 +43,8 @@ def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
     C6 equal batch dimensions.
     """
     at, batch = _where(data.ndim, indices.ndim, axis, batch_dims)
-    index = _as_index(indices)
-    _check_range(require, index, at, data.shape[at])
+    index = as_index(indices)
+    check_range(require, index, at, data.shape[at])
     return _take(data, index, at, batch, out)
 
 
@@ -55,7 +55,7 @@ def gather_8(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, o
     Constraints: those of Gather-7 without C1.
     """
     at, batch = _where(data.ndim, indices.ndim, axis, batch_dims)
-    count, index = data.shape[at], _as_index(indices)
+    count, index = data.shape[at], as_index(indices)
     if index.size == 0 or (index.min() >= -count and index.max() < count):
         return _take(data, index, at, batch, out)
     outside = (index < -count) | (index >= count)
@@ -94,7 +94,7 @@ def _check_order(check: Check, batch: int, at: int) -> bool:
     return check("C5", batch <= at, message, attribute="batch_dims", allowed=f"at most {at}")
 
 
-def _check_range(check: Check, indices: Array, at: int, count: int) -> None:
+def check_range(check: Check, indices: Array, at: int, count: int) -> None:
     """Check C1: every index is within the extent `count` of the axis `at`."""
     if not indices.size:
         return
@@ -104,7 +104,7 @@ def _check_range(check: Check, indices: Array, at: int, count: int) -> None:
     check("C1", -count <= low and high < count, message, port="indices", found=found, allowed=allowed)
 
 
-def _as_index(indices: Array) -> Array:
+def as_index(indices: Array) -> Array:
     """Return indices in NumPy's index type; values that do not fit it are out of range for every tensor."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(np.iinfo(np.intp).max))
@@ -168,7 +168,7 @@ def _with_constant_indices(node: NodeTypes, batch_dims: int) -> Callable[..., An
     at, batch = _where(data.rank, indices.ndim, axis, batch_dims)
     if batch or not data.shape[at].is_static:
         return None
-    count, index = data.shape[at].value, _as_index(indices)
+    count, index = data.shape[at].value, as_index(indices)
     if not count or (index.size and not (index.min() >= -count and index.max() < count)):
         return None
     if not index.ndim:
@@ -221,7 +221,7 @@ def _in_range(
 ) -> PartialShape:
     at = known_axis(unreported, "C2", axis, data.rank, "axis")
     if at is not None and indices.value is not None and data.shape[at].is_static:
-        _check_range(check, indices.value, at, data.shape[at].value)
+        check_range(check, indices.value, at, data.shape[at].value)
     return _rule(check, data, indices, axis, batch_dims=batch_dims)
 
 

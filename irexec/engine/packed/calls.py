@@ -1,0 +1,48 @@
+"""The calls of layers that read a packed matrix: its product with rows, and the rows that indices select."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from irexec.engine.packed.matrix import PackedMatrix, Turned
+from irexec.graph.model import Node
+from irexec.ops.compute.products import settle, summing_buffer
+from irexec.ops.declare.operator import require
+from irexec.ops.matrix.matmul import as_matrix
+from irexec.ops.matrix.product import multiply_by_columns
+from irexec.ops.movement.gather import as_index, check_range
+from irexec.ops.rules.axes import into
+from irexec.types import Array
+
+F32 = np.dtype(np.float32)
+
+
+def packed_call(node: Node) -> Callable[..., Array]:
+    """Return the call of a layer that reads a packed matrix; it takes `out`."""
+    if node.type == "MatMul":
+        return product
+    return partial(selected, is_filled=node.operator is not None and node.operator.opset == "opset8")
+
+
+def product(a: Array, b: PackedMatrix, /, *, out: Array | None = None) -> Array:
+    """MatMul of rows and the transposed matrix, with the bits that the kernel computes from the unpacked matrix."""
+    left, columns = as_matrix(a, False, 0), b.shape[0]
+    target = summing_buffer((*a.shape[:-1], columns), F32, out)
+    with np.errstate(over="ignore", invalid="ignore"):
+        into_rows = target.reshape(*left.shape[:-1], columns)
+        multiply_by_columns(left.astype(np.float32, copy=False), Turned(b), into_rows)
+    return settle(target, a.dtype, out)
+
+
+def selected(data: PackedMatrix, indices: Array, axis: Array, /, *, is_filled: bool, out: Array | None = None) -> Array:
+    """Gather of rows; only these are unpacked. `is_filled`: an index outside the matrix selects zeros."""
+    rows, index = data.shape[0], as_index(indices).reshape(-1)
+    if not is_filled:
+        check_range(require, index, 0, rows)
+    outside = (index < -rows) | (index >= rows)
+    found = data.taken(np.where(outside, 0, np.where(index < 0, index + rows, index)))
+    found[outside] = 0
+    return into(found.reshape(*indices.shape, data.shape[1]), out)

@@ -1,0 +1,115 @@
+"""Finds matrices that layers compute from packed weights, and that are read only by layers that take them packed."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from irexec.engine.constants import Folding, may_be_packed
+from irexec.engine.packed.codes import TYPES, Codes
+from irexec.engine.packed.matrix import PackedMatrix
+from irexec.graph.model import Node, Value
+from irexec.inference import Inference
+from irexec.types import BF16, F16, F32, Array, TensorType
+
+_FLOATS = frozenset({F16, BF16, F32})
+_ARITHMETIC = ("Subtract", "Multiply")
+
+
+def packed_matrix(value: Value, inference: Inference, folding: Folding) -> PackedMatrix | None:
+    """Return the matrix that a value stands for; None if it is not one, or if a layer needs it as an array."""
+    type = inference[value]
+    if type.element_type not in _FLOATS or not may_be_packed(value, type):
+        return None
+    if not all(_takes_packed(*reader, inference) for reader in value.uses()):
+        return None
+    return _Search(inference, folding).matrix(value, type)
+
+
+def _takes_packed(node: Node, index: int, inference: Inference) -> bool:
+    """Whether a layer reads a matrix row by row at this input."""
+    if node.type == "MatMul":
+        return index == 1 and node.all_attributes["transpose_b"] and not node.all_attributes["transpose_a"]
+    if node.type == "Gather":
+        axis = node.inputs[2]
+        is_first = axis is not None and inference[axis].scalar in (0, -2)
+        return index == 0 and is_first and not node.all_attributes.get("batch_dims")
+    return node.type == "ShapeOf"
+
+
+class _Search:
+    """Follows a value back to its constant: Convert, Reshape, Multiply, Subtract, Convert, of which some are absent."""
+
+    def __init__(self, inference: Inference, folding: Folding) -> None:
+        self._inference, self._folding = inference, folding
+
+    def matrix(self, value: Value, type: TensorType) -> PackedMatrix | None:
+        rows, columns = type.shape.to_shape()
+        current, final = value, type.element_type
+        types = {final}
+        while current.node.type in ("Convert", "Reshape") and self._is_final(current):
+            current = self._before(current)
+            types.add(self._inference[current].element_type)
+        arithmetic = self._inference[current].element_type
+        if types != {arithmetic, final}:
+            return None
+        steps: dict[str, Value] = {}
+        for kind in ("Multiply", "Subtract"):
+            if current.node.type == kind:
+                parts = self._apart(current.node)
+                if parts is None:
+                    return None
+                current, steps[kind] = parts
+        source = self._before(current) if current.node.type == "Convert" else None
+        if arithmetic not in _FLOATS or source is None or source.node.held is None or not _is_constant(source):
+            return None
+        grouped = self._inference[source].shape.to_shape()
+        if self._inference[source].element_type not in TYPES or not grouped or grouped[0] != rows:
+            return None
+        if prod(grouped) != rows * columns or len(grouped) > 3:
+            return None
+        parameters = {kind: self._parameters(operand, grouped) for kind, operand in steps.items()}
+        codes = Codes.of(source.node, arithmetic, (rows, columns))
+        if codes is None or any(found is None for found in parameters.values()):
+            return None
+        groups = max([1, *(p.shape[1] for p in parameters.values() if p is not None)])
+        return PackedMatrix(codes, parameters.get("Subtract"), parameters.get("Multiply"), groups, final)
+
+    def _before(self, value: Value) -> Value:
+        before = value.node.inputs[0]
+        assert before is not None
+        return before
+
+    def _is_final(self, value: Value) -> bool:
+        """Whether a Convert or Reshape follows the Convert of the constant."""
+        return self._before(value).node.type in ("Reshape", "Convert", *_ARITHMETIC)
+
+    def _apart(self, node: Node) -> tuple[Value, Value] | None:
+        """Return the input on the way to the weights, and the other one."""
+        left, right = node.inputs
+        if left is None or right is None or node.all_attributes["auto_broadcast"] != "numpy":
+            return None
+        is_larger = self._size(right) > self._size(left)
+        if node.type == "Multiply" and is_larger:
+            left, right = right, left
+        return (left, right) if self._size(left) > self._size(right) and _is_constant(right) else None
+
+    def _size(self, value: Value) -> int:
+        return prod(self._inference[value].shape.to_shape())
+
+    def _parameters(self, operand: Value, grouped: tuple[int, ...]) -> Array | None:
+        """Return zero points or scales as f32 `[rows or 1, groups or 1]`; None if they differ inside a group."""
+        array = self._folding.array(operand)
+        if array.ndim > len(grouped) or (array.ndim and array.shape[-1] != 1):
+            return None
+        shape = (1,) * (len(grouped) - array.ndim) + array.shape
+        return np.ascontiguousarray(array.astype(np.float32).reshape(shape[0], prod(shape[1:])))
+
+
+def _is_constant(value: Value) -> bool:
+    """Whether a value is a constant, in this or another type and shape."""
+    node = value.node
+    while node.type in ("Convert", "Reshape") and node.inputs[0] is not None:
+        node = node.inputs[0].node
+    return node.held is not None and node.type != "Parameter"

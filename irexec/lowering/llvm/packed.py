@@ -1,0 +1,199 @@
+"""Products of rows with a packed matrix `[N, K]`, which is unpacked in registers or to the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.code import F32, Code, Fields, Number, Run, copy_run
+from irexec.lowering.llvm.epilogue import epilogue
+from irexec.lowering.llvm.products import write_tile
+from irexec.lowering.llvm.rows import across_lanes
+from irexec.lowering.llvm.transposing import turned
+from irexec.lowering.llvm.unpacking import IN_BLOCK, IN_DWORD, TABLE, Decoder, Group, Packing, load_dwords
+
+# The fields of the record of both functions, each a 64-bit number. Lengths and positions count elements.
+LAYER = (
+    "left", "result", "operands",  # addresses; `operands` belong to the following layers
+    "codes", "zeros", "scales",  # addresses
+    "depth", "columns",  # of the result: rows of codes
+    "group",  # the length of a group, a divisor of `depth`
+    "zero_row", "zero_group", "scale_row", "scale_group",  # strides
+)  # fmt: skip
+FEW_TASK = ("first_column", "last_column")
+MANY_TASK = ("first_column", "last_column", "first_row", "last_row")
+
+
+def write_few(
+    module: Any, name: str, lanes: int, rows: int, packing: Packing, is_blocked: bool, after: Sequence[After] = ()
+) -> Code:
+    """Write `few(layer, task, scratch, round)`: `rows` rows times some columns, by sums along the depth.
+
+    `is_blocked`: groups are multiples of `IN_BLOCK` elements of 4 bits, which are permuted; the rows of the left matrix
+    are brought into their order. Scratch memory holds these, then the sums.
+    """
+    code = Code(module, name, 4, lanes)
+    layer, task, scratch = _fields(code, FEW_TASK)
+    left, depth = layer.left.floats(), layer.depth
+    if is_blocked:
+        _in_block_order(code, left, scratch, depth * rows)
+        left = scratch
+    sums, width = scratch + depth * rows, task.last_column - task.first_column
+    height = 4 if rows == 1 else 2
+    with code.loop(0, width, height) as start:
+        columns = [(task.first_column + start + number).at_most(layer.columns - 1) for number in range(height)]
+        vectors = [code.zeros()] * (height * rows)
+        scalars = [ir.Constant(F32, 0.0)] * (height * rows)
+        with code.folding(0, depth, [*vectors, *scalars], layer.group) as groups:
+            begin = groups.index
+            decoders = [Decoder(code, packing, _group(layer, column, begin // layer.group)) for column in columns]
+            codes = [layer.codes + packing.nbytes(column * depth + begin) for column in columns]
+            rows_of_left = [left + (depth * m + begin) for m in range(rows)]
+            vectors, scalars = groups.values[: height * rows], groups.values[height * rows :]
+            if is_blocked:
+                with code.folding(0, layer.group, vectors, IN_BLOCK) as blocks:
+                    blocks.values = _block(code, decoders, codes, rows_of_left, blocks.index, blocks.values, packing)
+                vectors = blocks.values
+            else:
+                whole = layer.group & -lanes
+                with code.folding(0, whole, vectors, lanes) as inner:
+                    at = [address + packing.nbytes(inner.index) for address in codes]
+                    weights = [decoder.vector(place, lanes) for decoder, place in zip(decoders, at, strict=True)]
+                    inner.values = _added(
+                        code, weights, [row.vector(inner.index) for row in rows_of_left], inner.values
+                    )
+                vectors = inner.values
+                single = 2 if packing.is_nibble else 1
+                with code.folding(whole, layer.group, scalars, single) as rest:
+                    at = [address + packing.nbytes(rest.index) for address in codes]
+                    weights = [decoder.vector(place, single) for decoder, place in zip(decoders, at, strict=True)]
+                    for number in range(single):
+                        parts = [code.builder.extract_element(w, ir.Constant(ir.IntType(32), number)) for w in weights]
+                        found = [row.scalar(rest.index + number) for row in rows_of_left]
+                        rest.values = [
+                            code.builder.fadd(value, code.builder.fmul(parts[n // rows], found[n % rows]))
+                            for n, value in enumerate(rest.values)
+                        ]
+                scalars = rest.values
+            groups.values = [*vectors, *scalars]
+        for n in range(height * rows):
+            total = across_lanes(code, groups.values[n], code.builder.fadd)
+            total = code.builder.fadd(total, groups.values[height * rows + n])
+            (sums + (width + height) * (n % rows)).put(start + n // rows, total)
+    for m in range(rows):
+        place = layer.columns * m + task.first_column
+        change = epilogue(code, after, layer.operands, task.first_column, place)
+        copy_run(sums + (width + height) * m, layer.result.floats() + place, width, change)
+    return code.end()
+
+
+def _in_block_order(code: Code, source: Run, target: Run, count: Number) -> None:
+    """Copy elements so that those at one place of sixteen dwords are a vector."""
+    with code.loop(0, count, IN_BLOCK) as block, code.loop(0, TABLE) as dword:
+        for place in range(IN_DWORD):
+            value = (source + (block + dword * IN_DWORD)).scalar(place)
+            (target + (block + dword)).put(place * TABLE, value)
+
+
+def _block(
+    code: Code,
+    decoders: Sequence[Decoder],
+    codes: Sequence[Number],
+    left: Sequence[Run],
+    index: Number,
+    values: list[Any],
+    packing: Packing,
+) -> list[Any]:
+    dwords = [load_dwords(code, address + packing.nbytes(index)) for address in codes]
+    for place in range(IN_DWORD):
+        weights = [decoder.permuted(word, place) for decoder, word in zip(decoders, dwords, strict=True)]
+        values = _added(code, weights, [row.vector(index + place * TABLE) for row in left], values)
+    return values
+
+
+def _added(code: Code, weights: Sequence[Any], factors: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    """Add the products of each vector of weights with that of each row."""
+    rows = len(factors)
+    return [code.call("fmuladd", weights[n // rows], factors[n % rows], value) for n, value in enumerate(values)]
+
+
+def write_many(
+    module: Any,
+    name: str,
+    lanes: int,
+    height: int,
+    width: int,
+    step: int,
+    packing: Packing,
+    is_whole: bool,
+    after: Sequence[After] = (),
+) -> Code:
+    """Write `many(layer, task, scratch, round)`: at least `height` rows times some columns.
+
+    Scratch memory holds `step` elements of `width` vectors of columns, unpacked and transposed, then the sums of the
+    tiles. `is_whole`: no vector has elements of two groups.
+    """
+    tile = write_tile(module, f"{name}_tile", lanes, height, width)
+    unpack = _write_unpack(module, f"{name}_unpack", lanes, width, packing, is_whole)
+    code = Code(module, name, 4, lanes)
+    layer, task, panel = _fields(code, MANY_TASK)
+    across = lanes * width
+    sums, rows = panel + step * across, task.last_row - task.first_row
+    left = layer.left.floats() + task.first_row * layer.depth
+    tiles = (rows + (height - 1)) // height
+    with code.loop(task.first_column, task.last_column, across) as column:
+        with code.loop(0, layer.depth, step) as k:
+            depth = (layer.depth - k).at_most(step)
+            code.run(unpack, code.parameters[0], column, k, depth, panel.address)
+            with code.loop(0, tiles) as number:
+                # The last tile may overlap the tile before it; both then compute the same sums of the same products.
+                first = (number * height).at_most(rows - height)
+                of_tile = sums + number * (height * across)
+                code.run(tile, (left + (first * layer.depth + k)).address, panel.address, depth, layer.depth,
+                         of_tile.address, k)  # fmt: skip
+        count = (task.last_column - column).at_most(across)
+        with code.loop(0, tiles) as number, code.loop(0, height) as m:
+            first = (number * height).at_most(rows - height) + task.first_row
+            place = (first + m) * layer.columns + column
+            change = epilogue(code, after, layer.operands, column, place)
+            copy_run(sums + (number * height + m) * across, layer.result.floats() + place, count, change)
+    return code.end()
+
+
+def _write_unpack(module: Any, name: str, lanes: int, width: int, packing: Packing, is_whole: bool) -> Code:
+    """Write `unpack(layer, column, k, depth, panel)`: elements of `width` vectors of columns, from the `k`-th on."""
+    code = Code(module, name, 5, lanes)
+    layer = Fields(code.parameters[0], LAYER)
+    first, start, depth = code.parameters[1:4]
+    panel, across = code.parameters[4].floats(), lanes * width
+    whole = depth & -lanes if is_whole else code.number(0)
+    with code.loop(0, across, lanes) as side, code.loop(0, whole, lanes) as k:
+        square = []
+        for number in range(lanes):
+            column = (first + side + number).at_most(layer.columns - 1)
+            decoder = Decoder(code, packing, _group(layer, column, (start + k) // layer.group))
+            square.append(decoder.vector(layer.codes + packing.nbytes(column * layer.depth + start + k), lanes))
+        for number, vector in enumerate(turned(code, square)):
+            (panel + ((k + number) * across + side)).put_vector(0, vector)
+    single = 2 if packing.is_nibble else 1
+    with code.loop(whole, depth, single) as k, code.loop(0, across) as side:
+        column = (first + side).at_most(layer.columns - 1)
+        decoder = Decoder(code, packing, _group(layer, column, (start + k) // layer.group))
+        pair = decoder.vector(layer.codes + packing.nbytes(column * layer.depth + start + k), single)
+        for number in range(single):
+            value = code.builder.extract_element(pair, ir.Constant(ir.IntType(32), number))
+            panel.put((k + number) * across + side, value)
+    return code.end()
+
+
+def _fields(code: Code, task: tuple[str, ...]) -> tuple[Fields, Fields, Run]:
+    return Fields(code.parameters[0], LAYER), Fields(code.parameters[1], task), code.parameters[2].floats()
+
+
+def _group(layer: Fields, column: Number, group: Number) -> Group:
+    zero = layer.zeros.floats().scalar(column * layer.zero_row + group * layer.zero_group)
+    scale = layer.scales.floats().scalar(column * layer.scale_row + group * layer.scale_group)
+    return Group(zero, scale)

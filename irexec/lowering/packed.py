@@ -1,0 +1,147 @@
+"""Products with packed weights by compiled code, which reads them as the file has them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from irexec.engine.packed.matrix import PackedMatrix
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.host import Native
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.llvm.packed import LAYER, write_few, write_many
+from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Packing
+from irexec.lowering.products import MOST_ROWS, READ_ROWS
+from irexec.lowering.table import Lowered, Site
+from irexec.lowering.tasks import tasks_for
+from irexec.lowering.work import Work
+from irexec.threads.parallel import split
+from irexec.types import BF16, F16, NF4, Array
+
+# Up to this number of rows, elements are unpacked in registers and summed along the depth.
+FEW_ROWS = 4
+# The products of a partial sum, whose weights stay in the cache; vectors of columns that are unpacked at a time.
+DEPTH_STEP, VECTORS = 512, 2
+
+
+class PackedProduct(Lowered):
+    """Rows times a packed matrix, summed in f32."""
+
+    along = "column"
+
+    def __init__(self, site: Site, matrix: PackedMatrix) -> None:
+        super().__init__(site)
+        self._compiled = CompiledPacked(matrix)
+
+    def shape(self, a: Array, b: Any) -> tuple[int, ...] | None:
+        fits = a.ndim >= 2 and a.shape[-1] == self._compiled.depth and a.size
+        return (*a.shape[:-1], self._compiled.columns) if fits else None
+
+    def tasks(
+        self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
+        self._compiled.tasks(work, inputs[0], out, after, operands)
+
+
+class CompiledPacked:
+    """The product of `a` `[..., K]` and the transposed matrix `[N, K]`."""
+
+    KEPT = 8
+
+    def __init__(self, matrix: PackedMatrix) -> None:
+        self._matrix = matrix
+        self.columns, self.depth = matrix.shape
+        self._packing = packing_of(matrix)
+        self._group = self.depth // matrix.groups
+        one = np.ones((1, 1), np.float32)
+        zero, scale = matrix.zero, matrix.scale
+        zero, scale = (one if each is None else np.ascontiguousarray(each) for each in (zero, scale))
+        strides = [_stride(each, axis) for each in (zero, scale) for axis in (0, 1)]
+        fields = [0, 0, 0, matrix.codes.data, zero, scale, self.depth, self.columns, self._group, *strides]
+        assert len(fields) == len(LAYER)
+        self._layer = Records.of([fields])
+        self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Records, int]] = {}
+
+    def tasks(
+        self, work: Work, a: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
+        """Multiply into `out`, which is contiguous, and apply the layers in `after`: see `llvm.epilogue`."""
+        a = work.contiguous(a)
+        known = a.size, after
+        # Other threads may execute this concurrently and clear the cache.
+        if (prepared := self._prepared.get(known)) is None:
+            if len(self._prepared) >= self.KEPT:
+                self._prepared.clear()
+            prepared = self._prepared[known] = self._prepare(a.size // self.depth, after)
+        function, tasks, scratch = prepared
+        work.add(function, self._layer.filled(a, out, operands), tasks, scratch)
+
+    def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
+        """Return the function and tasks for this number of rows, and the scratch memory of each task."""
+        made = compiler()
+        parts = tasks_for(max(rows, READ_ROWS) * self.depth * self.columns)
+        names = (self._packing.name, *(step.name for step in after))
+        if rows <= FEW_ROWS:
+            pieces = split(self.columns, parts, FEW_ROWS)
+            is_blocked = self._packing.is_looked_up and self._group % IN_BLOCK == 0
+            name = "_".join(("packed", str(rows), "blocked" * is_blocked, *names))
+            few = made.made(
+                name,
+                4,
+                lambda module, name: write_few(module, name, made.lanes, rows, self._packing, is_blocked, after),
+            )
+            longest = max(last - first for first, last in pieces)
+            return few, Records.of([list(piece) for piece in pieces]), rows * (self.depth + longest + FEW_ROWS)
+        across, height = VECTORS * made.lanes, made.height(rows, VECTORS)
+        row_pieces = [p for p in split(rows, -(-rows // MOST_ROWS), height) if p[1] - p[0] >= height]
+        row_pieces[-1] = (row_pieces[-1][0], rows)
+        pieces = split(self.columns, parts, across)
+        tasks = [[*columns, *these] for these, columns in product(row_pieces, pieces)]
+        is_whole = self._group % made.lanes == 0 or self._group == self.depth
+        name = "_".join(("packed", f"{height}x{VECTORS}", "whole" * is_whole, *names))
+        many = made.made(
+            name,
+            4,
+            lambda module, name: write_many(
+                module, name, made.lanes, height, VECTORS, DEPTH_STEP, self._packing, is_whole, after
+            ),
+        )
+        tallest = max(last - first for first, last in row_pieces)
+        return many, Records.of(tasks), across * (DEPTH_STEP + -(-tallest // height) * height)
+
+
+def packing_of(matrix: PackedMatrix) -> Packing:
+    """Return how the elements of a matrix are computed."""
+    arithmetic = matrix.codes.arithmetic
+    narrow = (arithmetic.name,) if arithmetic in (F16, BF16) else ()
+    steps: list[str] = []
+    if matrix.zero is not None:
+        steps += ["zero", *(() if matrix.is_zero_exact else narrow)]
+    if matrix.scale is not None:
+        steps += ["scale", *narrow]
+    if matrix.final is not arithmetic and matrix.final in (F16, BF16):
+        steps.append(matrix.final.name)
+    table = matrix.codes.table
+    values = tuple(table.tolist()) if table is not None and matrix.codes.type is NF4 else ()
+    made = compiler()
+    permutes = made.lanes == TABLE and _is_x86()
+    return Packing(matrix.codes.type.name, tuple(steps), values, permutes, made.converts_halves)
+
+
+def _is_x86() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64")
+
+
+def can_multiply(matrix: PackedMatrix) -> bool:
+    """Whether compiled code takes the groups of a matrix: of 4-bit elements, an even number in each group."""
+    length, rest = divmod(matrix.shape[1], matrix.groups)
+    return not rest and bool(length) and not (matrix.codes.type.bitwidth == 4 and length % 2)
+
+
+def _stride(parameters: Array, axis: int) -> int:
+    return 0 if parameters.shape[axis] == 1 else (parameters.shape[1] if axis == 0 else 1)

@@ -1,0 +1,61 @@
+"""Matrices as files with compressed weights compute them, and models that read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import irexec
+from irexec.engine import CompiledModel
+from irexec.engine.packed.matrix import PackedMatrix
+
+ops: Any = irexec.opset15
+RANGES = {"u4": (0, 16), "i4": (-8, 8), "u8": (0, 256), "i8": (-128, 128)}
+
+
+def constant(rng: np.random.Generator, type: str, shape: tuple[int, ...]) -> Any:
+    kind = irexec.Type.by_name[type]
+    if type in RANGES:
+        return ops.constant(rng.integers(*RANGES[type], shape).astype(kind.dtype))
+    if type == "nf4":
+        return ops.constant(rng.integers(0, 16, shape).astype(np.uint8), "nf4")
+    return ops.constant((rng.standard_normal(shape) * 0.1).astype(kind.dtype))
+
+
+def weights(
+    rng: np.random.Generator,
+    type: str,
+    shape: tuple[int, int],
+    *,
+    group: int = 0,
+    arithmetic: str = "f16",
+    zero: str = "",
+    scale: float | None = 1e-3,
+    final: str = "f32",
+) -> Any:
+    """A matrix as a compressed file computes it; `zero` is the type of zero points, `scale` the least scale."""
+    rows, columns = shape
+    grouped = (rows, columns // group, group) if group else shape
+    x = ops.convert(constant(rng, type, grouped), arithmetic)
+    if zero:
+        x = ops.subtract(x, ops.convert(constant(rng, zero, (*grouped[:-1], 1)), arithmetic))
+    if scale is not None:
+        scales = rng.random((*grouped[:-1], 1)) * 0.01 + scale
+        x = ops.multiply(x, ops.constant(scales.astype(irexec.Type.by_name[arithmetic].dtype)))
+    if group:
+        x = ops.reshape(x, np.array(shape, np.int64), special_zero=False)
+    return x if arithmetic == final else ops.convert(x, final)
+
+
+def model(matrix: Any, *, type: str = "f32") -> irexec.Model:
+    """A product and a table that read one matrix."""
+    x = ops.parameter([-1, -1, matrix.shape[1]], irexec.Type.by_name[type].dtype, name="x")
+    indices = ops.parameter([-1], np.int64, name="indices")
+    read = [ops.matmul(x, matrix, False, True), ops.gather(matrix, indices, np.array(0, np.int64))]
+    return irexec.Model(read, [x, indices], "packed")
+
+
+def packed(compiled: CompiledModel) -> list[PackedMatrix]:
+    """The packed matrices of a compiled model."""
+    return [held for held in compiled._plans.general.template if isinstance(held, PackedMatrix)]

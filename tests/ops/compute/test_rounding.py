@@ -1,0 +1,39 @@
+"""Rounding in f32 gives the numbers that NumPy's and ml_dtypes' conversions give."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+from irexec.ops.compute.rounding import NORMAL_HALVES, round_to_bf16, round_to_half, round_to_normal_half
+
+
+def neighbours(numbers: np.ndarray) -> np.ndarray:
+    """Numbers, the middles between each two, and the floats beside both, with both signs."""
+    middles = numbers[1:] / 2 + numbers[:-1] / 2
+    both = np.concatenate([numbers, middles])
+    found = np.concatenate([both, np.nextafter(both, np.float32(0)), np.nextafter(both, np.float32(np.inf))])
+    return np.concatenate([found, -found]).astype(np.float32)
+
+
+def test_halves() -> None:
+    halves = np.arange(0x7C01, dtype=np.uint16).view(np.float16).astype(np.float32)
+    x = neighbours(halves[:-1])
+    with np.errstate(over="ignore"):
+        expected = x.astype(np.float16).astype(np.float32)
+    found = x.copy()
+    round_to_half(found)
+    assert found.tobytes() == expected.tobytes()
+    normal = x[(np.abs(x) >= NORMAL_HALVES[0]) & (np.abs(x) <= NORMAL_HALVES[1]) | (x == 0)]
+    found = normal.copy()
+    round_to_normal_half(found)
+    np.testing.assert_array_equal(found, normal.astype(np.float16).astype(np.float32))
+
+
+def test_bf16() -> None:
+    numbers = (np.arange(0x7F80, dtype=np.uint32) << 16).view(np.float32)
+    x = np.concatenate([neighbours(numbers), np.array([np.inf, -np.inf, np.nan], np.float32)])
+    expected = x.astype(ml_dtypes.bfloat16).astype(np.float32)
+    found = x.copy()
+    round_to_bf16(found)
+    np.testing.assert_array_equal(found, expected)
