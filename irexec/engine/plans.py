@@ -102,5 +102,9 @@ class Plans:
         ]
         inference = infer(self.model, given, Findings(file=self.model.file))
         # The error may be in a branch that is not taken, so fall back to the general plan, which detects it at run
-        # time.
-        return make_plan(self.model, inference, self._constants) if inference.report.ok else self._general
+        # time. The same holds for a value whose shape contradicts the one that the model promises.
+        if inference.report.ok and all(
+            inference[value].shape.compatible(value.type.shape) for node in self.model.nodes for value in node.outputs
+        ):
+            return make_plan(self.model, inference, self._constants)
+        return self._general

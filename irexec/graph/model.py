@@ -332,7 +332,7 @@ class Model(OfOneProcess):
 
     def _as_result(self, node: Node | Value) -> Node:
         if isinstance(node, Node) and node.type == "Result":
-            return node
+            return node.outputs[0].node  # The node itself, also where an array is a proxy for it.
         from irexec.ops.declare.contents import load
 
         value = node.outputs[0] if isinstance(node, Node) else node

@@ -53,3 +53,10 @@ def names_of(given: Any, function: str) -> set[str]:
     if names is None or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{function}: incompatible function arguments: {given!r} is not a set of names")
     return set(names)
+
+
+def not_negative(index: int) -> int:
+    """Return a position. Raises TypeError for a negative number."""
+    if index < 0:
+        raise TypeError(f"incompatible function arguments: {index} is not a position of a port")
+    return index

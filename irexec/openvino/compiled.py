@@ -10,6 +10,7 @@ from irexec import engine
 from irexec.engine.results import Results
 from irexec.graph.model import Model, Value
 from irexec.lowering.backend import Backend, Mode
+from irexec.openvino.construction import check_parameters
 from irexec.openvino.editing import current
 from irexec.openvino.infer_request import InferRequest
 from irexec.openvino.named_ports import port_named
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 # By the execution mode that the program has set.
 _MODES = {None: Mode.OFTEN_USED, "PERFORMANCE": Mode.AT_ONCE, "ACCURACY": Mode.KERNELS}
+
+# Properties that a compiled model of OpenVINO returns as texts.
+_TEXTS = {"PERF_COUNT", "PERFORMANCE_HINT", "PERFORMANCE_HINT_NUM_REQUESTS"}
 
 
 class CompiledModel(engine.CompiledModel):
@@ -37,6 +41,7 @@ class CompiledModel(engine.CompiledModel):
         other = model if isinstance(model, CompiledModel) else None
         graph = other.model if other is not None else model
         assert isinstance(graph, Model)
+        check_parameters(current(graph))
         self._settings: Settings = settings or (other._settings if other is not None else Settings())
         self.as_openvino: bool = (other is not None and other.as_openvino) if as_openvino is None else as_openvino
         self._lowering = Backend(_MODES[self._settings.execution_mode])
@@ -141,8 +146,9 @@ class CompiledModel(engine.CompiledModel):
     def get_property(self, property: Any) -> Any:
         """Return a property by its name. Raises RuntimeError for an unknown property."""
         if str(property) == "NETWORK_NAME":
-            return self.model.name or "Model"
-        return self._settings.read(property, compiled=True)
+            return getattr(self.model, "friendly_name", self.model.name)
+        value = self._settings.read(property, compiled=True)
+        return _text(value) if str(property) in _TEXTS else value
 
     def set_property(self, property: Any) -> None:
         """Raise RuntimeError: properties are given to `Core.compile_model`."""
@@ -154,6 +160,10 @@ class CompiledModel(engine.CompiledModel):
     def __repr__(self) -> str:
         inputs, outputs = (",\n".join(map(repr, ports)) for ports in (self.inputs, self.outputs))
         return f"<CompiledModel:\ninputs[\n{inputs}\n]\noutputs[\n{outputs}\n]>"
+
+
+def _text(value: Any) -> str:
+    return ("YES" if value else "NO") if isinstance(value, bool) else str(getattr(value, "name", value))
 
 
 def _ours(request: engine.InferRequest | InferRequest) -> InferRequest:

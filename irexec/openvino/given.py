@@ -11,7 +11,7 @@ from irexec.engine.arguments import fitting
 from irexec.engine.results import Results
 from irexec.graph import ports as graph_ports
 from irexec.graph.model import Value
-from irexec.openvino.checks import expected
+from irexec.openvino.checks import expected, not_negative
 from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.types import CONTAINERS, DYNAMIC, STRING, ElementType
 
@@ -84,7 +84,7 @@ def only(ports: Sequence[Value], index: int | None) -> int:
     an object that is not a position."""
     if index is not None:
         expected(index, (int, np.integer), "a tensor by its position")
-        return graph_ports.position(ports, index)
+        return graph_ports.position(ports, not_negative(index))
     if len(ports) != 1:
         raise RuntimeError(f"there are {len(ports)} ports: name one by its position")
     return 0
@@ -131,11 +131,7 @@ def as_tensor_for(given: Any, port: Value) -> Tensor:
     """Return an input's argument as a tensor of the port's element type, unless the engine has to reject it."""
     kind = port.element_type
     if isinstance(given, Tensor):
-        if kind is not DYNAMIC and given.element_type is not kind:
-            raise RuntimeError(
-                f"ParameterMismatch: Failed to set tensor for input with precision: {given.element_type}, "
-                f"since the model input tensor precision is: {kind}"
-            )
+        check_type(given, kind)
         tensor = given
     else:
         array = fitting(_array_of(given), port)
@@ -146,6 +142,15 @@ def as_tensor_for(given: Any, port: Value) -> Tensor:
             f"expecting {port.type.shape}."
         )
     return tensor
+
+
+def check_type(tensor: Tensor, kind: ElementType) -> None:
+    """Raise RuntimeError if a tensor has another element type than its port: tensors are never converted."""
+    if kind is not DYNAMIC and tensor.element_type is not kind:
+        raise RuntimeError(
+            f"ParameterMismatch: Failed to set tensor for input with precision: {tensor.element_type}, "
+            f"since the model input tensor precision is: {kind}"
+        )
 
 
 def sharing(array: np.ndarray[Any, Any], port: Value) -> Tensor:

@@ -150,9 +150,9 @@ class InferRequest(OfOneProcess):
             self._check_cancelled()
 
     def wait_for(self, timeout: int) -> bool:
-        """Wait a number of milliseconds; return True if the request is done."""
+        """Wait a number of milliseconds; return True if an inference is done, False if none is or was."""
         if self._future is None:
-            return True
+            return self._tensors.results is not None
         try:
             self._future.result(timeout / 1000)
         except TimeoutError:

@@ -6,6 +6,7 @@ from typing import Any
 
 from irexec.graph.model import Node
 from irexec.graph.runtime_info import RuntimeAttribute
+from irexec.types import PartialShape
 
 # The key of a layout in a node's rt_info, and in a file.
 _KEY = "layout_0"
@@ -28,7 +29,7 @@ class Layout:
                 raise RuntimeError(f"the layout {text!r} has an empty name")
         else:
             words = []
-            rest = text
+            rest = text or "..."
             while rest:
                 words.append("..." if rest.startswith("...") else rest[0])
                 rest = rest[len(words[-1]) :]
@@ -90,8 +91,17 @@ def layout_of(node: Node) -> Layout:
     return Layout(kept.payload["layout"]) if isinstance(kept, RuntimeAttribute) else Layout()
 
 
+def check_fit(layout: Layout, shape: PartialShape) -> None:
+    """Raise RuntimeError if a layout has another number of axes than a shape."""
+    names = layout.names or ()
+    fewest = len(names) - ("..." in names)
+    if shape.rank is not None and (shape.rank < fewest if "..." in names else shape.rank != fewest):
+        raise RuntimeError(f"the layout {layout} does not fit the shape {shape}")
+
+
 def give_layout(node: Node, layout: Any) -> None:
-    """Set the layout of a Parameter or Result; it is saved in files."""
+    """Set the layout of a Parameter or Result; it is saved in files. Raises RuntimeError if it does not fit."""
+    check_fit(as_layout(layout), node.outputs[0].type.shape)
     if as_layout(layout).empty:
         node.rt_info.pop(_KEY, None)
     else:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from irexec.graph import model as graph
 from irexec.graph.model import Value
 from irexec.graph.order import ordered, traversed
+from irexec.graph.ports import position
 from irexec.graph.runtime_info import InfoText
-from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, sink_of
+from irexec.openvino.checks import expected, node_of_type, nodes_of_type, not_negative, sink_of
 from irexec.openvino.construction import check_parameters, name_ports, parts
 from irexec.openvino.editing import changed, current, order, replace, revalidate
 from irexec.openvino.named_ports import port_named, shapes_of, value_named
@@ -66,17 +67,21 @@ class Model(graph.Model):
     def get_output_size(self) -> int:
         return len(self.results)
 
+    def _result(self, index: int) -> graph.Node:
+        """Return a Result by its position. Raises RuntimeError if there is none, TypeError for a negative one."""
+        return self.results[position(self.results, not_negative(index))]
+
     def get_output_op(self, index: int) -> graph.Node:
-        return self.results[index]
+        return self._result(index)
 
     def get_output_element_type(self, index: int) -> ElementType:
-        return self.results[index].outputs[0].element_type
+        return self._result(index).outputs[0].element_type
 
     def get_output_shape(self, index: int) -> Shape:
-        return Shape(self.results[index].outputs[0].type.shape.to_shape())
+        return Shape(self._result(index).outputs[0].type.shape.to_shape())
 
     def get_output_partial_shape(self, index: int) -> PartialShape:
-        return PartialShape(self.results[index].outputs[0].type.shape)
+        return PartialShape(self._result(index).outputs[0].type.shape)
 
     @property
     def result(self) -> graph.Node:
@@ -94,7 +99,7 @@ class Model(graph.Model):
 
     def get_result_index(self, value: Any) -> int:
         """Return the position of a Result, or of the first Result that takes this output; -1 if there is none."""
-        node_or_value(value, "get_result_index()")
+        expected(value, Value, "get_result_index()")
         for index, result in enumerate(self.results):
             if result is value or value in (result.outputs[0], result.inputs[0]):
                 return index
@@ -216,8 +221,10 @@ class Model(graph.Model):
         Raises RuntimeError for an unknown input, IRError if the model does not accept the shapes; its shapes are then
         unchanged.
         """
+        check_parameters(self)
+        wanted = shapes_of(self, partial_shapes)
         before = [parameter.attributes["shape"] for parameter in self.parameters]
-        for port, shape in shapes_of(self, partial_shapes).items():
+        for port, shape in wanted.items():
             port.node.attributes = port.node.attributes | {"shape": shape}
         try:
             self.validate_nodes_and_infer_types()
@@ -299,10 +306,12 @@ class Model(graph.Model):
         _edited(self)
 
     def clone(self) -> graph.Model:
-        """Return a copy that can be changed independently; constants share their memory."""
+        """Return a copy that can be changed independently; constants share their memory. Raises RuntimeError if a node
+        takes a Parameter that was removed."""
         from irexec.graph.copies import copied
 
-        return copied(current(self))
+        check_parameters(current(self))
+        return copied(self)
 
     def __copy__(self) -> graph.Model:
         raise TypeError("cannot copy 'openvino.Model'. Please, use deepcopy instead.")

@@ -9,6 +9,7 @@ from irexec.graph import model as graph
 from irexec.graph.model import Value
 from irexec.graph.order import traversed
 from irexec.graph.ports import port_of
+from irexec.openvino.checks import not_negative
 from irexec.openvino.shapes import partial_shape
 
 
@@ -20,13 +21,14 @@ def port_named(ports: list[Value], key: Any, what: str) -> Value:
                 f"{what.lower()}() must be called on a model with exactly one; this one has {len(ports)}"
             )
         return ports[0]
-    return port_of(ports, key)
+    return port_of(ports, not_negative(key) if isinstance(key, int) else key)
 
 
 def shapes_of(model: graph.Model, shapes: Any) -> dict[Value, Any]:
     """Return the requested shape of each named input."""
     if not isinstance(shapes, Mapping):
-        return {port_named(model.inputs, None, "Input"): partial_shape(shapes)}
+        shape = partial_shape(shapes)
+        return {port_named(model.inputs, None, "Input"): shape}
     return {_input(model, key): partial_shape(shape) for key, shape in shapes.items()}
 
 

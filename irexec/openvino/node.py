@@ -9,7 +9,7 @@ import numpy as np
 
 from irexec.graph import model as graph
 from irexec.graph.ports import position
-from irexec.openvino.checks import expected, node_or_value
+from irexec.openvino.checks import expected, node_or_value, not_negative
 from irexec.openvino.editing import changed, connect, set_type
 from irexec.openvino.layout import Layout, give_layout, layout_of
 from irexec.openvino.ov_any import unboxed
@@ -38,7 +38,7 @@ class Node(graph.Node):
 
     def output(self, output_index: int = 0) -> graph.Value:
         """Return an output by its position. Raises RuntimeError if there is none, TypeError for a negative position."""
-        return self.outputs[position(self.outputs, _not_negative(output_index))]
+        return self.outputs[position(self.outputs, not_negative(output_index))]
 
     @property
     def shape(self) -> Shape:
@@ -97,10 +97,10 @@ class Node(graph.Node):
     # Inputs
 
     def input(self, input_index: int = 0) -> Input:
-        return Input(self, position(self.inputs, _not_negative(input_index)))
+        return Input(self, position(self.inputs, not_negative(input_index)))
 
     def input_value(self, index: int) -> graph.Value | None:
-        return self.inputs[position(self.inputs, _not_negative(index))]
+        return self.inputs[position(self.inputs, not_negative(index))]
 
     def input_values(self) -> list[graph.Value | None]:
         return list(self.inputs)
@@ -336,13 +336,6 @@ def _only(node: graph.Node) -> graph.Value:
             "get_element_type() and get_shape() must be called on a node with exactly one output."
         )
     return node.outputs[0]
-
-
-def _not_negative(index: int) -> int:
-    """Return a position. Raises TypeError for a negative number."""
-    if index < 0:
-        raise TypeError(f"incompatible function arguments: {index} is not a position of a port")
-    return index
 
 
 def _missing(node: graph.Node) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,16 @@ from irexec.engine.results import Results
 from irexec.graph import ports as graph_ports
 from irexec.graph.model import Value
 from irexec.openvino.checks import expected
-from irexec.openvino.given import as_arrays, as_tensor_for, assigned, blank, from_bits, sharing, shows_bits
+from irexec.openvino.given import (
+    as_arrays,
+    as_tensor_for,
+    assigned,
+    blank,
+    check_type,
+    from_bits,
+    sharing,
+    shows_bits,
+)
 from irexec.openvino.layout import layout_of
 from irexec.openvino.tensor import Tensor
 
@@ -48,6 +57,10 @@ class RequestTensors:
     def give_all(self, inputs: Any) -> None:
         """Keep the inputs of a call, which must be complete. Raises IRError if one is missing."""
         ports = self.inputs
+        if _has_tensors(inputs):
+            for index, given in assigned(inputs, ports):
+                if isinstance(given, Tensor) and index < len(ports):
+                    check_type(given, ports[index].element_type)
         arrays = as_arrays(inputs)
         if self._as_openvino and any(shows_bits(port.element_type) for port in ports):
             arrays = {index: from_bits(array, ports[index]) for index, array in assigned(arrays, ports)}
@@ -98,6 +111,8 @@ class RequestTensors:
         port = self.outputs[index]
         if tensor.element_type is not port.element_type:
             raise RuntimeError(f"output {index} is {port.element_type}; the tensor is {tensor.element_type}")
+        if tensor.size and not port.type.shape.accepts(tuple(tensor.shape)):
+            raise RuntimeError(f"output {index} has shape {port.type.shape}; the tensor has {tensor.shape}")
         self._wanted[index] = tensor
 
     def output(self, index: int) -> Tensor:
@@ -106,6 +121,11 @@ class RequestTensors:
             # The tensor stays the output's: later inferences fill it.
             self._wanted[index] = blank(port) if self.results is None else sharing(self.results[index], port)
         return self._wanted[index]
+
+
+def _has_tensors(inputs: Any) -> bool:
+    values = inputs.values() if isinstance(inputs, Mapping) else inputs
+    return any(isinstance(each, Tensor) for each in (values if isinstance(values, Iterable) else [values]))
 
 
 def _joined(tensors: list[Tensor], axis: int) -> Tensor:

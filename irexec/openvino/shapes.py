@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec import types
 from irexec.graph.ports import position
+from irexec.openvino.checks import not_negative
 
 
 class Symbol:
@@ -51,6 +52,12 @@ class IntVector(list[int]):
         return str(self)
 
 
+def _check_not_negative(values: list[int]) -> None:
+    """Raise TypeError if one of the values is negative."""
+    if any(value < 0 for value in values):
+        raise TypeError(f"negative values are not allowed: {values}")
+
+
 def _integers(values: Any) -> list[int] | None:
     if isinstance(values, types.PartialShape):
         return list(values.to_shape()) if values.is_static else None
@@ -65,8 +72,7 @@ class Shape(IntVector):
         if isinstance(values, str):
             values = types.PartialShape.parse(values).to_shape()
         super().__init__(values)
-        if any(extent < 0 for extent in self):
-            raise TypeError(f"a shape has no negative extent: {list(self)}")
+        _check_not_negative(self)
 
     def __getitem__(self, index: Any) -> Any:
         found = super().__getitem__(index)
@@ -81,6 +87,7 @@ class Strides(IntVector):
 
     def __init__(self, axis_strides: Iterable[Any] = ()) -> None:
         super().__init__(axis_strides)
+        _check_not_negative(self)
 
     def __str__(self) -> str:
         return ", ".join(map(str, self))
@@ -96,6 +103,13 @@ class CoordinateDiff(IntVector):
 class Coordinate(IntVector):
     """A position in a tensor."""
 
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        super().__init__(values)
+        _check_not_negative(self)
+
+    def __getitem__(self, index: Any) -> Any:
+        return super().__getitem__(index if isinstance(index, slice) else not_negative(index))
+
     def __repr__(self) -> str:
         return "<Coordinate>"
 
@@ -105,6 +119,7 @@ class AxisVector(IntVector):
 
     def __init__(self, axes: Iterable[Any] = ()) -> None:
         super().__init__(axes)
+        _check_not_negative(self)
 
     def __repr__(self) -> str:
         return f"<AxisVector {{{', '.join(map(str, self))}}}>"
@@ -115,6 +130,7 @@ class AxisSet:
 
     def __init__(self, axes: Iterable[Any] = ()) -> None:
         self._axes = sorted({int(axis) for axis in axes})
+        _check_not_negative(self._axes)
 
     def __len__(self) -> int:
         return len(self._axes)
@@ -183,7 +199,7 @@ class PartialShape(types.PartialShape):
         return map(_copied, self._dims or ())
 
     def get_dimension(self, index: int) -> types.Dimension:
-        return self[index]  # type: ignore[no-any-return]
+        return self[not_negative(index)]  # type: ignore[no-any-return]
 
     def get_shape(self) -> Any:
         return self.to_shape()

@@ -13,12 +13,12 @@ from irexec.diagnostics.findings import Findings
 from irexec.graph.evaluate import check_count, natural, raise_findings
 from irexec.graph.model import Node, Value
 from irexec.inference.infer import infer_node
-from irexec.ops.compute.casting import narrowed
+from irexec.ops.compute.casting import elements
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.opsets.computed import value_of
 from irexec.opsets.element_types import element_type_of
-from irexec.types import F8E4M3, F8E5M2, Array, ElementType, TensorType, shape_like
+from irexec.types import Array, ElementType, TensorType, shape_like
 
 N = TypeVar("N", bound=Node)
 
@@ -115,7 +115,7 @@ def constant_node(
         value = value.values()
     array = np.asarray(value) if shared else np.array(value)
     if kind is not None and not element_type:
-        array = narrowed(array, kind) if kind in (F8E4M3, F8E5M2) else array.astype(kind.dtype, copy=False)
+        array = elements(array, kind)
     if array.dtype.kind in "US":
         array = array.astype(np.str_).astype(np.dtypes.StringDType())
     kind = kind or ElementType.of(array.dtype)

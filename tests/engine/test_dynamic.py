@@ -117,3 +117,18 @@ def test_constants_whose_shapes_only_folding_gives_are_checked() -> None:
     with pytest.raises(irexec.IRError, match="b has 4 rows, expected 5000") as caught:
         irexec.compile_model(Model([ops.add(product, x)], [x]))([np.zeros(1, np.int64)])
     assert [finding.constraint for finding in caught.value.report] == ["MatMul-1 C2"]
+
+
+def test_a_shape_that_the_model_excludes_is_refused_every_time() -> None:
+    x = ops.parameter(PartialShape.parse("1..6"), np.float32, name="x")
+    compiled = irexec.compile_model(Model([ops.relu(ops.squeeze(x, [0]))], [x]))
+    for _ in range(3):
+        with pytest.raises(irexec.IRError, match="3 elements along axis 0"):
+            compiled([np.ones(3, np.float32)])
+    assert compiled([np.ones(1, np.float32)])[0].shape == ()
+
+
+def test_a_computed_array_can_be_a_result() -> None:
+    x = ops.parameter([2], np.float32, name="x")
+    model = Model([ops.result(ops.minimum([1.0, 5.0], [2.0, 2.0]))], [x])
+    assert irexec.compile_model(model)([np.zeros(2, np.float32)])[0].tolist() == [1, 2]

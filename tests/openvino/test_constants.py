@@ -106,6 +106,16 @@ def test_arguments_of_another_kind_are_refused(name: str) -> None:
         lambda: model.set_friendly_name(5),
         lambda: node.set_friendly_name(5),
         lambda: node.output(-1),
+        lambda: model.output(-1),
+        lambda: model.get_output_shape(-1),
+        lambda: compiled.input(-1),
+        lambda: request.get_input_tensor(-1),
+        lambda: model.get_result_index(node),
+        lambda: ov.PartialShape([1, 2]).get_dimension(-1),
+        lambda: ov.Strides([1, -1]),
+        lambda: ov.Coordinate([1, -1]),
+        lambda: ov.AxisSet([1, -1]),
+        lambda: model.reshape([[4]]),
         lambda: node.output(0).replace(3),
         lambda: node.output(0).tensor.set_names("name"),
         lambda: node.set_argument(0, 3),
@@ -133,3 +143,31 @@ def test_arguments_of_another_kind_are_refused(name: str) -> None:
         assert text.strip("^$").replace(".0.", "(0)").replace(".1.", "(1)") in str(refused.value)
     with pytest.raises(KeyError):
         compiled(np.zeros(2, np.float32))[5]
+
+
+NUMBERS = [np.float32([0.3, -0.7]), np.float16([3, 1]), np.int64([1, 2]), np.uint8([1, 3]), [0.5, 0.25]]
+
+
+@pytest.mark.parametrize("kind", ["nf4", "f4e2m1", "f8e8m0", "f8e4m3", "u1", "i4", "u4", "boolean"])
+def test_numbers_become_elements_of_a_type(kind: str) -> None:
+    (theirs, their_ops), (mine, my_ops) = package("openvino"), package("irexec")
+    for numbers in NUMBERS:
+        wanted = their_ops.constant(numbers, getattr(theirs.Type, kind)).data
+        np.testing.assert_array_equal(my_ops.constant(numbers, getattr(mine.Type, kind)).data, wanted)
+        by_class = mine.op.Constant(getattr(mine.Type, kind), mine.Shape([2]), list(numbers))
+        np.testing.assert_array_equal(by_class.data, wanted)
+
+
+@pytest.mark.parametrize(("kind", "number"), [("u4", 16), ("u4", -1), ("i4", 8), ("i4", -9), ("u2", 4), ("nf4", 300)])
+@BOTH
+def test_a_number_that_a_packed_type_does_not_hold(name: str, kind: str, number: int) -> None:
+    ov, ops = package(name)
+    with pytest.raises((RuntimeError, UnicodeDecodeError)):  # OpenVINO's message need not be a text.
+        ops.constant(np.int64([number, 1]), getattr(ov.Type, kind))
+
+
+@BOTH
+def test_a_vector_of_booleans_is_of_integers(name: str) -> None:
+    ov, _ = package(name)
+    vector = ov.op.Constant(np.array([[True, False]])).get_vector()
+    assert (vector.tolist(), vector.dtype) == ([1, 0], np.int8)

@@ -121,3 +121,57 @@ def test_the_own_function_returns_arrays_of_ml_dtypes() -> None:
     for compiled in (irexec.compile_model(model), irexec.CompiledModel(irexec.compile_model(model))):
         result = compiled([given])[0]
         assert (result.dtype, result.tolist()) == (given.dtype, given.tolist())
+
+
+@BOTH
+def test_whether_a_request_is_done(ov: Any) -> None:
+    request = doubling(ov).create_infer_request()
+    assert not request.wait_for(1)
+    request.infer([array(1, 2)])
+    assert request.wait_for(1)
+
+
+@BOTH
+def test_tensors_of_another_type_or_shape_are_refused(ov: Any) -> None:
+    compiled = doubling(ov)
+    request = compiled.create_infer_request()
+    for wrong in (
+        lambda: compiled([ov.Tensor(np.float16([1, 2]))]),
+        lambda: compiled({"x": ov.Tensor(np.float16([1, 2]))}),
+        lambda: request.set_output_tensor(0, ov.Tensor(array(1, 2, 3))),
+    ):
+        with pytest.raises(RuntimeError):
+            wrong()
+
+
+@BOTH
+def test_properties_that_compiled_models_return_as_texts(ov: Any) -> None:
+    compiled = doubling(ov)
+    names = ("PERF_COUNT", "PERFORMANCE_HINT", "PERFORMANCE_HINT_NUM_REQUESTS", "NETWORK_NAME")
+    assert [compiled.get_property(name) for name in names] == ["NO", "LATENCY", "0", "doubling"]
+
+
+@BOTH
+def test_a_parameter_that_was_removed_is_missing_when_the_model_is_used(ov: Any) -> None:
+    ops = ov.opset13
+    x = ops.parameter([2], np.float32, name="x")
+    model = ov.Model([ops.relu(x)], [x], "m")
+    model.remove_parameter(x)
+    for use in (model.clone, lambda: ov.Core().compile_model(model, "CPU")):
+        with pytest.raises(RuntimeError, match="undeclared parameters"):
+            use()
+
+
+@BOTH
+def test_layouts_that_do_not_fit_are_refused(ov: Any) -> None:
+    ops = ov.opset13
+    assert str(ov.Layout("").to_string()) == "[...]"
+    x = ops.parameter([2, 3], np.float32, name="x")
+    x.set_layout(ov.Layout("N..."))
+    for text in ("NHWC", "N...CHW"):
+        with pytest.raises(RuntimeError):
+            x.set_layout(ov.Layout(text))
+    steps = ov.preprocess.PrePostProcessor(ov.Model([ops.relu(x)], [x], "m"))
+    steps.input().tensor().set_layout(ov.Layout("NHWC"))
+    with pytest.raises(RuntimeError):
+        steps.build()

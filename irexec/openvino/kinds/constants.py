@@ -10,7 +10,7 @@ from irexec.graph import model as graph
 from irexec.openvino.kinds.kind import KindOfNode
 from irexec.openvino.shapes import Strides
 from irexec.openvino.tensor import Tensor
-from irexec.types import STRING, Array, ElementType
+from irexec.types import BOOLEAN, STRING, Array, ElementType
 
 
 class Constant(KindOfNode):
@@ -96,4 +96,6 @@ def _tensor(node: graph.Node) -> Tensor:
 
 
 def _vector_dtype(kind: ElementType) -> Any:
+    if kind is BOOLEAN:
+        return np.int8
     return kind.dtype if kind.is_packed or kind is STRING else kind.to_dtype()

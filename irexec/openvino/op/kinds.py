@@ -15,11 +15,11 @@ from irexec.openvino.node import Node
 from irexec.openvino.opsets import opset
 from irexec.openvino.shapes import Shape, partial_shape
 from irexec.openvino.tensor import Tensor
-from irexec.ops.compute.casting import narrowed
+from irexec.ops.compute.casting import elements
 from irexec.ops.declare import contents
 from irexec.opsets import nodes
 from irexec.opsets.element_types import element_type_of
-from irexec.types import F8E4M3, F8E5M2, STRING, TensorType
+from irexec.types import STRING, TensorType
 
 
 class Constant(constants.Constant):
@@ -45,8 +45,7 @@ class Constant(constants.Constant):
             return nodes.constant_node(Node, array, shared=shared_memory or shape is True)
         kind = element_type_of(array)
         given = np.asarray(values)
-        narrow = kind in (F8E4M3, F8E5M2)
-        filled = narrowed(given, kind) if narrow else given.astype(np.str_ if kind is STRING else kind.dtype)
+        filled = given.astype(np.str_) if kind is STRING else elements(given, kind)
         extents = tuple(Shape(shape))
         if filled.size not in (1, math.prod(extents)):
             raise RuntimeError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from irexec.graph import model as graph
 from irexec.graph.runtime_info import RuntimeAttribute
-from irexec.openvino.layout import Layout, as_layout, give_layout, layout_of
+from irexec.openvino.layout import Layout, as_layout, check_fit, give_layout, layout_of
 from irexec.openvino.node import Node
 from irexec.openvino.preprocess.flow import Flow, ModelInfo, Step, axes_between, convert_layout, convert_type
 from irexec.openvino.preprocess.formats import CHANNELS, PLANES, SINGLE_PLANE, ColorFormat
@@ -101,11 +101,16 @@ class InputInfo:
         """Return the initial flow: new Parameters that fit the caller's tensor."""
         value, tensor = self.parameter.outputs[0], self._tensor
         model_layout = self._model_layout()
+        check_fit(model_layout, value.type.shape)
         layout = model_layout if tensor.layout.empty else tensor.layout
-        if tensor.layout.empty and (tensor.colors in PLANES or tensor.colors in SINGLE_PLANE):
-            layout = Layout("NHWC")  # What the conversions of planes take.
+        is_video = tensor.colors in PLANES or tensor.colors in SINGLE_PLANE
+        if tensor.layout.empty and is_video:
+            layout = Layout("NHWC")  # The layout that the conversions of planes take.
+        elif tensor.shape is None and not is_video:
+            check_fit(layout, value.type.shape)
         if model_layout.empty:
             model_layout = self._layout_after_steps(layout)
+            check_fit(model_layout, value.type.shape)
         kind = tensor.element_type or value.element_type
         shape = tensor.shape if tensor.shape is not None else self._shape(layout, model_layout)
         size = None

@@ -17,7 +17,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import MANY, truncated
 from irexec.ops.compute.half import narrow_half, widen_half
 from irexec.ops.compute.precision import is_float, is_narrow, widen
-from irexec.types import BOOLEAN, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, I4, NF4, STRING, Array, ElementType
+from irexec.types import BOOLEAN, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, I4, NF4, STRING, U1, Array, ElementType
 
 # The sixteen numbers of nf4: quantiles of the normal distribution, scaled to [-1, 1].
 _NF4 = (
@@ -38,6 +38,10 @@ _NF4 = (
     0.7229568362236023,
     1.0,
 )
+
+
+class OutOfRange(ValueError, RuntimeError):
+    """Raised for a number that an element type does not hold. (OpenVINO raises RuntimeError.)"""
 
 
 @cache
@@ -86,6 +90,26 @@ def narrowed(array: Array, target: ElementType) -> Array:
         if target in (F8E4M3, F8E5M2) and array.dtype != np.float16:
             array = array.astype(np.float32).astype(np.float16)
         return array.astype(target.dtype)
+
+
+def elements(array: Array, kind: ElementType) -> Array:
+    """Return numbers as the elements of a constant of this type: floats become the nearest, integers are codes of nf4,
+    and for u1 only 0 is 0.
+
+    Raises OutOfRange for an integer that a packed type does not hold.
+    """
+    if array.dtype == kind.dtype:
+        return array
+    if kind in (F8E8M0, F4E2M1) or (kind is NF4 and is_float(array.dtype)):
+        return cast(array, ElementType.of(array.dtype), kind)
+    if kind is U1:
+        return cast(array != 0, BOOLEAN, U1)
+    if kind.is_packed and array.size:
+        low, high = (-8, 8) if kind is I4 else (0, 1 << kind.bitwidth)
+        least, most = int(array.min()), int(array.max())
+        if least < low or most >= high:
+            raise OutOfRange(f"{least if least < low else most} is out of range for {kind}: {low} to {high - 1}")
+    return narrowed(array, kind) if kind in (F8E4M3, F8E5M2) else array.astype(kind.dtype, copy=False)
 
 
 def _to_nf4(x: Array) -> Array:

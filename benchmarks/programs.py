@@ -1,0 +1,130 @@
+"""Random programs over OpenVINO's Python API, with OpenVINO and with irexec: `python benchmarks/programs.py`.
+
+    python benchmarks/programs.py [--first 0] [--count 3000] [--show SEED] [-v]
+
+Each statement of a program (`tests/lib/support/api_programs`) gives the same value, or raises an exception of the same
+built-in class, or differs for a reason that is listed there. Prints every other difference, the number of differences
+by class, and the reasons with their numbers. Each batch of programs has a process of its own, since a program may
+end OpenVINO's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+HOME = Path(__file__).parents[1]
+sys.path[:0] = [str(HOME / "tests" / "lib")]
+BATCH = 100
+
+
+def compare(first: int, count: int) -> None:
+    """Run programs, and write what differs of each to standard output: one pickle for each program."""
+    import openvino
+    from support.api_programs import differences, execute, program
+
+    import irexec
+
+    for seed in range(first, first + count):
+        lines = program(seed)
+        pickle.dump((seed, None), sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        found = differences(lines, execute(lines, openvino), execute(lines, irexec))
+        pickle.dump((seed, (len(lines), [tuple(each) for each in found])), sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def batch(first: int, count: int) -> tuple[dict[int, tuple[int, list[tuple[str, str, str, str, str]]]], int | None]:
+    """Return the differences of programs by their seeds, and the seed of a program that ended the process."""
+    command = [sys.executable, __file__, "--batch", "--first", str(first), "--count", str(count)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    found, started, rest = {}, None, done.stdout
+    while rest:
+        try:
+            seed, result = pickle.loads(rest)
+        except (pickle.UnpicklingError, EOFError):
+            break
+        rest = rest[len(pickle.dumps((seed, result))) :]
+        started = seed if result is None else None
+        if result is not None:
+            found[seed] = result
+    return found, started
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=3000)
+    parser.add_argument("--show", type=int, metavar="SEED", help="print one program with what each statement gives")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the differences with a reason, too")
+    parser.add_argument("--batch", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.batch:
+        compare(options.first, options.count)
+        return 0
+    if options.show is not None:
+        return show(options.show)
+    return campaign(options.first, options.count, options.verbose)
+
+
+def show(seed: int) -> int:
+    """Print one program, with what its statements give."""
+    import openvino
+    from support.api_programs import execute, program
+
+    import irexec
+
+    lines = program(seed)
+    for line, one, other in zip(lines, execute(lines, openvino), execute(lines, irexec), strict=True):
+        print(line)
+        for name, outcome in (("OpenVINO", one), ("irexec", other)):
+            said = f"{outcome.raised[0]}: {outcome.message}" if outcome.raised else outcome.value
+            print(f"    {name:9}{' '.join(str(said).split())[:400]}")
+    return 0
+
+
+def campaign(first: int, count: int, verbose: bool) -> int:
+    """Run all the programs, and print what differs."""
+    from support.api_programs import Difference, reason
+
+    kinds: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    statements, open_ones, ended, done, seed = 0, 0, [], 0, first
+    while seed < first + count:
+        size = min(BATCH, first + count - seed)
+        results, crashed = batch(seed, size)
+        for number, (length, found) in results.items():
+            done, statements = done + 1, statements + length
+            for fields in found:
+                difference = Difference(*fields)
+                why = reason(difference)
+                kinds[difference.kind] += 1
+                if why is None:
+                    open_ones += 1
+                else:
+                    reasons[why] += 1
+                if why is None or verbose:
+                    print(f"program {number}: {difference}" + (f"\n    because:  {why}" if why else ""), flush=True)
+        if crashed is not None:
+            ended.append(crashed)
+            seed = crashed + 1
+        else:
+            seed += size
+    print(
+        f"{done} programs of {statements} statements: {sum(kinds.values())} differences, {open_ones} without a reason"
+    )
+    for kind, number in kinds.most_common():
+        print(f"  {kind}: {number}")
+    for why, number in reasons.most_common():
+        print(f"{number:6}  {why}")
+    if ended:
+        print(f"programs that ended the process: {', '.join(map(str, ended))}")
+    return int(bool(open_ones))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""The differences between what two libraries gave for the statements of one program."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from support.api_programs.running import Outcome
+
+TOLERANCES = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-4}
+
+
+class Difference(NamedTuple):
+    """A statement that gave something else: its class, the line, both outcomes as text, and the whole program.
+
+    `kind`: "exception type", "stricter" (irexec alone raises), "looser" (OpenVINO alone raises), "names", "shapes" or
+    "results".
+    """
+
+    kind: str
+    line: str
+    theirs: str
+    mine: str
+    program: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.line}\n    OpenVINO: {self.theirs}\n    irexec:   {self.mine}"
+
+
+def differences(lines: list[str], theirs: list[Outcome], mine: list[Outcome]) -> list[Difference]:
+    """Return the differences up to the first one after which the two programs have other variables."""
+    found = []
+    for line, one, other in zip(lines, theirs, mine, strict=True):
+        kind = _kind(line, one, other)
+        if kind is not None:
+            found.append(Difference(kind, line, _text(one), _text(other), "\n".join(lines)))
+        if bool(one.raised) != bool(other.raised):
+            break
+    return found
+
+
+def _kind(line: str, theirs: Outcome, mine: Outcome) -> str | None:
+    if theirs.raised or mine.raised:
+        if theirs.raised and mine.raised:
+            # A program that expects OpenVINO's exception catches irexec's.
+            return None if theirs.raised[0] in mine.raised else "exception type"
+        return "stricter" if mine.raised else "looser"
+    if alike(theirs.value, mine.value):
+        return None
+    if "name" in line:
+        return "names"
+    return "results" if _has_array(theirs.value) else "shapes"
+
+
+def alike(theirs: Any, mine: Any) -> bool:
+    """Return whether two plain values agree; arrays up to the rounding of their type."""
+    if isinstance(theirs, np.ndarray) and isinstance(mine, np.ndarray):
+        if theirs.dtype != mine.dtype or theirs.shape != mine.shape:
+            return False
+        tolerance = TOLERANCES.get(str(theirs.dtype), 0)
+        if not tolerance:
+            return bool(np.array_equal(theirs, mine))
+        return bool(np.allclose(mine, theirs, rtol=tolerance, atol=tolerance, equal_nan=True))
+    if isinstance(theirs, (list, tuple)) and isinstance(mine, (list, tuple)):
+        return len(theirs) == len(mine) and all(map(alike, theirs, mine))
+    if isinstance(theirs, dict) and isinstance(mine, dict):
+        return theirs.keys() == mine.keys() and all(alike(theirs[key], mine[key]) for key in theirs)
+    return type(theirs) is type(mine) and theirs == mine
+
+
+def _has_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or (isinstance(value, list) and any(map(_has_array, value)))
+
+
+def _text(outcome: Outcome) -> str:
+    if outcome.raised:
+        return f"{outcome.raised[0]}: {' '.join(outcome.message.split())[:300]}"
+    return " ".join(str(outcome.value).split())[:300]

@@ -1,0 +1,135 @@
+"""Differences that are meant, each with its reason."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from support.api_programs.comparing import Difference
+
+
+class Known(NamedTuple):
+    """A pattern of differences: regular expressions on the statement, both outcomes, and the whole program."""
+
+    kind: str
+    why: str
+    line: str = ""
+    theirs: str = ""
+    mine: str = ""
+    program: str = ""
+
+
+_NUMBERS = "a number or a list takes the element type of the node beside it; OpenVINO makes it i64 or f64"
+_MEMBERS = "nodes and ports have members that OpenVINO gives to a few classes only"
+_MISSING = "calling a CompiledModel needs all inputs; OpenVINO computes with whatever memory it has"
+_MEMORY = "nothing was inferred, or it failed: OpenVINO returns whatever its memory holds"
+_LOSSY = "an array is converted where its values survive; OpenVINO converts it to any type"
+_NAMES = "a Result gets a name when the model is compiled or is named after its producer, so that no file has a counter"
+_CONTAINERS = "any collection of names, numbers or nodes is accepted"
+_AT_ONCE = "a layer that cannot run is refused when it is made; OpenVINO refuses it when the model runs"
+_TYPES = "the types that an operator accepts are those of its page"
+_POSITION = "a name given by position is the node's; OpenVINO ignores it"
+_DIMENSIONS = "an empty interval is no dimension; OpenVINO makes it a dynamic one"
+_KEPT = "an input that was refused is not kept"
+_RANK = "an array has the rank of its input; OpenVINO also takes a scalar"
+_TENSOR_NAME = "a Parameter's name is its tensor's name at once, in OpenVINO when a model is made"
+_CHANGES = "a changed Parameter is seen at once; OpenVINO sees it when the model is validated"
+_ARRAYS = "a function of arrays alone is evaluated"
+_NONE = "None stands for an argument that is left out"
+
+_ANOTHER_CLASS = r"AttributeError: 'openvino\.(Node|_pyopenvino\.\w+)' object has no attr"
+_NAMED_BY_POSITION = r"ops\.parameter\([^\n]*, ['\"]\w+['\"]\)"
+
+KNOWN = [
+    Known("looser", _NUMBERS, theirs=r"element::Type::merge", mine="done"),
+    Known("shapes", _NUMBERS, theirs=r"Type f64", mine="Type f32"),
+    Known("results", _NUMBERS, program=r"ops\.one_hot\("),
+    Known("looser", _MEMBERS, theirs=_ANOTHER_CLASS),
+    Known("exception type", _MEMBERS, theirs=_ANOTHER_CLASS),
+    Known("stricter", _MISSING, mine=r"expected \d arrays, one for each input"),
+    Known("exception type", _MISSING, mine=r"expected \d arrays, one for each input"),
+    Known("stricter", _MEMORY, line=r"\.results", mine="nothing was inferred yet"),
+    Known("results", _MEMORY, line=r"get_output_tensor|get_tensor|r\d+\.infer"),
+    Known("stricter", _LOSSY, mine=r"the array for input '\w+' is \w+, expected"),
+    Known("names", _NAMES, line=r"get_names\(\)|get_any_name", theirs=r"Result_#"),
+    Known("names", _NAMES, line=r"get_results\(\)", theirs=r"Result_#"),
+    Known("names", _NAMES, line=r"get_name\(\) == \w+\.name", mine="False"),
+    Known("names", _POSITION, program=_NAMED_BY_POSITION),
+    Known("looser", _POSITION, theirs=r"was not found|is not found|without names", program=_NAMED_BY_POSITION),
+    Known("looser", _CONTAINERS, line=r"(set|add)_names\(\[", theirs="TypeError"),
+    Known("looser", _CONTAINERS, line=r"ov\.Model\(", theirs="TypeError: __init__"),
+    Known("exception type", _CONTAINERS, line=r"ov\.Model\(", theirs="TypeError: __init__"),
+    Known("looser", _CONTAINERS, line=r"add_outputs\(", theirs="TypeError: Incorrect type of a value to add as output"),
+    Known("looser", _CONTAINERS, line=r"PartialShape.* == \[", theirs="Cannot compare dynamic shape"),
+    Known("looser", _CONTAINERS, line=r"OVAny\(\[\]\)", theirs="Unable to convert function return value"),
+    Known("looser", "all opsets have one function `constant`", line="shared_memory=True", theirs="TypeError: constant"),
+    Known("stricter", _AT_ONCE, line=r"ops\.topk", mine=r"k is \d, expected"),
+    Known("stricter", _AT_ONCE, line=r"ops\.broadcast", mine=r"target_shape\[\d\] is -1"),
+    Known("stricter", _TYPES, line=r"ops\.\w+\(", mine=r"error\[O002\]"),
+    Known("stricter", _DIMENSIONS, mine="contains no dimension"),
+    Known("exception type", _DIMENSIONS, mine="contains no dimension"),
+    Known("stricter", "a tensor is not larger than its array; OpenVINO reads beyond it", mine=r"bytes do not hold"),
+    Known("stricter", "a position has its coordinates; OpenVINO reads beyond them", mine="IndexError: list index"),
+    Known("stricter", "a dynamic Parameter has no static shape", line=r"p\d\.(get_)?shape", mine="is not static"),
+    Known("looser", _KEPT, line=r"start_async|wait_for", theirs="RuntimeError"),
+    Known("shapes", _KEPT, line=r"get_input_tensor|input_tensors"),
+    Known("looser", _NONE, line=r"\.(in|out)put\(None\)", theirs="TypeError"),
+    Known("exception type", _NONE, line=r"\.(in|out)put\(None\)", theirs="TypeError"),
+    Known("names", "`build` adds layers; OpenVINO also folds constants", line="ordered_ops", program="ppp"),
+    Known("looser", _TENSOR_NAME, theirs="without names"),
+    Known("names", _TENSOR_NAME, line=r"p\d\."),
+    Known("looser", "an input is found by its layer's name, too", theirs=r"Port for tensor name \w+ was not found"),
+    Known("stricter", _RANK, mine=r"has shape \[\], expected"),
+    Known("exception type", _RANK, mine=r"has shape \[\], expected"),
+    Known("looser", _NUMBERS, line=r"\[\]", theirs="is_integral_number"),
+    Known("exception type", "without a Parameter nothing is evaluated", line="evaluate", program="remove_parameter"),
+    Known("results", "OpenVINO's device computes a chain of ScatterUpdate wrongly", program="scatter_update"),
+    Known("shapes", _MEMORY, line=r"r\d+\.infer"),
+    Known("looser", "OpenVINO validates nodes before their inputs", program="replace_parameter", line="compile"),
+    Known("stricter", _AT_ONCE, mine=r"error\[O001\].* is outside \["),
+    Known("exception type", _AT_ONCE, mine=r"error\[O001\].* is outside \["),
+    Known("stricter", _AT_ONCE, line=r"build\(\)", mine=r"error\[O"),
+    Known("stricter", _TYPES, line=r"ops\.(prelu|fake_quantize)", mine=r"error\[O003\]"),
+    Known("stricter", _MEMORY, line=r"r\d+\.(infer|start_async)\(\)", mine=r"error\[O001\]"),
+    Known("stricter", _MISSING, mine="no array was given for"),
+    Known("looser", "Swish without beta needs no constant of its type", line="swish", theirs="Swish"),
+    Known("stricter", _CHANGES, line="reshape", program=r"p\d\.set_(element_type|partial_shape)"),
+    Known("shapes", _CHANGES, program=r"p\d\.set_(element_type|partial_shape)"),
+    Known("names", "the order of a changed model is that of a new one", line="ordered_ops", program="add_outputs"),
+    Known("stricter", _NAMES, line="any_name", theirs="Parameter_#"),
+    Known("looser", _POSITION, theirs="Model doesn't have input with name", program=_NAMED_BY_POSITION),
+    Known("shapes", "attributes have the values that were given", line=r"get_attributes\(\)"),
+    Known("looser", _CONTAINERS, theirs=r"unsupported operand type.*'openvino.Node' and 'openvino._pyopenvino.Output'"),
+    Known("results", "integers wrap; OpenVINO's device saturates u8", program=r"u8|uint8"),
+    Known("results", "OpenVINO's device computes Abs of folded constants wrongly", program=r"ops\.abs"),
+    Known("results", _NUMBERS, program=r"ops\.range\(|ops\.constant\(\d"),
+    Known("results", _MEMORY, line=r"\.results"),
+    Known("shapes", _MEMORY, line=r"output_tensors"),
+    Known("looser", _KEPT, line=r"r\d+\.infer\(\)", theirs="RuntimeError"),
+    Known("stricter", "`evaluate` converts no types", line="evaluate", mine="cannot copy from"),
+    Known("exception type", _ARRAYS, mine="an array has no attribute"),
+    Known("stricter", _ARRAYS, mine="The truth value of an array"),
+    Known("names", "a new name of an input's layer names an input without names", mine="begin"),
+    Known("looser", "a negative position of an input counts from the end", line=r"reshape\(\{-1", theirs="cast Python"),
+    Known(
+        "exception type", "a wrong argument is a TypeError", theirs="Unable to cast Python instance", mine="TypeError"
+    ),
+    Known("exception type", "OpenVINO cannot decode its own message", theirs="UnicodeDecodeError"),
+    Known("looser", "a clone of a model with a replaced Parameter is OpenVINO's error", theirs="unordered_map::at"),
+    Known("results", "a maximum over padding alone is -inf, as the page says", line=r"c\d", program=r"ops\.max_pool"),
+    Known("shapes", "an optional input that is left out stays out", line=r"get_ops\(\)", program=r"swish"),
+]
+
+
+def reason(difference: Difference) -> str | None:
+    """Return why a difference is meant, or None if it is not."""
+    for known in KNOWN:
+        patterns = (
+            (known.line, difference.line),
+            (known.theirs, difference.theirs),
+            (known.mine, difference.mine),
+            (known.program, difference.program),
+        )
+        if known.kind == difference.kind and all(re.search(pattern, text) for pattern, text in patterns):
+            return known.why
+    return None
