@@ -52,10 +52,30 @@ def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[Any], ast.AST]]]:
         yield "other comparison", _other_comparison
     if isinstance(node, ast.Attribute) and node.attr in _ROUNDINGS:
         yield f"{node.attr} replaced", lambda n: ast.Attribute(n.value, _ROUNDINGS[n.attr], n.ctx)
-    if isinstance(node, ast.Call) and len(node.args) == 2 and not any(isinstance(a, ast.Starred) for a in node.args):
+    if isinstance(node, ast.Call) and len(node.args) == 2 and not _is_commutative(node):
         yield "exchanged arguments", lambda n: ast.Call(n.func, n.args[::-1], n.keywords)
     if isinstance(node, ast.IfExp):
         yield "negated condition", lambda n: ast.IfExp(n.test, n.orelse, n.body)
+
+
+def _is_commutative(call: ast.Call) -> bool:
+    """Whether the order of the arguments does not matter, or is not known."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return name in _COMMUTATIVE or any(isinstance(argument, ast.Starred) for argument in call.args)
+
+
+_COMMUTATIVE = {
+    "max",
+    "min",
+    "maximum",
+    "minimum",
+    "add",
+    "multiply",
+    "equal",
+    "array_equal",
+    "result_type",
+    "isinstance",
+}
 
 
 def _other_comparison(node: Any) -> ast.AST:
@@ -73,7 +93,9 @@ def functions_of(operator: Operator) -> list[types.FunctionType]:
         found.append(function)
         for name in function.__code__.co_names:
             other = function.__globals__.get(name)
-            if isinstance(other, types.FunctionType) and other.__module__ == operator.kernel.__module__:
+            same = isinstance(other, types.FunctionType) and other.__module__ == operator.kernel.__module__
+            # Functions that check constraints are given the function that reports a breach.
+            if same and "check" not in other.__code__.co_varnames[: other.__code__.co_argcount]:
                 waiting.append(other)
     return found
 

@@ -36,7 +36,11 @@ class JudgeBlock(Task[Tally]):
         for case in cases_of(item, self.seed):
             config = json.loads(self.config)
             defendant = _defendant(self.runtime, json.dumps(config.get(case.config, {})), self.python, self.limit)
-            verdict = judged(case, defendant)
+            try:
+                verdict = judged(case, defendant)
+            except (TypeError, ValueError, ArithmeticError) as error:
+                # One case that cannot be judged does not end a campaign; it is listed with its reason.
+                verdict = Verdict("invalid", f"cannot be judged: {type(error).__name__}: {error}")
             found.runtime = defendant.name
             attributes = [(k[10:], v) for k, v in case.facts.items() if k.startswith("attribute ")]
             found.count(case.operator, case.facts.get("type", "f32"), case.kind, verdict.word, attributes)

@@ -110,7 +110,9 @@ def reshape(port: DraftPort, shape: tuple[int, ...]) -> None:
 
 def change_rank(rng: np.random.Generator, draft: Draft) -> None:
     """Insert an axis into all inputs of the highest rank, or remove one."""
-    highest = max((len(port.shape) for port in draft.given), default=0)
+    if not draft.given:
+        return
+    highest = max(len(port.shape) for port in draft.given)
     chosen = [port for port in draft.given if len(port.shape) == highest]
     if rng.random() < 0.3:
         chosen = [pick(rng, draft.given)]
@@ -137,7 +139,11 @@ def change_type(rng: np.random.Generator, draft: Draft) -> None:
     new = pick(rng, allowed)
     for number, port in enumerate(draft.ports):
         own = signature.input(number).elements
-        if port is None or new is STRING or not (number == index or (own.name and own.name == elements.name)):
+        if (
+            port is None
+            or STRING in (new, port.kind)
+            or not (number == index or (own.name and own.name == elements.name))
+        ):
             continue
         if new in own.types:
             port.kind = new

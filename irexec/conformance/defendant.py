@@ -179,7 +179,8 @@ class Defendant:
 def plain(array: Array) -> Array:
     """An array as it is sent: types that NumPy lacks as their bits."""
     if array.dtype.kind == "T":
-        return array.astype(np.str_)
+        # NumPy does not convert an empty array of strings.
+        return np.array(array.tolist(), np.str_).reshape(array.shape)
     if array.dtype.isbuiltin != 1 and array.dtype.kind not in "U":
         return array.view(f"u{array.dtype.itemsize}")
     return array

@@ -144,6 +144,27 @@ def _between_levels(node: Node, inputs: Inputs) -> bool:
     return bool((inside & (np.abs(place - np.floor(place) - 0.5) < _BETWEEN)).any())
 
 
+def _order_of_rows(node: Node, inputs: Inputs) -> bool:
+    """Selected boxes that are not ordered by their scores, and rows beyond those that were found."""
+    if node.type in ("MatrixNms", "MulticlassNms"):
+        return node.attributes.get("sort_result_type") != "score"
+    return node.type == "Proposal"
+
+
+def _nothing_reduced(node: Node, inputs: Inputs) -> bool:
+    """The least or largest of no elements."""
+    data = inputs[0] if inputs else None
+    return node.type in ("ReduceMin", "ReduceMax", "ReduceMean") and data is not None and not data.size
+
+
+def _fractions(node: Node, inputs: Inputs) -> bool:
+    """Positions that are no integers."""
+    if node.type != "GatherTree":
+        return False
+    arrays = (a.astype(np.float64) for a in inputs if a is not None)
+    return any(bool((a != np.rint(a)).any()) for a in arrays)
+
+
 _BETWEEN = 1e-3
 _CLOSE = 1e-5
 _PERIODS = 1 << 16
@@ -152,7 +173,16 @@ _ROUNDED = {
     "Sin", "Cos", "Sigmoid", "Tanh", "Atan", "Erf", "Elu", "Selu", "HardSigmoid", "Gelu", "Swish", "Mish", "SoftPlus",
     "Exp", "Log", "Sqrt", "Sinh", "Cosh", "Tan", "Acos", "Asin", "Acosh", "Atanh", "Asinh", "SoftSign", "HSwish",
 }  # fmt: skip
-_RULES_OF_VALUES = (_rounds_to_integer, _only_padding, _counts_closely, _negative_index, _inconsistent, _between_levels)
+_RULES_OF_VALUES = (
+    _rounds_to_integer,
+    _only_padding,
+    _counts_closely,
+    _negative_index,
+    _inconsistent,
+    _between_levels,
+    _order_of_rows,
+)
 RULES: tuple[Callable[[Node, Inputs], bool], ...] = (
-    _ties, _has_nan, _overflows, _out_of_range, _shifts_all, _many_periods, *_RULES_OF_VALUES,
+    _ties, _has_nan, _overflows, _out_of_range, _shifts_all, _many_periods, _nothing_reduced, _fractions,
+    *_RULES_OF_VALUES,
 )  # fmt: skip

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 import irexec
 
 
@@ -31,5 +33,5 @@ class Irexec:
 def _raw(array: Any) -> Any:
     """Types that NumPy lacks as their bits."""
     if array.dtype.kind == "T":
-        return array.astype("U")
+        return np.array(array.tolist(), np.str_).reshape(array.shape)
     return array if array.dtype.isbuiltin == 1 else array.view(f"u{array.dtype.itemsize}")

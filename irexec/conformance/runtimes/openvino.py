@@ -34,7 +34,11 @@ class OpenVINO:
         self.request: Any = None
 
     def describe(self) -> dict[str, str]:
-        return {"name": "OpenVINO {} {}".format(self.ov.get_version().split("-")[0], self.device), "f64": "f32"}
+        return {
+            "name": "OpenVINO {} {}".format(self.ov.get_version().split("-")[0], self.device),
+            "f64": "f32",
+            "i64": "i32",
+        }
 
     def load(self, path: str, cache: bool) -> None:
         self.compiled = self.request = None
