@@ -181,7 +181,7 @@ def plain(array: Array) -> Array:
     if array.dtype.kind == "T":
         # NumPy does not convert an empty array of strings.
         return np.array(array.tolist(), np.str_).reshape(array.shape)
-    if array.dtype.isbuiltin != 1 and array.dtype.kind not in "U":
+    if array.dtype.isbuiltin != 1 and array.dtype.kind != "U":
         return array.view(f"u{array.dtype.itemsize}")
     return array
 

@@ -48,14 +48,15 @@ class Verdict:
 
 def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
     """Judge an answer. `units`: element types that the device computes in another one, such as f64 in f32."""
-    if answer.how != "results":
-        return Verdict(answer.how, answer.message)
     stateful = bool(case.model.sinks)
     steps = [case.inputs[call] for call in case.calls] if stateful else case.inputs
     try:
         expected = Reference(case.model, steps).results()
     except IRError as error:
+        # What irexec rejects only when it runs is no legal case, whatever the runtime does with it.
         return Verdict("invalid", str(error.report.errors[0].message))
+    if answer.how != "results":
+        return Verdict(answer.how, answer.message)
     per_call = max(1, len(answer.results) // len(case.calls))
     open_result = False
     for position, found in enumerate(answer.results):

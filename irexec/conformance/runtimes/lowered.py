@@ -26,7 +26,8 @@ class Irexec:
         self.request = self.compiled.create_infer_request()
 
     def infer(self, inputs: list[Any]) -> list[Any]:
-        given = [array.view(port.element_type.dtype) for array, port in zip(inputs, self.compiled.inputs, strict=True)]
+        ports = zip(inputs, self.compiled.inputs, strict=True)
+        given = [a if a.dtype.kind == "U" else a.view(p.element_type.dtype) for a, p in ports]
         return [_raw(array) for array in self.request.infer(given).to_tuple()]
 
 
@@ -34,4 +35,4 @@ def _raw(array: Any) -> Any:
     """Types that NumPy lacks as their bits."""
     if array.dtype.kind == "T":
         return np.array(array.tolist(), np.str_).reshape(array.shape)
-    return array if array.dtype.isbuiltin == 1 else array.view(f"u{array.dtype.itemsize}")
+    return array if array.dtype.isbuiltin == 1 or array.dtype.kind == "U" else array.view(f"u{array.dtype.itemsize}")
