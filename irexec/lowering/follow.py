@@ -21,7 +21,8 @@ from irexec.types import Array, TensorType
 class Follow(NamedTuple):
     """The effect of a layer on each element of one input: with another input, or with known numbers.
 
-    `constant`: the other input in the shape in which it broadcasts as NumPy's operands do, if its own shape differs.
+    `constant`: the other input in the shape in which it broadcasts as NumPy's operands do, if its own shape differs; or
+    several numbers for each of its elements, see `records_of`.
     """
 
     kind: Kind
@@ -79,7 +80,7 @@ def after_sums(
             operands.append(numbers_of(link.follow))
         elif link.constant is not None:
             along = _along(link.constant, shape, 1 if takes == "channel" else len(shape) - 1)
-            if along is None:
+            if along is None or (takes == "column" and has_records(link.constant)):
                 break
             after.append(After(link.follow.kind, takes))
             operands.append(along)
@@ -94,6 +95,24 @@ def after_sums(
 def numbers_of(follow: Follow) -> Array:
     """Return the link's numbers, as many as compiled code reads."""
     return np.array([*map(float, follow.numbers), *[0] * (NUMBERS - len(follow.numbers))], np.float32)
+
+
+# The numbers of one element of an operand that has several.
+_RECORD = np.dtype([("numbers", np.float32, NUMBERS)])
+
+
+def records_of(numbers: Sequence[Array | np.float32]) -> Array:
+    """Return an operand with these numbers in each element, as many as compiled code reads."""
+    shape = np.broadcast_shapes(*(np.shape(number) for number in numbers))
+    records = np.zeros(shape, _RECORD)
+    for place, number in enumerate(numbers):
+        records["numbers"][..., place] = number
+    return records
+
+
+def has_records(operand: Array) -> bool:
+    """Return whether each element of an operand has several numbers."""
+    return bool(operand.dtype == _RECORD)
 
 
 class Operands:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from irexec.lowering.follow import Follow, follows
+from irexec.lowering.follow import Follow, follows, records_of
 from irexec.lowering.llvm.after import Kind
 from irexec.ops.activation.formulas import GELU_TANH
 from irexec.ops.activation.pointwise import (
@@ -87,14 +87,19 @@ def _(port: int, types: NodeTypes) -> Follow | None:
 
 @follows(fake_quantize_1)
 def _(port: int, types: NodeTypes) -> Follow | None:
-    limits = [_single(types, place) for place in range(1, 5)]
-    if port or None in limits:
+    limits = [np.asarray(limit, np.float32) for limit in types.constants[1:5] if limit is not None]
+    how = types.attributes["auto_broadcast"]
+    if port or len(limits) < 4 or any(limit.size != 1 and how != "numpy" for limit in limits):
         return None
-    low, high, output_low, output_high = np.array(limits, np.float32)
+    low, high, output_low, output_high = np.broadcast_arrays(*limits)
     highest = np.float32(types.attributes["levels"] - 1)
-    if not low < high:
+    if not (low < high).all():
         return None
-    return Follow("quantize", numbers=(low, high - low, highest, (output_high - output_low) / highest, output_low))
+    with np.errstate(over="ignore", invalid="ignore"):
+        numbers = (low, high - low, highest, (output_high - output_low) / highest, output_low)
+    if low.size == 1:
+        return Follow("quantize", numbers=tuple([float(number.reshape(-1)[0]) for number in numbers]))
+    return Follow("quantize", 1, constant=records_of(numbers))
 
 
 @follows(swish_4)

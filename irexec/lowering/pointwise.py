@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irexec.lowering.elementwise import CompiledPointwise
-from irexec.lowering.follow import Layout, Link, numbers_of
+from irexec.lowering.follow import Layout, Link, has_records, numbers_of
 from irexec.lowering.llvm.after import DEAR, After
 from irexec.lowering.table import Lowered, Site
 from irexec.lowering.work import Work
@@ -87,7 +87,7 @@ def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int) -> Layout:
             continue
         extents = _extents(link)
         way = None if extents is None else _way(extents, shape, axis)
-        if way is None:
+        if way is None or (way[0] == "run" and link.constant is not None and has_records(link.constant)):
             break
         after.append(After(link.follow.kind, way[0]))
         operands.append(None if link.constant is None else np.ascontiguousarray(link.constant))
@@ -101,7 +101,7 @@ def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int) -> Layout:
 def _extents(link: Link) -> tuple[int, ...] | None:
     """Return the shape of a link's other operand, if the operand is f32."""
     if link.constant is not None:
-        return link.constant.shape if link.constant.dtype == np.float32 else None
+        return link.constant.shape if link.constant.dtype == np.float32 or has_records(link.constant) else None
     static = link.type is not None and link.type.shape.is_static and link.type.element_type.dtype == np.float32
     return link.type.shape.to_shape() if static and link.type is not None else None
 

@@ -65,7 +65,7 @@ CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "made later": (1, lambda x: ops.multiply(ops.relu(convolved(x)), ops.exp(x))),
     "slopes by channel": (2, lambda x: ops.prelu(ops.add(convolved(x), constant(1, 6, 1, 1)), constant(6))),
     "limits by channel": (
-        1,
+        2,
         lambda x: ops.fake_quantize(
             ops.relu(convolved(x)), *(ops.constant(np.full((1, 6, 1, 1), n, np.float32)) for n in (0, 2, 0, 2)), 16
         ),
@@ -292,6 +292,39 @@ def test_fake_quantize_gives_the_bits_of_its_kernel(levels: int) -> None:
     compiled = lowered(model)
     assert taken(compiled) == 1
     np.testing.assert_array_equal(compiled([values])[0], kernels(model)([values])[0])
+
+
+LIMITS = {
+    "by channel": ((1, 6, 1, 1), (1, 6, 1, 1)),
+    "by channel without batch": ((6, 1, 1), (1, 1, 1)),
+    "one input range": ((1,), (1, 6, 1, 1)),
+    "by image": ((2, 1, 1, 1), (1, 1, 1, 1)),
+    "by row": ((1, 6, 19, 1), (1,)),
+}
+
+
+@pytest.mark.parametrize("shapes", LIMITS.values(), ids=LIMITS)
+def test_limits_that_differ_give_the_bits_of_the_kernel(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    given, made = ([-rng.uniform(0.5, 2, shape), rng.uniform(0.5, 2, shape)] for shape in shapes)
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    limits = [ops.constant(limit.astype(np.float32)) for limit in (*given, *made)]
+    model = Model([ops.exp(ops.fake_quantize(ops.negative(x), *limits, 32))], [x])
+    values = (rng.standard_normal(SHAPE) * 2).astype(np.float32)
+    values[0, :, 3, 4:7] = np.nan, np.inf, -np.inf
+    compiled = lowered(model)
+    assert taken(compiled) == 1
+    np.testing.assert_array_equal(compiled([values])[0], kernels(model)([values])[0])
+
+
+@pytest.mark.parametrize("shape", [(21,), (2, 6, 19, 21)])
+def test_limits_along_a_row_keep_the_kernel(shape: tuple[int, ...]) -> None:
+    x = ops.parameter(SHAPE, np.float32, name="x")
+    limits = [ops.constant(np.full(shape, limit, np.float32)) for limit in (-1, 2, -1, 2)]
+    model = Model([ops.exp(ops.fake_quantize(ops.relu(ops.negative(x)), *limits, 32))], [x])
+    compiled = lowered(model)
+    values = rng.standard_normal(SHAPE).astype(np.float32)
+    np.testing.assert_array_equal(compiled([values])[0], kernels(model)([values])[0])
+    assert taken(compiled) == 1
 
 
 def test_fake_quantize_behind_a_convolution() -> None:

@@ -23,7 +23,8 @@ class After(NamedTuple):
     After sums, the operand is a number for each channel (the same for a whole run of the result), a number for each
     column (for each element of a run), an array of the result's shape ("result"), or an array of the shape of a channel
     ("plane"), whose size is the operand's cycle. After elementwise layers it is a number ("row") or a run of numbers
-    ("run") for each row, see OPERAND. "numbers" are NUMBERS numbers that all elements share.
+    ("run") for each row, see OPERAND. "numbers" are NUMBERS numbers that all elements share; "quantize" may also have
+    NUMBERS numbers for each channel or row.
     """
 
     kind: Kind

@@ -41,13 +41,14 @@ def epilogue(code: Code, steps: Sequence[After], operands: Number, index: Number
 
 def _change(code: Code, step: After, operand: Fields, index: Number, place: Number) -> Change:
     run = operand.address.floats()
-    if step.takes == "numbers":
-        numbers = [code.splat(run.scalar(number)) for number in range(NUMBERS)]
+    if step.takes in ("row", "run"):
+        index = index // operand.divisor % operand.cycle * operand.step
+    if step.kind in _OF_NUMBERS:
+        first = code.number(0) if step.takes == "numbers" else index * NUMBERS
+        numbers = [code.splat(run.scalar(first + number)) for number in range(NUMBERS)]
         formula = _OF_NUMBERS[step.kind]
         return lambda index, vector, mask: formula(code, vector, numbers)
     write = _OF_TWO[step.kind]
-    if step.takes in ("row", "run"):
-        index = index // operand.divisor % operand.cycle * operand.step
     if step.takes in ("channel", "row"):
         one = code.splat(run.scalar(index))
         return lambda index, vector, mask: write(code, vector, one)
