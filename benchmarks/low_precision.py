@@ -4,7 +4,7 @@
 
 The networks are built here: convolutional networks whose activations and weights pass FakeQuantize, as NNCF lays them
 out, with int8 weights; products of integers; a network in bf16; a network with PReLU by channel, as MediaPipe has it.
-Both runtimes take turns and the least processor time of each is printed, with the ratio (below 1 is in favour of
+Operators of ONNX are compared with ONNX Runtime, which prints under OpenVINO. Both runtimes take turns and the least processor time of each is printed, with the ratio (below 1 is in favour of
 irexec) and the largest difference relative to the largest result. OpenVINO runs with the f32 hint, unless the row says
 bf16.
 """
@@ -178,10 +178,64 @@ def product_of(left: Any, right: Any, shape: tuple[int, int, int], constant: boo
     return irexec.Model([ops.matmul(a, b, False, False)], [a, b])
 
 
-class Case(NamedTuple):
-    """A model, and the precision hint for OpenVINO."""
+def of_onnx(nodes: list[Any], inputs: dict[str, tuple[Any, list[int]]], constants: dict[str, Any], result: Any) -> Any:
+    """An ONNX model of some nodes, whose result is `y`."""
+    from onnx import helper, numpy_helper
 
-    make: Callable[[], irexec.Model]
+    kinds = {name: helper.np_dtype_to_tensor_dtype(np.dtype(dtype)) for name, (dtype, _) in inputs.items()}
+    given = [helper.make_tensor_value_info(name, kinds[name], shape) for name, (_, shape) in inputs.items()]
+    made = helper.make_tensor_value_info("y", helper.np_dtype_to_tensor_dtype(np.dtype(result)), None)
+    stored = [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()]
+    graph = helper.make_graph(nodes, "graph", given, [made], stored)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def matmul_integer(m: int, k: int, n: int) -> Any:
+    """MatMulInteger with a constant matrix."""
+    from onnx import helper
+
+    weights = np.random.default_rng(0).integers(-127, 128, (k, n)).astype(np.int8)
+    node = helper.make_node("MatMulInteger", ["a", "b", "a_zero"], ["y"])
+    return of_onnx([node], {"a": (np.uint8, [m, k])}, {"b": weights, "a_zero": np.uint8(120)}, np.int32)
+
+
+def qlinear_conv(channels: int, size: int) -> Any:
+    """QLinearConv of 3 x 3."""
+    from onnx import helper
+
+    rng = np.random.default_rng(0)
+    weights = rng.integers(-127, 128, (channels, channels, 3, 3)).astype(np.int8)
+    names = ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"]
+    node = helper.make_node("QLinearConv", names, ["y"], pads=[1] * 4, kernel_shape=[3, 3])
+    constants = {
+        "xs": np.float32(0.02), "xz": np.uint8(120), "w": weights,
+        "ws": rng.uniform(0.001, 0.002, channels).astype(np.float32), "wz": np.zeros(channels, np.int8),
+        "ys": np.float32(0.05), "yz": np.uint8(128), "b": rng.integers(-999, 999, channels).astype(np.int32),
+    }  # fmt: skip
+    return of_onnx([node], {"x": (np.uint8, [1, channels, size, size])}, constants, np.uint8)
+
+
+def quantized_lstm(time_steps: int, width: int, hidden: int) -> Any:
+    """DynamicQuantizeLSTM of one direction."""
+    from onnx import helper
+
+    rng = np.random.default_rng(0)
+    names = ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"]
+    node = helper.make_node("DynamicQuantizeLSTM", names, ["y"], domain="com.microsoft", hidden_size=hidden)
+    constants = {
+        "w": rng.integers(-127, 128, (1, width, 4 * hidden)).astype(np.int8),
+        "r": rng.integers(-127, 128, (1, hidden, 4 * hidden)).astype(np.int8),
+        "b": rng.standard_normal((1, 8 * hidden)).astype(np.float32) * np.float32(0.1),
+        "ws": np.float32([0.001]), "wz": np.int8([0]), "rs": np.float32([0.001]), "rz": np.int8([0]),
+    }  # fmt: skip
+    return of_onnx([node], {"x": (np.float32, [time_steps, 1, width])}, constants, np.float32)
+
+
+class Case(NamedTuple):
+    """An IR, and the precision hint for OpenVINO; or an ONNX model, for ONNX Runtime."""
+
+    make: Callable[[], Any]
     hint: str = "f32"
 
 
@@ -198,6 +252,10 @@ CASES = {
     "MatMul i32 512, constant": Case(lambda: product_of(np.int32, np.int32, (512, 512, 512), True)),
     "MatMul i8 512": Case(lambda: product_of(np.int8, np.int8, (512, 512, 512))),
     "MatMul u8 512, constant": Case(lambda: product_of(np.uint8, np.uint8, (512, 512, 512), True)),
+    "MatMul i64 512": Case(lambda: product_of(np.int64, np.int64, (512, 512, 512))),
+    "MatMulInteger 128x768x768": Case(lambda: matmul_integer(128, 768, 768), "onnx"),
+    "QLinearConv 64 of 56x56": Case(lambda: qlinear_conv(64, 56), "onnx"),
+    "DynamicQuantizeLSTM 50x256": Case(lambda: quantized_lstm(50, 256, 256), "onnx"),
 }
 
 
@@ -238,6 +296,16 @@ def openvino_side(file: Path, hint: str, given: Any) -> Callable[[], Any]:
     return run
 
 
+def onnx_side(file: Path, given: Any) -> Callable[[], Any]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    named = {port.name: array for port, array in zip(session.get_inputs(), given, strict=True)}
+    return lambda: session.run(None, named)
+
+
 def least(sides: list[Callable[[], Any]], runs: int) -> Iterator[float]:
     """The least processor time of each side; they take turns."""
     best = [float("inf")] * len(sides)
@@ -267,8 +335,11 @@ def main() -> int:
         if given.names and not any(word.lower() in name.lower() for word in given.names):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "model.xml"
-            irexec.save_model(case.make(), file, compress_to_fp16=False)
+            file = Path(folder) / ("model.onnx" if case.hint == "onnx" else "model.xml")
+            if case.hint == "onnx":
+                file.write_bytes(case.make().SerializeToString())
+            else:
+                irexec.save_model(case.make(), file, compress_to_fp16=False)
             if given.explain:
                 from irexec.lowering.explain import explain
 
@@ -276,7 +347,7 @@ def main() -> int:
                 for found in explain(model, [tuple(port.shape) for port in model.inputs]):
                     print("   ", *found)
             mine, arrays = irexec_side(file)
-            other = openvino_side(file, case.hint, arrays)
+            other = onnx_side(file, arrays) if case.hint == "onnx" else openvino_side(file, case.hint, arrays)
             own, its = least([mine, other], given.runs)
             apart = difference(mine()[0], other()[0])
             print(f"{name:28}{own * 1e3:10.2f}{its * 1e3:12.2f}{own / its:7.2f}{apart:12.1e}", flush=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.arithmetic import Arithmetic
 from irexec.lowering.llvm.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_pad, write_padding
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Field, Records
@@ -97,12 +98,12 @@ class CompiledConvolver:
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
             made, tile, is_short, is_last = compiler(), self.tile, self.is_short, self.is_last
-            has_bytes = self.bytes is not None
+            kind: Arithmetic = "floats" if self.bytes is None else "bytes"
             shape = f"{tile.height}x{tile.width}+{tile.extra}{'short' * is_short}{'last' * is_last}"
-            name = "_".join(("convolve", "bytes" * has_bytes, shape, *(step.name for step in after)))
+            name = "_".join(("convolve", kind, shape, *(step.name for step in after)))
 
             def write(module: Any, name: str) -> None:
-                write_convolve(module, name, made.lanes, tile, after, is_short, is_last, has_bytes)
+                write_convolve(module, name, made.lanes, tile, after, is_short, is_last, kind)
 
             found = self._functions[after] = made.made(name, 4, write)
         return found

@@ -1,4 +1,4 @@
-"""Values on a grid as bytes: the parameters of `irexec.lowering.llvm.bytes`, and weights in the same form."""
+"""Values on a grid as bytes: the parameters of `irexec.lowering.llvm.levels`, and weights in the same form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from irexec.lowering.grids import Grid
 from irexec.lowering.llvm import compiler
-from irexec.lowering.llvm.bytes import LAYER, ROUNDER, TASK, write_levels
+from irexec.lowering.llvm.levels import LAYER, ROUNDER, TASK, write_levels
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.tasks import tasks_for
 from irexec.lowering.work import Work

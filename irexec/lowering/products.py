@@ -42,7 +42,7 @@ class CompiledProduct:
             self.vectors //= 2
         self.across = self.vectors * made.lanes
         self.panels = _packed(right, self.across)
-        self._layer = Records.of([[0, 0, 0, self.panels, self.depth, DEPTH_STEP, self.columns]])
+        self._layer = Records.of([[0, 0, 0, self.panels, 0, self.depth, DEPTH_STEP, self.columns]])
         self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Records, int]] = {}
 
     def tasks(

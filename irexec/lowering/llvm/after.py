@@ -7,7 +7,9 @@ from typing import Literal, NamedTuple
 Binary = Literal["add", "subtract", "subtract_from", "multiply", "divide", "divide_by", "maximum", "minimum", "prelu"]
 Unary = Literal["absolute", "clamp", "negative", "sigmoid", "sqrt", "square", "tanh"]
 Activation = Literal["swish", "gelu_erf", "gelu_tanh", "hsigmoid", "hswish", "mish", "leaky", "quantize"]
-Kind = Binary | Unary | Activation
+# Rounding to the numbers of a narrower type.
+Rounding = Literal["f16", "bf16"]
+Kind = Binary | Unary | Activation | Rounding
 # Operations that compute powers of e; each takes dozens of instructions instead of one or two.
 DEAR = frozenset({"swish", "sigmoid", "gelu_erf", "gelu_tanh", "mish", "tanh"})
 # The maximum number of constants that a step takes.

@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from irexec.records import record
 
-F32, F64, I64, I32 = ir.FloatType(), ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+F32, F64, I64, I32, I16 = ir.FloatType(), ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(16)
 
 
 class Code:
@@ -218,6 +218,10 @@ class Number:
     def floats(self) -> Run:
         """Return the run of f32 at this address."""
         return Run(self.code, self.code.builder.inttoptr(self.value, F32.as_pointer()))
+
+    def halves(self) -> Run:
+        """Return the run of elements of 16 bits at this address."""
+        return Run(self.code, self.code.builder.inttoptr(self.value, I16.as_pointer()))
 
 
 class Run:

@@ -12,8 +12,8 @@ from typing import Any
 from llvmlite import ir
 
 from irexec.lowering.llvm.after import DEAR, After
-from irexec.lowering.llvm.bytes import add_products, as_floats, whole
-from irexec.lowering.llvm.code import F32, I32, Code, Fields, Number, Run, copy_every_second, copy_run, fill_run
+from irexec.lowering.llvm.arithmetic import Arithmetic, add_products, as_floats, bits, is_whole, no_sums
+from irexec.lowering.llvm.code import I32, Code, Fields, Number, Run, copy_every_second, copy_run, fill_run
 from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.host import Tile
 
@@ -50,17 +50,17 @@ def write_convolve(
     after: Sequence[After] = (),
     is_short: bool = False,
     is_last: bool = False,
-    has_bytes: bool = False,
+    kind: Arithmetic = "floats",
 ) -> Code:
     """Write `convolve(layer, task, scratch, round)`: one task.
 
     A tile is a number of channels by vectors of pixels. `is_short`: there are fewer pixels than in one tile. `is_last`:
-    there is only one tile, with single sums. `has_bytes`: an element is four bytes, of four channels, and all products
-    of a sum are added at a time.
+    there is only one tile, with single sums. All products of
+    whole numbers are added at a time.
     """
 
     def write(part: str, tile: Tile, is_short: bool) -> Code:
-        return _write_tile(module, f"{name}_{part}", lanes, tile, is_short, after, has_bytes)
+        return _write_tile(module, f"{name}_{part}", lanes, tile, is_short, after, kind)
 
     plain = None if is_last else write("tile", tile._replace(extra=0), is_short)
     last = write("last", tile, False) if tile.extra else None
@@ -115,7 +115,7 @@ def write_convolve(
 
 
 def _write_tile(
-    module: Any, name: str, lanes: int, tile: Tile, is_short: bool, after: Sequence[After], has_bytes: bool
+    module: Any, name: str, lanes: int, tile: Tile, is_short: bool, after: Sequence[After], kind: Arithmetic
 ) -> Code:
     """Write `tile(weights, input, offsets, depth, added, left, sums, layer, channel, rows, place, count)`.
 
@@ -131,20 +131,18 @@ def _write_tile(
     masks = [code.mask(count - x * lanes) if is_short else None for x in range(width)]
     # The single sums of all rows are computed as a vector. Lanes without a sum read the pixel of the last sum.
     pixel_of = [(count - width * lanes - 1).at_most(n) + width * lanes for n in range(extra)]
-    multiply = add_products if has_bytes else _add_product
-    with code.folding(0, depth, _first_sums(code, layer, channel, tile, has_bytes)) as fold:
+    with code.folding(0, depth, _first_sums(code, layer, channel, tile, kind)) as fold:
         pixels = data.floats() + places.number(fold.index)
         vectors = [pixels.vector(x * lanes, masks[x]) for x in range(width)]
         column = weights.floats() + fold.index * height
         for m in range(height):
             weight = code.splat(column.scalar(m))
             for x in range(width):
-                fold.values[m * width + x] = multiply(code, fold.values[m * width + x], vectors[x], weight)
+                fold.values[m * width + x] = add_products(code, kind, fold.values[m * width + x], vectors[x], weight)
         for n, pixel in enumerate(pixel_of, height * width):
             factor = code.splat(pixels.scalar(pixel), height)
-            fold.values[n] = multiply(code, fold.values[n], factor, column.few(height))
-    if has_bytes:
-        fold.values = [as_floats(code, sum) for sum in fold.values]
+            fold.values[n] = add_products(code, kind, fold.values[n], factor, column.few(height))
+    fold.values = [as_floats(code, kind, sum) for sum in fold.values]
     across = width + (extra > 0)
     totals: list[list[Any]] = []
     is_first = added < 1
@@ -153,7 +151,7 @@ def _write_tile(
         if extra:
             own = [b.extract_element(vector, ir.Constant(I32, m)) for vector in fold.values[height * width :]]
             row.append(_beginning_with(code, own))
-        if not has_bytes:
+        if not is_whole(kind):
             before = [sums.vector((m * across + x) * lanes) for x in range(across)]
             row = [b.fadd(b.select(is_first, code.zeros(), x), y) for x, y in zip(before, row, strict=True)]
         totals.append(row)
@@ -184,18 +182,14 @@ def _write_tile(
     return code.end()
 
 
-def _add_product(code: Code, sums: Any, pixels: Any, weights: Any) -> Any:
-    return code.call("fmuladd", weights, pixels, sums)
-
-
-def _first_sums(code: Code, layer: Fields, channel: Number, tile: Tile, has_bytes: bool) -> list[Any]:
+def _first_sums(code: Code, layer: Fields, channel: Number, tile: Tile, kind: Arithmetic) -> list[Any]:
     """Return the sums of a tile before the first product: vectors of each row, then single sums of all rows."""
     height, width, extra = tile
-    if not has_bytes:
-        return [code.zeros()] * (height * width) + [ir.Constant(ir.VectorType(F32, height), None)] * extra
+    if kind != "bytes":
+        return [no_sums(kind, code.lanes)] * (height * width) + [no_sums(kind, height)] * extra
     starts = layer.starts.floats() + channel
-    rows = [whole(code.splat(starts.scalar(m)), code) for m in range(height)]
-    return [row for row in rows for _ in range(width)] + [whole(starts.few(height), code)] * extra
+    rows = [bits(code, code.splat(starts.scalar(m))) for m in range(height)]
+    return [row for row in rows for _ in range(width)] + [bits(code, starts.few(height))] * extra
 
 
 def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:

@@ -18,6 +18,7 @@ from irexec.lowering.llvm.functions import (
     mish,
     tanh,
 )
+from irexec.lowering.llvm.narrow import rounded
 
 
 def epilogue(code: Code, steps: Sequence[After], operands: Number, index: Number, place: Number) -> Change:
@@ -105,4 +106,6 @@ _OF_NUMBERS: dict[str, Callable[[Code, Any, Sequence[Any]], Any]] = {
     "negative": lambda code, x, numbers: code.builder.fneg(x),
     "sqrt": lambda code, x, numbers: code.call("sqrt", x),
     "square": lambda code, x, numbers: code.builder.fmul(x, x),
+    "f16": lambda code, x, numbers: rounded(code, x, "f16"),
+    "bf16": lambda code, x, numbers: rounded(code, x, "bf16"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from irexec.lowering.llvm.arithmetic import Arithmetic, is_whole
 from irexec.lowering.llvm.code import Code, Fields, Run, copy_run
 from irexec.lowering.llvm.products import write_tile
 
@@ -22,9 +23,9 @@ TASK = ("first", "last", "first_row", "last_row")
 DEPTH_STEP = 512
 
 
-def write_matrices(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
+def write_matrices(module: Any, name: str, lanes: int, height: int, width: int, kind: Arithmetic = "floats") -> Code:
     """Write `matrices(layer, task, scratch, round)`: some rows, at least `height`, of some products."""
-    tile = write_tile(module, f"{name}_tile", lanes, height, width)
+    tile = write_tile(module, f"{name}_tile", lanes, height, width, kind)
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     sums, across = code.parameters[2].floats(), lanes * width
@@ -38,8 +39,10 @@ def write_matrices(module: Any, name: str, lanes: int, height: int, width: int) 
             left = layer.left.floats() + place.left + first * layer.left_row
             with code.loop(0, layer.columns, across) as column:
                 panel = panels + column * layer.depth
-                with code.loop(0, layer.depth, DEPTH_STEP) as k:
-                    depth = (layer.depth - k).at_most(DEPTH_STEP)
+                # Whole numbers are exact in any order.
+                step = layer.depth if is_whole(kind) else code.number(DEPTH_STEP)
+                with code.loop(0, layer.depth, step) as k:
+                    depth = (layer.depth - k).at_most(step)
                     weights = (panel + k * across).address
                     code.run(tile, (left + k).address, weights, depth, layer.left_row, sums.address, k)
                 count = (layer.columns - column).at_most(across)

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.arithmetic import Arithmetic, add_products, as_floats, bits, is_whole, no_sums
 from irexec.lowering.llvm.code import Code, Fields, copy_run
 from irexec.lowering.llvm.epilogue import epilogue
 
 # The fields of `multiply`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
     "left", "result", "operands", "panels",  # addresses; `operands` belong to the following layers
+    "starts",  # an address: the number with which the sums of each column start, for products of bytes
     "depth", "depth_step",  # products per sum, and the number of products that are summed at a time
     "columns",  # of the result
 )  # fmt: skip
@@ -20,11 +22,19 @@ TASK = ("first_panel", "last_panel", "first_row", "last_row")
 UNROLLED = 8
 
 
-def write_multiply(module: Any, name: str, lanes: int, height: int, width: int, after: Sequence[After] = ()) -> Code:
+def write_multiply(
+    module: Any,
+    name: str,
+    lanes: int,
+    height: int,
+    width: int,
+    after: Sequence[After] = (),
+    kind: Arithmetic = "floats",
+) -> Code:
     """Write `multiply(layer, task, scratch, round)`: one task, of at least `height` rows. A tile has `height` rows and
-    `width` vectors, which are the columns of a panel.
+    `width` vectors, which are the columns of a panel. All products of whole numbers are added at a time.
     """
-    tile = write_tile(module, f"{name}_tile", lanes, height, width)
+    tile = write_tile(module, f"{name}_tile", lanes, height, width, kind)
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     sums = code.parameters[2].floats()
@@ -38,7 +48,9 @@ def write_multiply(module: Any, name: str, lanes: int, height: int, width: int, 
             left = layer.left.floats() + first * layer.depth
             with code.loop(0, layer.depth, layer.depth_step) as k:
                 depth = (layer.depth - k).at_most(layer.depth_step)
-                code.run(tile, (left + k).address, (weights + k * across).address, depth, layer.depth, sums.address, k)
+                starts = [layer.starts + column * 4] if kind == "bytes" else []
+                panel_part = (weights + k * across).address
+                code.run(tile, (left + k).address, panel_part, depth, layer.depth, sums.address, k, *starts)
             count = (layer.columns - column).at_most(across)
             with code.loop(0, height) as m:
                 place = (first + m) * layer.columns + column
@@ -47,10 +59,13 @@ def write_multiply(module: Any, name: str, lanes: int, height: int, width: int, 
     return code.end()
 
 
-def write_tile(module: Any, name: str, lanes: int, height: int, width: int) -> Code:
-    """Write `tile(left, panel, depth, row_length, sums, added)`: add `depth` products to each sum of a tile."""
-    code = Code(module, name, 6, lanes)
-    left, panel, depth, row_length, sums, added = code.parameters
+def write_tile(module: Any, name: str, lanes: int, height: int, width: int, kind: Arithmetic = "floats") -> Code:
+    """Write `tile(left, panel, depth, row_length, sums, added)`: add `depth` products to each sum of a tile.
+
+    Sums of bytes begin with the numbers at a further parameter, `starts`, one for each column.
+    """
+    code = Code(module, name, 7 if kind == "bytes" else 6, lanes)
+    left, panel, depth, row_length, sums, added, *starts = code.parameters
     rows = [left.floats() + row_length * m for m in range(height)]
     across = lanes * width
 
@@ -59,11 +74,14 @@ def write_tile(module: Any, name: str, lanes: int, height: int, width: int) -> C
         after = []
         for m in range(height):
             factor = code.splat(rows[m].scalar(k))
-            after += [code.call("fmuladd", factor, weights[x], before[m * width + x]) for x in range(width)]
+            after += [add_products(code, kind, before[m * width + x], factor, weights[x]) for x in range(width)]
         return after
 
+    first = [no_sums(kind, lanes)] * width
+    if kind == "bytes":
+        first = [bits(code, starts[0].floats().vector(x * lanes)) for x in range(width)]
     whole = depth & -UNROLLED
-    with code.folding(0, whole, [code.zeros()] * (height * width), UNROLLED) as fold:
+    with code.folding(0, whole, first * height, UNROLLED) as fold:
         for step in range(UNROLLED):
             fold.values = products(fold.index + step, fold.values)
     with code.folding(whole, depth, fold.values) as rest:
@@ -72,6 +90,9 @@ def write_tile(module: Any, name: str, lanes: int, height: int, width: int) -> C
     for m in range(height):
         for x in range(width):
             place = m * across + x * lanes
-            before = code.builder.select(is_first, code.zeros(), sums.floats().vector(place))
-            sums.floats().put_vector(place, code.builder.fadd(before, rest.values[m * width + x]))
+            total = as_floats(code, kind, rest.values[m * width + x])
+            if not is_whole(kind):
+                before = code.builder.select(is_first, code.zeros(), sums.floats().vector(place))
+                total = code.builder.fadd(before, total)
+            sums.floats().put_vector(place, total)
     return code.end()

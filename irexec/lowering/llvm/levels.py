@@ -1,4 +1,4 @@
-"""Products of bytes, four to an element of 32 bits, with exact sums of 32 bits; and the bytes of f32 on a grid."""
+"""Elements of several numbers: the bytes of f32 on a grid, four channels to an element of 32 bits; pairs of bf16."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from irexec.lowering.llvm.code import I32, Code, Fields, Number, Run
+from irexec.lowering.llvm.arithmetic import bits
+from irexec.lowering.llvm.code import Code, Fields, Number, Run
 
 # The fields of `levels`' record, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
@@ -18,24 +19,6 @@ LAYER = (
 TASK = ("first", "last", "first_pixel", "last_pixel")
 # Adding this to a small number rounds it to a whole number, which is then in the lowest bits of the sum.
 ROUNDER = 12582912.0
-
-
-def add_products(code: Code, sums: Any, levels: Any, weights: Any) -> Any:
-    """Return `sums` plus the sum of the four products of each element: unsigned `levels` times signed `weights`."""
-    b, kind = code.builder, ir.VectorType(I32, sums.type.count)
-    arguments = [b.bitcast(vector, kind) for vector in (sums, levels, weights)]
-    # LLVM 22 has this function with vectors of bytes, and still accepts this form.
-    function = code.intrinsic(f"x86.avx512.vpdpbusd.{32 * sums.type.count}", kind, *arguments)
-    return b.call(function, arguments)
-
-
-def whole(vector: Any, code: Code) -> Any:
-    """Return the bits of a vector of f32 as whole numbers."""
-    return code.builder.bitcast(vector, ir.VectorType(I32, vector.type.count))
-
-
-def as_floats(code: Code, sums: Any) -> Any:
-    return code.builder.sitofp(sums, ir.VectorType(ir.FloatType(), sums.type.count))
 
 
 def write_levels(module: Any, name: str, lanes: int) -> Code:
@@ -58,7 +41,7 @@ def write_levels(module: Any, name: str, lanes: int) -> Code:
         target = layer.result.floats() + element * layer.pixels + task.first_pixel
 
         def write(x: Number, mask: Any, rows: Sequence[Run] = rows, target: Run = target) -> None:
-            levels = [whole(code.call("fmuladd", row.vector(x, mask), factor, rounder), code) for row in rows]
+            levels = [bits(code, code.call("fmuladd", row.vector(x, mask), factor, rounder)) for row in rows]
             target.put_vector(x, _joined(code, levels), mask)
 
         code.in_vectors(count, write)
