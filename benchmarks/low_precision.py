@@ -3,10 +3,10 @@
     python benchmarks/low_precision.py [NAME ...] [--runs 15] [--explain]
 
 The networks are built here: convolutional networks whose activations and weights pass FakeQuantize, as NNCF lays them
-out, with int8 weights; products of integers; a network in bf16; a network with PReLU by channel, as MediaPipe has it.
-Operators of ONNX are compared with ONNX Runtime, which prints under OpenVINO. Both runtimes take turns and the least processor time of each is printed, with the ratio (below 1 is in favour of
-irexec) and the largest difference relative to the largest result. OpenVINO runs with the f32 hint, unless the row says
-bf16.
+out, with int8 weights; products of integers; networks in bf16; a network with PReLU by channel, as MediaPipe has it.
+Operators of ONNX are compared with ONNX Runtime, whose time is in the column of OpenVINO. Both runtimes take turns and
+the least processor time of each is printed, with the ratio (below 1 is in favour of irexec) and the largest difference
+relative to the largest result. OpenVINO runs with the f32 hint, for networks in bf16 with the bf16 hint.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 # Both sides use one thread. NumPy's BLAS reads its setting when it is imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import ml_dtypes
 import numpy as np
 
 import irexec
@@ -262,6 +263,8 @@ CASES = {
 def drawn(parameter: Any) -> Any:
     """A random input of a parameter's type."""
     rng, shape, dtype = np.random.default_rng(1), parameter.shape, parameter.element_type.to_dtype()
+    # As in OpenVINO, the dtype of bf16 is that of f16.
+    dtype = np.dtype(ml_dtypes.bfloat16) if parameter.element_type == BF16 else dtype
     if dtype.kind in "iu":
         return rng.integers(0, 100, shape).astype(dtype)
     return rng.standard_normal(shape).astype(np.float32).astype(dtype)
@@ -291,7 +294,7 @@ def openvino_side(file: Path, hint: str, given: Any) -> Callable[[], Any]:
         request.infer()
         found = request.get_output_tensor(0)
         # OpenVINO's arrays of bf16 have the dtype of f16.
-        return [found.data.view(BF16.to_dtype()) if found.element_type == openvino.Type.bf16 else found.data]
+        return [found.data.view(ml_dtypes.bfloat16) if found.element_type == openvino.Type.bf16 else found.data]
 
     return run
 

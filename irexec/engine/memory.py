@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.step import Step
+from irexec.ops.compute.precision import compute_dtype
 from irexec.records import field, record
 
 # The size below which a result is cheaper to allocate than to plan, unless compiled code computes it (engine.replay).
@@ -163,7 +164,8 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
         if last == math.inf:
             continue
         buffer = _in_place(step, number, group, end, given)
-        if buffer is None and need < _MIN_BYTES and not (need and step.dtype == np.float32):
+        assert step.dtype is not None
+        if buffer is None and need < _MIN_BYTES and not (need and compute_dtype(step.dtype) == np.float32):
             continue
         if buffer is None:
             buffer = len(plan.sizes)

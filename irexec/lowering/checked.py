@@ -12,10 +12,13 @@ from irexec.engine.lowered import Call, Program
 from irexec.engine.plan import Plan
 from irexec.lowering.backend import Backend, Mode
 from irexec.lowering.fusion import Group
+from irexec.ops.compute.precision import is_narrow, widen
 from irexec.types import Array
 
 # The relative error allowed for an element, and for elements that are small beside the largest one.
 RELATIVE, OF_LARGEST = 1e-3, 1e-5
+# The same for f16 and bf16, whose results are rounded after each layer.
+NARROW_RELATIVE, NARROW_OF_LARGEST = 2.0**-6, 2.0**-7
 # Behind FakeQuantize, an error of rounding may change the level: the share of elements that may differ.
 OTHER_LEVEL = 0.01
 
@@ -70,7 +73,11 @@ def _checked(plan: Plan, group: Group, call: Callable[..., Any]) -> Callable[...
 
 def _compare(found: Array, expected: Array, types: list[str]) -> None:
     """Raise WrongResult for results that differ by more than rounding."""
-    differs = ~np.isclose(found, expected, RELATIVE, _margin(expected), equal_nan=True)
+    relative, of_largest = RELATIVE, OF_LARGEST
+    if is_narrow(expected.dtype):
+        relative, of_largest = NARROW_RELATIVE, NARROW_OF_LARGEST
+        found, expected = widen(found), widen(expected)
+    differs = ~np.isclose(found, expected, relative, of_largest * _largest(expected), equal_nan=True)
     share = float(np.mean(differs)) if expected.size else 0.0
     if share > (OTHER_LEVEL if "FakeQuantize" in types else 0):
         message = f"compiled code of {', '.join(types)}: {share:.1%} of the elements differ from the kernels'"
@@ -102,6 +109,6 @@ def _listed(results: Any) -> list[Array]:
     return [np.asarray(result) for result in results] if isinstance(results, (tuple, list)) else [np.asarray(results)]
 
 
-def _margin(expected: Array) -> float:
+def _largest(expected: Array) -> float:
     finite = np.abs(expected[np.isfinite(expected)]) if expected.dtype.kind == "f" else expected
-    return OF_LARGEST * float(finite.max(initial=0))
+    return float(finite.max(initial=0))

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, SupportsFloat
 
 import numpy as np
 
-from irexec.lowering.llvm.after import NUMBERS, After, Kind
+from irexec.lowering.llvm.after import NUMBERS, After, Kind, Rounding
 from irexec.lowering.llvm.memory import Records
 from irexec.ops.declare.operator import NodeTypes, Operator
 from irexec.types import Array, TensorType
@@ -66,30 +66,75 @@ def follow_of(operator: Operator, port: int, types: NodeTypes) -> Follow | None:
 
 
 def after_sums(
-    links: Sequence[Link], shape: tuple[int, ...], takes: Literal["channel", "column"]
-) -> tuple[tuple[After, ...], Operands]:
-    """Return the leading links that compiled code can compute on an f32 result of this shape, with their operands.
+    links: Sequence[Link],
+    shape: tuple[int, ...],
+    takes: Literal["channel", "column"],
+    rounding: Rounding | None = None,
+) -> tuple[int, tuple[After, ...], Operands]:
+    """Return how many leading links compiled code can compute on an f32 result of this shape, and the steps that
+    compute them, with their operands.
 
-    `takes`: whether a constant has a number for each channel (axis 1) or each column (the last axis).
+    `takes`: whether a constant has a number for each channel (axis 1) or each column (the last axis). With `rounding`
+    the sums and the result of each link are rounded.
     """
-    after: list[After] = []
-    operands: list[Array | None] = []
+    steps = Steps(rounding)
+    steps.round()
+    count = 0
     for link in links:
         if link.follow.operand is None:
-            after.append(After(link.follow.kind, "numbers"))
-            operands.append(numbers_of(link.follow))
+            steps.add(After(link.follow.kind, "numbers"), numbers_of(link.follow))
         elif link.constant is not None:
             along = _along(link.constant, shape, 1 if takes == "channel" else len(shape) - 1)
             if along is None or (takes == "column" and has_records(link.constant)):
                 break
-            after.append(After(link.follow.kind, takes))
-            operands.append(along)
+            steps.add(After(link.follow.kind, takes), along)
         elif link.type is not None and link.type.shape == shape:
-            after.append(After(link.follow.kind, "result"))
-            operands.append(None)
+            steps.add(After(link.follow.kind, "result"), None)
         else:
             break
-    return tuple(after), Operands(operands)
+        count += 1
+    return count, tuple(steps.after), Operands(steps.operands, steps.ways)
+
+
+class Steps:
+    """Steps with their operands, and divisor, cycle and step of each operand; each step is followed by a rounding if
+    there is one.
+    """
+
+    def __init__(self, rounding: Rounding | None) -> None:
+        self._rounding = rounding
+        self.after: list[After] = []
+        self.operands: list[Array | None] = []
+        self.ways: list[tuple[int, int, int]] = []
+
+    def add(self, step: After, operand: Array | None, way: tuple[int, int, int] = (1, 1, 1)) -> None:
+        self._append(step, operand, way)
+        if not _selects(step, operand, self._rounding):
+            self.round()
+
+    def round(self) -> None:
+        if self._rounding is not None:
+            self._append(After(self._rounding, "numbers"), np.zeros(NUMBERS, np.float32), (1, 1, 0))
+
+    def _append(self, step: After, operand: Array | None, way: tuple[int, int, int]) -> None:
+        self.after.append(step)
+        self.operands.append(operand)
+        self.ways.append(way)
+
+
+def _selects(step: After, operand: Array | None, to: Rounding | None) -> bool:
+    """Return whether each result of a step is a number of the narrow type if its operands are."""
+    if step.kind == "clamp" and operand is not None:
+        low, high = operand[:2]
+        return all(_is_narrow(limit, to) for limit in (low, high))
+    return step.kind in ("absolute", "negative", "maximum", "minimum")
+
+
+def _is_narrow(number: np.float32, to: Rounding | None) -> bool:
+    if to == "f16":
+        with np.errstate(over="ignore"):
+            return bool(np.float32(np.float16(number)) == number)
+    return not number.view(np.uint32) & 0xFFFF
 
 
 def numbers_of(follow: Follow) -> Array:
@@ -152,9 +197,12 @@ def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
 
 
 class Layout(NamedTuple):
-    """How compiled code traverses a result: the width of its rows, the steps, each operand's part per row."""
+    """How compiled code traverses a result: the width of its rows, how many links it computes, the steps that compute
+    them, and each operand's part per row.
+    """
 
     width: int
+    links: int = 0
     after: tuple[After, ...] = ()
     operands: tuple[Array | None, ...] = ()
     ways: tuple[tuple[int, int, int], ...] = ()

@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from irexec.engine.memory import MemoryPlan
 from irexec.engine.plan import Plan
 from irexec.engine.step import Step
-from irexec.lowering.follow import Link, follow_of
+from irexec.lowering.follow import Link, follow_of, has_records
+from irexec.lowering.narrow import computes_in_f32
 from irexec.lowering.pointwise import Pointwise
 from irexec.lowering.table import Lowered, Site
+from irexec.ops.compute.precision import widen
 from irexec.records import record
 from irexec.types import PartialShape, TensorType
 
@@ -80,7 +80,7 @@ class _Finder:
     def group(self, first: int) -> Group | None:
         """Return the group that begins with a step, or None if the step has no lowered form."""
         step, form = self.steps[first], self.forms.get(first)
-        alone = None if form is None else Group(first, form)
+        alone = None if form is None else Group(first, form.rounded())
         if not step.is_sure or first not in self.memory.buffer_of:
             return alone
         leader = form or self._pointwise(first)
@@ -132,13 +132,14 @@ class _Finder:
         if follow is None or follow.operand is None:
             return None if follow is None else Link(follow)
         known = types.constants[follow.operand] if follow.constant is None else follow.constant
+        known = known if known is None or has_records(known) else widen(known)
         link = Link(follow, known, step.given[follow.operand])
         return link if step.shape is None or step.shape == shape else _reshaped(link, step.shape, shape)
 
     def _pointwise(self, number: int) -> Pointwise | None:
         """Return an elementwise layer as the first of a group, with its effect on an input of its result's shape."""
         step = self.steps[number]
-        if step.dtype != np.float32:
+        if step.dtype is None or not computes_in_f32(step.types[0].element_type):
             return None
         for port, given in enumerate(step.given):
             if given is not None and given.element_type.dtype == step.dtype and given.shape.to_shape() == step.shape:

@@ -12,6 +12,7 @@ from irexec.ir.weights.file import release_pages
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.matrices import CompiledMatrices
+from irexec.lowering.narrow import computes_in_f32
 from irexec.lowering.packed import PackedProduct, can_multiply
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.table import Lowered, Site, lowers
@@ -34,7 +35,7 @@ def _(site: Site, *, transpose_a: bool, transpose_b: bool) -> Lowered | None:
     if isinstance(packed := site.types.constants[1], PackedMatrix):
         return PackedProduct(site, packed) if can_multiply(packed) else None
     left, right = (c if c is not None and c.ndim else None for c in site.types.constants)
-    if declared == F32 and right is None and (left is None or left.flags.aligned):
+    if computes_in_f32(site.types.outputs[0].element_type) and right is None and (left is None or left.flags.aligned):
         return BothComputed(site, transpose_a, transpose_b)
     if declared is None or left is not None or right is None or right.ndim != 2 or not right.size or transpose_a:
         return None
@@ -53,6 +54,9 @@ class Product(Lowered):
         self._shape = as_matrix(constant, transposed, 1).shape
         # By whether there are few rows, which need another layout.
         self._compiled: dict[bool, CompiledProduct] = {}
+
+    def reads(self, place: int) -> bool:
+        return place != 1
 
     def shape(self, a: Array, b: Array) -> tuple[int, ...] | None:
         depth, columns = self._shape

@@ -38,6 +38,9 @@ class PackedProduct(Lowered):
         super().__init__(site)
         self._compiled = CompiledPacked(matrix)
 
+    def reads(self, place: int) -> bool:
+        return place != 1
+
     def shape(self, a: Array, b: Any) -> tuple[int, ...] | None:
         fits = a.ndim >= 2 and a.shape[-1] == self._compiled.depth and a.size
         return (*a.shape[:-1], self._compiled.columns) if fits else None

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from irexec.lowering.elementwise import CompiledPointwise
-from irexec.lowering.follow import Layout, Link, has_records, numbers_of
-from irexec.lowering.llvm.after import DEAR, After
+from irexec.lowering.follow import Layout, Link, Steps, has_records, numbers_of
+from irexec.lowering.llvm.after import DEAR, After, Rounding
+from irexec.lowering.narrow import computes_in_f32, rounding_of
 from irexec.lowering.table import Lowered, Site
 from irexec.lowering.work import Work
 from irexec.types import Array, TensorType
@@ -38,11 +39,11 @@ class Pointwise(NamedTuple):
         form of all of them; None if it has none.
         """
         shape = result.shape.to_shape()
-        layout = lay_out([self.own, *links], shape)
+        layout = lay_out([self.own, *links], shape, rounding_of(self.site.types.outputs[0].element_type.dtype))
         work = prod(shape) * sum(DEAR_WORK if step.kind in DEAR else CHEAP_WORK for step in layout.after)
         if not layout.after or work < LEAST_WORK:
             return None
-        return len(layout.after) - 1, Elementwise(self, shape, CompiledPointwise(layout, prod(shape), work))
+        return layout.links - 1, Elementwise(self, shape, CompiledPointwise(layout, prod(shape), work))
 
 
 class Elementwise(Lowered):
@@ -61,48 +62,45 @@ class Elementwise(Lowered):
         self._compiled.tasks(work, own[self._first.port], out, coming if other is None else (own[other], *coming))
 
 
-def lay_out(links: Sequence[Link], shape: tuple[int, ...]) -> Layout:
+def lay_out(links: Sequence[Link], shape: tuple[int, ...], rounding: Rounding | None = None) -> Layout:
     """Return rows for as many links as possible; of these, the longest rows."""
     best = Layout(0)
     for axis in range(len(shape) + 1):
         width = prod(shape[axis:])
         if axis and width < SHORTEST:
             break
-        found = _steps(links, shape, axis)
-        if len(found.after) > len(best.after):
+        found = _steps(links, shape, axis, rounding)
+        if found.links > best.links:
             best = found
     return best
 
 
-def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int) -> Layout:
+def _steps(links: Sequence[Link], shape: tuple[int, ...], axis: int, rounding: Rounding | None) -> Layout:
     """Return the leading links that can be computed in rows of the axes from this axis on."""
-    after: list[After] = []
-    operands: list[Array | None] = []
-    ways: list[tuple[int, int, int]] = []
+    steps = Steps(rounding)
+    width = min(prod(shape), ROW) if axis == 0 else prod(shape[axis:])
+    count = 0
     for link in links:
         if link.follow.operand is None:
-            after.append(After(link.follow.kind, "numbers"))
-            operands.append(numbers_of(link.follow))
-            ways.append((1, 1, 0))
+            steps.add(After(link.follow.kind, "numbers"), numbers_of(link.follow), (1, 1, 0))
+            count += 1
             continue
         extents = _extents(link)
         way = None if extents is None else _way(extents, shape, axis)
         if way is None or (way[0] == "run" and link.constant is not None and has_records(link.constant)):
             break
-        after.append(After(link.follow.kind, way[0]))
-        operands.append(None if link.constant is None else np.ascontiguousarray(link.constant))
-        ways.append(way[1:])
-    width = min(prod(shape), ROW) if axis == 0 else prod(shape[axis:])
-    if axis == 0:
-        ways = [(1, 1 << 40, width) if step.takes == "run" else way for step, way in zip(after, ways, strict=True)]
-    return Layout(width, tuple(after), tuple(operands), tuple(ways))
+        operand = None if link.constant is None else np.ascontiguousarray(link.constant)
+        whole = (1, 1 << 40, width)
+        steps.add(After(link.follow.kind, way[0]), operand, whole if axis == 0 and way[0] == "run" else way[1:])
+        count += 1
+    return Layout(width, count, tuple(steps.after), tuple(steps.operands), tuple(steps.ways))
 
 
 def _extents(link: Link) -> tuple[int, ...] | None:
-    """Return the shape of a link's other operand, if the operand is f32."""
+    """Return the shape of a link's other operand, if compiled code reads it in f32."""
     if link.constant is not None:
         return link.constant.shape if link.constant.dtype == np.float32 or has_records(link.constant) else None
-    static = link.type is not None and link.type.shape.is_static and link.type.element_type.dtype == np.float32
+    static = link.type is not None and link.type.shape.is_static and computes_in_f32(link.type.element_type)
     return link.type.shape.to_shape() if static and link.type is not None else None
 
 

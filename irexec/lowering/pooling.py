@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from irexec.lowering.narrow import computes_in_f32
 from irexec.lowering.sliding import Sliding, SlidingMean
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import Work
@@ -16,7 +17,7 @@ from irexec.ops.pooling.max_pool import max_pool_1, max_pool_8, max_pool_14
 from irexec.ops.pooling.rule import PoolWindowing
 from irexec.ops.pooling.slide import MANY_TAPS
 from irexec.ops.rules.windows import Windows
-from irexec.types import F32, Array, ElementType
+from irexec.types import Array, ElementType
 
 Slide = Sliding | SlidingMean
 Compile: TypeAlias = Callable[[tuple[int, ...], Windows], Slide]
@@ -31,6 +32,7 @@ class Pooling(Lowered):
     def __init__(self, site: Site, windows: PoolWindowing, compile: Compile) -> None:
         super().__init__(site)
         self._windowing, self._compile = windows, compile
+        self.selects = compile is _largest
         self._known: dict[tuple[int, ...], tuple[Windows, Slide | None]] = {}
 
     def shape(self, data: Array) -> tuple[int, ...] | None:
@@ -60,7 +62,7 @@ class Pooling(Lowered):
 
 @lowers(max_pool_1)
 def _(site: Site, *, windows: PoolWindowing) -> Lowered | None:
-    return Pooling(site, windows, _largest) if site.types.outputs[0].element_type is F32 else None
+    return Pooling(site, windows, _largest) if computes_in_f32(site.types.outputs[0].element_type) else None
 
 
 class _WithoutIndices(Pooling):
@@ -77,7 +79,7 @@ class _WithoutIndices(Pooling):
 
 @lowers(max_pool_8, max_pool_14)
 def _(site: Site, *, windows: PoolWindowing, index_element_type: ElementType) -> Lowered | None:
-    if site.types.outputs[0].element_type is not F32 or site.types.used is None or site.types.used[1]:
+    if not computes_in_f32(site.types.outputs[0].element_type) or site.types.used is None or site.types.used[1]:
         return None
     return _WithoutIndices(site, windows, index_element_type)
 
@@ -91,4 +93,4 @@ def _(site: Site, *, windows: PoolWindowing, exclude_pad: bool) -> Lowered | Non
     def compile(shape: tuple[int, ...], placed: Windows) -> SlidingMean:
         return SlidingMean(shape[0], shape[1], placed.trimmed(), counts(placed, exclude_pad))
 
-    return Pooling(site, windows, compile) if site.types.outputs[0].element_type is F32 else None
+    return Pooling(site, windows, compile) if computes_in_f32(site.types.outputs[0].element_type) else None

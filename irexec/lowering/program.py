@@ -7,7 +7,7 @@ Where the inputs of a step last, there is nothing left to do for it in a run if
 - an earlier step computes it (irexec.lowering.fusion), or
 - its results are views of its inputs, and follow from the shapes and constants alone, or
 - it copies its input to change its shape: compiled code then makes the copy, in memory of the program, or
-- compiled code alone computes it (`Lowered.tasks`).
+- compiled code alone computes it (`Lowered.tasks`). Values of f16 and bf16 are then in f32 (irexec.lowering.wide).
 
 All other steps are calls, in order. The results of a call are verified in every run. The results of all other steps are
 arrays of the expected element type and shape by their construction; where that is not so, a call reports it.
@@ -19,7 +19,9 @@ their addresses (irexec.lowering.llvm.memory).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,9 @@ from irexec.engine.memory import Sharing, may_view
 from irexec.engine.plan import Plan
 from irexec.engine.step import Step
 from irexec.lowering.fusion import Group
+from irexec.lowering.narrow import rounding_of
 from irexec.lowering.tasks import Sequence as JobSequence
+from irexec.lowering.wide import Wide
 from irexec.lowering.work import F32, Work
 from irexec.types import Array
 
@@ -54,6 +58,7 @@ class _Builder:
         self._scratch: dict[str, Array] = {}
         self._copies = _Copies(plan)
         self._work = Work(self._scratch)
+        self._wide = Wide(self._slots, self._constants)
         self._frees: list[int] = []
         self._entries: list[Call] = []
         self._numbers: list[int] = []
@@ -76,6 +81,8 @@ class _Builder:
             self._append(number, (lambda: made, (), single, outs, checks, frees))
 
     def program(self) -> Program:
+        for slot in self._plan.results:
+            self._wide.write(self._work, slot)
         self._end_sequence()
         return Program(self._slots, self._entries, self._numbers)
 
@@ -85,6 +92,8 @@ class _Builder:
             self._lasting.add(slot)
 
     def _append(self, number: int, call: Call) -> None:
+        for slot in call[1]:
+            self._wide.write(self._work, slot)
         self._end_sequence()
         *bound, frees = call
         # What lasts is the same array in every run.
@@ -110,21 +119,36 @@ class _Builder:
         arrays = [self._slots[slot] for slot in inputs]
         if (group := self._groups.get(number)) is not None:
             out = self._outs.get(number)
-            return [out] if out is not None and self._has_tasks(group, arrays, out) else None
+            return [out] if out is not None and self._has_tasks(number, group, out) else None
         is_view = step.operator.view and not step.takes_out
         return self._viewed(number, step, arrays) if is_view else None
 
-    def _has_tasks(self, group: Group, arrays: Sequence[Any], out: Array) -> bool:
+    def _has_tasks(self, number: int, group: Group, out: Array) -> bool:
         """Add the jobs of a group, and return whether they are all its work."""
         work = Work(self._scratch)
+        slots, memory = self._calls[number][1], out
         try:
-            if out.dtype != F32 or group.form.shape(*arrays) != out.shape:
+            if rounding_of(out.dtype) is not None:
+                ends = [self._plan.steps[step].outputs[0] for step in (number, *group.following)]
+                memory = self._copies.until_read(number, ends, out.shape)
+            elif out.dtype != F32:
                 return False
-            group.form.tasks(work, arrays, out)
+            arrays = [
+                self._wide.of(work, slot, partial(self._copies.until_read, number, [slot]))
+                if group.form.reads(place)
+                else self._slots[slot]
+                for place, slot in enumerate(slots)
+            ]
+            if group.form.shape(*arrays) != out.shape:
+                return False
+            group.form.tasks(work, arrays, memory)
         except Exception:
             # NumPy is needed (`Unsuited`), or it is an error: then the call has the same one, and reports it.
             return False
         self._work.jobs += work.jobs
+        if memory is not out:
+            for step in (number, *group.following):
+                self._wide.made(self._plan.steps[step].outputs[0], memory.reshape(self._outs[step].shape))
         return True
 
     def _viewed(self, number: int, step: Step, arrays: Sequence[Any]) -> Sequence[Array] | None:
@@ -142,13 +166,34 @@ class _Builder:
         results = list(made) if isinstance(made, (tuple, list)) else [made]
         viewed = [array for index, array in enumerate(arrays) if array is not None and may_view(step, index)]
         if all(any(np.may_share_memory(result, array) for array in viewed) for result in results):
-            return results
-        if not step.operator.reshapes or step.dtype != F32 or arrays[0].dtype != F32:
+            return results if self._viewed_wide(number, step, len(results)) else None
+        slot, dtype = step.inputs[0], arrays[0].dtype
+        is_wide = slot in self._wide and dtype == step.dtype
+        if not step.operator.reshapes or not (is_wide or step.dtype == dtype == F32):
             return None
         memory = self._copies.memory(number, results[0])
-        if memory is None or not self._work.copied(arrays[0], memory):
+        if memory is None or not self._work.copied(self._wide[slot] if is_wide else arrays[0], memory):
             return None
-        return [memory.reshape(results[0].shape)]
+        memory = memory.reshape(results[0].shape)
+        if not is_wide:
+            return [memory]
+        self._wide.made(step.outputs[0], memory)
+        return [np.empty(memory.shape, dtype)]
+
+    def _viewed_wide(self, number: int, step: Step, count: int) -> bool:
+        """Note the same views of an f32 array; return False if they are not views."""
+        base = next(
+            (slot for index, slot in enumerate(step.inputs) if slot in self._wide and may_view(step, index)), None
+        )
+        if base is None:
+            return True
+        made = self._calls[number][0](*(self._wide[s] if s in self._wide else self._slots[s] for s in step.inputs))
+        results = list(made) if isinstance(made, (tuple, list)) else [made]
+        if len(results) != count or not all(np.may_share_memory(result, self._wide[base]) for result in results):
+            return False
+        for slot, result in zip(step.outputs, results, strict=False):
+            self._wide.views(slot, base, result)
+        return True
 
 
 class _Copies:
@@ -170,11 +215,18 @@ class _Copies:
         group = self._sharing.group[self._outputs[number][0]]
         if group in self._escaping:
             return None
-        end = self._end[group]
+        return self._taken(number, self._end[group], result.size)
+
+    def until_read(self, number: int, slots: Sequence[int], shape: tuple[int, ...]) -> Array:
+        """Return memory from a step on until nothing reads these slots any more."""
+        end = max(self._end[self._sharing.group[slot]] for slot in slots)
+        return self._taken(number, end, prod(shape)).reshape(shape)
+
+    def _taken(self, number: int, end: int, size: int) -> Array:
         for place, (last, array) in enumerate(self._live):
-            if last < number and array.nbytes == result.nbytes:
+            if last < number and array.size == size:
                 self._live[place] = end, array
                 return array
-        array = np.empty(result.size, np.float32)
+        array = np.empty(size, np.float32)
         self._live.append((end, array))
         return array

@@ -9,6 +9,7 @@ from typing import Any
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.rows import Kind
+from irexec.lowering.narrow import computes_in_f32
 from irexec.lowering.row_kernels import CompiledRows
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import Work
@@ -16,7 +17,7 @@ from irexec.ops.activation.softmax import softmax_1, softmax_8
 from irexec.ops.declare.operator import Operator
 from irexec.ops.normalization.mvn import mvn_1, mvn_6, reduced_axes
 from irexec.ops.reduction.reduction import reduce_l2_4, reduce_max_1, reduce_mean_1, reduce_min_1
-from irexec.types import F32, Array
+from irexec.types import Array
 
 # Smaller arrays are left to NumPy, which has less overhead, as are rows so long that only NumPy's pairwise sums are
 # exact enough.
@@ -35,6 +36,7 @@ class RowWise(Lowered):
         super().__init__(site)
         self._axes, self._means = axes, means
         self._rows = CompiledRows(kind, number)
+        self.selects = kind in ("largest", "smallest")
         self.along = "column" if axes == 1 and kind.startswith("normalized") else None
 
     def shape(self, data: Array, *others: Any) -> tuple[int, ...] | None:
@@ -60,14 +62,14 @@ def last_axes(axes: Sequence[int], rank: int) -> int | None:
 @lowers(softmax_1, softmax_8)
 def _(site: Site, *, axis: int) -> Lowered | None:
     x = site.types.inputs[0]
-    if x is None or x.rank is None or x.element_type is not F32 or axis not in (-1, x.rank - 1):
+    if x is None or x.rank is None or not computes_in_f32(x.element_type) or axis not in (-1, x.rank - 1):
         return None
     return RowWise(site, 1, "softmax")
 
 
 def _mvn(site: Site, axes: Sequence[int], normalize_variance: bool, eps: float, inside: bool) -> Lowered | None:
     data = site.types.inputs[0]
-    if data is None or data.rank is None or data.element_type is not F32:
+    if data is None or data.rank is None or not computes_in_f32(data.element_type):
         return None
     count = last_axes(axes, data.rank)
     kind: Kind = "centred" if not normalize_variance else "normalized_inside" if inside else "normalized_outside"
@@ -96,7 +98,7 @@ def _reduces(operator: Operator, kind: Kind) -> None:
     @lowers(operator)
     def _(site: Site) -> Lowered | None:
         data, axes = site.types.inputs[0], site.types.constants[1]
-        if data is None or axes is None or data.element_type is not F32 or not data.shape.is_static:
+        if data is None or axes is None or not computes_in_f32(data.element_type) or not data.shape.is_static:
             return None
         extents = data.shape.to_shape()
         count = last_axes(axes.reshape(-1).tolist(), len(extents))

@@ -12,8 +12,9 @@ from irexec.engine.step import Step
 from irexec.graph.model import Node
 from irexec.lowering.follow import Link, Operands, after_sums, can_follow
 from irexec.lowering.grids import Grid
-from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.after import After, Rounding
 from irexec.lowering.llvm.memory import Records
+from irexec.lowering.narrow import narrowed, rounded, rounding_of, widened
 from irexec.lowering.work import F32, Work
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.operator import NodeTypes, Operator
@@ -54,6 +55,9 @@ class Lowered:
     along: Literal["channel", "column"] | None = None
     """What numbers of the following layers belong to if this layer can compute those, see `follow.after_sums`."""
 
+    selects = False
+    """Whether each element of the result is an element of an input, so that it needs no rounding."""
+
     def __init__(self, site: Site) -> None:
         types = site.types
         self.kernel, self.dtype, self._inputs = site.kernel, types.outputs[0].element_type.dtype, len(types.inputs)
@@ -87,19 +91,49 @@ class Lowered:
         if shape is None:
             return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
         target, work = summing_buffer(shape, F32, out), Work()
-        self.tasks(work, inputs, target)
-        work.run()
+        self.tasks(work, [self._given(work, *given) for given in enumerate(inputs)], target)
         assert self.dtype is not None
-        return settle(target, self.dtype, out)
+        result = out
+        if rounding_of(self.dtype) is not None and (out is None or out.flags.c_contiguous):
+            result = np.empty(shape, self.dtype) if out is None else out
+            narrowed(work, target, result)
+            target = result
+        work.run()
+        return settle(target, self.dtype, result)
+
+    def reads(self, place: int) -> bool:
+        """Return whether `tasks` reads an input; forms that have prepared a constant do not."""
+        return True
+
+    def _given(self, work: Work, place: int, array: Any) -> Any:
+        """Return an input in f32 if it has a narrow type."""
+        if array is None or rounding_of(array.dtype) is None or not self.reads(place):
+            return array
+        if not (array.flags.c_contiguous and array.flags.aligned):
+            return array.astype(F32)
+        wide = np.empty(array.shape, F32)
+        widened(work, array, wide)
+        return wide
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lowered] | None:
         """Return how many of the elementwise layers that follow this layer can be computed with it, and the lowered
         form of all of them; None if there are none.
         """
-        if self.along is None or self.dtype != F32:
+        rounding = rounding_of(self.dtype)
+        if self.along is None or (self.dtype != F32 and rounding is None):
             return None
-        after, operands = after_sums(links, result.shape.to_shape(), self.along)
-        return (len(after), Fused(self, *self.behind(after, operands))) if after else None
+        count, after, operands = after_sums(links, result.shape.to_shape(), self.along, rounding)
+        return (count, Fused(self, *self.behind(after, operands))) if count else None
+
+    def rounded(self) -> Lowered:
+        """Return the form whose f32 results are numbers of the declared type."""
+        rounding = rounding_of(self.dtype)
+        if rounding is None or self.selects:
+            return self
+        if self.along is None:
+            return Rounded(self, rounding)
+        _, after, operands = after_sums((), (), self.along, rounding)
+        return Fused(self, *self.behind(after, operands))
 
     def behind(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
         """Return the steps for the following layers behind those of this layer, with their operands."""
@@ -116,9 +150,30 @@ class Fused(Lowered):
     def shape(self, *inputs: Any) -> tuple[int, ...] | None:
         return self.first.shape(*inputs[: self._inputs])
 
+    def reads(self, place: int) -> bool:
+        return place >= self._inputs or self.first.reads(place)
+
     def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
         operands = self._operands.records(work.all_contiguous(inputs[self._inputs :]))
         self.first.tasks(work, inputs[: self._inputs], out, self._after, operands)
+
+
+class Rounded(Lowered):
+    """A layer whose results are rounded after they are stored."""
+
+    def __init__(self, first: Lowered, rounding: Rounding) -> None:
+        self.kernel, self.dtype, self._inputs = first.kernel, first.dtype, first._inputs
+        self.first, self._rounding = first, rounding
+
+    def shape(self, *inputs: Any) -> tuple[int, ...] | None:
+        return self.first.shape(*inputs)
+
+    def reads(self, place: int) -> bool:
+        return self.first.reads(place)
+
+    def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
+        self.first.tasks(work, inputs, out)
+        rounded(work, out, self._rounding)
 
 
 Lower = Callable[..., Lowered | None]

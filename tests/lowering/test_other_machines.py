@@ -13,7 +13,9 @@ from support.waiting import LONG
 pytestmark = [pytest.mark.any_python, pytest.mark.in_ci("repeats tests for other processors")]
 
 TESTS = Path(__file__).parents[1]
-COMPILED = ["convolution", "attention", "recurrence", "contiguous", "rows", "fusion", "quantized", "packed"]
+COMPILED = [
+    "convolution", "attention", "recurrence", "contiguous", "rows", "fusion", "quantized", "packed", "narrow",
+]  # fmt: skip
 AS_ANOTHER = """
 import sys
 import pytest

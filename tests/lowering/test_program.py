@@ -15,7 +15,7 @@ pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]"
 
 from support.amounts import amount
 from support.graphs import RandomGraph, candidates, difference
-from support.lowering import lowered_engine, small_ones_too
+from support.lowering import entries, lowered_engine, small_ones_too
 from support.nets import Net
 from support.ownership import unheld
 from support.waiting import PATIENCE
@@ -23,7 +23,6 @@ from support.waiting import PATIENCE
 import irexec
 from irexec import Model
 from irexec.engine import CompiledModel, InferRequest
-from irexec.lowering import tasks
 from irexec.lowering.backend import Backend, Mode
 from irexec.threads import parallel
 
@@ -47,17 +46,6 @@ def i64(*values: int) -> Any:
 
 def numbers(*shape: int) -> np.ndarray:
     return rng.standard_normal(shape).astype(np.float32)
-
-
-def entries(request: InferRequest) -> list[str]:
-    """The entries of a program: sequences and layers."""
-    (own,) = request._runners.values()
-    program = own._program
-    assert program is not None
-    return [
-        "sequence" if isinstance(call[0], tasks.Sequence) else own.plan.steps[number].node.type
-        for number, call in zip(program.numbers, program.calls, strict=True)
-    ]
 
 
 def checked(model: Model, *shape: int) -> InferRequest:

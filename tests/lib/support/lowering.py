@@ -59,6 +59,19 @@ def ran(code: Any, *arrays: Any) -> Any:
     return arrays[-1]
 
 
+def entries(request: engine.InferRequest) -> list[str]:
+    """The entries of a program: sequences and layers."""
+    from irexec.lowering import tasks
+
+    (own,) = request._runners.values()
+    program = own._program
+    assert program is not None
+    return [
+        "sequence" if isinstance(call[0], tasks.Sequence) else own.plan.steps[number].node.type
+        for number, call in zip(program.numbers, program.calls, strict=True)
+    ]
+
+
 def small_ones_too(setting: Callable[[Any, str, Any], object]) -> None:
     """Let compiled code take small arrays, too. `setting(module, name, value)` sets a name, as `monkeypatch.setattr`
     does.

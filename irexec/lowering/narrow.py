@@ -1,0 +1,64 @@
+"""f16 and bf16 in lowered plans: layers compute in f32, and round once to the numbers of the narrow type.
+
+A value that only compiled code reads stays in f32, where it has the same numbers; see irexec.lowering.wide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irexec.lowering.elementwise import CompiledPointwise
+from irexec.lowering.follow import Layout, Steps
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.after import Rounding
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.llvm.narrow import write_narrow, write_widen
+from irexec.lowering.tasks import tasks_for
+from irexec.lowering.work import Work
+from irexec.threads.parallel import split
+from irexec.types import BF16, F16, F32, Array, ElementType
+
+# The cost of an element in multiply-adds.
+WORK = 8
+# Elements of a row: all are treated alike.
+ROW = 1 << 12
+
+
+def rounding_of(dtype: np.dtype[Any] | None) -> Rounding | None:
+    """Return the narrow type that results are rounded to; None for any other type, and where the machine has none."""
+    if dtype == np.float16:
+        return "f16" if compiler().converts_halves else None
+    return "bf16" if dtype is not None and dtype == BF16.dtype else None
+
+
+def computes_in_f32(type: ElementType) -> bool:
+    """Return whether compiled code can compute a layer of this type in f32."""
+    return type is F32 or (type in (F16, BF16) and rounding_of(type.dtype) is not None)
+
+
+def rounded(work: Work, array: Array, to: Rounding) -> None:
+    """Add the rounding of contiguous f32 in place."""
+    steps = Steps(to)
+    steps.round()
+    layout = Layout(min(array.size, ROW), 0, tuple(steps.after), tuple(steps.operands), tuple(steps.ways))
+    CompiledPointwise(layout, array.size, array.size * WORK).tasks(work, array, array, ())
+
+
+def widened(work: Work, narrow: Array, out: Array) -> None:
+    """Add a copy of contiguous narrow numbers to `out` in f32."""
+    _copied(work, narrow, out, narrow, "widen")
+
+
+def narrowed(work: Work, wide: Array, out: Array) -> None:
+    """Add a copy of contiguous f32, which are numbers of the narrow type of `out`, to `out`."""
+    _copied(work, wide, out, out, "narrow")
+
+
+def _copied(work: Work, source: Array, out: Array, narrow: Array, way: str) -> None:
+    kind = rounding_of(narrow.dtype)
+    assert kind is not None
+    made, write = compiler(), write_widen if way == "widen" else write_narrow
+    function = made.made(f"{way}_{kind}", 4, lambda module, name: write(module, name, made.lanes, kind))
+    work.add(function, Records.of([[source, out]]), Records.of(split(out.size, tasks_for(out.size * WORK))))

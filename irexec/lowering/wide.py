@@ -1,0 +1,72 @@
+"""Values of narrow types in a program: in f32 as long as only compiled code reads them.
+
+Each value of f16 or bf16 has the memory that the plan gives it. Compiled layers compute it in other memory, in f32,
+rounded to the numbers of its type, and other compiled layers read it there. Its own memory is written before the first
+call that reads it, which is before the plan uses that memory for another value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.lowering.narrow import narrowed, rounding_of, widened
+from irexec.lowering.work import Unsuited, Work
+from irexec.types import Array
+
+Allocate = Callable[[tuple[int, ...]], Array]
+"""Returns f32 memory of a shape for a value, which lasts as long as the value is read."""
+
+
+class Wide:
+    """The f32 arrays of narrow values. `slots` are the values' own arrays, `constants` the slots of constants."""
+
+    def __init__(self, slots: Sequence[Any], constants: set[int]) -> None:
+        self._slots, self._constants = slots, constants
+        self._arrays: dict[int, Array] = {}
+        # The slots of values whose own memory has not been written; of views, the slots that they are views of.
+        self._unwritten: set[int] = set()
+        self._viewed: dict[int, int] = {}
+
+    def __contains__(self, slot: int) -> bool:
+        return slot in self._arrays
+
+    def __getitem__(self, slot: int) -> Array:
+        return self._arrays[slot]
+
+    def made(self, slot: int, array: Array) -> None:
+        """Note that compiled code computes the value of a slot in f32."""
+        self._arrays[slot] = array
+        self._unwritten.add(slot)
+
+    def views(self, slot: int, base: int, array: Array) -> None:
+        """Note an f32 view of the value of another slot."""
+        self._arrays[slot], self._viewed[slot] = array, base
+
+    def of(self, work: Work, slot: int, allocate: Allocate) -> Any:
+        """Return the array of a slot, in f32 if it has a narrow type.
+
+        Raises Unsuited if compiled code cannot widen it.
+        """
+        array = self._slots[slot]
+        if array is None or rounding_of(array.dtype) is None:
+            return array
+        if slot not in self._arrays:
+            if slot in self._constants:
+                self._arrays[slot] = array.astype(np.float32)
+            else:
+                if not array.flags.c_contiguous:
+                    raise Unsuited
+                self._arrays[slot] = allocate(array.shape)
+                widened(work, array, self._arrays[slot])
+        return self._arrays[slot]
+
+    def write(self, work: Work, slot: int) -> None:
+        """Add the jobs that write the own memory of a slot, unless it is written already."""
+        while slot in self._viewed:
+            slot = self._viewed[slot]
+        if slot in self._unwritten:
+            self._unwritten.remove(slot)
+            narrowed(work, self._arrays[slot], self._slots[slot])
