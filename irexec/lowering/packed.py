@@ -13,7 +13,7 @@ from irexec.engine.packed.matrix import PackedMatrix
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.host import Native
-from irexec.lowering.llvm.memory import Records
+from irexec.lowering.llvm.memory import Field, Records
 from irexec.lowering.llvm.packed import LAYER, write_few, write_many
 from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Packing
 from irexec.lowering.products import MOST_ROWS, READ_ROWS
@@ -27,6 +27,8 @@ from irexec.types import BF16, F16, NF4, Array
 FEW_ROWS = 4
 # The products of a partial sum, whose weights stay in the cache; vectors of columns that are unpacked at a time.
 DEPTH_STEP, VECTORS = 512, 2
+# Groups have at least so many dwords, or are transposed after they are unpacked.
+LEAST_DWORDS = 4
 
 
 class PackedProduct(Lowered):
@@ -61,11 +63,9 @@ class CompiledPacked:
         self.columns, self.depth = matrix.shape
         self._packing = packing_of(matrix)
         self._group = self.depth // matrix.groups
-        one = np.ones((1, 1), np.float32)
-        zero, scale = matrix.zero, matrix.scale
-        zero, scale = (one if each is None else np.ascontiguousarray(each) for each in (zero, scale))
-        strides = [_stride(each, axis) for each in (zero, scale) for axis in (0, 1)]
-        fields = [0, 0, 0, matrix.codes.data, zero, scale, self.depth, self.columns, self._group, *strides]
+        parameters = [_by_columns(each, self.columns) for each in (matrix.zero, matrix.scale)]
+        strides = [0 if len(each) == 1 else each.strides[0] // each.itemsize for each in parameters]
+        fields: list[Field] = [0, 0, 0, matrix.codes.data, *parameters, self.depth, self.columns, self._group, *strides]
         assert len(fields) == len(LAYER)
         self._layer = Records.of([fields])
         self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Records, int]] = {}
@@ -106,12 +106,16 @@ class CompiledPacked:
         pieces = split(self.columns, parts, across)
         tasks = [[*columns, *these] for these, columns in product(row_pieces, pieces)]
         is_whole = self._group % made.lanes == 0 or self._group == self.depth
-        name = "_".join(("packed", f"{height}x{VECTORS}", "whole" * is_whole, *names))
+        dwords = made.lanes
+        while dwords >= LEAST_DWORDS and self._group != self.depth and self._group % (dwords * self._packing.in_dword):
+            dwords //= 2
+        dwords = dwords if dwords >= LEAST_DWORDS else 0
+        name = "_".join(("packed", f"{height}x{VECTORS}", "whole" * is_whole, str(dwords), *names))
         many = made.made(
             name,
             4,
             lambda module, name: write_many(
-                module, name, made.lanes, height, VECTORS, DEPTH_STEP, self._packing, is_whole, after
+                module, name, made.lanes, height, VECTORS, DEPTH_STEP, self._packing, is_whole, dwords, after
             ),
         )
         tallest = max(last - first for first, last in row_pieces)
@@ -124,7 +128,7 @@ def packing_of(matrix: PackedMatrix) -> Packing:
     narrow = (arithmetic.name,) if arithmetic in (F16, BF16) else ()
     steps: list[str] = []
     if matrix.zero is not None:
-        steps += ["zero", *(() if matrix.is_zero_exact else narrow)]
+        steps += ["whole"] if matrix.is_zero_exact else ["zero", *narrow]
     if matrix.scale is not None:
         steps += ["scale", *narrow]
     if matrix.final is not arithmetic and matrix.final in (F16, BF16):
@@ -146,5 +150,12 @@ def can_multiply(matrix: PackedMatrix) -> bool:
     return not rest and bool(length) and not (matrix.codes.type.bitwidth == 4 and length % 2)
 
 
-def _stride(parameters: Array, axis: int) -> int:
-    return 0 if parameters.shape[axis] == 1 else (parameters.shape[1] if axis == 0 else 1)
+def _by_columns(parameters: Array | None, columns: int) -> Array:
+    """Return zero points or scales `[rows or 1, groups]` as `[groups, rows]`, each row with a vector behind it."""
+    if parameters is None:
+        parameters = np.ones((1, 1), np.float32)
+    groups = parameters.shape[1]
+    memory = np.zeros(groups * columns + TABLE, np.float32)
+    found = memory[: groups * columns].reshape(groups, columns)
+    found[...] = parameters.T
+    return found

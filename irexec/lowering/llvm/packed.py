@@ -13,15 +13,15 @@ from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.products import write_tile
 from irexec.lowering.llvm.rows import across_lanes
 from irexec.lowering.llvm.transposing import turned
-from irexec.lowering.llvm.unpacking import IN_BLOCK, IN_DWORD, TABLE, Decoder, Group, Packing, load_dwords
+from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Decoder, Group, Packing, load_dwords, prefetch
 
 # The fields of the record of both functions, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
     "left", "result", "operands",  # addresses; `operands` belong to the following layers
-    "codes", "zeros", "scales",  # addresses
+    "codes", "zeros", "scales",  # addresses; `[groups, N]` of zeros and scales, each with a vector behind the last
     "depth", "columns",  # of the result: rows of codes
     "group",  # the length of a group, a divisor of `depth`
-    "zero_row", "zero_group", "scale_row", "scale_group",  # strides
+    "zero_group", "scale_group",  # strides
 )  # fmt: skip
 FEW_TASK = ("first_column", "last_column")
 MANY_TASK = ("first_column", "last_column", "first_row", "last_row")
@@ -42,31 +42,45 @@ def write_few(
         _in_block_order(code, left, scratch, depth * rows)
         left = scratch
     sums, width = scratch + depth * rows, task.last_column - task.first_column
-    height = 4 if rows == 1 else 2
+    height, single = 4 if rows == 1 else 2, packing.least
+    # The codes at the same place in the rows that are next.
+    ahead = packing.nbytes(depth * height)
     with code.loop(0, width, height) as start:
         columns = [(task.first_column + start + number).at_most(layer.columns - 1) for number in range(height)]
         vectors = [code.zeros()] * (height * rows)
         scalars = [ir.Constant(F32, 0.0)] * (height * rows)
         with code.folding(0, depth, [*vectors, *scalars], layer.group) as groups:
             begin = groups.index
-            decoders = [Decoder(code, packing, _group(layer, column, begin // layer.group)) for column in columns]
+            decoders = [
+                Decoder.of_group(code, packing, _group(layer, column, begin // layer.group), (lanes, single))
+                for column in columns
+            ]
             codes = [layer.codes + packing.nbytes(column * depth + begin) for column in columns]
             rows_of_left = [left + (depth * m + begin) for m in range(rows)]
             vectors, scalars = groups.values[: height * rows], groups.values[height * rows :]
             if is_blocked:
                 with code.folding(0, layer.group, vectors, IN_BLOCK) as blocks:
-                    blocks.values = _block(code, decoders, codes, rows_of_left, blocks.index, blocks.values, packing)
+                    blocks.values = _block(
+                        code, decoders, codes, rows_of_left, blocks.index, blocks.values, packing, ahead
+                    )
                 vectors = blocks.values
             else:
                 whole = layer.group & -lanes
-                with code.folding(0, whole, vectors, lanes) as inner:
-                    at = [address + packing.nbytes(inner.index) for address in codes]
-                    weights = [decoder.vector(place, lanes) for decoder, place in zip(decoders, at, strict=True)]
-                    inner.values = _added(
-                        code, weights, [row.vector(inner.index) for row in rows_of_left], inner.values
-                    )
-                vectors = inner.values
-                single = 2 if packing.is_nibble else 1
+                # A cache line of codes at a time, as far as groups have so many.
+                line = 64 * lanes // packing.nbytes(lanes)
+                for first, last, step in ((0, layer.group & -line, line), (layer.group & -line, whole, lanes)):
+                    with code.folding(first, last, vectors, step) as inner:
+                        if step == line:
+                            for address in codes:
+                                prefetch(code, address + packing.nbytes(inner.index) + ahead)
+                        for offset in range(0, step, lanes):
+                            k = inner.index + offset
+                            at = [address + packing.nbytes(k) for address in codes]
+                            weights = [
+                                decoder.vector(place, lanes) for decoder, place in zip(decoders, at, strict=True)
+                            ]
+                            inner.values = _added(code, weights, [row.vector(k) for row in rows_of_left], inner.values)
+                    vectors = inner.values
                 with code.folding(whole, layer.group, scalars, single) as rest:
                     at = [address + packing.nbytes(rest.index) for address in codes]
                     weights = [decoder.vector(place, single) for decoder, place in zip(decoders, at, strict=True)]
@@ -93,8 +107,8 @@ def write_few(
 def _in_block_order(code: Code, source: Run, target: Run, count: Number) -> None:
     """Copy elements so that those at one place of sixteen dwords are a vector."""
     with code.loop(0, count, IN_BLOCK) as block, code.loop(0, TABLE) as dword:
-        for place in range(IN_DWORD):
-            value = (source + (block + dword * IN_DWORD)).scalar(place)
+        for place in range(8):
+            value = (source + (block + dword * 8)).scalar(place)
             (target + (block + dword)).put(place * TABLE, value)
 
 
@@ -106,9 +120,12 @@ def _block(
     index: Number,
     values: list[Any],
     packing: Packing,
+    ahead: Number,
 ) -> list[Any]:
-    dwords = [load_dwords(code, address + packing.nbytes(index)) for address in codes]
-    for place in range(IN_DWORD):
+    for address in codes:
+        prefetch(code, address + packing.nbytes(index) + ahead)
+    dwords = [load_dwords(code, address + packing.nbytes(index), TABLE) for address in codes]
+    for place in range(8):
         weights = [decoder.permuted(word, place) for decoder, word in zip(decoders, dwords, strict=True)]
         values = _added(code, weights, [row.vector(index + place * TABLE) for row in left], values)
     return values
@@ -129,15 +146,16 @@ def write_many(
     step: int,
     packing: Packing,
     is_whole: bool,
+    dwords: int,
     after: Sequence[After] = (),
 ) -> Code:
     """Write `many(layer, task, scratch, round)`: at least `height` rows times some columns.
 
     Scratch memory holds `step` elements of `width` vectors of columns, unpacked and transposed, then the sums of the
-    tiles. `is_whole`: no vector has elements of two groups.
+    tiles. `is_whole`: no vector has elements of two groups; `dwords`: nor have so many dwords (0: use no dwords).
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width)
-    unpack = _write_unpack(module, f"{name}_unpack", lanes, width, packing, is_whole)
+    unpack = _write_unpack(module, f"{name}_unpack", lanes, width, packing, is_whole, dwords)
     code = Code(module, name, 4, lanes)
     layer, task, panel = _fields(code, MANY_TASK)
     across = lanes * width
@@ -163,26 +181,55 @@ def write_many(
     return code.end()
 
 
-def _write_unpack(module: Any, name: str, lanes: int, width: int, packing: Packing, is_whole: bool) -> Code:
-    """Write `unpack(layer, column, k, depth, panel)`: elements of `width` vectors of columns, from the `k`-th on."""
+def _write_unpack(
+    module: Any, name: str, lanes: int, width: int, packing: Packing, is_whole: bool, dwords: int
+) -> Code:
+    """Write `unpack(layer, column, k, depth, panel)`: elements of `width` vectors of columns, from the `k`-th on.
+
+    Of most elements, dwords are transposed before they are unpacked; the rest is transposed afterwards.
+    """
     code = Code(module, name, 5, lanes)
     layer = Fields(code.parameters[0], LAYER)
     first, start, depth = code.parameters[1:4]
     panel, across = code.parameters[4].floats(), lanes * width
-    whole = depth & -lanes if is_whole else code.number(0)
-    with code.loop(0, across, lanes) as side, code.loop(0, whole, lanes) as k:
-        square = []
-        for number in range(lanes):
-            column = (first + side + number).at_most(layer.columns - 1)
-            decoder = Decoder(code, packing, _group(layer, column, (start + k) // layer.group))
-            square.append(decoder.vector(layer.codes + packing.nbytes(column * layer.depth + start + k), lanes))
-        for number, vector in enumerate(turned(code, square)):
-            (panel + ((k + number) * across + side)).put_vector(0, vector)
-    single = 2 if packing.is_nibble else 1
+    block = lanes * packing.in_dword
+    blocks = depth & -block if dwords else code.number(0)
+    whole = depth & -lanes if is_whole else blocks
+
+    def place(column: Number, k: Number) -> Number:
+        """Return the address of an element."""
+        found: Number = packing.nbytes(column.at_most(layer.columns - 1) * layer.depth + start + k)
+        return layer.codes + found
+
+    with code.loop(0, across, lanes) as side:
+        if dwords:
+            with code.loop(0, blocks, block) as k:
+                places = [place(first + side + number, k) for number in range(lanes)]
+                for address in places:
+                    prefetch(code, address + packing.nbytes(layer.depth * across))
+                square = [load_dwords(code, address, lanes) for address in places]
+                decoder = Decoder(code, packing, {})
+                for number, dword in enumerate(turned(code, square)):
+                    at = k + number * packing.in_dword
+                    if number % dwords == 0:
+                        column = (first + side).at_most(layer.columns - 1)
+                        group = _groups(layer, column, (start + at) // layer.group)
+                        decoder = Decoder(code, packing, {lanes: group})
+                    for element in range(packing.in_dword):
+                        values = decoder.in_dwords(dword, element)
+                        (panel + ((at + element) * across + side)).put_vector(0, values)
+        with code.loop(blocks, whole, lanes) as k:
+            square = []
+            for number in range(lanes):
+                group = _group(layer, (first + side + number).at_most(layer.columns - 1), (start + k) // layer.group)
+                decoder = Decoder.of_group(code, packing, group, (lanes,))
+                square.append(decoder.vector(place(first + side + number, k), lanes))
+            for number, vector in enumerate(turned(code, square)):
+                (panel + ((k + number) * across + side)).put_vector(0, vector)
+    single = packing.least
     with code.loop(whole, depth, single) as k, code.loop(0, across) as side:
-        column = (first + side).at_most(layer.columns - 1)
-        decoder = Decoder(code, packing, _group(layer, column, (start + k) // layer.group))
-        pair = decoder.vector(layer.codes + packing.nbytes(column * layer.depth + start + k), single)
+        group = _group(layer, (first + side).at_most(layer.columns - 1), (start + k) // layer.group)
+        pair = Decoder.of_group(code, packing, group, (single,)).vector(place(first + side, k), single)
         for number in range(single):
             value = code.builder.extract_element(pair, ir.Constant(ir.IntType(32), number))
             panel.put((k + number) * across + side, value)
@@ -194,6 +241,17 @@ def _fields(code: Code, task: tuple[str, ...]) -> tuple[Fields, Fields, Run]:
 
 
 def _group(layer: Fields, column: Number, group: Number) -> Group:
-    zero = layer.zeros.floats().scalar(column * layer.zero_row + group * layer.zero_group)
-    scale = layer.scales.floats().scalar(column * layer.scale_row + group * layer.scale_group)
-    return Group(zero, scale)
+    """Return the parameters of one column of the result."""
+    return Group(*[run.scalar(0) for run in _parameters(layer, column, group)])
+
+
+def _groups(layer: Fields, column: Number, group: Number) -> Group:
+    """Return the parameters of a vector of columns."""
+    return Group(*[run.vector(0) for run in _parameters(layer, column, group)])
+
+
+def _parameters(layer: Fields, column: Number, group: Number) -> tuple[Run, Run]:
+    return (
+        layer.zeros.floats() + (column + group * layer.zero_group),
+        layer.scales.floats() + (column + group * layer.scale_group),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
@@ -11,18 +12,20 @@ from irexec.lowering.llvm.code import F32, I32, Code, Number
 HALF, I8, I16 = ir.HalfType(), ir.IntType(8), ir.IntType(16)
 # The lanes of AVX-512, whose permutations look up sixteen floats.
 TABLE = 16
-# The codes in a dword of 4-bit elements, and those of the widest vector.
-IN_DWORD, IN_BLOCK = 8, 128
-_INTEGERS = {"i4": True, "u4": False, "i8": True, "u8": False}
+# The 4-bit elements in so many dwords.
+IN_BLOCK = 8 * TABLE
+_INTEGERS = ("i4", "u4", "i8", "u8")
+# The bits of the exponent and of the fraction.
+_FLOATS = {"f16": (5, 10), "f8e4m3": (4, 3), "f8e5m2": (5, 2)}
 _NORMAL, _INFINITE = 0x3880_0000, 0x477F_F000
 
 
 class Packing(NamedTuple):
     """How the elements of a matrix are computed: (code - zero) · scale.
 
-    `type` is that of the codes, `steps` what follows the conversion: "zero" and "scale", or the names of types to which
-    is rounded. `table` are the bits of the values of nf4. `permutes`, `halves`: whether the processor permutes vectors
-    of 16 lanes, and converts f16.
+    `type` is that of the codes, `steps` what follows the conversion: "zero" and "scale", or the name of a type to which
+    is rounded; "whole" is a zero point that is subtracted from integers. `table` are the values of nf4. `permutes`,
+    `halves`: whether the processor permutes vectors of 16 lanes, and converts f16.
     """
 
     type: str
@@ -34,6 +37,16 @@ class Packing(NamedTuple):
     @property
     def is_nibble(self) -> bool:
         return self.type in ("i4", "u4", "nf4")
+
+    @property
+    def in_dword(self) -> int:
+        """The elements in a dword."""
+        return 8 if self.is_nibble else 2 if self.type in ("f16", "bf16") else 4
+
+    @property
+    def least(self) -> int:
+        """The number of elements that are unpacked one by one: those of a byte."""
+        return 2 if self.is_nibble else 1
 
     @property
     def is_looked_up(self) -> bool:
@@ -52,58 +65,60 @@ class Packing(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The zero point and the scale of a group, as scalars."""
+    """The zero points and scales of elements, as scalars or vectors."""
 
     zero: Any
     scale: Any
 
 
 class Decoder:
-    """Converts codes of one group, vectors of any number of lanes."""
+    """Converts codes. `parameters` are those of the elements in a vector, by its number of lanes."""
 
-    def __init__(self, code: Code, packing: Packing, group: Group) -> None:
-        self._code, self._packing, self._group = code, packing, group
-        self._splats: dict[tuple[int, int], Any] = {}
-        self._values = self._looked_up() if packing.is_looked_up else None
+    def __init__(self, code: Code, packing: Packing, parameters: Mapping[int, Group]) -> None:
+        self._code, self._packing, self._parameters = code, packing, parameters
+        self._of_codes: Any = None
+
+    @classmethod
+    def of_group(cls, code: Code, packing: Packing, group: Group, lanes: Sequence[int]) -> Decoder:
+        """Return the decoder of elements of one group."""
+        widths = {*lanes, TABLE} if packing.is_looked_up else {*lanes}
+        made = cls(code, packing, {n: Group(*[code.splat(number, n) for number in group]) for n in widths})
+        if packing.is_looked_up:
+            # The values of the sixteen codes.
+            values = packing.table or [n - 16 if n > 7 and packing.type == "i4" else n for n in range(16)]
+            made._of_codes = made._arithmetic(_constants(values))
+        return made
 
     def vector(self, address: Number, lanes: int) -> Any:
         """Return the values of the elements at an address, in their order; of 4-bit elements an even number."""
-        type, b = self._packing.type, self._code.builder
+        type, b, wide = self._packing.type, self._code.builder, _of(I32, lanes)
         if self._packing.is_nibble:
-            bits = self._nibbles(address, lanes)
-            if self._values is not None and lanes == TABLE:
-                return self._permuted(b.zext(bits, _of(I32, lanes)))
-            return self._arithmetic(self._from_nibbles(bits))
-        if type in _INTEGERS:
-            bits = _load(self._code, address, _of(I8, lanes))
-            wide = b.sext(bits, _of(I32, lanes)) if _INTEGERS[type] else b.zext(bits, _of(I32, lanes))
-            return self._arithmetic(b.sitofp(wide, _of(F32, lanes)))
-        if type == "f16" and self._packing.halves:
-            return self._arithmetic(b.fpext(_load(self._code, address, _of(HALF, lanes)), _of(F32, lanes)))
-        if type in ("f16", "bf16"):
-            bits = b.zext(_load(self._code, address, _of(I16, lanes)), _of(I32, lanes))
-            if type == "bf16":
-                return self._arithmetic(b.bitcast(b.shl(bits, _whole(16, lanes)), _of(F32, lanes)))
-            return self._arithmetic(_floats(self._code, bits, 5, 10, lanes, has_infinity=True))
-        bits = b.zext(_load(self._code, address, _of(I8, lanes)), _of(I32, lanes))
-        exponent, fraction = (4, 3) if type == "f8e4m3" else (5, 2)
-        return self._arithmetic(_floats(self._code, bits, exponent, fraction, lanes, has_infinity=type == "f8e5m2"))
+            bits = b.zext(self._nibbles(address, lanes), wide)
+            is_looked_up = self._of_codes is not None and lanes == TABLE
+            return self._permuted(self._of_codes, bits) if is_looked_up else self._from_bits(bits)
+        bits = _load(self._code, address, _of(I16 if type in ("f16", "bf16") else I8, lanes))
+        return self._from_bits(b.sext(bits, wide) if type == "i8" else b.zext(bits, wide))
 
     def permuted(self, dwords: Any, place: int) -> Any:
         """Return the values of the 4-bit elements at this place in each of 16 dwords, by permutation."""
-        return self._permuted(self._code.builder.lshr(dwords, _whole(4 * place, TABLE)) if place else dwords)
+        bits = self._code.builder.lshr(dwords, _whole(4 * place, TABLE)) if place else dwords
+        return self._permuted(self._of_codes, bits)
 
-    def _permuted(self, indices: Any) -> Any:
+    def in_dwords(self, dwords: Any, place: int) -> Any:
+        """Return the values of the elements at this place in each of the dwords."""
+        b, lanes, bits = self._code.builder, dwords.type.count, 32 // self._packing.in_dword
+        if self._packing.type in ("i4", "i8"):
+            left = b.shl(dwords, _whole(32 - bits * (place + 1), lanes))
+            return self._from_integers(b.ashr(left, _whole(32 - bits, lanes)))
+        right = b.lshr(dwords, _whole(bits * place, lanes))
+        return self._from_bits(b.and_(right, _whole((1 << bits) - 1, lanes)))
+
+    def _permuted(self, values: Any, indices: Any) -> Any:
         # The other bits of an index have no effect.
         kinds = ir.FunctionType(_of(F32, TABLE), [_of(F32, TABLE), _of(I32, TABLE)])
         name = "llvm.x86.avx512.permvar.sf.512"
         found = self._code.module.globals.get(name) or ir.Function(self._code.module, kinds, name)
-        return self._code.builder.call(found, [self._values, indices])
-
-    def _looked_up(self) -> Any:
-        """Return the vector of the values that the sixteen codes have."""
-        values = self._packing.table or [n - 16 if n > 7 and self._packing.type == "i4" else n for n in range(16)]
-        return self._arithmetic(ir.Constant(_of(F32, TABLE), [float(value) for value in values]))
+        return self._code.builder.call(found, [values, indices])
 
     def _nibbles(self, address: Number, lanes: int) -> Any:
         """Return the 4-bit elements as bytes."""
@@ -112,34 +127,51 @@ class Decoder:
         both = b.or_(words, b.shl(words, ir.Constant(kind, [4] * (lanes // 2))))
         return b.bitcast(b.and_(both, ir.Constant(kind, [0x0F0F] * (lanes // 2))), _of(I8, lanes))
 
-    def _from_nibbles(self, bits: Any) -> Any:
+    def _from_bits(self, bits: Any) -> Any:
+        """Return the values of elements with these bits, of i8 extended with their sign."""
         b, lanes, type = self._code.builder, bits.type.count, self._packing.type
-        if type == "nf4":
-            wide, value = b.zext(bits, _of(I32, lanes)), ir.Constant(_of(F32, lanes), [self._packing.table[0]] * lanes)
-            for number, entry in enumerate(self._packing.table[1:], 1):
-                same = b.icmp_signed("==", wide, _whole(number, lanes))
-                value = b.select(same, ir.Constant(_of(F32, lanes), [entry] * lanes), value)
-            return value
-        wide = b.zext(bits, _of(I32, lanes))
         if type == "i4":
-            wide = b.sub(b.xor(wide, _whole(8, lanes)), _whole(8, lanes))
-        return b.sitofp(wide, _of(F32, lanes))
+            bits = b.sub(b.xor(bits, _whole(8, lanes)), _whole(8, lanes))
+        if type in _INTEGERS:
+            return self._from_integers(bits)
+        if type == "nf4":
+            return self._arithmetic(self._from_table(bits))
+        if type == "bf16":
+            return self._arithmetic(b.bitcast(b.shl(bits, _whole(16, lanes)), _of(F32, lanes)))
+        if type == "f16" and self._packing.halves:
+            return self._arithmetic(
+                b.fpext(b.bitcast(b.trunc(bits, _of(I16, lanes)), _of(HALF, lanes)), _of(F32, lanes))
+            )
+        exponent, fraction = _FLOATS[type]
+        return self._arithmetic(_floats(self._code, bits, exponent, fraction, has_infinity=type != "f8e4m3"))
 
-    def _arithmetic(self, value: Any) -> Any:
+    def _from_table(self, bits: Any) -> Any:
+        b, lanes, table = self._code.builder, bits.type.count, self._packing.table
+        if self._packing.permutes and lanes == TABLE:
+            return self._permuted(_constants(table), bits)
+        value = ir.Constant(_of(F32, lanes), [table[0]] * lanes)
+        for number, entry in enumerate(table[1:], 1):
+            same = b.icmp_signed("==", bits, _whole(number, lanes))
+            value = b.select(same, ir.Constant(_of(F32, lanes), [entry] * lanes), value)
+        return value
+
+    def _from_integers(self, numbers: Any) -> Any:
+        b, lanes, steps = self._code.builder, numbers.type.count, self._packing.steps
+        is_whole = steps[:1] == ("whole",)
+        if is_whole:
+            numbers = b.sub(numbers, b.fptosi(self._parameters[lanes].zero, numbers.type))
+        return self._arithmetic(b.sitofp(numbers, _of(F32, lanes)), steps[is_whole:])
+
+    def _arithmetic(self, value: Any, steps: Sequence[str] | None = None) -> Any:
         b, lanes = self._code.builder, value.type.count
-        for step in self._packing.steps:
-            if step == "zero":
-                value = b.fsub(value, self._splat(0, lanes))
+        for step in self._packing.steps if steps is None else steps:
+            if step in ("zero", "whole"):
+                value = b.fsub(value, self._parameters[lanes].zero)
             elif step == "scale":
-                value = b.fmul(value, self._splat(1, lanes))
+                value = b.fmul(value, self._parameters[lanes].scale)
             else:
                 value = rounded(self._code, value, step, self._packing.halves)
         return value
-
-    def _splat(self, which: int, lanes: int) -> Any:
-        if (which, lanes) not in self._splats:
-            self._splats[which, lanes] = self._code.splat(self._group[which], lanes)
-        return self._splats[which, lanes]
 
 
 def rounded(code: Code, value: Any, type: str, halves: bool) -> Any:
@@ -166,9 +198,10 @@ def rounded(code: Code, value: Any, type: str, halves: bool) -> Any:
     return b.select(b.fcmp_unordered("uno", value, value), value, found)
 
 
-def _floats(code: Code, bits: Any, exponent: int, fraction: int, lanes: int, *, has_infinity: bool) -> Any:
+def _floats(code: Code, bits: Any, exponent: int, fraction: int, *, has_infinity: bool) -> Any:
     """Return floats with this number of bits as f32. Without infinity, all bits set are nan."""
-    b, kind = code.builder, _of(F32, lanes)
+    b, lanes = code.builder, bits.type.count
+    kind = _of(F32, lanes)
     width, up = exponent + fraction, 23 - fraction
     size = b.and_(bits, _whole((1 << width) - 1, lanes))
     sign = b.shl(b.and_(bits, _whole(1 << width, lanes)), _whole(31 - width, lanes))
@@ -183,13 +216,24 @@ def _floats(code: Code, bits: Any, exponent: int, fraction: int, lanes: int, *, 
     return b.bitcast(b.or_(b.select(is_special, special, value), sign), kind)
 
 
-def load_dwords(code: Code, address: Number) -> Any:
-    """Return the 16 dwords at an address."""
-    return _load(code, address, _of(I32, TABLE))
+def prefetch(code: Code, address: Number) -> None:
+    """Load the cache line of an address, which may be outside of the array."""
+    pointer = code.builder.inttoptr(address.value, I8.as_pointer())
+    arguments = pointer, ir.Constant(I32, 0), ir.Constant(I32, 3), ir.Constant(I32, 1)
+    code.builder.call(code.intrinsic("prefetch.p0", ir.VoidType(), *arguments), arguments)
+
+
+def load_dwords(code: Code, address: Number, lanes: int) -> Any:
+    """Return the dwords at an address."""
+    return _load(code, address, _of(I32, lanes))
 
 
 def _load(code: Code, address: Number, kind: Any) -> Any:
     return code.builder.load(code.builder.inttoptr(address.value, kind.as_pointer()), align=1)
+
+
+def _constants(values: Sequence[float]) -> Any:
+    return ir.Constant(_of(F32, len(values)), [float(value) for value in values])
 
 
 def _of(kind: Any, lanes: int) -> Any:
