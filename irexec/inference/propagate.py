@@ -27,6 +27,7 @@ from irexec.types import (
     TensorType,
     is_unknown,
 )
+from irexec.types.traced import is_traced
 
 _SHAPE_TYPES = frozenset({I32, I64})
 # The maximum work, some tenths of a second, for one value during inference.
@@ -143,7 +144,7 @@ def _with_partial(tensor: TensorType, items: Array) -> TensorType:
     if not all(isinstance(v, (int, Dimension)) for v in flat):
         return tensor
     flat = [_held(_plain(v), tensor.element_type) for v in flat]
-    if all(isinstance(v, int) for v in flat) and tensor.element_type.dtype is not None:
+    if all(isinstance(v, int) and not is_traced(v) for v in flat) and tensor.element_type.dtype is not None:
         return TensorType(
             tensor.element_type, tensor.shape, np.array(flat, tensor.element_type.dtype).reshape(items.shape)
         )
@@ -166,6 +167,8 @@ def _held(value: DimLike, kind: ElementType) -> DimLike:
     Therefore each number with which a later layer starts is small, however often layers multiply.
     """
     half = 1 << (kind.bitwidth - 1)
+    if is_traced(value) and -half <= value < half:  # type: ignore[operator]
+        return value
     if isinstance(value, int):
         return (value + half) % (2 * half) - half
     return value if max(value.min, value.max or 0) < half else ANY_DIMENSION

@@ -164,6 +164,17 @@ class Prober:
             run.node(node)
         return run.inference
 
+    @property
+    def changing(self) -> list[Node]:
+        """The layers that depend on sizes, in order."""
+        return [node for _, node in self._changing]
+
+    def followed(self, sizes: Sizes) -> tuple[Outcome, Inference, Node | None]:
+        """Return the outcome at these sizes with the types that were inferred, and the layer that refuses."""
+        run, outcome = self._run(sizes)
+        self._known.setdefault(sizes, outcome)
+        return outcome, run.inference, None if outcome.refusal is None else outcome.refusal.node
+
     def _begun(self, sizes: Sizes, findings: Findings) -> Inferring:
         """Return an inference that knows the inputs, and the layers that depend on no open dimension."""
         if len(self._repeats) > _MAX_REPEATS:
@@ -175,6 +186,9 @@ class Prober:
         return run
 
     def _infer(self, sizes: Sizes) -> Outcome:
+        return self._run(sizes)[1]
+
+    def _run(self, sizes: Sizes) -> tuple[Inferring, Outcome]:
         findings = Findings()
         run = self._begun(sizes, findings)
         beyond: list[tuple[Node, int]] = []
@@ -183,13 +197,13 @@ class Prober:
                 ask("probing sizes")
             run.node(node)
             if findings.error_count:
-                return Outcome(refusal=_refusal(position, node, findings, run.inference), beyond=tuple(beyond))
+                return run, Outcome(refusal=_refusal(position, node, findings, run.inference), beyond=tuple(beyond))
             if node.type == "Gather" and (rows := _rows_exceeded(node, run.inference)) is not None:
                 beyond.append((node, rows))
         check_variables(self.model, run.inference, findings)
         if findings.error_count:
-            return Outcome(refusal=_refusal(len(self.model.nodes), None, findings, run.inference))
-        return Outcome(tuple(run.inference[value].shape for value in self.model.outputs), beyond=tuple(beyond))
+            return run, Outcome(refusal=_refusal(len(self.model.nodes), None, findings, run.inference))
+        return run, Outcome(tuple(run.inference[value].shape for value in self.model.outputs), beyond=tuple(beyond))
 
 
 def _refusal(position: int, node: Node | None, findings: Findings, inference: Inference) -> Refusal:

@@ -12,6 +12,8 @@ from functools import lru_cache, reduce
 from math import prod
 from typing import Any, Union
 
+from irexec.types.traced import is_traced
+
 DimLike = Union["Dimension", int]
 MAX_LENGTH = 2**63 - 1
 # Marks a missing argument: the maximum is then the minimum.
@@ -54,7 +56,9 @@ class Dimension:
 
     @staticmethod
     def of(value: DimLike) -> Dimension:
-        return value if isinstance(value, Dimension) else _known(int(value))
+        if isinstance(value, Dimension):
+            return value
+        return Dimension(value) if is_traced(value) else _known(int(value))
 
     @staticmethod
     def product(extents: Iterable[Dimension]) -> Dimension:

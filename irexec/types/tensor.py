@@ -10,6 +10,7 @@ from irexec.types.dimension import Dimension
 from irexec.types.element import DYNAMIC, ElementType
 from irexec.types.shape import ANY_SHAPE, PartialShape
 from irexec.types.stored import Stored
+from irexec.types.traced import plain_number
 
 if TYPE_CHECKING:
     Array: TypeAlias = np.ndarray[Any, Any]
@@ -79,7 +80,7 @@ class TensorType:
         known = self.known
         if known is None or not all(isinstance(v, int) for v in known):
             return None
-        return [int(v) for v in known]
+        return [plain_number(v) for v in known]
 
     @property
     def scalar(self) -> Any:

@@ -34,6 +34,14 @@ def _known_power(a: DimLike, b: DimLike) -> DimLike:
 _POWER = made_later(_known_power, 2)
 
 
+def _known_rest(a: DimLike, b: DimLike) -> DimLike:
+    """What a truncated division of numbers leaves, where neither is negative."""
+    return a % b if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0 else ANY_DIMENSION
+
+
+_REST = made_later(_known_rest, 2)
+
+
 def _arithmetic(
     type: str, function: Any, doc: str, pair: Callable[..., Array] = arithmetic_pair, tolerance: Tolerance = exact
 ) -> Operator:
@@ -56,6 +64,10 @@ def _smaller(a: Array, b: Array, out: Array | None = None) -> Array:
     return np.asarray((_SMALLER if object in (a.dtype, b.dtype) else np.minimum)(a, b, out=out))
 
 
+def _rest(a: Array, b: Array, out: Array | None = None) -> Array:
+    return np.asarray((_REST if object in (a.dtype, b.dtype) else np.fmod)(a, b, out=out))
+
+
 def _squared_difference(a: Array, b: Array, out: Array | None = None) -> Array:
     difference = np.asarray(np.subtract(a, b, out=out))
     return np.asarray(np.multiply(difference, difference, out=difference))
@@ -70,7 +82,7 @@ maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}")
 minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
 mod_1 = _arithmetic(
     "Mod",
-    ufunc("fmod"),
+    _rest,
     "What a truncated division of a by b leaves; it has the sign of a.",
     wide_pair,
     rounded(2),

@@ -26,6 +26,7 @@ from irexec.types import (
     TensorType,
     is_unknown,
 )
+from irexec.types.traced import is_traced
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 T1: TypeAlias = Annotated[Array, Elements("T1", NUMERIC)]
@@ -96,7 +97,7 @@ def _check_numbers(check: Check, values: Sequence[Number | Dimension | None]) ->
     for name, value in zip(("start", "stop", "step"), values, strict=True):
         if not isinstance(value, (Dimension, type(None))):
             expected = "a finite number other than 0" if name == "step" else "a finite number"
-            fits = isfinite(value) and (name != "step" or value != 0)
+            fits = (isinstance(value, int) or isfinite(value)) and (name != "step" or value != 0)
             usable &= check("C2", fits, f"{name} is {value}, expected {expected}", port=name)
     return usable
 
@@ -130,7 +131,7 @@ def _rule(check: Check, start: TensorType, stop: TensorType, step: TensorType, k
         return PartialShape.dynamic(1)
     count = _count(*numbers)
     shape = PartialShape([count])
-    if not _check_count(check, count) or count > MAX_KNOWN or not kind.is_integral:
+    if not _check_count(check, count) or count > MAX_KNOWN or not kind.is_integral or any(map(is_traced, numbers)):
         return shape
     scalars = [np.array(n) for n in numbers]
     return TensorType(kind, shape, _range(scalars[0], scalars[1], scalars[2], kind))

@@ -12,11 +12,12 @@ from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, NodeTypes, require
 from irexec.ops.rules.shapes import axis_in
 from irexec.types import Array, Dimension, PartialShape, TensorType
+from irexec.types.traced import plain_number
 
 
 def integers(array: Array) -> list[int]:
     """Return the elements as Python integers; the elements of an object array may be static Dimensions."""
-    return [int(v) for v in np.asarray(array).ravel().tolist()]
+    return [plain_number(v) for v in np.asarray(array).ravel().tolist()]
 
 
 def integer(array: Array) -> int:

@@ -6,6 +6,7 @@ Shared by Slice, StridedSlice and their relatives.
 from __future__ import annotations
 
 from irexec.types import Dimension, is_unknown
+from irexec.types.traced import is_traced
 
 # INT_MAX stands for the end of a dimension of unknown size; files contain it in both widths.
 _FAR = 2**31 - 1
@@ -24,8 +25,19 @@ def sliced_length(extent: int, start: int | None, stop: int | None, step: int, *
     """Return the number of elements that `slice_of` selects from `extent` elements."""
     if clamp and step < 0 and start is not None:
         start = max(start, -extent)
-    first, last, step = slice(start, stop, step).indices(extent)
+    if any(map(is_traced, (extent, start, stop))):
+        first, last = (_index(extent, bound, step, is_stop) for bound, is_stop in ((start, False), (stop, True)))
+    else:
+        first, last, step = slice(start, stop, step).indices(extent)
     return max(-((first - last) // step), 0)
+
+
+def _index(extent: int, bound: int | None, step: int, is_stop: bool) -> int:
+    """Return a bound as `slice.indices` does, for numbers on a tape."""
+    low, high = (0, extent) if step > 0 else (-1, extent - 1)
+    if bound is None:
+        return high if is_stop == (step > 0) else low
+    return max(bound + extent, low) if bound < 0 else min(bound, high)
 
 
 def sliced_within(extent: Dimension, start: int | Dimension, stop: int | Dimension, step: int) -> Dimension:

@@ -13,6 +13,7 @@ from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import ANY_ELEMENTS, Check, Elements, TypeFrom, operator
 from irexec.types import I64, Array, ElementType, PartialShape, TensorType
+from irexec.types.traced import is_traced
 
 T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
@@ -44,7 +45,7 @@ def _(check: Check, input: TensorType, *, output_type: str = "i64") -> PartialSh
     if input.rank is None:
         return PartialShape.dynamic(1)
     kind, shape = ElementType.by_name[output_type], PartialShape([input.rank])
-    if input.shape.is_static:
+    if input.shape.is_static and not any(is_traced(extent.min) for extent in input.shape):
         return TensorType(kind, shape, np.array(input.shape.to_shape(), kind.dtype))
     partial = np.empty(input.rank, object)
     partial[:] = [d.value if d.is_static else d for d in input.shape]

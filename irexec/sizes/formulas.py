@@ -1,0 +1,269 @@
+"""Formulas: polynomials of sizes and of their quotients, in one normal form, made of the entries of a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, reduce
+from math import gcd, prod
+from typing import Any
+
+from irexec.records import record
+from irexec.sizes.expressions import Names
+from irexec.sizes.probe import Sizes
+from irexec.types.traced import Operand, Tape
+
+# More terms than these are no formula that a person reads.
+_MOST_TERMS = 24
+
+
+class TooLarge(Exception):
+    """A formula has more terms than a person reads."""
+
+
+@record(frozen=True)
+class Size:
+    """The size of an open dimension."""
+
+    dim: int
+
+    def value(self, sizes: Any) -> Any:
+        return sizes[self.dim]
+
+    @property
+    def dims(self) -> frozenset[int]:
+        return frozenset((self.dim,))
+
+    def text(self, names: Names) -> str:
+        return names[self.dim]
+
+
+@record(frozen=True)
+class Divided:
+    """`part // divisor` or `part % divisor`."""
+
+    part: Formula
+    operator: str
+    divisor: Formula
+
+    def value(self, sizes: Any) -> Any:
+        left, right = self.part.value(sizes), self.divisor.value(sizes)
+        return left // right if self.operator == "//" else left % right
+
+    @property
+    def dims(self) -> frozenset[int]:
+        return self.part.dims | self.divisor.dims
+
+    def text(self, names: Names) -> str:
+        return f"{_inner(self.part, names)} {self.operator} {_inner(self.divisor, names)}"
+
+
+Atom = Size | Divided
+Term = tuple[Atom, ...]
+
+
+@record(frozen=True)
+class Formula:
+    """A sum of products: `terms` are the products with their coefficients, in an order that is always the same."""
+
+    terms: tuple[tuple[Term, int], ...] = ()
+
+    def value(self, sizes: Any) -> Any:
+        return sum(factor * prod(atom.value(sizes) for atom in term) for term, factor in self.terms)
+
+    @cached_property
+    def dims(self) -> frozenset[int]:
+        return frozenset().union(*(atom.dims for term, _ in self.terms for atom in term))
+
+    @property
+    def constant(self) -> int:
+        """The term without sizes."""
+        return next((factor for term, factor in self.terms if not term), 0)
+
+    @property
+    def is_constant(self) -> bool:
+        return all(not term for term, _ in self.terms)
+
+    def text(self, names: Names) -> str:
+        parts = [_term_text(term, factor, names) for term, factor in self.terms]
+        text = " ".join(parts or ["+ 0"])
+        return text[2:] if text.startswith("+ ") else f"-{text[2:]}"
+
+
+def _term_text(term: Term, factor: int, names: Names) -> str:
+    sign = "-" if factor < 0 else "+"
+    atoms = [atom.text(names) for atom in term]
+    if len(atoms) == 1 and abs(factor) == 1:
+        return f"{sign} {atoms[0]}"
+    parts = [text if isinstance(atom, Size) else f"({text})" for atom, text in zip(term, atoms, strict=True)]
+    return f"{sign} {'*'.join(parts if abs(factor) == 1 and parts else [str(abs(factor)), *parts])}"
+
+
+def _inner(formula: Formula, names: Names) -> str:
+    text = formula.text(names)
+    return text if text.replace("_", "").isalnum() else f"({text})"
+
+
+def number(value: int) -> Formula:
+    return _made({(): value})
+
+
+def size(dim: int) -> Formula:
+    return Formula((((Size(dim),), 1),))
+
+
+def _made(terms: Mapping[Term, int]) -> Formula:
+    kept = {term: factor for term, factor in terms.items() if factor}
+    if len(kept) > _MOST_TERMS:
+        raise TooLarge
+    return Formula(tuple(sorted(kept.items(), key=lambda item: (not item[0], -len(item[0]), repr(item[0])))))
+
+
+def add(one: Formula, other: Formula, sign: int = 1) -> Formula:
+    terms = dict(one.terms)
+    for term, factor in other.terms:
+        terms[term] = terms.get(term, 0) + sign * factor
+    return _made(terms)
+
+
+def multiply(one: Formula, other: Formula) -> Formula:
+    terms: dict[Term, int] = {}
+    for term, factor in one.terms:
+        for more, scale in other.terms:
+            joined = tuple(sorted((*term, *more), key=repr))
+            terms[joined] = terms.get(joined, 0) + factor * scale
+    return _made(terms)
+
+
+def divide(one: Formula, other: Formula) -> Formula:
+    """Return the floored quotient."""
+    exact = _shared(one, other)
+    if exact is not None:
+        one, other = exact
+    if not other.is_constant or other.constant <= 0:
+        return Formula((((Divided(one, "//", other),), 1),))
+    divisor = other.constant
+    if divisor == 1:
+        return one
+    # What the divisor divides stands outside: (4*x + y + 9) // 4 is x + (y + 1) // 4 + 2.
+    outside = {term: factor // divisor for term, factor in one.terms if not term or factor % divisor == 0}
+    inside = {term: factor - divisor * outside.get(term, 0) for term, factor in one.terms}
+    rest = _made(inside)
+    if rest.is_constant:
+        return _made(outside)
+    leading = rest.terms[0][1]
+    if leading < 0:
+        # -x // k is -((x + k - 1) // k).
+        turned = _made({term: -factor for term, factor in rest.terms})
+        return add(_made(outside), divide(add(turned, number(divisor - 1)), other), -1)
+    common = gcd(divisor, *(factor for term, factor in rest.terms if term))
+    if common > 1:
+        # (4*x + 3) // 8 is x // 2.
+        fewer = _made({term: factor // common for term, factor in rest.terms})
+        return add(_made(outside), divide(fewer, number(divisor // common)))
+    merged = _nested(rest, divisor)
+    if merged is not None:
+        return add(_made(outside), merged)
+    return add(_made(outside), Formula((((Divided(rest, "//", other),), 1),)))
+
+
+def _nested(rest: Formula, divisor: int) -> Formula | None:
+    """Return (x // m + c) // k as (x + c*m) // (m*k)."""
+    variable = [(term, factor) for term, factor in rest.terms if term]
+    if len(variable) != 1 or variable[0][1] != 1 or len(variable[0][0]) != 1:
+        return None
+    inner = variable[0][0][0]
+    if not isinstance(inner, Divided) or inner.operator != "//" or not inner.divisor.is_constant:
+        return None
+    width = inner.divisor.constant
+    return divide(add(inner.part, number(rest.constant * width)), number(width * divisor))
+
+
+def _shared(one: Formula, other: Formula) -> tuple[Formula, Formula] | None:
+    """Return both without the factors that they share, which are sizes of at least 1; None if there are none."""
+    if len(other.terms) != 1 or not one.terms:
+        return None
+    (term, factor) = other.terms[0]
+    shared = []
+    left = [list(each) for each, _ in one.terms]
+    for atom in term:
+        if all(atom in each for each in left):
+            shared.append(atom)
+            for each in left:
+                each.remove(atom)
+    common = gcd(factor, *(each for _, each in one.terms))
+    if not shared and common == 1:
+        return None
+    rest = list(term)
+    for atom in shared:
+        rest.remove(atom)
+    terms = {tuple(each): scale // common for each, (_, scale) in zip(left, one.terms, strict=True)}
+    return _made(terms), _made({tuple(rest): factor // common})
+
+
+def remainder(one: Formula, other: Formula) -> Formula:
+    if other.is_constant and other.constant > 0:
+        divisor = other.constant
+        one = _made({term: factor % divisor for term, factor in one.terms})
+        if one.is_constant:
+            return one
+    return Formula((((Divided(one, "%", other),), 1),))
+
+
+def without_common_factor(formula: Formula) -> Formula:
+    """Return a formula that is zero for the same sizes of at least 1: without factors of all its terms."""
+    if not formula.terms:
+        return formula
+    common = reduce(gcd, (factor for _, factor in formula.terms))
+    shared: list[Atom] = []
+    left = [list(term) for term, _ in formula.terms]
+    for atom in list(left[0]):
+        # A quotient may be 0, a size of a model's input is at least 1.
+        if isinstance(atom, Size) and all(atom in each for each in left):
+            shared.append(atom)
+            for each in left:
+                each.remove(atom)
+    sign = -1 if formula.terms[0][1] < 0 else 1
+    return _made({tuple(each): sign * factor // common for each, (_, factor) in zip(left, formula.terms, strict=True)})
+
+
+class Formulas:
+    """The formulas of the entries of one tape."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self._known: dict[Operand, Formula | None] = {}
+
+    def of(self, entry: Operand) -> Formula | None:
+        """Return the formula of an entry; None if it has too many terms."""
+        waiting = [entry]
+        while waiting:
+            current = waiting[-1]
+            if current in self._known:
+                waiting.pop()
+                continue
+            kind, *operands = self._tape.entries[current]
+            if kind == "size":
+                self._known[current] = size(operands[0])
+            elif kind == "constant":
+                self._known[current] = number(operands[0])
+            elif missing := [each for each in operands if each not in self._known]:
+                waiting += missing
+            else:
+                self._known[current] = self._computed(kind, *(self._known[each] for each in operands))
+        return self._known[entry]
+
+    @staticmethod
+    def _computed(kind: str, one: Formula | None, other: Formula | None) -> Formula | None:
+        if one is None or other is None:
+            return None
+        try:
+            if kind in ("+", "-"):
+                return add(one, other, 1 if kind == "+" else -1)
+            return {"*": multiply, "//": divide, "%": remainder}[kind](one, other)
+        except TooLarge:
+            return None
+
+
+def value_of(formula: Formula, sizes: Sizes) -> int:
+    """Return the value for sizes of all open dimensions."""
+    return int(formula.value(sizes))

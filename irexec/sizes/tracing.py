@@ -1,0 +1,281 @@
+"""Tracing: inference of a model at some sizes whose shape rules compute with numbers on a tape.
+
+Every layer's traced types are compared with those of plain inference. Where a rule fails on traced numbers, or finds
+less with them, the numbers that it read are pinned: what follows holds for these numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.diagnostics.deadline import ask
+from irexec.diagnostics.findings import Findings
+from irexec.graph.model import Body, Model, Node
+from irexec.inference import bodies
+from irexec.inference.infer import Inferring
+from irexec.inference.inference import Inference, Types
+from irexec.inference.propagate import propagate
+from irexec.inference.variables import check_variables
+from irexec.ops.declare.operator import Breach
+from irexec.records import record
+from irexec.sizes.probe import Outcome, Prober, Sizes
+from irexec.types import Array, Dimension, PartialShape, TensorType
+from irexec.types.traced import Tape, Traced, is_traced, untraced
+
+_COMPARISONS = frozenset({"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"})
+_BETWEEN_LOOKS = 64
+
+
+@record(frozen=True)
+class Trace:
+    """One traced inference: the tape, the outcome at its sizes, and the entries of the outputs' dimensions.
+
+    Where all guards hold, the outcome is the same. `outputs`: for each output a traced or plain number for each
+    dimension; None where the shape depends on values.
+    """
+
+    sizes: Sizes
+    tape: Tape
+    outcome: Outcome
+    outputs: tuple[tuple[Any, ...] | None, ...] = ()
+
+    @property
+    def is_pinned(self) -> bool:
+        """True where a number left the tape, so that the outcome is derived for this number only."""
+        return bool(self.tape.pinned)
+
+
+class _Hidden(TensorType):
+    """The type of a tensor whose contents follow from traced numbers by floats or kernels: who reads them pins these."""
+
+    __slots__ = ("shown", "sources")
+
+    def __init__(self, shape: PartialShape, shown: TensorType, sources: Sequence[Traced]) -> None:
+        super().__init__(shown.element_type, shape)
+        self.shown, self.sources = shown, sources
+
+    def _pinned(self) -> TensorType:
+        for number in self.sources:
+            int(number)
+        return self.shown
+
+    @property
+    def value(self) -> Array | None:
+        return self._pinned().value
+
+    @property
+    def has_value(self) -> bool:
+        return self.shown.has_value
+
+    @property
+    def held(self) -> Any:
+        return self._pinned().held
+
+    @property
+    def known(self) -> list[int | Dimension] | None:
+        return self._pinned().known
+
+    @property
+    def scalar(self) -> Any:
+        return self._pinned().scalar
+
+
+def trace(prober: Prober, sizes: Sizes) -> Trace:
+    """Infer the model at these sizes, plainly and with numbers on a tape."""
+    tape = Tape()
+    tracing = _Tracing(tape)
+    outcome, plain, refusing = prober.followed(sizes)
+    numbers = iter(
+        [tape.size(number, size, dim.low, dim.high) for number, (dim, size) in enumerate(zip(prober.dims, sizes, strict=True))]
+    )
+    for node, shape in zip(prober.model.parameters, prober.shapes, strict=True):
+        if shape.is_dynamic:
+            dims = [Dimension(next(numbers)) if extent.is_dynamic else extent for extent in shape]  # type: ignore[arg-type]
+            tracing.types[node] = (TensorType(plain.outputs(node)[0].element_type, PartialShape(dims)),)
+    for count, node in enumerate(prober.changing):
+        if count % _BETWEEN_LOOKS == 0:
+            ask("tracing sizes")
+        tracing.node(node, plain, node is refusing)
+        if node is refusing:
+            return Trace(sizes, tape, outcome)
+    tracing.check_variables(prober.model, plain)
+    outputs = tuple(
+        _numbers(tracing.types.get(value.node, plain.outputs(value.node))[value.index].shape) for value in prober.model.outputs
+    )
+    return Trace(sizes, tape, outcome, outputs)
+
+
+def _numbers(shape: PartialShape) -> tuple[Any, ...] | None:
+    return None if shape.rank is None else tuple(dim.min if _is_single(dim) else None for dim in shape)
+
+
+def _is_single(dim: Dimension) -> bool:
+    """Return whether a dimension is known, without a guard."""
+    return dim.min is dim.max or untraced([dim.min]) == untraced([dim.max])
+
+
+class _Tracing:
+    """The traced types of the layers that depend on sizes, beside the plain inference that they must agree with."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.types: dict[Node, Types] = {}
+        self.findings = Findings()
+        self.inference = Inference()
+        self.broken = 0
+
+    def body(self, body: Body, parameters: Types) -> _Tracing:
+        """Return the tracing of a body: what the operators with bodies ask of an inference."""
+        plain = Inferring(Findings(), declared=False)
+        plain.model(body.model, [_untraced_type(type) for type in parameters])
+        inner = _Tracing(self.tape)
+        inner.inference.take(plain.inference)
+        inner.broken = plain.broken
+        inner.types.update({node: (type,) for node, type in zip(body.model.parameters, parameters, strict=True)})
+        for node in body.model.nodes:
+            inner.node(node, plain.inference, False)
+        for node, types in inner.types.items():
+            inner.inference.note(node, types)
+        return inner
+
+    def take(self, trial: bodies.Inferring) -> None:
+        """The types inside a body are of no interest outside."""
+        self.broken += trial.broken
+
+    def check_variables(self, model: Model, plain: Inference) -> None:
+        """Compare the traced types of the model's variables, as plain inference did with its own."""
+        if any(node.has_state for node in model.nodes):
+            traced = Inference()
+            traced.take(plain)
+            for node, types in self.types.items():
+                traced.note(node, types)
+            check_variables(model, traced, Findings())
+
+    def node(self, node: Node, plain: Inference, refused: bool) -> None:
+        inputs = [
+            None if value is None else self.types.get(value.node, plain.outputs(value.node))[value.index]
+            for value in node.inputs
+        ]
+        if node.type == "Parameter" or not any(type is not None and _is_special(type) for type in inputs):
+            return
+        expected = plain.outputs(node)
+        try:
+            made = None if node.operator is None else self._inferred(node, inputs, refused)
+        except Exception:  # A rule that cannot compute with traced numbers.
+            made = None
+        if refused:
+            if made is not None:
+                _pin(inputs)
+            return
+        if made is not None and all(_agree(own, other) for own, other in zip(made, expected, strict=False)):
+            sources = _sources(inputs)
+            self.types[node] = tuple(
+                _Hidden(own.shape, other, sources) if other.has_value and not own.has_value and own.partial is None else own
+                for own, other in zip(made, expected, strict=False)
+            )
+        else:
+            _pin(inputs)
+
+    def _inferred(self, node: Node, inputs: Sequence[TensorType | None], refused: bool) -> Types | None:
+        """Return the types that the operator's rule finds; None where it reports a breach."""
+        operator = node.operator
+        assert operator is not None
+        if node.bodies:
+            infer = bodies.BODIES.get(node.type)
+            return None if infer is None or refused else infer(node, inputs, self)
+        breaches: list[Breach] = []
+        types = operator.infer(inputs, node.attributes, breaches)
+        if breaches:
+            # A rule that failed says nothing about the sizes.
+            return [] if refused and any(breach.code == "O007" for breach in breaches) else None
+        if any(type.__class__ is _Hidden for type in inputs):
+            return types
+        if node.type in _COMPARISONS and (compared := self._compared(node, inputs, types)) is not None:
+            return compared
+        pinned = len(self.tape.pinned)
+        try:
+            made = propagate(operator, inputs, node.attributes, types)
+        except Exception:
+            return None
+        if len(self.tape.pinned) == pinned:
+            return made
+        # Contents that cost pins are hidden: they matter only where a layer reads them.
+        self.tape.unpin(pinned)
+        return types
+
+    def _compared(self, node: Node, inputs: Sequence[TensorType | None], types: list[TensorType]) -> Types | None:
+        """Return the contents of a comparison of traced numbers, which makes them guards."""
+        known = [None if type is None else type.known for type in inputs]
+        if node.operator is None or any(each is None or any(isinstance(v, Dimension) for v in each) for each in known):
+            return None
+        arrays = []
+        for type, each in zip(inputs, known, strict=True):
+            assert type is not None and each is not None
+            array = np.empty(len(each), object)
+            array[:] = each
+            arrays.append(array.reshape(type.shape.to_shape()))
+        made = np.asarray(node.operator.kernel(*arrays, **node.operator.bind(node.attributes))).astype(bool)
+        return [TensorType(types[0].element_type, types[0].shape, made)]
+
+
+def _untraced_type(type: TensorType) -> TensorType:
+    """Return a type as plain inference has it."""
+    if isinstance(type, _Hidden):
+        return type.shown
+    shape = type.shape
+    if shape.rank is not None and any(is_traced(dim.min) or is_traced(dim.max) for dim in shape):
+        shape = PartialShape([Dimension(*untraced([dim.min, dim.max])) for dim in shape])
+    if type.partial is None:
+        return type if shape is type.shape else TensorType(type.element_type, shape, type.held)
+    numbers = untraced(type.partial.ravel().tolist())
+    if any(isinstance(number, Dimension) for number in numbers):
+        return TensorType(type.element_type, shape, partial=type.partial)
+    dtype = type.element_type.dtype
+    return TensorType(type.element_type, shape, np.array(numbers, dtype).reshape(type.partial.shape))
+
+
+def _is_special(type: TensorType) -> bool:
+    if type.__class__ is _Hidden:
+        return True
+    if type.shape.rank is not None and any(is_traced(dim.min) for dim in type.shape):
+        return True
+    return type.partial is not None and any(map(is_traced, type.partial.ravel()))
+
+
+def _sources(inputs: Iterable[TensorType | None]) -> list[Traced]:
+    """Return the traced numbers in the shapes and contents of some types."""
+    found: dict[int, Traced] = {}
+    for type in inputs:
+        if type is None:
+            continue
+        numbers: list[Any] = [*type.sources] if isinstance(type, _Hidden) else []
+        if type.shape.rank is not None:
+            numbers += [each for dim in type.shape for each in (dim.min, dim.max)]
+        if type.partial is not None:
+            numbers += type.partial.ravel().tolist()
+        found.update({number.entry: number for number in numbers if is_traced(number)})
+    return list(found.values())
+
+
+def _pin(inputs: Iterable[TensorType | None]) -> None:
+    for number in _sources(inputs):
+        int(number)
+
+
+def _agree(own: TensorType, plain: TensorType) -> bool:
+    """Return whether a traced type is that of plain inference; contents that are not known need not agree."""
+    if own.element_type != plain.element_type or own.shape.rank != plain.shape.rank:
+        return False
+    if own.shape.rank is not None:
+        for one, other in zip(own.shape, plain.shape, strict=True):
+            if untraced([one.min, one.max]) != [other.min, other.max]:
+                return False
+    if own.partial is not None:
+        known = plain.known
+        return known is not None and untraced(own.partial.ravel().tolist()) == known
+    if own.has_value:
+        return plain.has_value and np.array_equal(np.asarray(own.value), np.asarray(plain.value), equal_nan=False)
+    return True

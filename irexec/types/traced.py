@@ -1,0 +1,286 @@
+"""Traced numbers: whole numbers that record on a tape what is computed with them, and how they are compared."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from math import isinf
+from typing import Any
+
+import numpy as np
+
+Operand = int
+"""The number of an entry of a tape."""
+
+Entry = tuple[Any, ...]
+"""("size", dim), ("constant", number), or an operation with its operands."""
+
+_APPLY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
+# Beyond these, intervals are not kept: expressions of sizes stay far below.
+_FAR = 1 << 62
+
+
+class Tape:
+    """What one inference computed with the sizes of open dimensions.
+
+    `entries`: every number that was computed, equal ones once. `guards`: every comparison whose result the sizes
+    decide, with this result. `pinned`: the entries that were turned into plain numbers, which hold for these sizes only.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.values: list[int] = []
+        self.guards: dict[tuple[str, Operand, Operand], bool] = {}
+        self.pinned: dict[Operand, None] = {}
+        self._bounds: list[tuple[int, int]] = []
+        self._known: dict[Entry, Operand] = {}
+
+    def size(self, dim: int, value: int, low: int, high: int | None) -> Traced:
+        """Return the size of an open dimension, which lies between its declared bounds."""
+        return Traced(self, self._entry(("size", dim), value, (low, _FAR if high is None else high)))
+
+    def constant(self, value: int) -> Operand:
+        return self._entry(("constant", value), value, (value, value))
+
+    def apply(self, operation: str, left: Operand, right: Operand) -> Any:
+        """Return the result of an operation: a plain number where the sizes do not decide it."""
+        neutral = self._simplified(operation, left, right)
+        if neutral is not None:
+            return Traced(self, neutral)
+        value = _APPLY[operation](self.values[left], self.values[right])
+        bounds = self._interval(operation, left, right)
+        if bounds[0] == bounds[1]:
+            return bounds[0]
+        return Traced(self, self._entry((operation, left, right), value, bounds))
+
+    def compare(self, operation: str, left: Operand, right: Operand) -> bool:
+        """Return the result of a comparison, which is a guard where the sizes decide it."""
+        result = bool(_COMPARE[operation](self.values[left], self.values[right]))
+        if left == right:
+            return result
+        (low, high), (other_low, other_high) = self._bounds[left], self._bounds[right]
+        if operation == "==":
+            decided = high < other_low or other_high < low
+            left, right = min(left, right), max(left, right)
+        elif operation == "<":
+            decided = high < other_low or low >= other_high
+        else:
+            decided = high <= other_low or low > other_high
+        if not decided:
+            self.guards.setdefault((operation, left, right), result)
+        return result
+
+    def pin(self, entry: Operand) -> int:
+        """Return the number itself: what follows holds for this number only."""
+        self.pinned.setdefault(entry)
+        return self.values[entry]
+
+    def unpin(self, count: int) -> None:
+        """Forget all pinned entries but the first ones: what was computed from the later ones is not used."""
+        for entry in list(self.pinned)[count:]:
+            del self.pinned[entry]
+
+    def evaluate(self, sizes: np.ndarray[Any, Any]) -> Callable[[Operand], Any]:
+        """Return a function that gives the values of an entry at many combinations of sizes, one in each row."""
+        known: dict[Operand, Any] = {}
+
+        def value(entry: Operand) -> Any:
+            # Operands come before their results, so that no recursion is needed.
+            waiting = [entry]
+            while waiting:
+                current = waiting[-1]
+                kind, *operands = self.entries[current]
+                if current in known:
+                    waiting.pop()
+                elif kind == "size":
+                    known[current] = sizes[:, operands[0]]
+                elif kind == "constant":
+                    known[current] = np.int64(operands[0])
+                elif missing := [each for each in operands if each not in known]:
+                    waiting += missing
+                else:
+                    left, right = (known[each] for each in operands)
+                    if kind in ("//", "%"):
+                        right = np.where(right == 0, 1, right)
+                    known[current] = _APPLY[kind](left, right)
+            return known[entry]
+
+        return value
+
+    def holds(self, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return for each row of sizes whether all guards hold and all pinned entries have their values."""
+        value = self.evaluate(sizes)
+        holding = np.ones(len(sizes), bool)
+        for (operation, left, right), result in self.guards.items():
+            holding &= _COMPARE[operation](value(left), value(right)) == result
+        for entry in self.pinned:
+            holding &= value(entry) == self.values[entry]
+        return holding
+
+    def _entry(self, entry: Entry, value: int, bounds: tuple[int, int]) -> Operand:
+        found = self._known.get(entry)
+        if found is None:
+            found = self._known[entry] = len(self.entries)
+            self.entries.append(entry)
+            self.values.append(value)
+            self._bounds.append(bounds)
+        return found
+
+    def _simplified(self, operation: str, left: Operand, right: Operand) -> Operand | None:
+        other = self.entries[right]
+        if operation == "+" and other == ("constant", 0):
+            return left
+        if operation == "+" and self.entries[left] == ("constant", 0):
+            return right
+        if operation == "-" and other == ("constant", 0):
+            return left
+        if operation == "-" and self.entries[left] == ("constant", 0) and other[:2] == ("-", left):
+            return int(other[2])
+        if operation in ("*", "//") and other == ("constant", 1):
+            return left
+        if operation == "*" and self.entries[left] == ("constant", 1):
+            return right
+        if operation in ("+", "-") and other[0] == "constant" and self.entries[left][0] in ("+", "-"):
+            # (x + 3) - 2 becomes x + 1.
+            inner, first, second = self.entries[left]
+            if self.entries[second][0] == "constant":
+                whole = self.values[second] * (1 if inner == "+" else -1)
+                whole += self.values[right] * (1 if operation == "+" else -1)
+                if whole == 0:
+                    return int(first)
+                made = self.apply("+" if whole > 0 else "-", first, self.constant(abs(whole)))
+                return made.entry if type(made) is Traced else None
+        return None
+
+    def _interval(self, operation: str, left: Operand, right: Operand) -> tuple[int, int]:
+        (low, high), (other_low, other_high) = self._bounds[left], self._bounds[right]
+        if operation == "+":
+            found = low + other_low, high + other_high
+        elif operation == "-":
+            found = (0, 0) if left == right else (low - other_high, high - other_low)
+        elif operation == "*":
+            corners = [one * other for one in (low, high) for other in (other_low, other_high)]
+            found = min(corners), max(corners)
+        elif operation == "//" and other_low > 0:
+            corners = [one // other for one in (low, high) for other in (other_low, other_high)]
+            found = min(corners), max(corners)
+        elif operation == "%" and other_low > 0:
+            found = (low, high) if 0 <= low and high < other_low else (0, other_high - 1)
+        else:
+            found = -_FAR, _FAR
+        return max(found[0], -_FAR), min(found[1], _FAR)
+
+
+class Traced:
+    """A whole number on a tape. It says that it is an int, so that code which asks takes it for one.
+
+    NumPy, `range` and every other place that needs the number itself asks `__index__`, which pins it; a subclass of int
+    would be read there without being told.
+    """
+
+    __slots__ = ("entry", "tape")
+
+    def __init__(self, tape: Tape, entry: Operand) -> None:
+        self.tape, self.entry = tape, entry
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # type: ignore[override]
+        return int
+
+    @property
+    def number(self) -> int:
+        """The number, for messages: nothing that follows may depend on it."""
+        return self.tape.values[self.entry]
+
+    def __index__(self) -> int:
+        return self.tape.pin(self.entry)
+
+    __int__ = __index__
+    __hash__ = __index__  # type: ignore[assignment]
+
+    def __float__(self) -> float:
+        return float(self.tape.pin(self.entry))
+
+    def __bool__(self) -> bool:
+        return not self.tape.compare("==", self.entry, self.tape.constant(0))
+
+    def __repr__(self) -> str:
+        return str(self.number)
+
+    def __format__(self, form: str) -> str:
+        return format(self.number, form)
+
+    def _operand(self, other: object) -> Operand | None:
+        if type(other) is Traced:
+            return other.entry
+        return self.tape.constant(int(other)) if isinstance(other, (int, np.integer)) else None
+
+    def __neg__(self) -> Any:
+        return self.tape.apply("-", self.tape.constant(0), self.entry)
+
+    def __pos__(self) -> Traced:
+        return self
+
+    def __abs__(self) -> Any:
+        return -self if self < 0 else self
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __gt__(self, other: Any) -> bool:
+        return not self <= other
+
+    def __ge__(self, other: Any) -> bool:
+        return not self < other
+
+
+def _arithmetic(operation: str, reverse: bool) -> Callable[[Traced, Any], Any]:
+    def method(self: Traced, other: Any) -> Any:
+        operand = self._operand(other)
+        if operand is None:
+            return NotImplemented
+        pair = (operand, self.entry) if reverse else (self.entry, operand)
+        if operation in ("//", "%") and self.tape.compare("==", pair[1], self.tape.constant(0)):
+            raise ZeroDivisionError("division by zero")
+        return self.tape.apply(operation, *pair)
+
+    return method
+
+
+def _comparison(operation: str) -> Callable[[Traced, Any], Any]:
+    def method(self: Traced, other: Any) -> Any:
+        if isinstance(other, float) and isinf(other):
+            return bool(_COMPARE[operation](self.number, other))
+        operand = self._operand(other)
+        return NotImplemented if operand is None else self.tape.compare(operation, self.entry, operand)
+
+    return method
+
+
+for _operation, _name in (("+", "add"), ("-", "sub"), ("*", "mul"), ("//", "floordiv"), ("%", "mod")):
+    setattr(Traced, f"__{_name}__", _arithmetic(_operation, False))
+    setattr(Traced, f"__r{_name}__", _arithmetic(_operation, True))
+for _operation, _name in (("==", "eq"), ("<", "lt"), ("<=", "le")):
+    setattr(Traced, f"__{_name}__", _comparison(_operation))
+
+
+def is_traced(value: object) -> bool:
+    """Return whether a number is on a tape."""
+    return type(value) is Traced
+
+
+def plain_number(value: Any) -> Any:
+    """Return a number as it is on a tape, or as a Python integer."""
+    return value if type(value) is Traced else int(value)
+
+
+def untraced(values: Sequence[Any]) -> list[Any]:
+    """Return the numbers without their tape, which is told nothing: for comparing with another inference."""
+    return [value.number if type(value) is Traced else value for value in values]
