@@ -52,9 +52,7 @@ def extent(data: Any, axis: int) -> Any:
 
 
 def convolved(data: Any, channels: int, made: int, kernel: int = 3, stride: int = 1, pad: int = 1) -> Any:
-    return op.convolution(
-        data, weights(made, channels, kernel, kernel), [stride] * 2, [pad] * 2, [pad] * 2, [1, 1]
-    )
+    return op.convolution(data, weights(made, channels, kernel, kernel), [stride] * 2, [pad] * 2, [pad] * 2, [1, 1])
 
 
 def pooled(data: Any, size: int = 2) -> Any:
@@ -77,8 +75,10 @@ def rows_of_twelve() -> irexec.Model:
 @kind("products")
 def flat_equals_other() -> irexec.Model:
     data, other = open_input("data", [-1, -1]), open_input("other", [-1])
-    return model(op.concat([op.unsqueeze(op.reshape(data, whole(-1), False), whole(0)), op.unsqueeze(other, whole(0))], 0),
-                 [data, other])
+    return model(
+        op.concat([op.unsqueeze(op.reshape(data, whole(-1), False), whole(0)), op.unsqueeze(other, whole(0))], 0),
+        [data, other],
+    )
 
 
 @kind("products")
@@ -86,7 +86,18 @@ def patches_plus_table() -> irexec.Model:
     image = open_input("image", [-1, 3, -1, -1])
     data = convolved(image, 3, 8, 8, 8, 0)
     flat = op.transpose(op.reshape(data, whole(0, 8, -1), True), whole(0, 2, 1))
-    return model(op.concat([op.add(op.concat([op.broadcast(weights(1, 1, 8), op.concat([extent(image, 0), whole(1, 8)], 0)), flat], 1), weights(1, 17, 8))], 1), [image])
+    return model(
+        op.concat(
+            [
+                op.add(
+                    op.concat([op.broadcast(weights(1, 1, 8), op.concat([extent(image, 0), whole(1, 8)], 0)), flat], 1),
+                    weights(1, 17, 8),
+                )
+            ],
+            1,
+        ),
+        [image],
+    )
 
 
 @kind("products")
@@ -131,7 +142,11 @@ def double_and_single() -> irexec.Model:
 
 @kind("sums")
 def cached_attention() -> irexec.Model:
-    data, past, mask = open_input("data", [-1, -1, 8]), open_input("past", [-1, 2, -1, 4]), open_input("mask", [-1, 1, -1, -1])
+    data, past, mask = (
+        open_input("data", [-1, -1, 8]),
+        open_input("past", [-1, 2, -1, 4]),
+        open_input("mask", [-1, 1, -1, -1]),
+    )
     new = op.transpose(op.reshape(data, whole(0, 0, 2, 4), True), whole(0, 2, 1, 3))
     keys = op.concat([past, new], 2)
     scores = op.softmax(op.add(op.matmul(new, keys, False, True), mask), -1)
@@ -163,7 +178,14 @@ def valid_and_back() -> irexec.Model:
 @kind("periods")
 def windows_of_seven() -> irexec.Model:
     image = open_input("image", [-1, -1, -1, 6])
-    parts = [extent(image, 0), op.divide(extent(image, 1), whole(7)), whole(7), op.divide(extent(image, 2), whole(7)), whole(7), whole(6)]
+    parts = [
+        extent(image, 0),
+        op.divide(extent(image, 1), whole(7)),
+        whole(7),
+        op.divide(extent(image, 2), whole(7)),
+        whole(7),
+        whole(6),
+    ]
     data = op.transpose(op.reshape(image, op.concat(parts, 0), False), whole(0, 1, 3, 2, 4, 5))
     return model(op.reshape(data, whole(-1, 49, 6), False), [image])
 
@@ -172,7 +194,9 @@ def windows_of_seven() -> irexec.Model:
 def padded_to_windows() -> irexec.Model:
     image = open_input("image", [-1, -1, 6])
     rest = op.mod(op.subtract(whole(8), op.mod(extent(image, 1), whole(8))), whole(8))
-    data = op.pad(image, whole(0, 0, 0), op.concat([whole(0), rest, whole(0)], 0), "constant", op.constant(np.float32(0)))
+    data = op.pad(
+        image, whole(0, 0, 0), op.concat([whole(0), rest, whole(0)], 0), "constant", op.constant(np.float32(0))
+    )
     return model(op.reshape(data, whole(0, -1, 8, 6), True), [image])
 
 
@@ -321,7 +345,12 @@ def half_equals_other() -> irexec.Model:
 def recurrent() -> irexec.Model:
     data, state = open_input("data", [-1, -1, 4]), open_input("state", [-1, 1, 5])
     lengths = open_input("lengths", [-1], np.int32)
-    return model(op.gru_sequence(data, state, lengths, weights(1, 15, 4), weights(1, 15, 5), weights(1, 15), 5, "forward").output(0), [data, state, lengths])
+    return model(
+        op.gru_sequence(
+            data, state, lengths, weights(1, 15, 4), weights(1, 15, 5), weights(1, 15), 5, "forward"
+        ).output(0),
+        [data, state, lengths],
+    )
 
 
 @kind("equalities")
@@ -369,13 +398,29 @@ def positions_ranged() -> irexec.Model:
 @kind("tables")
 def positions_of_exact_length() -> irexec.Model:
     data = open_input("data", [-1, -1, 8])
-    return model(op.add(op.concat([data, op.broadcast(weights(1, 1, 8), op.concat([extent(data, 0), whole(1, 8)], 0))], 1), weights(1, 13, 8)), [data])
+    return model(
+        op.add(
+            op.concat([data, op.broadcast(weights(1, 1, 8), op.concat([extent(data, 0), whole(1, 8)], 0))], 1),
+            weights(1, 13, 8),
+        ),
+        [data],
+    )
 
 
 @kind("tables")
 def strided_positions() -> irexec.Model:
     data = open_input("data", [-1, -1, 8])
-    rows = op.strided_slice(weights(1, 30, 8), whole(0, 2), op.concat([whole(1), op.add(extent(data, 1), whole(2))], 0), whole(1, 1), [1, 0], [1, 0], [0, 0], [0, 0], [0, 0])
+    rows = op.strided_slice(
+        weights(1, 30, 8),
+        whole(0, 2),
+        op.concat([whole(1), op.add(extent(data, 1), whole(2))], 0),
+        whole(1, 1),
+        [1, 0],
+        [1, 0],
+        [0, 0],
+        [0, 0],
+        [0, 0],
+    )
     return model(op.add(data, rows), [data])
 
 

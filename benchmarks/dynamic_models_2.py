@@ -1,4 +1,4 @@
-"""Further models with open dimensions for benchmarks/shapes.py: bodies, states, values, bounds, and single operators."""
+"""Further models with open dimensions for benchmarks/shapes.py: bodies, states, values, bounds, operators."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def iterated_steps() -> irexec.Model:
 def branches_of_values() -> irexec.Model:
     data, flag = open_input("data", [-1, -1]), open_input("flag", [], bool)
     inner = [open_input(f"inner{n}", [-1, -1]) for n in range(2)]
-    one, other = model(op.reshape(inner[0], whole(-1, 6), False), [inner[0]]), model(op.add(inner[1], weights(6)), [inner[1]])
+    one, other = (
+        model(op.reshape(inner[0], whole(-1, 6), False), [inner[0]]),
+        model(op.add(inner[1], weights(6)), [inner[1]]),
+    )
     choice = op.if_op(flag)
     choice.set_then_body(one)
     choice.set_else_body(other)
@@ -178,7 +181,11 @@ def reversed_sequences() -> irexec.Model:
 
 @kind("operators")
 def scattered() -> irexec.Model:
-    data, indices, updates = open_input("data", [-1, 4]), open_input("indices", [-1, 1], np.int64), open_input("updates", [-1, 4])
+    data, indices, updates = (
+        open_input("data", [-1, 4]),
+        open_input("indices", [-1, 1], np.int64),
+        open_input("updates", [-1, 4]),
+    )
     return model(op.scatter_nd_update(data, indices, updates), [data, indices, updates])
 
 
@@ -202,7 +209,11 @@ def dilated_windows() -> irexec.Model:
 
 @kind("operators")
 def aligned_regions() -> irexec.Model:
-    image, boxes, batches = open_input("image", [-1, 3, -1, -1]), open_input("boxes", [-1, 4]), open_input("batches", [-1], np.int64)
+    image, boxes, batches = (
+        open_input("image", [-1, 3, -1, -1]),
+        open_input("boxes", [-1, 4]),
+        open_input("batches", [-1], np.int64),
+    )
     return model(op.roi_align(image, boxes, batches, 3, 3, 2, 1.0, "avg"), [image, boxes, batches])
 
 
@@ -233,7 +244,17 @@ def merged_patches() -> irexec.Model:
     image = open_input("image", [-1, -1, -1, 4])
     step = whole(1, 2, 2, 1)
     parts = [
-        op.strided_slice(image, whole(0, row, column, 0), whole(0, 0, 0, 0), step, [1, 0, 0, 1], [1, 1, 1, 1], [0] * 4, [0] * 4, [0] * 4)
+        op.strided_slice(
+            image,
+            whole(0, row, column, 0),
+            whole(0, 0, 0, 0),
+            step,
+            [1, 0, 0, 1],
+            [1, 1, 1, 1],
+            [0] * 4,
+            [0] * 4,
+            [0] * 4,
+        )
         for column in (0, 1)
         for row in (0, 1)
     ]

@@ -2,15 +2,15 @@
 
 python benchmarks/shapes.py [--count N] [MODEL.xml ...]
 
-Without models, those of tests/lib/support/dynamic_nets.py. For each model: the time of the study, the combinations at
-which both agree, those that irexec accepts and OpenVINO refuses, and the reverse, and output sizes that differ.
+Without models, those of dynamic_models.py and dynamic_models_2.py. For each model: the time of the study, the
+combinations at which both agree, those that irexec accepts and OpenVINO refuses, and the reverse, and output sizes that
+differ or are not known. At the end: how many models of each kind are described exactly.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -75,11 +75,11 @@ def compare(path: str, count: int) -> tuple[int, int, int, int]:
         refused += not own and theirs is not None
         for dims, found in zip(shapes.outputs_expressions, theirs or [], strict=False):
             for expression, size in zip(dims or [], found or [], strict=False):
-                sizes_differ += own and expression is not None and size is not None and expression.value(sizes) != size
-    name = "/".join(Path(path).parts[-2:])
+                sizes_differ += own and size is not None and (expression is None or expression.value(sizes) != size)
+    name = Path(path).stem
     print(
         f"{name[-40:]:40} {len(shapes.model.nodes):6} layers {seconds:7.2f} s {shapes.probes:6} probes  "
-        f"{'complete' if shapes.is_complete else 'incomplete':10}  agree {agreeing:4}  accepted {accepted:3}  "
+        f"{shapes.evidence:10}  agree {agreeing:4}  accepted {accepted:3}  "
         f"refused {refused:3}  output sizes {sizes_differ:3}",
         flush=True,
     )
@@ -94,19 +94,25 @@ def main() -> None:
     )
     args = parser.parse_args()
     totals = [0, 0, 0, 0]
+    kinds: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for path in args.models or own_models(Path(folder)):
-            totals = [total + each for total, each in zip(totals, compare(path, args.count), strict=True)]
+            found = compare(path, args.count)
+            totals = [total + each for total, each in zip(totals, found, strict=True)]
+            kinds.setdefault(Path(path).stem.partition("__")[0], []).append(found[1] + found[2] == 0)
     print(f"\nagree {totals[0]}, wrongly accepted {totals[1]}, wrongly refused {totals[2]}, output sizes {totals[3]}")
+    for kind, exact in kinds.items():
+        print(f"{kind:14} {sum(exact):3} of {len(exact)} exactly")
+    print(f"all            {sum(map(sum, kinds.values())):3} of {sum(map(len, kinds.values()))} exactly")
 
 
 def own_models(folder: Path) -> list[str]:
-    sys.path.append(str(Path(__file__).parents[1] / "tests" / "lib"))
-    from support.dynamic_nets import MODELS
+    import dynamic_models_2  # noqa: F401
+    from dynamic_models import MODELS
 
     for name, make in MODELS.items():
-        irexec.save_model(make(), folder / f"{name}.xml")
-    return [str(folder / f"{name}.xml") for name in MODELS]
+        irexec.save_model(make(), folder / f"{name.replace('/', '__')}.xml")
+    return [str(folder / f"{name.replace('/', '__')}.xml") for name in MODELS]
 
 
 if __name__ == "__main__":

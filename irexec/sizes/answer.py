@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, product
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -14,19 +14,18 @@ from irexec.graph.model import Node
 from irexec.graph.ports import port_name
 from irexec.inference.inference import Inference
 from irexec.records import record
+from irexec.sizes.alternatives import alternatives_of, says_equal
 from irexec.sizes.baked import Baked, baked_sizes
 from irexec.sizes.case import Case, Reason
-from irexec.sizes.conditions import Compare, Condition, OneOf
-from irexec.sizes.expressions import Expression, constant, fit, size_of
+from irexec.sizes.conditions import Condition
+from irexec.sizes.evidence import Evidence
+from irexec.sizes.expressions import Expression, fit
 from irexec.sizes.limits import limits
 from irexec.sizes.names import assignment, equal_groups, symbols
 from irexec.sizes.probe import Outcome, Prober, Refusal, Sizes
+from irexec.sizes.samples import accepted_samples, path_to
 from irexec.sizes.study import Study
 from irexec.types import PartialShape
-
-_MOST_ALTERNATIVES = 64
-# Combinations at which the shapes of the outputs are compared.
-_ALONG, _TOGETHER = 12, 30
 
 
 @record(frozen=True)
@@ -52,11 +51,49 @@ class Shapes:
         self.model = prober.model
         self.dims = prober.dims
         self.groups = equal_groups(found.cases, len(prober.dims))
+        self.alternatives: list[list[Condition]] = alternatives_of(prober, found.cases, self.groups)
+        self._evidence = None if found.paths is None or not found.cases else Evidence(prober, found.paths)
+        self._is_derived = self._evidence is not None and self._derived(self._evidence)
         self.symbols = symbols(prober, self.groups)
-        self.alternatives: list[list[Condition]] = _alternatives(prober, found.cases, self.groups)
-        self._samples = _samples(prober, found.cases)
+        self._samples = accepted_samples(prober, found.cases)
         self.outputs_expressions = self._fitted()
         self.baked: list[Baked] = baked_sizes(prober, found.cases)
+
+    def _derived(self, evidence: Evidence) -> bool:
+        """Replace a description that traces contradict by the conditions of the traces; return whether it was."""
+        if evidence.differing(self.alternatives, self.groups) == 0:
+            return False
+        self._study.is_complete = False
+        found = evidence.conditions()
+        if found is None:
+            return False
+        groups = evidence.groups()
+        alternatives: list[list[Condition]] = [
+            [each for each in part if not says_equal(each, groups)] for part in found
+        ]
+        if evidence.differing(alternatives, groups):
+            return False
+        self.groups, self.alternatives = groups, alternatives
+        self._study.is_complete = True
+        for case in self._study.cases:
+            case.unexplained.clear()
+        return True
+
+    @property
+    def certainty(self) -> list[list[str]]:
+        """For each condition "proved" where it is derived from the comparisons of all layers, else "checked"."""
+        if self._evidence is None:
+            return [["checked"] * len(each) for each in self.alternatives]
+        proved = self._evidence.proved(self.alternatives, self.groups)
+        return [["proved" if yes else "checked" for yes in each] for each in proved]
+
+    @property
+    def evidence(self) -> str:
+        """How the description was found: proved, checked, or incomplete."""
+        if not self.is_complete:
+            return "incomplete"
+        is_proved = self._evidence is not None and self._evidence.is_proved(self.alternatives, self.groups)
+        return "proved" if is_proved else "checked"
 
     @property
     def conditions(self) -> list[list[str]]:
@@ -158,7 +195,8 @@ class Shapes:
     @property
     def smallest_sizes(self) -> Sizes:
         """The sizes of `smallest`."""
-        return min(self._candidates(), key=lambda sizes: (_elements(self._prober, sizes), sizes))
+        candidates = [*self._candidates(), *(self._evidence.accepted[:1] if self._evidence is not None else ())]
+        return min(candidates, key=lambda sizes: (_elements(self._prober, sizes), sizes))
 
     def types_at(self, sizes: Sizes) -> Inference:
         """Return the types of all values at these sizes."""
@@ -190,14 +228,18 @@ class Shapes:
         """Return the reasons of the restrictions, one for each symbol and layer, the first dimensions first."""
         found: dict[tuple[str, Node | None], Because] = {}
         for reason in self._reasons():
-            path = _path(self._prober, reason)
+            path = path_to(self._prober, reason)
             because = Because(self.symbols[reason.dim], reason.dim, reason.sizes, reason.refusal, path)
             found.setdefault((because.symbol, reason.refusal.node), because)
         return sorted(found.values(), key=lambda each: each.dim)
 
     def _reasons(self) -> Iterator[Reason]:
-        for case in self._study.cases:
-            yield from case.reasons
+        reasons = [] if self._is_derived else [reason for case in self._study.cases for reason in case.reasons]
+        yield from reasons
+        named = {self.symbols[reason.dim] for reason in reasons}
+        for each in () if self._evidence is None else self._evidence.refused(self.alternatives, self.groups):
+            if not named & {self.symbols[dim] for dim in each.condition.dims}:
+                yield Reason(min(each.condition.dims), each.sizes, each.refusal)
 
     def limits(self) -> list[str]:
         """Return what the answer does not cover, and what an accepted size changes without being refused."""
@@ -229,7 +271,8 @@ class Shapes:
             ],
             "smallest": {name: list(shape) for name, shape in self.smallest().items()} if self._study.cases else None,
             "baked": [each.to_dict(self.symbols) for each in self.baked],
-            "evidence": "checked" if self.is_complete else "incomplete",
+            "certainty": self.certainty,
+            "evidence": self.evidence,
             "limits": self.limits(),
             "probes": self._prober.probes,
         }
@@ -332,7 +375,8 @@ class Shapes:
                     dims.append(None)
                     continue
                 samples = [(sizes, shape[axis].value) for sizes, shape in own]
-                dims.append(fit(samples, base, leads) or fit(samples, base, every))
+                found = fit(samples, base, leads) or fit(samples, base, every)
+                dims.append(found if self._evidence is None else self._evidence.output(number, axis, found))
             fitted.append(dims)
         return fitted
 
@@ -343,57 +387,3 @@ def _plain(text: str) -> int | str:
 
 def _elements(prober: Prober, sizes: Sizes) -> int:
     return sum(prod(extent.value for extent in shape) for shape in prober.inputs_at(sizes))
-
-
-def _alternatives(prober: Prober, cases: Sequence[Case], groups: Sequence[int]) -> list[list[Condition]]:
-    """Return the conditions of all cases: lists, one of which must hold as a whole."""
-    found: list[list[Condition]] = []
-    for case in cases:
-        choices: list[list[list[Condition]]] = []
-        for dim, accepted in case.choices.items():
-            if groups[dim] == dim and dim not in case.broadcast:
-                choices.append(accepted.alternatives(dim, prober.dims[dim]))
-        fixed: list[Condition] = []
-        for dim, linear in case.following.items():
-            if linear.is_plain and linear.terms and groups[dim] == groups[linear.terms[0][1]] and groups[dim] != dim:
-                continue
-            fixed.append(Compare(size_of(dim), "==", linear))
-        fixed += [OneOf(dim, (constant(1), expression)) for dim, expression in case.broadcast.items()]
-        fixed += case.joint
-        found += [
-            [*(c for part in parts for c in part), *fixed] for parts in islice(product(*choices), _MOST_ALTERNATIVES)
-        ]
-    return found
-
-
-def _samples(prober: Prober, cases: Sequence[Case]) -> list[Sizes]:
-    """Return accepted combinations: the base, the choices of one dimension after another, and random ones."""
-    found: dict[Sizes, None] = {}
-    chance = random.Random(2)
-    for case in cases:
-        found.setdefault(case.base)
-        for dim, accepted in case.choices.items():
-            for size in (*accepted.some(_ALONG), *accepted.some(4, beyond=3000)):
-                found.setdefault(case.fill({dim: size}))
-        for first, second in product(case.choices, repeat=2):
-            if first < second:
-                for one, other in product(case.choices[first].some(3)[1:], case.choices[second].some(3)[1:]):
-                    found.setdefault(case.fill({first: one, second: other}))
-        for _ in range(_TOGETHER):
-            if (sizes := case.draw(chance)) is not None:
-                found.setdefault(sizes)
-    return [sizes for sizes in found if min(sizes, default=1) > 0 and prober.accepts(sizes)]
-
-
-def _path(prober: Prober, reason: Reason) -> tuple[Node, ...]:
-    """Return the layers from the input of a dimension to the layer that refuses its size."""
-    target = reason.refusal.node
-    if target is None:
-        return ()
-    bit = 1 << prober.dims[reason.dim].input
-    path: list[Node] = []
-    node: Node | None = target
-    while node is not None and node.type != "Parameter":
-        path.append(node)
-        node = next((v.node for v in node.inputs if v is not None and prober.reached.get(v.node, 0) & bit), None)
-    return tuple(reversed(path))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, reduce
+from functools import reduce
 from math import gcd, prod
 from typing import Any
 
@@ -70,7 +70,7 @@ class Formula:
     def value(self, sizes: Any) -> Any:
         return sum(factor * prod(atom.value(sizes) for atom in term) for term, factor in self.terms)
 
-    @cached_property
+    @property
     def dims(self) -> frozenset[int]:
         return frozenset().union(*(atom.dims for term, _ in self.terms for atom in term))
 

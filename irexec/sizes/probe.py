@@ -165,6 +165,11 @@ class Prober:
         return run.inference
 
     @property
+    def tried(self) -> list[Sizes]:
+        """The combinations that were inferred, the accepted ones first."""
+        return sorted(self._known, key=lambda sizes: not self._known[sizes].accepted)
+
+    @property
     def changing(self) -> list[Node]:
         """The layers that depend on sizes, in order."""
         return [node for _, node in self._changing]

@@ -11,6 +11,7 @@ from irexec.sizes.base import find_base
 from irexec.sizes.case import Case
 from irexec.sizes.conditions import Accepted
 from irexec.sizes.description import Description
+from irexec.sizes.paths import Paths, followed
 from irexec.sizes.probe import OutOfProbes, Prober, Refusal, Sizes
 
 # Random combinations that look for accepted sizes outside the cases.
@@ -24,13 +25,15 @@ _FURTHER, _LEAST_SECONDS = 4, 5.0
 class Study:
     """The cases that were found. Without any, `refusal` is the one at the latest layer that any sizes reached.
 
-    `is_complete`: every combination that was tried is described rightly, and the time sufficed.
+    `is_complete`: every combination that was tried is described rightly, and the time sufficed. `paths`: traces that
+    decide thousands of combinations.
     """
 
     prober: Prober
     cases: list[Case]
     refusal: Refusal | None = None
     is_complete: bool = True
+    paths: Paths | None = None
 
     def contains(self, sizes: Sizes) -> bool:
         return any(case.contains(sizes) for case in self.cases)
@@ -49,6 +52,7 @@ def study(prober: Prober, seconds: float) -> Study:
             _explore(prober, base, made)
         except OutOfProbes:
             made.is_complete = False
+        made.paths = followed(prober, [base, *(case.base for case in made.cases), *prober.tried])
     if not made.cases:
         made.cases.append(Case(base, {dim: Accepted(None, (size,)) for dim, size in enumerate(base)}))
     made.is_complete = made.is_complete and not any(case.unexplained for case in made.cases)

@@ -48,8 +48,12 @@ class Trace:
         return bool(self.tape.pinned)
 
 
+class _Refused(Exception):
+    """The rule of a layer reported a breach of its constraints."""
+
+
 class _Hidden(TensorType):
-    """The type of a tensor whose contents follow from traced numbers by floats or kernels: who reads them pins these."""
+    """The type of a tensor whose contents follow from traced numbers by floats or kernels: a reader pins these."""
 
     __slots__ = ("shown", "sources")
 
@@ -89,7 +93,10 @@ def trace(prober: Prober, sizes: Sizes) -> Trace:
     tracing = _Tracing(tape)
     outcome, plain, refusing = prober.followed(sizes)
     numbers = iter(
-        [tape.size(number, size, dim.low, dim.high) for number, (dim, size) in enumerate(zip(prober.dims, sizes, strict=True))]
+        [
+            tape.size(number, size, max(dim.low, min(size, 1)), dim.high)
+            for number, (dim, size) in enumerate(zip(prober.dims, sizes, strict=True))
+        ]
     )
     for node, shape in zip(prober.model.parameters, prober.shapes, strict=True):
         if shape.is_dynamic:
@@ -103,7 +110,8 @@ def trace(prober: Prober, sizes: Sizes) -> Trace:
             return Trace(sizes, tape, outcome)
     tracing.check_variables(prober.model, plain)
     outputs = tuple(
-        _numbers(tracing.types.get(value.node, plain.outputs(value.node))[value.index].shape) for value in prober.model.outputs
+        _numbers(tracing.types.get(value.node, plain.outputs(value.node))[value.index].shape)
+        for value in prober.model.outputs
     )
     return Trace(sizes, tape, outcome, outputs)
 
@@ -162,35 +170,42 @@ class _Tracing:
         if node.type == "Parameter" or not any(type is not None and _is_special(type) for type in inputs):
             return
         expected = plain.outputs(node)
+        made: Types | None = None
         try:
-            made = None if node.operator is None else self._inferred(node, inputs, refused)
+            made = self._inferred(node, inputs)
+        except _Refused:
+            if refused:
+                return
         except Exception:  # A rule that cannot compute with traced numbers.
             made = None
         if refused:
-            if made is not None:
-                _pin(inputs)
+            _pin(inputs)
             return
         if made is not None and all(_agree(own, other) for own, other in zip(made, expected, strict=False)):
             sources = _sources(inputs)
             self.types[node] = tuple(
-                _Hidden(own.shape, other, sources) if other.has_value and not own.has_value and own.partial is None else own
+                _Hidden(own.shape, other, sources)
+                if other.has_value and not own.has_value and own.partial is None
+                else own
                 for own, other in zip(made, expected, strict=False)
             )
         else:
             _pin(inputs)
 
-    def _inferred(self, node: Node, inputs: Sequence[TensorType | None], refused: bool) -> Types | None:
-        """Return the types that the operator's rule finds; None where it reports a breach."""
+    def _inferred(self, node: Node, inputs: Sequence[TensorType | None]) -> Types | None:
+        """Return the types that the operator's rule finds; None where it fails. Raises _Refused for a breach."""
         operator = node.operator
-        assert operator is not None
+        if operator is None:
+            return None
         if node.bodies:
             infer = bodies.BODIES.get(node.type)
-            return None if infer is None or refused else infer(node, inputs, self)
+            return None if infer is None else infer(node, inputs, self)
         breaches: list[Breach] = []
         types = operator.infer(inputs, node.attributes, breaches)
+        if any(breach.code == "O007" for breach in breaches):
+            return None
         if breaches:
-            # A rule that failed says nothing about the sizes.
-            return [] if refused and any(breach.code == "O007" for breach in breaches) else None
+            raise _Refused
         if any(type.__class__ is _Hidden for type in inputs):
             return types
         if node.type in _COMPARISONS and (compared := self._compared(node, inputs, types)) is not None:

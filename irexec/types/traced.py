@@ -31,7 +31,7 @@ class Tape:
     """What one inference computed with the sizes of open dimensions.
 
     `entries`: every number that was computed, equal ones once. `guards`: every comparison whose result the sizes
-    decide, with this result. `pinned`: the entries that were turned into plain numbers, which hold for these sizes only.
+    decide, with this result. `pinned`: the entries that were turned into plain numbers: the tape holds for these only.
     """
 
     def __init__(self) -> None:
@@ -172,7 +172,7 @@ class Tape:
             corners = [one // other for one in (low, high) for other in (other_low, other_high)]
             found = min(corners), max(corners)
         elif operation == "%" and other_low > 0:
-            found = (low, high) if 0 <= low and high < other_low else (0, other_high - 1)
+            found = (low, high) if low >= 0 and high < other_low else (0, other_high - 1)
         else:
             found = -_FAR, _FAR
         return max(found[0], -_FAR), min(found[1], _FAR)
@@ -191,7 +191,7 @@ class Traced:
         self.tape, self.entry = tape, entry
 
     @property  # type: ignore[misc]
-    def __class__(self) -> type:  # type: ignore[override]
+    def __class__(self) -> type:
         return int
 
     @property
@@ -203,7 +203,7 @@ class Traced:
         return self.tape.pin(self.entry)
 
     __int__ = __index__
-    __hash__ = __index__  # type: ignore[assignment]
+    __hash__ = __index__
 
     def __float__(self) -> float:
         return float(self.tape.pin(self.entry))
@@ -229,7 +229,7 @@ class Traced:
         return self
 
     def __abs__(self) -> Any:
-        return -self if self < 0 else self
+        return -self if self.tape.compare("<", self.entry, self.tape.constant(0)) else self
 
     def __ne__(self, other: object) -> bool:
         return not self == other

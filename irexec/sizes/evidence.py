@@ -1,0 +1,176 @@
+"""Evidence: how traces agree with a description, and the conditions and expressions that they give in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.records import record
+from irexec.sizes.conditions import Condition
+from irexec.sizes.expressions import Expression
+from irexec.sizes.formulas import Formulas
+from irexec.sizes.guards import Choice, Guard
+from irexec.sizes.implicants import implicants
+from irexec.sizes.paths import Paths
+from irexec.sizes.probe import Prober, Refusal, Sizes
+from irexec.types.traced import is_traced
+
+# An alternative is proved where traces decide at least this many combinations that it describes.
+_ENOUGH = 8
+# Combinations at which conditions that traces gave are compared with plain inference.
+_VERIFIED = 40
+
+Alternatives = Sequence[Sequence[Condition]]
+
+
+@record(frozen=True)
+class Refused:
+    """The smallest combination that breaks a condition while the others of its list hold, with its refusal."""
+
+    condition: Condition
+    sizes: Sizes
+    refusal: Refusal
+
+
+class Evidence:
+    """The combinations that traces decide, beside a description of the accepted ones."""
+
+    def __init__(self, prober: Prober, paths: Paths) -> None:
+        self._prober, self._paths = prober, paths
+        known = paths.accepted() >= 0
+        order = np.argsort(paths.points[known].sum(1), kind="stable")
+        self.points: list[Sizes] = [tuple(row) for row in paths.points[known][order].tolist()]
+        self._accepted = (paths.accepted()[known] == 1)[order]
+        self._pinned = paths.is_pinned()[known][order]
+        self._number = paths.decided[known][order]
+        self._known: dict[Condition, np.ndarray[Any, Any]] = {}
+
+    @property
+    def accepted(self) -> list[Sizes]:
+        return [sizes for sizes, yes in zip(self.points, self._accepted, strict=True) if yes]
+
+    def groups(self) -> list[int]:
+        """Return for each dimension the first one that it equals wherever the model accepts the sizes."""
+        rows = np.array(self.accepted, np.int64)
+        count = len(self._prober.dims)
+        groups = list(range(count))
+        for later in range(count):
+            for earlier in range(later):
+                same = groups[earlier] == earlier and (rows[:, earlier] == rows[:, later]).all()
+                if same and len(np.unique(rows[:, later])) > 2:
+                    groups[later] = earlier
+                    break
+        return groups
+
+    def differing(self, alternatives: Alternatives, groups: Sequence[int]) -> int:
+        """Return the number of decided combinations that the description puts on the wrong side."""
+        holding = np.logical_or.reduce([self._all(each) for each in alternatives] or [np.zeros(len(self.points), bool)])
+        return int(np.sum((holding & self._equal(groups)) != self._accepted))
+
+    def conditions(self) -> list[list[Guard | Choice]] | None:
+        """Return lists of conditions from the traces, if plain inference agrees with them at further combinations."""
+        found = implicants(self._paths)
+        if found is None:
+            return None
+        chance = np.random.default_rng(3)
+        rows = np.array(self.accepted, np.int64)
+        for _ in range(_VERIFIED if len(rows) else 0):
+            sizes = rows[chance.integers(len(rows))].copy()
+            place = chance.integers(len(sizes))
+            sizes[place] = max(1, sizes[place] * chance.integers(1, 4) + chance.integers(-1, 2))
+            tried = tuple(sizes.tolist())
+            if not all(dim.allows(size) for dim, size in zip(self._prober.dims, tried, strict=True)):
+                continue
+            if self._prober.accepts(tried) is not any(all(each.holds(tried) for each in part) for part in found):
+                return None
+        return found
+
+    def proved(self, alternatives: Alternatives, groups: Sequence[int]) -> list[list[bool]]:
+        """Return for each condition whether traces without pinned numbers decide both its sides."""
+        equal = self._equal(groups)
+        holding = [[self._holds(condition) for condition in each] for each in alternatives]
+        whole = [np.logical_and.reduce([equal, *each]) for each in holding]
+        anywhere = np.logical_or.reduce(whole or [equal])
+        sure = self._accepted & ~self._pinned
+        proved: list[list[bool]] = []
+        for own, each in zip(whole, holding, strict=True):
+            is_sure = int(own.sum()) >= _ENOUGH and bool(sure[own].all())
+            proved.append([is_sure and self._is_needed(each, place, equal, anywhere) for place in range(len(each))])
+        return proved
+
+    def is_proved(self, alternatives: Alternatives, groups: Sequence[int]) -> bool:
+        """Return whether traces without pinned numbers decide every combination, as the description does."""
+        is_whole = not self._pinned.any() and (self._paths.accepted() >= 0).all() and len(self.accepted) >= _ENOUGH
+        return bool(is_whole) and self.differing(alternatives, groups) == 0
+
+    def _is_needed(self, holding: list[Any], place: int, equal: Any, anywhere: Any) -> bool:
+        others = [each for number, each in enumerate(holding) if number != place]
+        beyond = np.logical_and.reduce([equal, ~holding[place], ~anywhere, *others])
+        return bool(beyond.any()) and not bool((self._accepted | self._pinned)[beyond].any())
+
+    def refused(self, alternatives: Alternatives, groups: Sequence[int]) -> list[Refused]:
+        """Return for each condition the smallest combination that breaks it alone."""
+        found: list[Refused] = []
+        equal = self._equal(groups)
+        for each in alternatives:
+            holding = [self._holds(condition) for condition in each]
+            for place, condition in enumerate(each):
+                others = [own for number, own in enumerate(holding) if number != place]
+                beyond = np.flatnonzero(np.logical_and.reduce([equal, ~holding[place], ~self._accepted, *others]))
+                if len(beyond):
+                    sizes = self.points[beyond[0]]
+                    refusal = self._prober.at(sizes).refusal
+                    if refusal is not None:
+                        found.append(Refused(condition, sizes, refusal))
+        return found
+
+    def output(self, number: int, axis: int, fitted: Expression | None) -> Expression | None:
+        """Return an expression with the size of an output's axis at all accepted combinations, if there is one."""
+        values = self._sizes_of(number, axis)
+        if values is None:
+            return fitted
+        rows, sizes = values
+        points = [self.points[row] for row in rows]
+        if fitted is not None and all(fitted.value(each) == size for each, size in zip(points, sizes, strict=True)):
+            return fitted
+        columns = list(np.array(points, np.int64).T)
+        for each in self._paths.traces:
+            shape = each.outputs[number] if each.outputs else None
+            entry: Any = shape[axis] if shape is not None and axis < len(shape) else None
+            formula = Formulas(each.tape).of(entry.entry) if is_traced(entry) else None
+            if formula is not None and (np.broadcast_to(formula.value(columns), len(points)) == sizes).all():
+                return formula
+        return fitted
+
+    def _sizes_of(self, number: int, axis: int) -> tuple[list[int], list[int]] | None:
+        """Return the size of an output's axis at the accepted combinations; None where a trace does not know it."""
+        rows: list[int] = []
+        sizes: list[int] = []
+        for place, each in enumerate(self._paths.traces):
+            own = np.flatnonzero(self._accepted & (self._number == place))
+            if not len(own):
+                continue
+            shape = each.outputs[number]
+            if shape is None or axis >= len(shape) or shape[axis] is None:
+                return None
+            points = np.array([self.points[row] for row in own], np.int64)
+            entry = shape[axis]
+            found = each.tape.evaluate(points)(entry.entry) if is_traced(entry) else entry
+            rows += own.tolist()
+            sizes += np.broadcast_to(found, len(own)).tolist()
+        return (rows, sizes) if rows else None
+
+    def _holds(self, condition: Condition) -> np.ndarray[Any, Any]:
+        found = self._known.get(condition)
+        if found is None:
+            found = self._known[condition] = np.array([bool(condition.holds(sizes)) for sizes in self.points], bool)
+        return found
+
+    def _all(self, conditions: Sequence[Condition]) -> np.ndarray[Any, Any]:
+        return np.asarray(np.logical_and.reduce([np.ones(len(self.points), bool), *map(self._holds, conditions)]))
+
+    def _equal(self, groups: Sequence[int]) -> np.ndarray[Any, Any]:
+        rows = np.array(self.points, np.int64).reshape(len(self.points), len(groups))
+        return np.asarray((rows == rows[:, list(groups)]).all(1))

@@ -1,0 +1,47 @@
+"""Samples: accepted combinations of sizes, and the layers on the way to one that refuses."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import product
+
+from irexec.graph.model import Node
+from irexec.sizes.case import Case, Reason
+from irexec.sizes.probe import Prober, Sizes
+
+# Combinations at which the shapes of the outputs are compared.
+_ALONG, _TOGETHER = 12, 30
+
+
+def accepted_samples(prober: Prober, cases: Sequence[Case]) -> list[Sizes]:
+    """Return accepted combinations: the base, the choices of one dimension after another, and random ones."""
+    found: dict[Sizes, None] = {}
+    chance = random.Random(2)
+    for case in cases:
+        found.setdefault(case.base)
+        for dim, accepted in case.choices.items():
+            for size in (*accepted.some(_ALONG), *accepted.some(4, beyond=3000)):
+                found.setdefault(case.fill({dim: size}))
+        for first, second in product(case.choices, repeat=2):
+            if first < second:
+                for one, other in product(case.choices[first].some(3)[1:], case.choices[second].some(3)[1:]):
+                    found.setdefault(case.fill({first: one, second: other}))
+        for _ in range(_TOGETHER):
+            if (sizes := case.draw(chance)) is not None:
+                found.setdefault(sizes)
+    return [sizes for sizes in found if min(sizes, default=1) > 0 and prober.accepts(sizes)]
+
+
+def path_to(prober: Prober, reason: Reason) -> tuple[Node, ...]:
+    """Return the layers from the input of a dimension to the layer that refuses its size."""
+    target = reason.refusal.node
+    if target is None:
+        return ()
+    bit = 1 << prober.dims[reason.dim].input
+    path: list[Node] = []
+    node: Node | None = target
+    while node is not None and node.type != "Parameter":
+        path.append(node)
+        node = next((v.node for v in node.inputs if v is not None and prober.reached.get(v.node, 0) & bit), None)
+    return tuple(reversed(path))

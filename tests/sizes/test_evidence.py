@@ -1,0 +1,106 @@
+"""Traces of models, formulas and guards in normal form, and descriptions that follow from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.dynamic_nets import MODELS, _input, _weights, _whole
+
+import irexec
+from irexec import opset15 as op
+from irexec.sizes.formulas import Formulas
+from irexec.sizes.guards import guards
+from irexec.sizes.probe import Prober
+from irexec.sizes.tracing import trace
+from irexec.types.traced import Tape
+
+NAMES = ["x", "y", "z"]
+
+
+def formula(compute) -> str:  # type: ignore[no-untyped-def]
+    tape = Tape()
+    made = compute(*(tape.size(number, value, 1, None) for number, value in enumerate((37, 22, 5))))
+    found = Formulas(tape).of(made.entry)
+    assert found is not None and found.value((37, 22, 5)) == made.number
+    return found.text(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("compute", "text"),
+    [
+        (lambda x, y, z: ((x - 2) // 2 + 1 - 2) // 2 + 1, "x // 4"),
+        (lambda x, y, z: -(-x // 2), "(x + 1) // 2"),
+        (lambda x, y, z: (4 * x + 8 * y + 9) // 4, "x + 2*y + 2"),
+        (lambda x, y, z: (x * y * 64) // (y * 64), "x"),
+        (lambda x, y, z: (x * y * 12) // (y * 48), "x // 4"),
+        (lambda x, y, z: (x + y) * z - y * z, "x*z"),
+        (lambda x, y, z: 3 * x - 2 * y + 1 - x, "2*x - 2*y + 1"),
+    ],
+)
+def test_formulas_have_one_form(compute, text: str) -> None:  # type: ignore[no-untyped-def]
+    assert formula(compute) == text
+
+
+@pytest.mark.parametrize(
+    ("compare", "text"),
+    [
+        (lambda x, y: x // 2 * 2 == x - 1, "x % 2 == 1"),
+        (lambda x, y: -(-(x * y) // 11) <= (x * y) // 11, "(x*y) % 11 == 0"),
+        (lambda x, y: x // 4 >= 3, "x >= 12"),
+        (lambda x, y: (x - 5) // 3 + 1 < 4, "x >= 14"),
+        (lambda x, y: x == y + 15, "x == y + 15"),
+        (lambda x, y: x * 3 == y, "y != 3*x"),
+    ],
+)
+def test_guards_have_one_form(compare, text: str) -> None:  # type: ignore[no-untyped-def]
+    tape = Tape()
+    compare(*(tape.size(number, value, 1, None) for number, value in enumerate((37, 22))))
+    (guard,) = guards(tape)
+    assert guard.holds((37, 22))
+    assert guard.text(["x", "y"]) == text
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"branches"}))
+def test_a_trace_holds_where_plain_inference_has_the_same_outcome(name: str) -> None:
+    model = MODELS[name]()
+    shapes = irexec.shapes(model)
+    prober = Prober(model, [value.type.shape for value in model.inputs])
+    made = trace(prober, shapes.base_sizes)
+    assert made.outcome.accepted and not made.is_pinned
+    chance = np.random.default_rng(4)
+    rows = np.maximum(1, np.array(shapes.base_sizes) + chance.integers(-3, 20, (400, len(shapes.dims))))
+    for sizes in rows[made.tape.holds(rows)].tolist()[:40]:
+        assert prober.accepts(tuple(sizes))
+
+
+def answer(results, inputs) -> dict:  # type: ignore[no-untyped-def, type-arg]
+    return irexec.shapes(irexec.Model([results], inputs)).to_dict()
+
+
+def test_a_product_is_derived_from_the_comparisons() -> None:
+    data = _input("data", [-1, -1])
+    found = answer(op.reshape(data, _whole(-1, 12), False), [data])
+    assert found["accepts"] == [["(batch*data_1) % 12 == 0"]]
+    assert found["certainty"] == [["proved"]] and found["evidence"] == "proved"
+    assert found["because"][0]["type"] == "Reshape"
+
+
+def test_a_sum_within_a_table_is_derived_from_the_comparisons() -> None:
+    one, other = _input("one", [-1, -1, 4]), _input("other", [-1, -1, 4])
+    joined = op.concat([one, other], 1)
+    count = op.gather(op.shape_of(joined), _whole(1), np.int64(0))
+    rows = op.slice(_weights(1, 24, 4), _whole(0), count, _whole(1), _whole(1))
+    found = answer(op.concat([joined, op.broadcast(rows, op.shape_of(joined))], 1), [one, other])
+    assert found["accepts"] == [["length + length_2 <= 24"]]
+    assert found["evidence"] == "proved"
+    assert irexec.shapes(irexec.Model([joined], [one, other])).conditions == [[]]
+
+
+def test_outputs_are_sums_of_products() -> None:
+    image = _input("image", [-1, 3, -1, -1])
+    parts = []
+    for size in (1, 2):
+        pooled = op.max_pool(image, [size] * 2, [1, 1], [0, 0], [0, 0], [size] * 2).output(0)
+        parts.append(op.reshape(pooled, _whole(0, 3, -1), True))
+    (output,) = answer(op.concat(parts, 2), [image])["outputs"]
+    assert output == ["batch", 3, "H*W + (H // 2)*(W // 2)"]
