@@ -103,4 +103,4 @@ def test_outputs_are_sums_of_products() -> None:
         pooled = op.max_pool(image, [size] * 2, [1, 1], [0, 0], [0, 0], [size] * 2).output(0)
         parts.append(op.reshape(pooled, _whole(0, 3, -1), True))
     (output,) = answer(op.concat(parts, 2), [image])["outputs"]
-    assert output == ["batch", 3, "H*W + (H // 2)*(W // 2)"]
+    assert output == ["batch", 3, "(H // 2)*(W // 2) + H*W"]
