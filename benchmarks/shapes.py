@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def own_models(folder: Path) -> list[str]:
-    import dynamic_models_2
+    import dynamic_models_2  # noqa: F401
     import dynamic_models_3  # noqa: F401
     from dynamic_models import MODELS
 
