@@ -59,7 +59,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     first = next(each for each in found["because"] if each["symbol"] == "H")
     assert (first["layer"], first["type"], first["refused"]["H"]) == ("up2/joined", "Concat", 5)
     assert first["path"][-1] == "up2/joined" and len(first["path"]) > 3
-    assert found["evidence"] == "checked" and found["limits"] == []
+    assert found["evidence"] == "proved" and found["limits"] == []
 
 
 @pytest.mark.parametrize(
