@@ -190,8 +190,8 @@ function pairRows() {
   }
 }
 
-function arrangeAll(keep) {
-  const before = keep && keep.getBoundingClientRect();
+/** Put everything in its place, and find how large it is. */
+function placeAll() {
   if (sides.length > 1 && data) pairRows();
   let x = MARGIN, low = 0;
   sides.forEach((side, number) => {
@@ -201,6 +201,11 @@ function arrangeAll(keep) {
     low = Math.max(low, top + shape.now[1]);
   });
   size = [x - BESIDE + MARGIN, low + MARGIN];
+}
+
+function arrangeAll(keep) {
+  const before = keep && keep.getBoundingClientRect();
+  placeAll();
   if (before) {
     const after = keep.getBoundingClientRect();
     at.x += before.x + before.width / 2 - after.x - after.width / 2;

@@ -58,16 +58,17 @@ function aroundTheCorner(from, to, x, begin, end, toX, next, lane) {
 /** Arrange all graphs, those of open blocks too, in columns of about the height at which a window of this size shows most. */
 function chooseColumns(wide, high) {
   foot = null;
-  arrangeAll();
+  placeAll();
   const seen = () => Math.min(wide / size[0], high / size[1]);
   let best = null, before = 1.25 * seen();
-  if (before > 1 || sides.length > 1) return;
-  // Columns of equal area in the shape of the window, and higher and lower ones: open blocks are of uneven widths.
-  const middle = Math.sqrt((size[0] * size[1] * high) / wide);
-  for (let step = -6; step <= 5; step++) {
-    foot = Math.max(200, middle * 1.3 ** step);
-    arrangeAll();
-    if (seen() > before) [best, before] = [foot, seen()];
+  if (before <= 1 && sides.length === 1) {
+    // Columns of equal area in the shape of the window, and higher and lower ones: open blocks are of uneven widths.
+    const middle = Math.sqrt((size[0] * size[1] * high) / wide);
+    for (let step = -6; step <= 2; step++) {
+      foot = Math.max(200, middle * 1.35 ** step);
+      placeAll();
+      if (seen() > before) [best, before] = [foot, seen()];
+    }
   }
   foot = best;
   arrangeAll();
