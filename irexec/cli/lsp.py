@@ -29,7 +29,7 @@ def _project(path: str | None) -> tuple[Mode, Choice]:
 
 def run(args: argparse.Namespace) -> int:
     try:
-        from irexec.lsp.server import make_server
+        from irexec.lsp.requests import make_server
     except ModuleNotFoundError as error:
         if error.name not in ("pygls", "lsprotocol"):
             raise

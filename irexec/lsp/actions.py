@@ -5,7 +5,6 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
-from irexec.fixes.applying import apply_fixes
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.opened import Opened
 
@@ -60,7 +59,7 @@ def fix_all(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction
     if not any(fix.safety is Safety.SAFE for finding in analysis.report for fix in finding.fixes):
         return []
     old = opened.text.splitlines(keepends=True)
-    new = apply_fixes(opened.text.encode(), analysis.path).data.decode().splitlines(keepends=True)
+    new = analysis.fixed().splitlines(keepends=True)
     before = _alike(old, new)
     after = _alike(old[before:][::-1], new[before:][::-1])
     start, stop = sum(map(len, old[:before])), sum(map(len, old[: len(old) - after]))

@@ -9,11 +9,12 @@ from weakref import finalize
 from irexec.diagnostics import Report
 from irexec.diagnostics.choice import EVERY, Choice
 from irexec.diagnostics.findings import Mode
+from irexec.fixes.applying import apply_fixes
 from irexec.fixes.files import examined
 from irexec.fixes.written import Owner, Written
 from irexec.graph.model import Model, Node
 from irexec.ir.document import Edge, Layer, Net
-from irexec.ir.xml.events import Span
+from irexec.ir.xml.events import Attribute, Span
 from irexec.ir.xml.positions import Extents
 from irexec.ir.xml.source import Source
 from irexec.reading import read
@@ -62,6 +63,10 @@ class Analysis:
         if self._source.readable or self._reading.snippet is not None or len(self.text) > MOST_REPAIRED:
             return self.report
         return self._choice.of(examined(self._reading))
+
+    def fixed(self) -> str:
+        """The text with all safe fixes applied."""
+        return apply_fixes(self.text.encode(), self.path).data.decode()
 
     @cached_property
     def sizes(self) -> list[tuple[str, str]]:
@@ -121,10 +126,14 @@ class Analysis:
         span = self.value(element, attribute)
         return None if span is None else self.text[span.start : span.stop]
 
+    def attributes_of(self, element: int) -> list[Attribute]:
+        """The attributes in the start tag of an element."""
+        return list(self._source.positions.attributes(element))
+
     def attribute_at(self, offset: int) -> Spot | None:
         """The attribute whose name or value is at an offset."""
         for element in self.extents.around(offset)[:1]:
-            for attribute in self._source.positions.attributes(element):
+            for attribute in self.attributes_of(element):
                 if attribute.whole.start <= offset <= attribute.whole.stop:
                     return Spot(element, attribute.name)
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from irexec.catalog.documentation import page_address
 from irexec.catalog.facts import AttributeFacts, OperatorFacts, facts_of
 from irexec.catalog.text import opsets_text
 from irexec.ir.xml.events import Event, Span, attribute_texts, events
@@ -18,6 +19,24 @@ _GRAMMAR = {
     "edge": ("from-layer", "from-port", "to-layer", "to-port"),
 }
 """The attributes of the elements that have the same ones for every operator."""
+
+
+GRAMMAR_TEXTS = {
+    ("net", "name"): "the name of the model",
+    ("net", "version"): "the version of the format; OpenVINO writes 11 and reads 10 and 11",
+    ("layer", "id"): "the number of the layer in its net, which edges refer to",
+    ("layer", "name"): "the friendly name of the layer",
+    ("layer", "type"): "the operator",
+    ("layer", "version"): "the opset whose definition of the operator is meant, such as `opset15`",
+    ("port", "id"): "the number of the port in its layer; inputs come first, outputs continue the numbers",
+    ("port", "precision"): "the element type of the value, such as `FP32`, `I64` or `BOOL`",
+    ("port", "names"): "the tensor names of an output, separated by commas",
+    ("edge", "from-layer"): "the id of the layer that computes the value",
+    ("edge", "from-port"): "the id of the output port of that layer",
+    ("edge", "to-layer"): "the id of the layer that reads the value",
+    ("edge", "to-port"): "the id of the input port of that layer",
+}
+"""What the attributes of the file format mean, by element and name."""
 
 
 class Choice(NamedTuple):
@@ -35,8 +54,19 @@ def choices(text: str, cursor: Cursor) -> Iterator[Choice]:
     if cursor.in_name:
         yield from _attributes(cursor)
     else:
+        is_type = (cursor.element, cursor.attribute) == ("layer", "type")
         for value, detail in _values(text, cursor):
-            yield Choice(value, detail, cursor.span)
+            yield Choice(value, detail, cursor.span, _described(value) if is_type else "")
+
+
+def _described(type: str) -> str:
+    """The first paragraph about an operator, and its page."""
+    facts = facts_of(type)
+    if facts is None:
+        return ""
+    address = page_address(facts)
+    page = f"\n\n[operation page]({address})" if address is not None else ""
+    return f"**{facts.name}**\n\n" + facts.description.split("\n\n")[0] + page
 
 
 def operator_of(layer: dict[str, str]) -> OperatorFacts | None:
@@ -54,7 +84,8 @@ def attribute_of(layer: dict[str, str], name: str) -> AttributeFacts | None:
 def _attributes(cursor: Cursor) -> Iterator[Choice]:
     for name in _GRAMMAR.get(cursor.element, ()):
         if name not in cursor.others:
-            yield Choice(_written(cursor, name, ""), "", cursor.span, label=name)
+            text = GRAMMAR_TEXTS.get((cursor.element, name), "")
+            yield Choice(_written(cursor, name, ""), "", cursor.span, text, name)
     facts = operator_of(cursor.layer) if cursor.element == "data" else None
     for attribute in facts.attributes if facts is not None else ():
         if attribute.name not in cursor.others:

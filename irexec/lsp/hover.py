@@ -18,7 +18,7 @@ from irexec.graph.build import declared_type
 from irexec.graph.model import Node
 from irexec.ir.document import Edge, Net
 from irexec.lsp.analysis import Analysis
-from irexec.lsp.complete import attribute_of, attribute_text, operator_of
+from irexec.lsp.complete import GRAMMAR_TEXTS, attribute_of, attribute_text, operator_of
 from irexec.lsp.cursor import Cursor
 from irexec.lsp.links import ends_of
 from irexec.types import Array
@@ -34,16 +34,24 @@ def hover(analysis: Analysis, cursor: Cursor | None, offset: int) -> str | None:
         if attribute is not None:
             return attribute_text(attribute)
     if (edge := analysis.edge_at(offset)) is not None:
-        return _edge_text(analysis, *edge)
+        return _with_meaning(_edge_text(analysis, *edge), cursor)
     if (owner := analysis.port_at(offset)) is not None:
-        return _port_text(analysis, owner)
+        return _with_meaning(_port_text(analysis, owner), cursor)
     if cursor is None or cursor.element not in ("layer", "data"):
-        return None
+        return _with_meaning(None, cursor)
     facts = operator_of(cursor.layer)
     place = analysis.layer_at(offset)
     node = analysis.nodes.get(place[0].at) if place is not None else None
     parts = [*([_operator_text(facts)] if facts is not None else []), *_node_texts(node), *_size_texts(analysis, node)]
-    return "\n\n---\n\n".join(parts) or None
+    return _with_meaning("\n\n---\n\n".join(parts), cursor)
+
+
+def _with_meaning(text: str | None, cursor: Cursor | None) -> str | None:
+    """A text, and what the attribute whose name is at the cursor means."""
+    known = cursor is not None and cursor.in_name and cursor.has_value
+    meaning = GRAMMAR_TEXTS.get((cursor.element, cursor.attribute or "")) if known and cursor is not None else None
+    parts = [text, f"`{cursor.attribute}`: {meaning}" if meaning and cursor is not None else None]
+    return "\n\n---\n\n".join(filter(None, parts)) or None
 
 
 def _operator_text(facts: OperatorFacts) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from irexec.ir.checks.bodies import bodies_of
@@ -36,6 +37,16 @@ def _net(analysis: Analysis, net: Net) -> Symbol:
         extent, tag = extents.whole(layer.at), extents.tag(layer.at)
         symbol.children.append(Symbol(name, layer.type or "", False, extent, tag, bodies))
     return symbol
+
+
+def named_layers(analysis: Analysis, query: str, most: int) -> Iterator[tuple[str, str, Span]]:
+    """The names, types and start tags of layers whose name or type contains the letters of a query."""
+    wanted, count = query.lower(), 0
+    for layer, _ in analysis.written.layers.values() if analysis.written is not None else ():
+        name, type = layer.name or f"#{layer.id}", layer.type or ""
+        if (wanted in name.lower() or wanted in type.lower()) and count < most:
+            count += 1
+            yield name, type, analysis.extents.tag(layer.at)
 
 
 def folds(analysis: Analysis) -> list[Span]:

@@ -15,6 +15,7 @@ from support.waiting import PATIENCE
 
 import irexec
 from irexec.cli.main import main
+from irexec.lsp.commands import FIX, REPORT, RUN
 
 EDITORS = Path(__file__).parents[2] / "editors"
 VSCODE = EDITORS / "vscode"
@@ -22,9 +23,10 @@ VSCODE = EDITORS / "vscode"
 # The extension in Node, with stand-ins for the two modules that only the editor has. Prints what the extension did.
 HARNESS = """
 const Module = require("module");
-const load = Module._load, told = [];
+const load = Module._load, told = [], commands = {};
 const document = (text) => ({
-  languageId: "xml", lineCount: text.split("\\n").length, lineAt: (n) => ({ text: text.split("\\n")[n] }),
+  languageId: "xml", uri: { toString: () => "file:///m.xml" },
+  lineCount: text.split("\\n").length, lineAt: (n) => ({ text: text.split("\\n")[n] }),
 });
 const model = document('<?xml version="1.0"?>\\n<net name="m" version="11">'), other = document("<svg/>");
 Module._load = (name, ...rest) => name === "vscode" ? {
@@ -32,7 +34,10 @@ Module._load = (name, ...rest) => name === "vscode" ? {
     getConfiguration: () => ({ get: () => JSON.parse(process.argv[2]) }),
     onDidOpenTextDocument: () => ({}), textDocuments: [other, model],
   },
-  window: { showErrorMessage: (text) => told.push(text) },
+  window: {
+    showErrorMessage: (text) => told.push(text), showInformationMessage: () => {}, activeTextEditor: { document: model },
+  },
+  commands: { registerCommand: (name, run) => { commands[name] = run; return {}; }, executeCommand: () => {} },
 } : name === "vscode-languageclient/node" ? {
   LanguageClient: class {
     constructor(id, name, server, client) { Object.assign(this, { server, client }); told.push(server); }
@@ -43,13 +48,16 @@ Module._load = (name, ...rest) => name === "vscode" ? {
       return Promise.resolve();
     }
     isRunning() { return true; }
+    sendRequest(method, what) { told.push([method, what.command, what.arguments]); return Promise.resolve(true); }
     stop() { told.push("stopped"); }
   },
 } : load(name, ...rest);
 const extension = require(process.argv[1]);
 extension.activate({ subscriptions: [] });
-extension.deactivate();
-console.log(JSON.stringify(told));
+Promise.all([commands["irexec.report"](), commands["irexec.applyFixes"]()]).then(() => {
+  extension.deactivate();
+  console.log(JSON.stringify(told));
+});
 """
 
 
@@ -58,7 +66,13 @@ def test_the_manifest_starts_the_command_that_there_is() -> None:
     command = manifest["contributes"]["configuration"]["properties"]["irexec.command"]["default"]
     assert command == ["irexec", "lsp"]
     assert manifest["version"] == irexec.__version__.split(".dev")[0]
-    assert (VSCODE / manifest["main"]).is_file()
+    # The bundle is made when the extension is packaged.
+    assert manifest["scripts"]["bundle"].startswith("esbuild extension.js ")
+    assert manifest["scripts"]["bundle"].endswith(f"--outfile={manifest['main'].removeprefix('./')}")
+    assert all((VSCODE / name).is_file() for name in ("extension.js", manifest["icon"], "LICENSE", "README.md"))
+    source = (VSCODE / "extension.js").read_text("utf-8")
+    assert all(f'"{entry["command"]}": ' in source for entry in manifest["contributes"]["commands"])
+    assert all(f'"{command_}"' in source for command_ in (FIX, REPORT, RUN))
     with pytest.raises(SystemExit) as left:
         main([*command[1:], "--help"])
     assert left.value.code == 0
@@ -105,7 +119,8 @@ def test_the_extension_starts_one_server_for_models_only() -> None:
         capture_output=True, text=True, timeout=PATIENCE, check=True,
     )  # fmt: skip
     told = json.loads(run.stdout)
-    assert told == [{"command": "irexec", "args": ["lsp"]}, "taken", True, "stopped"]
+    asked = [["workspace/executeCommand", command, ["file:///m.xml"]] for command in (REPORT, FIX)]
+    assert told == [{"command": "irexec", "args": ["lsp"]}, "taken", True, *asked, "stopped"]
 
 
 @pytest.mark.skipif(

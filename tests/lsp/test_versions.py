@@ -20,7 +20,8 @@ from irexec.lsp import analysis, server
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.opened import Opened
 from irexec.lsp.outline import symbols
-from irexec.lsp.server import Server, make_server
+from irexec.lsp.requests import make_server
+from irexec.lsp.server import Server
 
 MODEL = """<net name="x" version="11">
 <layers>

@@ -1,0 +1,139 @@
+"""Requests about the structure of a text, about all texts that are open, and the commands of the server."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.uris import from_fs_path, to_fs_path
+
+from irexec.catalog.documentation import page_address
+from irexec.ir.xml.events import Span
+from irexec.lsp.actions import fix_all
+from irexec.lsp.analysis import Analysis
+from irexec.lsp.commands import FIX, REPORT, RUN, Impossible, run_text, write_report
+from irexec.lsp.complete import operator_of
+from irexec.lsp.opened import Opened
+from irexec.lsp.outline import named_layers
+from irexec.lsp.server import Server
+from irexec.lsp.structure import highlights, indented, selections, tag_names
+
+_MOST_SYMBOLS = 500
+
+
+def answer_structure(server: Server) -> None:
+    """Selections, names of elements, places of a layer, links to operation pages, indentation, symbols of all texts."""
+
+    def range_of(opened: Opened, span: Span) -> lsp.Range:
+        return opened.units.range(span.start, span.stop)
+
+    @server.feature(lsp.TEXT_DOCUMENT_SELECTION_RANGE)
+    async def selected(params: lsp.SelectionRangeParams) -> list[lsp.SelectionRange]:
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.SelectionRange]:
+            found = []
+            for position in params.positions:
+                outer: lsp.SelectionRange | None = None
+                for span in reversed(selections(analysis, opened.units.offset(position))):
+                    outer = lsp.SelectionRange(range_of(opened, span), outer)
+                found.append(outer or lsp.SelectionRange(lsp.Range(position, position)))
+            return found
+
+        return await server.ask(params.text_document.uri, answer) or []
+
+    @server.feature(lsp.TEXT_DOCUMENT_LINKED_EDITING_RANGE)
+    async def linked(params: lsp.LinkedEditingRangeParams) -> lsp.LinkedEditingRanges | None:
+        def answer(opened: Opened, analysis: Analysis) -> lsp.LinkedEditingRanges | None:
+            names = tag_names(analysis, opened.units.offset(params.position))
+            return lsp.LinkedEditingRanges([range_of(opened, span) for span in names]) if names else None
+
+        return await server.ask(params.text_document.uri, answer)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    async def highlighted(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.DocumentHighlight]:
+            spans = highlights(analysis, opened.units.offset(params.position))
+            return [lsp.DocumentHighlight(range_of(opened, span), lsp.DocumentHighlightKind.Text) for span in spans]
+
+        return await server.ask(params.text_document.uri, answer) or []
+
+    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
+    async def formatted(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.TextEdit]:
+            # A text that is no XML has no structure that could be indented.
+            whole = analysis.written is not None
+            return [lsp.TextEdit(range_of(opened, span), new) for span, new in indented(opened.text) if whole]
+
+        return await server.ask(params.text_document.uri, answer) or []
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
+    async def linking(params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.DocumentLink]:
+            links = []
+            for layer, _ in analysis.written.layers.values() if analysis.written is not None else ():
+                facts = operator_of({"type": layer.type or "", "version": layer.version or ""})
+                address, span = facts and page_address(facts), analysis.value(layer.at, "type")
+                if facts is not None and address and span is not None:
+                    links.append(lsp.DocumentLink(range_of(opened, span), address, f"operation page of {facts.name}"))
+            return links
+
+        return await server.ask(params.text_document.uri, answer) or []
+
+    @server.feature(lsp.WORKSPACE_SYMBOL)
+    async def found(params: lsp.WorkspaceSymbolParams) -> list[lsp.SymbolInformation]:
+        def answer(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.SymbolInformation]:
+            return [
+                lsp.SymbolInformation(
+                    lsp.Location(uri, range_of(opened, tag)), name, lsp.SymbolKind.Object, container_name=type
+                )
+                for name, type, tag in named_layers(analysis, params.query, _MOST_SYMBOLS)
+            ]
+
+        symbols: list[lsp.SymbolInformation] = []
+        for uri in [*server.opened]:
+            symbols += await server.ask(uri, partial(answer, uri)) or []
+        return symbols[:_MOST_SYMBOLS]
+
+
+def answer_commands(server: Server) -> None:
+    """The commands: their argument is the URI of an open text."""
+    folder = tempfile.TemporaryDirectory(prefix="irexec-lsp-")
+
+    async def about(uri: Any, work: Any) -> Any:
+        """The result of a function of the text and its path, in the thread of answers."""
+        if not isinstance(uri, str) or uri not in server.opened:
+            raise JsonRpcInvalidParams("the argument of the command must be the URI of an open text")
+        try:
+            return await server.ask(uri, lambda opened, _: work(opened.text, to_fs_path(uri)))
+        except Impossible as reason:
+            raise JsonRpcInvalidParams(str(reason)) from None
+
+    @server.command(REPORT)
+    async def report(uri: str) -> str:
+        """Write the report of a text, show it, and return its URI."""
+        file: Path = await about(uri, lambda text, path: write_report(text, path, Path(folder.name)))
+        address = from_fs_path(str(file)) or ""
+        shows = server.client_capabilities.window
+        if shows is not None and shows.show_document is not None and shows.show_document.support:
+            await server.window_show_document_async(lsp.ShowDocumentParams(address, external=True))
+        return address
+
+    @server.command(RUN)
+    async def run(uri: str) -> str:
+        """Run a text with random inputs, and return what `irexec run` prints."""
+        text: str = await about(uri, run_text)
+        return text
+
+    @server.command(FIX)
+    async def fix(uri: str) -> bool:
+        """Apply all safe fixes; returns whether there were any."""
+        if uri not in server.opened:
+            raise JsonRpcInvalidParams("the argument of the command must be the URI of an open text")
+        actions = await server.ask(uri, lambda opened, analysis: fix_all(uri, opened, analysis)) or []
+        for action in actions:
+            if action.edit is not None:
+                await server.workspace_apply_edit_async(lsp.ApplyWorkspaceEditParams(action.edit, "irexec: safe fixes"))
+        return bool(actions)

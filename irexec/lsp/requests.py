@@ -1,0 +1,205 @@
+"""The requests of an editor, answered from the latest version of each text. Source: the LSP 3.17."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
+
+from irexec.ir.xml.events import Span
+from irexec.lsp.actions import action, fix_all
+from irexec.lsp.analysis import Analysis
+from irexec.lsp.complete import choices
+from irexec.lsp.cursor import cursor_at
+from irexec.lsp.hover import hover
+from irexec.lsp.links import Refusal, definition, edge_labels, references, rename, renamed_at
+from irexec.lsp.more_requests import answer_commands, answer_structure
+from irexec.lsp.opened import Opened
+from irexec.lsp.outline import Symbol, folds, symbols
+from irexec.lsp.server import Project, Server
+
+
+def make_server(limit: float = 0, project: Project | None = None) -> Server:
+    """A server with all supported requests. `limit`: the time limit for checking a text, in seconds; 0: none."""
+    server = Server(limit, project)
+    for register in (_texts, _findings, _places, _navigation, answer_structure, answer_commands):
+        register(server)
+    return server
+
+
+# Texts that come and change
+
+
+def _texts(server: Server) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        document = params.text_document
+        server.show(document.uri, document.text, document.version)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        # pygls has made the changes in its own copy of the text.
+        uri = params.text_document.uri
+        server.show(uri, server.workspace.get_text_document(uri).source, params.text_document.version)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+        # The weights beside the file may have been written with it.
+        if (known := server.opened.get(params.text_document.uri)) is not None:
+            server.show(params.text_document.uri, known.text, known.version)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        server.close(params.text_document.uri)
+
+
+# Findings and their fixes
+
+
+def _findings(server: Server) -> None:
+    options = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll])
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)
+    async def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        uri = params.text_document.uri
+
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
+            if lsp.CodeActionKind.SourceFixAll in (params.context.only or ()):
+                return fix_all(uri, opened, analysis)
+            there = [number for number, (range, _) in enumerate(opened.findings) if _overlap(range, params.range)]
+            findings = list(analysis.repaired) if there else []
+            return [
+                action(uri, opened, opened.findings[number][0], finding, fix)
+                for number, finding in enumerate(findings)
+                for fix in finding.fixes
+                if number in there
+            ]
+
+        return await server.ask(uri, answer) or []
+
+
+def _overlap(one: lsp.Range, other: lsp.Range) -> bool:
+    return one.start <= other.end and other.start <= one.end
+
+
+# Information and completions at a position
+
+
+def _places(server: Server) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    async def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
+        def answer(opened: Opened, analysis: Analysis, offset: int) -> lsp.Hover | None:
+            text = hover(analysis, cursor_at(opened.text, offset), offset)
+            return None if text is None else lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text))
+
+        return await server.ask_soon(params.text_document.uri, params.position, answer)
+
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=['"', " ", "<"]))
+    def complete(params: lsp.CompletionParams) -> lsp.CompletionList:
+        # The text being typed need not be checked.
+        opened = server.opened.get(params.text_document.uri)
+        items = []
+        if opened is not None and (cursor := cursor_at(opened.text, opened.units.offset(params.position))) is not None:
+            for number, choice in enumerate(choices(opened.text, cursor)):
+                range = opened.units.range(choice.span.start, choice.span.stop)
+                told = lsp.MarkupContent(lsp.MarkupKind.Markdown, choice.documentation)
+                items.append(
+                    lsp.CompletionItem(
+                        choice.label or choice.text,
+                        kind=lsp.CompletionItemKind.Property if cursor.in_name else lsp.CompletionItemKind.Value,
+                        detail=choice.detail or None,
+                        documentation=told if choice.documentation else None,
+                        sort_text=f"{number:05}",
+                        text_edit=lsp.TextEdit(range, choice.text),
+                    )
+                )
+        return lsp.CompletionList(is_incomplete=False, items=items)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def outline(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.DocumentSymbol]:
+            return [_symbol(opened, symbol) for symbol in symbols(analysis)]
+
+        return await server.ask(params.text_document.uri, answer) or []
+
+    @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
+    async def folding(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.FoldingRange]:
+            ranges = [opened.units.range(span.start, span.stop) for span in folds(analysis)]
+            return [lsp.FoldingRange(range.start.line, range.end.line) for range in ranges]
+
+        return await server.ask(params.text_document.uri, answer) or []
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    async def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.InlayHint]:
+            start, stop = opened.units.offset(params.range.start), opened.units.offset(params.range.end)
+            return [
+                lsp.InlayHint(opened.units.position(place), label, padding_left=True)
+                for place, label in edge_labels(analysis, start, stop)
+            ]
+
+        return await server.ask(params.text_document.uri, answer) or []
+
+
+def _symbol(opened: Opened, symbol: Symbol) -> lsp.DocumentSymbol:
+    # Both ranges begin with the tag: of tens of thousands of layers, positions are what takes time.
+    begin, position = opened.units.position(symbol.tag.start), opened.units.position
+    return lsp.DocumentSymbol(
+        symbol.name,
+        lsp.SymbolKind.Namespace if symbol.is_net else lsp.SymbolKind.Object,
+        lsp.Range(begin, position(symbol.extent.stop)),
+        lsp.Range(begin, position(symbol.tag.stop)),
+        symbol.detail,
+        children=[_symbol(opened, child) for child in symbol.children],
+    )
+
+
+def _range_of_span(opened: Opened, span: Span) -> lsp.Range:
+    return opened.units.range(span.start, span.stop)
+
+
+# From place to place
+
+
+def _navigation(server: Server) -> None:
+    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
+    async def defined(params: lsp.DefinitionParams) -> lsp.Location | None:
+        uri = params.text_document.uri
+
+        def answer(opened: Opened, analysis: Analysis) -> lsp.Location | None:
+            span = definition(analysis, opened.units.offset(params.position))
+            return None if span is None else lsp.Location(uri, _range_of_span(opened, span))
+
+        return await server.ask(uri, answer)
+
+    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
+    async def referred(params: lsp.ReferenceParams) -> list[lsp.Location]:
+        uri = params.text_document.uri
+
+        def answer(opened: Opened, analysis: Analysis) -> list[lsp.Location]:
+            spans = references(analysis, opened.units.offset(params.position))
+            return [lsp.Location(uri, _range_of_span(opened, span)) for span in spans]
+
+        return await server.ask(uri, answer) or []
+
+    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def may_rename(params: lsp.PrepareRenameParams) -> lsp.Range | None:
+        def answer(opened: Opened, analysis: Analysis) -> lsp.Range | None:
+            span = renamed_at(analysis, opened.units.offset(params.position))
+            return None if span is None else _range_of_span(opened, span)
+
+        return await server.ask(params.text_document.uri, answer)
+
+    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+    async def renamed(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+        uri = params.text_document.uri
+
+        def answer(opened: Opened, analysis: Analysis) -> lsp.WorkspaceEdit:
+            try:
+                replacements = rename(analysis, opened.units.offset(params.position), params.new_name)
+            except Refusal as refusal:
+                raise JsonRpcInvalidParams(str(refusal)) from None
+            edits = [lsp.TextEdit(_range_of_span(opened, span), new) for span, new in replacements]
+            return lsp.WorkspaceEdit({uri: edits})
+
+        return await server.ask(uri, answer)
