@@ -35,7 +35,8 @@ Module._load = (name, ...rest) => name === "vscode" ? {
     onDidOpenTextDocument: () => ({}), textDocuments: [other, model],
   },
   window: {
-    showErrorMessage: (text) => told.push(text), showInformationMessage: () => {}, activeTextEditor: { document: model },
+    showErrorMessage: (text) => told.push(text), showInformationMessage: () => {},
+    activeTextEditor: { document: model },
   },
   commands: { registerCommand: (name, run) => { commands[name] = run; return {}; }, executeCommand: () => {} },
 } : name === "vscode-languageclient/node" ? {
