@@ -74,6 +74,9 @@ def signature(message: str) -> str:
 def _common(members: Sequence[Finding], tally: Tally | None) -> dict[str, str]:
     first = members[0]
     found = {k: v for k, v in first.facts.items() if all(member.facts.get(k) == v for member in members)}
+    if len(members) == 1:
+        # One case shows nothing that failures have in common.
+        found = {key: value for key, value in found.items() if key in ("type", "data", "empty")}
     if all(member.kind == first.kind for member in members):
         found["kind"] = first.kind
     if members[0].call and all(member.call and member.kind == "sequence" for member in members):

@@ -36,7 +36,7 @@ def _(site: Site, *, windows: Windowing) -> Lowered | None:
 
 
 def _convolution(site: Site, weights: Array, windows: Windowing) -> Lowered | None:
-    if sum_dtype(weights.dtype, weights[0, 0].size) != F32:
+    if not weights.size or sum_dtype(weights.dtype, weights[0, 0].size) != F32:
         return None
     found = quantized(site, weights, windows) if weights.dtype == F32 else None
     if found is not None:

@@ -63,6 +63,25 @@ def test_failures_are_clustered_and_made_simpler() -> None:
     assert len(name) <= len(cluster.simplest.name) and judged(case_named(name), defendant).word == "wrong"
 
 
+FOUND_IN_IREXEC = [
+    "GroupConvolution-1/f32/strides=2,2/pads_begin=0,0/pads_end=0,0/dilations=1,1/auto_pad=same_upper"
+    "/data=[?1,?3,?6|1,?6|1]/kernel=const:[3,0,1,3,3]/seed684",
+]
+"""Cases that the compiled back end failed once."""
+
+
+@pytest.mark.parametrize("name", FOUND_IN_IREXEC)
+def test_what_was_wrong_in_the_compiled_back_end(name: str) -> None:
+    pytest.importorskip("llvmlite")
+    assert judged(case_named(name), Defendant("irexec", {"mode": "lowered"})).word == "passed"
+
+
+def test_a_case_that_irexec_rejects_when_it_runs_is_no_refusal() -> None:
+    """The index is outside an axis that is empty in this call only."""
+    name = "Gather-1/f32/data=[?0,?3]/indices=const:i64[2]{1,1}/axis=const:i64[]{0}/seed232"
+    assert judged(case_named(name), Defendant("irexec", {"mode": "kernels"})).word == "invalid"
+
+
 def test_irexec_passes_its_own_cases() -> None:
     task = JudgeBlock("irexec", '{"f32": {"mode": "kernels"}, "default": {"mode": "kernels"}}', seed=2)
     for family in ("Convolution-1", "GatherND-8", "graph.layer_norm", "graph.joined", "graph.state", "LSTMSequence-5"):

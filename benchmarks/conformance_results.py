@@ -1,0 +1,72 @@
+"""The results for the site: `python benchmarks/conformance_results.py A.json B.json > docs/conformance/results.md`.
+
+The files are what `irexec conformance -o` wrote for several releases; the last one is the newest.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from irexec.conformance.clusters import Cluster, clusters_of
+from irexec.conformance.report import by_operator, failures, from_json
+from irexec.conformance.verdict import FAILED
+
+_DETAIL, _NAME = 110, 260
+HEAD = """# Results for releases of OpenVINO
+
+`python benchmarks/conformance_results.py` makes this page of the results of `irexec conformance` for the CPU plugin of
+several releases, with `INFERENCE_PRECISION_HINT=f32`. `irexec conformance --case 'NAME'` runs a case of this page
+again, and with `--reproducers FOLDER` writes a script for it that needs OpenVINO and NumPy alone.
+
+A failure is a wrong value, shape or element type, a crash or a hang. A refusal of a legal model is counted, and is no
+failure. Cases whose result the operator's page leaves open are not judged.
+"""
+
+
+def main() -> int:
+    tallies = [from_json(json.loads(Path(path).read_text())) for path in sys.argv[1:]]
+    names = [tally.runtime.removeprefix("OpenVINO ").removesuffix(" CPU") for tally in tallies]
+    print(HEAD)
+    print("| release | cases | passed | open | refused | wrong values | shapes, types | crashes, hangs | clusters |")
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    found: dict[tuple[str, str], dict[str, Cluster]] = {}
+    for name, tally in zip(names, tallies, strict=True):
+        totals, clusters = tally.totals, clusters_of(failures(tally), tally)
+        for cluster in clusters:
+            found.setdefault((cluster.operator, cluster.word), {}).setdefault(name, cluster)
+        forms, ends = (totals.get(a, 0) + totals.get(b, 0) for a, b in (("shape", "type"), ("crash", "hang")))
+        row = [sum(totals.values()), totals.get("passed", 0), totals.get("open", 0), totals.get("refused", 0)]
+        print(
+            "|",
+            name,
+            "|",
+            " | ".join(f"{n:,}" for n in (*row, totals.get("wrong", 0), forms, ends, len(clusters))),
+            "|",
+        )
+    print("\n## Operators with failures\n\nFailures of the cases of each operator or pattern.\n")
+    print("| operator |", " | ".join(names), "|\n|---|" + "---:|" * len(names))
+    counts = [by_operator(tally) for tally in tallies]
+    for operator in sorted({key[0] for key in found}):
+        print("|", operator, "|", " | ".join(_cell(count.get(operator, {})) for count in counts), "|")
+    print("\n## What is wrong\n\nThe simplest case that failed, in the newest release where one did.\n")
+    for (operator, word), by_name in sorted(found.items()):
+        newest = by_name[list(by_name)[-1]].simplest
+        print(f"- **{operator}**, {word}, in {', '.join(by_name)}: {_plain(newest.detail)[:_DETAIL].strip()}\n")
+        print(f"  `{newest.name[:_NAME]}`\n" if len(newest.name) <= _NAME else "  (the name of the case is long)\n")
+    return 0
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "/").replace("<", "(").replace("*", "")
+
+
+def _cell(counts: dict[str, Any]) -> str:
+    failed, total = sum(counts.get(word, 0) for word in FAILED), sum(counts.values())
+    return f"{failed} of {total}" if total else ""
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
