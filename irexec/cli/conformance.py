@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from irexec.conformance.clusters import Cluster
     from irexec.conformance.results import Finding, Tally
 
-_PROPERTIES = {"openvino": {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}}
+_EXACT = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0", "KV_CACHE_PRECISION": "f32"}
+_PROPERTIES = {"openvino": _EXACT}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from irexec.conformance.case import Case, operator_named
 from irexec.conformance.defendant import Answer, Defendant
 from irexec.conformance.drawing import draw
@@ -37,7 +39,8 @@ class JudgeBlock(Task[Tally]):
             config = json.loads(self.config)
             defendant = _defendant(self.runtime, json.dumps(config.get(case.config, {})), self.python, self.limit)
             try:
-                verdict = judged(case, defendant)
+                with np.errstate(all="ignore"):
+                    verdict = judged(case, defendant)
             except (TypeError, ValueError, ArithmeticError) as error:
                 # One case that cannot be judged does not end a campaign; it is listed with its reason.
                 verdict = Verdict("invalid", f"cannot be judged: {type(error).__name__}: {error}")

@@ -32,3 +32,32 @@ def state(g: Graph, *, form: str, start: str, act: str) -> None:
     g.result(y)
     if form in ("replace", "two readers"):
         g.result(g.op("Add-1", [read, g.number(1.0)]))
+
+
+@pattern(
+    attention=("layers", "operator", "none"),
+    reorder=("none", "gather"),
+    start=("empty", "computed"),
+    heads=("1", "2"),
+)
+def cache(g: Graph, *, attention: str, reorder: str, start: str, heads: str) -> None:
+    """Keys or values that grow with each call."""
+    count, width, batch = int(heads), g.channels(4, 8, 16), 2
+    x, q = g.input([batch, count, "S", width]), g.input([batch, count, "S", width])
+    empty = np.zeros((batch, count, 0, width), g.base.dtype)
+    begin = g.input([batch, count, 3, width]) if start == "computed" else empty
+    shape = f"{batch},{count},?,{width}"
+    attributes = {"variable_id": "keys", "variable_type": g.base.name, "variable_shape": shape}
+    read = g.op("ReadValue-6", [begin], attributes)
+    if reorder == "gather":
+        read = g.op("Gather-8", [read, np.array([1, 0], np.int64), np.int64(0)])
+    keys = g.op("Concat-1", [read, x], {"axis": "2"})
+    _assign(g, keys, "keys")
+    if attention == "none":
+        g.result(keys)
+    elif attention == "operator":
+        g.result(g.op("ScaledDotProductAttention-13", [q, keys, keys], {"causal": "false"}))
+    else:
+        scores = g.op("MatMul-1", [q, keys], {"transpose_b": "true"})
+        weights = g.op("SoftMax-8", [g.op("Multiply-1", [scores, g.number(0.35)])], {"axis": "-1"})
+        g.result(g.op("MatMul-1", [weights, keys]))

@@ -203,3 +203,37 @@ def reshapes(g: Graph, *, form: str, act: str) -> None:
     if act == "softmax":
         y = g.op("SoftMax-8", [y], {"axis": g.pick(1, -1)})
     g.result(y if act == "softmax" else activated(g, y, act, 1))
+
+
+@pattern(
+    shift=("0", "2", "-1"),
+    window=("4", "2"),
+    inner=("softmax", "matmul", "add", "norm", "none"),
+    back=("same", "transposed"),
+)
+def windows(g: Graph, *, shift: str, window: str, inner: str, back: str) -> None:
+    """An image that is divided into windows and put together again, as Swin transformers do it."""
+    size, extent, channels = int(window), 8, g.channels(2, 4, 8, 12)
+    count, moved = extent // size, int(shift)
+    x = g.input(["N", extent, extent, channels])
+    if moved:
+        x = g.op("Roll-7", [x, _axes(-moved, -moved), _axes(1, 2)])
+    split = _axes(-1, count, size, count, size, channels)
+    y = g.op("Transpose-1", [g.op("Reshape-1", [x, split], _PLAIN), _axes(0, 1, 3, 2, 4, 5)])
+    y = g.op("Reshape-1", [y, _axes(-1, size * size, channels)], _PLAIN)
+    if inner == "softmax":
+        scores = g.op("MatMul-1", [y, y], {"transpose_b": "true"})
+        y = g.op("MatMul-1", [g.op("SoftMax-8", [scores], {"axis": "-1"}), y])
+    elif inner == "matmul":
+        y = g.op("Add-1", [g.op("MatMul-1", [y, g.array(channels, channels, scale=0.3)]), g.array(channels)])
+    elif inner == "add":
+        y = g.op("Add-1", [y, g.array(1, size * size, 1)])
+    elif inner == "norm":
+        y = g.op("MVN-6", [y, _axes(-1)], {"eps": "1e-3", "eps_mode": "inside_sqrt", "normalize_variance": "true"})
+    y = g.op("Reshape-1", [y, _axes(-1, count, count, size, size, channels)], _PLAIN)
+    order = _axes(0, 1, 3, 2, 4, 5) if back == "same" else _axes(0, 2, 4, 1, 3, 5)
+    y = g.op("Reshape-1", [g.op("Transpose-1", [y, order]), _axes(-1, extent, extent, channels)], _PLAIN)
+    g.result(g.op("Roll-7", [y, _axes(moved, moved), _axes(1, 2)]) if moved else y)
+
+
+_PLAIN = {"special_zero": "false"}

@@ -26,9 +26,11 @@ class OpenVINO:
     def __init__(self, device: str = "CPU", **properties: str) -> None:
         self.ov = module()
         self.core: Any = self.ov.Core()
-        # Releases that do not know it compute with the activations as they are, which is what it asks for.
-        if "DYNAMIC_QUANTIZATION_GROUP_SIZE" not in self.core.get_property(device, "SUPPORTED_PROPERTIES"):
-            properties.pop("DYNAMIC_QUANTIZATION_GROUP_SIZE", None)
+        # Releases that do not know these compute with the values as they are, which is what they ask for.
+        known = self.core.get_property(device, "SUPPORTED_PROPERTIES")
+        for name in ("DYNAMIC_QUANTIZATION_GROUP_SIZE", "KV_CACHE_PRECISION"):
+            if name not in known:
+                properties.pop(name, None)
         self.device, self.properties = device, properties
         self.compiled: Any = None
         self.request: Any = None
