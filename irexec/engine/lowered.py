@@ -18,6 +18,8 @@ Replacements = Mapping[int, tuple[Callable[..., Any], tuple[int, ...]]]
 class Program(NamedTuple):
     """The entries of a run: the calls and the initial slots; `numbers` gives the step of each call, or the step it
     follows.
+
+    An array in the slot of an input is memory into which every run copies the input.
     """
 
     template: list[Any]

@@ -14,7 +14,7 @@ Memory is shared by the following rules and by no other part of the engine:
    of its group in use. The result of an operator that `reshapes` a buffer counts as the buffer itself. Other views of a
    buffer, and arrays that a kernel allocated, are never written to.
 5. Values that the run does not own (inputs, constants, states) or that outlive it (results, assigned values) have no
-   buffer.
+   buffer. Small f32 results have buffers of their own, from which they are copied at the end of the run.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from irexec.records import field, record
 
 # The size below which a result is cheaper to allocate than to plan, unless compiled code computes it (engine.replay).
 _MIN_BYTES = 1 << 12
+# Copying more bytes than these takes longer than a call of compiled code that a copy saves.
+MOST_COPIED = 1 << 15
 # The alignment of buffers in bytes.
 _APART = 64
 
@@ -161,7 +163,7 @@ def plan_memory(steps: list[Step], sharing: Sharing, escaping: frozenset[int]) -
         if need is None:
             continue
         last = end[group[step.outputs[0]]]
-        if last == math.inf:
+        if last == math.inf and not (step.dtype == np.float32 and 0 < need <= MOST_COPIED):
             continue
         buffer = _in_place(step, number, group, end, given)
         assert step.dtype is not None

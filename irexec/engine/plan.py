@@ -111,7 +111,8 @@ class _Planner:
         kept = frozenset(results) | assigned
         memory = plan_memory(steps, sharing, kept)
         foreign = {*parameters, *(slot for step in bound for slot in step.outputs)}
-        lent = self._lent(sharing, foreign, results)
+        buffered = {slot for number in memory.buffer_of for slot in steps[number].outputs}
+        lent = self._lent(sharing, foreign, buffered, results)
         return Plan(self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans)
 
     def _body(self, model: Model) -> Plan:
@@ -233,16 +234,19 @@ class _Planner:
                     dead.append(slot)
             step.frees = tuple(dead)
 
-    def _lent(self, sharing: Sharing, foreign: set[int], results: list[int]) -> list[frozenset[int] | None]:
+    def _lent(
+        self, sharing: Sharing, foreign: set[int], buffered: set[int], results: list[int]
+    ) -> list[frozenset[int] | None]:
         """Return `Plan.lent`: the constants whose memory each result may share, by identity.
 
-        `foreign`: slots whose memory the run does not own, besides those of the constants.
+        `foreign`: slots whose memory the run does not own, besides those of the constants. `buffered`: those with a
+        buffer.
         """
         groups = [sharing.group[slot] for slot in results]
         holders = Counter(groups)
         constants: dict[int, set[int]] = {group: set() for group in holders}
         for slot, group in enumerate(sharing.group):
-            if group in holders and slot and (slot in self.fixed or slot in foreign):
+            if group in holders and slot and (slot in self.fixed or slot in foreign or slot in buffered):
                 holders[group] += 1
                 if slot in self.fixed:
                     constants[group].add(id(self.template[slot]))

@@ -114,12 +114,16 @@ class Runner:
         template, calls, numbers = self._lowered() if self._is_lowered else self._kernels()
         slots = template.copy()
         for slot, array in zip(self.plan.parameters, inputs, strict=True):
-            slots[slot] = array
+            if (memory := slots[slot]) is None:
+                slots[slot] = array
+            elif array is not None:
+                np.copyto(memory, array)
         if self.listeners:
             self._run_watched(slots, calls)
         else:
             self._run(slots, calls, numbers)
-        held = [*inputs, *self.variables.values.values(), *self.variables.pending.values()]
+        given = [slots[slot] for slot in self.plan.parameters]
+        held = [*given, *inputs, *self.variables.values.values(), *self.variables.pending.values()]
         try:
             return _owned([slots[slot] for slot in self.plan.results], self.plan.lent, held)
         except MemoryError as error:
@@ -137,7 +141,8 @@ class Runner:
     def _kernels(self) -> Program:
         """Return the program of the kernels: every step is a call."""
         if self._plain is None:
-            self._plain = Program(self.plan.template, self._bind(self._buffers(), {}), range(len(self.plan.steps)))
+            calls = self._bind(self._buffers(), {})
+            self._plain = Program(self.plan.template, calls, range(len(calls)))
         if not self.listeners:
             self._runs += 1
         if self._runs == PREPARED_AT:

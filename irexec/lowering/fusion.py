@@ -43,9 +43,6 @@ class Group(NamedTuple):
 
 def find_groups(plan: Plan, sites: Sequence[Site], forms: Mapping[int, Lowered]) -> list[Group]:
     """Return the groups of a plan: of one step or more. `forms` are the lowered forms of steps by number."""
-    # The effects of elementwise operators are declared there.
-    import irexec.lowering.followers  # noqa: F401
-
     steps = plan.steps
     # Slots that outlive the run.
     kept = {*plan.results, *(slot for step in steps if step.operator.type == "Assign" for slot in step.inputs)}
@@ -83,7 +80,7 @@ class _Finder:
         alone = None if form is None else Group(first, form.rounded())
         if not step.is_sure or first not in self.memory.buffer_of:
             return alone
-        leader = form or self._pointwise(first)
+        leader = self._pointwise(first) or form
         if leader is None:
             return None
         links: list[Link] = []

@@ -11,12 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+# The effects of elementwise operators are declared there.
+import irexec.lowering.followers  # noqa: F401
 from irexec.lowering.elementwise import CompiledPointwise
-from irexec.lowering.follow import Layout, Link, Steps, has_records, numbers_of
+from irexec.lowering.follow import Follow, Layout, Link, Steps, follow_of, has_records, numbers_of
 from irexec.lowering.llvm.after import DEAR, After, Rounding
 from irexec.lowering.narrow import computes_in_f32, rounding_of
-from irexec.lowering.table import Lowered, Site
+from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import Work
+from irexec.ops.activation.pointwise import gelu_2, gelu_7, mish_4, sigmoid_1, swish_4
+from irexec.ops.arithmetic.unary import tanh_1
 from irexec.types import Array, TensorType
 
 # The cost of a step per element, in multiply-adds: for steps bound by memory access, and for other steps.
@@ -60,6 +64,39 @@ class Elementwise(Lowered):
         own, coming = inputs[: self._inputs], inputs[self._inputs :]
         other = self._first.own.follow.operand if self._first.own.constant is None else None
         self._compiled.tasks(work, own[self._first.port], out, coming if other is None else (own[other], *coming))
+
+
+@lowers(gelu_2, gelu_7, mish_4, sigmoid_1, swish_4, tanh_1)
+def _(site: Site) -> Lowered | None:
+    """Lower layers whose results have other last digits than those of NumPy, whatever their shapes: a layer has the
+    same results in a plan for any shapes as in a plan for given ones, where it may follow another layer.
+    """
+    follow = None if site.node.operator is None else follow_of(site.node.operator, 0, site.types)
+    is_taken = follow is not None and follow.operand is None and computes_in_f32(site.types.outputs[0].element_type)
+    return Unary(site, follow) if follow is not None and is_taken else None
+
+
+class Unary(Lowered):
+    """An elementwise layer of one input of any shape."""
+
+    KEPT = 8
+
+    def __init__(self, site: Site, follow: Follow) -> None:
+        super().__init__(site)
+        self._after, self._numbers = (After(follow.kind, "numbers"),), (numbers_of(follow),)
+        self._known: dict[int, CompiledPointwise] = {}
+
+    def shape(self, data: Array, *others: Any) -> tuple[int, ...] | None:
+        return data.shape if data.size else None
+
+    def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
+        # Other threads may execute this concurrently and clear the cache.
+        if (compiled := self._known.get(out.size)) is None:
+            if len(self._known) >= self.KEPT:
+                self._known.clear()
+            layout = Layout(min(out.size, ROW), 1, self._after, self._numbers, ((1, 1, 0),))
+            compiled = self._known[out.size] = CompiledPointwise(layout, out.size, out.size * DEAR_WORK)
+        compiled.tasks(work, inputs[0], out, ())
 
 
 def lay_out(links: Sequence[Link], shape: tuple[int, ...], rounding: Rounding | None = None) -> Layout:

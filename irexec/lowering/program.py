@@ -1,7 +1,9 @@
 """The program of a lowered plan: consecutive layers of compiled code are one sequence, without Python in between.
 
 A program is derived from the plan and its buffers, before they hold any value. An array *lasts* if every run has the
-same array in its slot: a constant, the buffer of a step, or a view of a lasting array. A caller's arrays never last.
+same array in its slot: a constant, the buffer of a step, or a view of a lasting array. A caller's inputs do not,
+unless they are small: every run then copies them into memory of the program.
+
 Where the inputs of a step last, there is nothing left to do for it in a run if
 
 - an earlier step computes it (irexec.lowering.fusion), or
@@ -27,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.lowered import Call, Program
-from irexec.engine.memory import Sharing, may_view
+from irexec.engine.memory import MOST_COPIED, Sharing, may_view
 from irexec.engine.plan import Plan
 from irexec.engine.step import Step
 from irexec.lowering.fusion import Group
@@ -55,6 +57,12 @@ class _Builder:
         self._constants = {0, *(slot for slot, array in enumerate(plan.template) if array is not None)}
         self._lasting = set(self._constants)
         self._slots: list[Any] = plan.template.copy()
+        for slot, node in zip(plan.parameters, plan.model.parameters, strict=True):
+            type = plan.inference[node.outputs[0]]
+            is_f32 = type.element_type.dtype == F32 and type.shape.is_static
+            if is_f32 and prod(type.shape.to_shape()) * F32.itemsize <= MOST_COPIED:
+                self._slots[slot] = np.empty(type.shape.to_shape(), F32)
+                self._lasting.add(slot)
         self._scratch: dict[str, Array] = {}
         self._copies = _Copies(plan)
         self._work = Work(self._scratch)

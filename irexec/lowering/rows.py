@@ -27,21 +27,22 @@ LEAST_SIZE, SHORTEST, LONGEST = 1 << 5, 2, 1 << 16
 class RowWise(Lowered):
     """A layer that does `kind` to the rows of f32 data: so many of its last axes.
 
-    `number` is the parameter of the kind, `means` the shape of a result that has one element for each row.
+    `number` is the parameter of the kind. `keep_dims`: whether a result of one element for each row keeps the axes;
+    None for a result of the data's shape.
     """
 
-    def __init__(
-        self, site: Site, axes: int, kind: Kind, number: float = 0.0, means: tuple[int, ...] | None = None
-    ) -> None:
+    def __init__(self, site: Site, axes: int, kind: Kind, number: float = 0.0, keep_dims: bool | None = None) -> None:
         super().__init__(site)
-        self._axes, self._means = axes, means
+        self._axes, self._keep_dims = axes, keep_dims
         self._rows = CompiledRows(kind, number)
         self.selects = kind in ("largest", "smallest")
         self.along = "column" if axes == 1 and kind.startswith("normalized") else None
 
     def shape(self, data: Array, *others: Any) -> tuple[int, ...] | None:
         is_taken = data.size >= LEAST_SIZE and SHORTEST <= self._width(data) <= LONGEST
-        return None if not is_taken else data.shape if self._means is None else self._means
+        if not is_taken or self._keep_dims is None:
+            return data.shape if is_taken else None
+        return (*data.shape[: data.ndim - self._axes], *[1] * (self._axes * self._keep_dims))
 
     def tasks(
         self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
@@ -96,16 +97,12 @@ def _(site: Site, *, normalize_variance: bool, eps: float, eps_mode: str) -> Low
 
 def _reduces(operator: Operator, kind: Kind) -> None:
     @lowers(operator)
-    def _(site: Site) -> Lowered | None:
+    def _(site: Site, *, keep_dims: bool) -> Lowered | None:
         data, axes = site.types.inputs[0], site.types.constants[1]
-        if data is None or axes is None or not computes_in_f32(data.element_type) or not data.shape.is_static:
+        if data is None or axes is None or data.rank is None or not computes_in_f32(data.element_type):
             return None
-        extents = data.shape.to_shape()
-        count = last_axes(axes.reshape(-1).tolist(), len(extents))
-        if count is None:
-            return None
-        divisor = float(prod(extents[len(extents) - count :])) if kind == "mean" else 1.0
-        return RowWise(site, count, kind, divisor, site.types.outputs[0].shape.to_shape())
+        count = last_axes(axes.reshape(-1).tolist(), data.rank)
+        return None if count is None else RowWise(site, count, kind, 1.0, keep_dims)
 
 
 _reduces(reduce_l2_4, "length")

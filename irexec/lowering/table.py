@@ -25,6 +25,7 @@ from irexec.types import Array, TensorType
 _MODULES = {
     **dict.fromkeys(("Convolution", "GroupConvolution"), "convolution"),
     **dict.fromkeys(("AvgPool", "MaxPool"), "pooling"),
+    **dict.fromkeys(("Gelu", "Mish", "Sigmoid", "Swish", "Tanh"), "pointwise"),
     **dict.fromkeys(("GRUSequence", "LSTMSequence"), "sequence"),
     **dict.fromkeys(("MVN", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "SoftMax", "Softmax"), "rows"),
     "Concat": "concat",

@@ -35,8 +35,22 @@ def model_of(seed: int = 0, rows: int = 30) -> Model:
 
 
 def dynamic_model() -> Model:
+    """Layers that follow others where the shapes are known, and compute alone where not."""
     x = ops.parameter([-1, 48], np.float32, name="x")
-    return Model([ops.gelu(ops.matmul(x, ops.constant(numbers(48, 40)), False, False), approximation_mode="erf")], [x])
+    last, axes = x, ops.constant(np.int64([-1]))
+    functions = [
+        lambda y: ops.gelu(y, approximation_mode="erf"),
+        lambda y: ops.gelu(y, approximation_mode="tanh"),
+        lambda y: ops.swish(y, ops.constant(np.float32(1.5))),
+        lambda y: ops.subtract(y, ops.reduce_mean(y, axes, True)),
+        lambda y: ops.divide(y, ops.reduce_l2(y, axes, True)),
+        lambda y: ops.power(ops.sqrt(ops.abs(y)), ops.constant(np.float32(2))),
+        *(ops.sigmoid, ops.tanh, ops.mish, ops.hswish, ops.hsigmoid),
+    ]
+    for seed, function in enumerate(functions):
+        made = function(ops.matmul(last, ops.constant(numbers(48, 48, seed=seed)), False, False))
+        last = ops.add(made, ops.constant(numbers(48, seed=seed)))
+    return Model([last, ops.gelu(last, approximation_mode="erf")], [x])
 
 
 def bits(compiled: Any, *given: np.ndarray) -> list[bytes]:

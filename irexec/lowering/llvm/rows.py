@@ -44,7 +44,8 @@ def write_rows(module: Any, name: str, lanes: int, kind: Kind, after: Sequence[A
         if kind == "softmax":
             _softmax(code, source, result, layer.width)
         elif kind == "mean":
-            layer.result.floats().put(row, _mean(code, layer.width, source.vector, number))
+            count = code.builder.sitofp(layer.width.value, F32)
+            layer.result.floats().put(row, _mean(code, layer.width, source.vector, count))
         elif kind == "length":
             layer.result.floats().put(row, _mean(code, layer.width, source.vector, number, partial(_root, code)))
         elif kind in _EXTREMES:
