@@ -130,9 +130,11 @@ class _NetWriter:
         return _written_name(node, self.ids[node])
 
     def _names(self, node: Node, names: Iterable[str]) -> str:
+        # No file depends on the number in a name that was invented for a node.
+        names = set(names) if node.given_name else set(names) - {node.name}
         # A backslash at the end of a name would escape the comma that separates it from the next name.
         text = write_name_list(sorted(names, key=lambda name: (name.endswith("\\"), name)))
-        if set(name_list(text)) != set(names):
+        if set(name_list(text)) != names:
             self._refuse(
                 node, f"the tensor names {quoted(text)} cannot be read back because one is empty or ends in a backslash"
             )

@@ -58,8 +58,8 @@ def name_ports(model: graph.Model) -> None:
     """Give inputs and outputs without tensor names the name of their Parameter or Result, if that has one."""
     for node in (*model.parameters, *model.results):
         value = node.outputs[0]
-        if node.given_name and not value.names and (node.type == "Parameter" or not _is_automatic(node)):
-            DescriptorTensor(value).add_names({node.given_name})
+        if not value.names and (node.type == "Parameter" or (node.given_name and not _is_automatic(node))):
+            DescriptorTensor(value).add_names({node.friendly_name})
 
 
 def _is_automatic(result: graph.Node) -> bool:

@@ -31,5 +31,9 @@ def _is_openvinos(name: str) -> bool:
 
 if __name__ == "__main__":
     sys.meta_path.insert(0, InOpenvinosPlace())
+    import irexec
+
+    # Libraries ask for the release of OpenVINO before they use it.
+    irexec.get_version = lambda: "2026.4.1"
     sys.argv = sys.argv[1:]
     runpy.run_path(sys.argv[0], run_name="__main__")
