@@ -51,7 +51,7 @@ class CompiledModel(engine.CompiledModel):
             for port in (*self._inputs, *self._outputs):
                 if not port.names:
                     port.names.add(port.node.friendly_name)
-        # OpenVINO's place for a request that a caller keeps with the model.
+        # The request of the last call, as in OpenVINO.
         self._infer_request: InferRequest | None = None
 
     @property
@@ -105,7 +105,8 @@ class CompiledModel(engine.CompiledModel):
         `share_outputs`: the next call overwrites the results. `decode_strings=False`: strings are returned as bytes.
         """
         with self._borrowed() as request:
-            return _ours(request).infer_whole(inputs, share_outputs, decode_strings=decode_strings)
+            self._infer_request = _ours(request)
+            return self._infer_request.infer_whole(inputs, share_outputs, decode_strings=decode_strings)
 
     def infer_new_request(self, inputs: Any = None) -> Results:
         """Run on a new request: no variable is carried over."""

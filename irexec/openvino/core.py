@@ -47,7 +47,10 @@ class Extension:
 
 
 class OpExtension(Extension):
-    """OpenVINO's class of operator extensions. irexec's operators are Python functions: see `irexec.operator`."""
+    """An extension that consists of one operator, a class derived from Op: `core.add_extension(OpExtension(Class))`."""
+
+    def __init__(self, operator: Any) -> None:
+        self.operator = operator
 
 
 class Core:
@@ -134,7 +137,9 @@ class Core:
 
         given = extension if extension is not None else extensions
         for item in given if isinstance(given, (list, tuple)) else [given]:
-            if not isinstance(item, Extension):
+            if isinstance(item, OpExtension):
+                register(item.operator)
+            elif not isinstance(item, Extension):
                 register(item)
 
     def register_plugin(self, plugin: Any, device_name: str, config: Any = None) -> None:

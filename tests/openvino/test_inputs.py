@@ -120,3 +120,45 @@ def test_types_of_patterns_and_keyword_names(name: str) -> None:
 
 def test_an_assignment_gets_its_arguments_later() -> None:
     assert irexec.opset13.assign().get_type_name() == "Assign"
+
+
+@BOTH
+def test_operators_of_extensions_and_factories_and_the_request_of_a_call(name: str) -> None:
+    ov, ops = package(name)
+    factory = importlib.import_module(f"{name}.utils.node_factory").NodeFactory("opset13")
+
+    class Through(ov.Op):  # type: ignore[misc, name-defined]
+        class_type_info = ov.DiscreteTypeInfo("Through", "extension")
+
+        def __init__(self, inputs: Any = None) -> None:
+            super().__init__(self)
+            if inputs is not None:
+                self.set_arguments(inputs)
+                self.constructor_validate_and_infer_types()
+
+        def validate_and_infer_types(self) -> None:
+            self.set_output_type(0, self.get_input_element_type(0), self.get_input_partial_shape(0))
+
+        def clone_with_new_inputs(self, new_inputs: Any) -> Any:
+            return Through(new_inputs)
+
+        def get_type_info(self) -> Any:
+            return Through.class_type_info
+
+        def evaluate(self, outputs: Any, inputs: Any) -> bool:
+            inputs[0].copy_to(outputs[0])
+            return True
+
+        def has_evaluate(self) -> bool:
+            return True
+
+    core = ov.Core()
+    core.add_extension(ov.OpExtension(Through))
+    core.add_extension([ov.OpExtension(Through)])
+    x = ops.parameter([1, 2], np.float32, name="x")
+    node = factory.create("Softmax", [Through([x])], {"axis": 1})
+    assert node.get_attributes() == {"axis": 1}
+    compiled = core.compile_model(ov.Model([node], [x], "m"), "CPU")
+    assert compiled._infer_request is None
+    assert compiled([np.zeros((1, 2), np.float32)])[0].tolist() == [[0.5, 0.5]]
+    assert compiled._infer_request.get_output_tensor().data.tolist() == [[0.5, 0.5]]
