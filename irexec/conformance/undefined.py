@@ -27,6 +27,12 @@ def is_undefined(node: object, inputs: Inputs) -> bool:
     return any(rule(node, inputs) for rule in RULES)
 
 
+def is_meaningless(node: object, inputs: Inputs) -> bool:
+    """Whether a layer has no result at all for these inputs, so that even a crash is no verdict."""
+    assert isinstance(node, Node)
+    return any(rule(node, inputs) for rule in (_divides_by_zero, _negative_count, _inconsistent))
+
+
 def _overflows(node: Node, inputs: Inputs) -> bool:
     """Integer arithmetic beyond the range of the type: pages do not define whether it wraps or saturates."""
     if node.type not in _ARITHMETIC or not node.outputs or not node.outputs[0].element_type.is_integral:
@@ -165,6 +171,37 @@ def _fractions(node: Node, inputs: Inputs) -> bool:
     return any(bool((a != np.rint(a)).any()) for a in arrays)
 
 
+def _divides_by_zero(node: Node, inputs: Inputs) -> bool:
+    """An integer that is divided by zero."""
+    divisor = inputs[1] if len(inputs) > 1 else None
+    divides = node.type in ("Divide", "Mod", "FloorMod") and node.outputs[0].element_type.is_integral
+    return bool(divides and divisor is not None and (divisor == 0).any())
+
+
+def _negative_count(node: Node, inputs: Inputs) -> bool:
+    """A negative number of repetitions, or a negative power of integers."""
+    second = inputs[1] if len(inputs) > 1 else None
+    if second is None or second.dtype.kind not in "i":
+        return False
+    return node.type in ("Tile", "Power") and bool((second < 0).any())
+
+
+def _other_thresholds(node: Node, inputs: Inputs) -> bool:
+    """Thresholds of another element type than that of the boxes: what is rounded to which type is open."""
+    given = {a.dtype for a in (inputs[0], *inputs[3:]) if a is not None}
+    return node.type in ("NonMaxSuppression", "NMSRotated") and len(given) > 1
+
+
+def _contradicting(node: Node, inputs: Inputs) -> bool:
+    """Attributes that contradict each other, or values beyond the type that is computed."""
+    a = node.attributes
+    if node.type == "MVN" and node.operator is not None and node.operator.opset == "opset2":
+        return bool(a.get("reduction_axes"))
+    if node.type.startswith("PriorBox") and a.get("max_size"):
+        return len(a.get("min_size") or ()) != len(a["max_size"])
+    return node.type == "MaxPool" and inputs[0] is not None and inputs[0].dtype == np.uint64
+
+
 _BETWEEN = 1e-3
 _CLOSE = 1e-5
 _PERIODS = 1 << 16
@@ -184,5 +221,6 @@ _RULES_OF_VALUES = (
 )
 RULES: tuple[Callable[[Node, Inputs], bool], ...] = (
     _ties, _has_nan, _overflows, _out_of_range, _shifts_all, _many_periods, _nothing_reduced, _fractions,
+    _divides_by_zero, _negative_count, _other_thresholds, _contradicting,
     *_RULES_OF_VALUES,
 )  # fmt: skip
