@@ -7,6 +7,8 @@ from functools import reduce
 from math import gcd, prod
 from typing import Any
 
+import numpy as np
+
 from irexec.records import record
 from irexec.sizes.expressions import Names
 from irexec.sizes.probe import Sizes
@@ -47,6 +49,8 @@ class Divided:
 
     def value(self, sizes: Any) -> Any:
         left, right = self.part.value(sizes), self.divisor.value(sizes)
+        # A quotient of sizes may be 0. Where it divides, the trace does not hold, whatever the result is.
+        right = np.where(right == 0, 1, right) if isinstance(right, np.ndarray) else right or 1
         return left // right if self.operator == "//" else left % right
 
     @property
