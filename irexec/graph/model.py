@@ -145,24 +145,24 @@ class Node(OfOneProcess):
 
     value_class: ClassVar[type[Value]] = Value
     input_class: ClassVar[type[Input]] = Input
-    __slots__ = (
-        "__weakref__",
-        "_inputs",
-        "attributes",
-        "bodies",
-        "given_name",
-        "held",
-        "id",
-        "input_rt_info",
-        "layer",
-        "number",
-        "operator",
-        "outputs",
-        "rt_info",
-        "type",
-        "types",
-        "version",
-    )
+    __slots__ = {
+        "__weakref__": "",
+        "_inputs": "",
+        "attributes": "the attributes by Python name; assign another dict to change them",
+        "bodies": "the nested models of Loop, TensorIterator and If",
+        "given_name": "the name that was given, which may be empty",
+        "held": "the value of a Const, or the bytes that contain it",
+        "id": "the id in the file",
+        "input_rt_info": "the runtime information of the inputs, by position",
+        "layer": "the layer of the file",
+        "number": "a number that grows with every node made",
+        "operator": "the operator; None if it is unknown",
+        "outputs": "the values that the node computes",
+        "rt_info": "the runtime information of the layer",
+        "type": "the type in files, such as `Convolution`",
+        "types": "the inferred types of the outputs",
+        "version": "the opset in files, such as `opset15`",
+    }
 
     def __init__(
         self,

@@ -71,10 +71,12 @@ class CompiledModel(engine.CompiledModel):
 
     @property
     def inputs(self) -> list[Value]:
+        """The inputs of the model."""
         return list(self._inputs)
 
     @property
     def outputs(self) -> list[Value]:
+        """The outputs of the model."""
         return list(self._outputs)
 
     def input(self, tensor_name: Any = None, *, index: int | None = None) -> Value:

@@ -97,9 +97,11 @@ class Core:
 
     @property
     def available_devices(self) -> list[str]:
+        """The devices: CPU, on which irexec runs."""
         return list(_DEVICES)
 
     def get_available_devices(self) -> list[str]:
+        """Return the devices: CPU, on which irexec runs."""
         return list(_DEVICES)
 
     def get_versions(self, device_name: str) -> dict[str, Version]:
@@ -143,9 +145,11 @@ class Core:
                 register(item)
 
     def register_plugin(self, plugin: Any, device_name: str, config: Any = None) -> None:
+        """Plugins are not supported. Raises RuntimeError."""
         raise NotOffered("plugins of other devices", "there is one device, CPU")
 
     def register_plugins(self, xml_config_file: Any) -> None:
+        """Plugins are not supported. Raises RuntimeError."""
         raise NotOffered("plugins of other devices", "there is one device, CPU")
 
     def unload_plugin(self, device_name: str) -> None:
@@ -153,9 +157,11 @@ class Core:
         _check_device(device_name)
 
     def create_context(self, device_name: str, properties: Any = None) -> Any:
+        """Remote contexts are not supported. Raises RuntimeError."""
         raise NotOffered("remote contexts", "tensors are NumPy arrays: Tensor(array, shared_memory=True)")
 
     def get_default_context(self, device_name: str) -> Any:
+        """Remote contexts are not supported. Raises RuntimeError."""
         raise NotOffered("remote contexts", "tensors are NumPy arrays: Tensor(array, shared_memory=True)")
 
     def __repr__(self) -> str:

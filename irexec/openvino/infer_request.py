@@ -243,27 +243,33 @@ class InferRequest(OfOneProcess):
 
     @property
     def model_inputs(self) -> list[Value]:
+        """The inputs of the model."""
         return self._compiled.inputs
 
     @property
     def model_outputs(self) -> list[Value]:
+        """The outputs of the model."""
         return self._compiled.outputs
 
     @property
     def input_tensors(self) -> list[Tensor]:
+        """The tensors of the inputs, in order."""
         self._check_idle()
         return [self._tensors.input(index) for index in range(len(self.model_inputs))]
 
     @property
     def output_tensors(self) -> list[Tensor]:
+        """The tensors of the outputs, in order."""
         self._check_idle()
         return [self._tensors.output(index) for index in range(len(self.model_outputs))]
 
     def get_input_tensor(self, index: int | None = None) -> Tensor:
+        """Return the tensor of an input by its position; without a position that of the only input."""
         self._check_idle()
         return self._tensors.input(only(self.model_inputs, index))
 
     def get_output_tensor(self, index: int | None = None) -> Tensor:
+        """Return the tensor of an output by its position; without a position that of the only output."""
         self._check_idle()
         return self._tensors.output(only(self.model_outputs, index))
 
@@ -289,11 +295,13 @@ class InferRequest(OfOneProcess):
             self.set_tensor(key, tensor)
 
     def set_input_tensor(self, index: Any = None, tensor: Any = None) -> None:
+        """Set the tensor of an input; without a position that of the only input."""
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
         self._tensors.set_input(only(self.model_inputs, index), expected(tensor, Tensor, "set_input_tensor()"))
 
     def set_output_tensor(self, index: Any = None, tensor: Any = None) -> None:
+        """Set the tensor of an output, which each inference fills; without a position that of the only output."""
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
         self._tensors.set_output(only(self.model_outputs, index), expected(tensor, Tensor, "set_output_tensor()"))
@@ -312,6 +320,7 @@ class InferRequest(OfOneProcess):
             self._tensors.set_input(index, tensor)
 
     def set_output_tensors(self, outputs: Any) -> None:
+        """Set tensors of outputs by their positions."""
         for index, tensor in by_position(outputs, self.model_outputs):
             self._tensors.set_output(index, tensor)
 
@@ -330,6 +339,7 @@ class InferRequest(OfOneProcess):
         self._runner.reset_state()
 
     def get_compiled_model(self) -> Any:
+        """Return the compiled model of this request."""
         return self._compiled
 
     def _split(self, inputs: Any) -> Any:

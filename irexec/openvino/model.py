@@ -65,6 +65,7 @@ class Model(graph.Model):
         return port_named(self.outputs, tensor_name if index is None else index, "Output")
 
     def get_output_size(self) -> int:
+        """Return the number of results."""
         return len(self.results)
 
     def _result(self, index: int) -> graph.Node:
@@ -72,19 +73,24 @@ class Model(graph.Model):
         return self.results[position(self.results, not_negative(index))]
 
     def get_output_op(self, index: int) -> graph.Node:
+        """Return the Result at a position. Raises RuntimeError if there is none."""
         return self._result(index)
 
     def get_output_element_type(self, index: int) -> ElementType:
+        """Return the element type of a result. Raises RuntimeError if there is none at this position."""
         return self._result(index).outputs[0].element_type
 
     def get_output_shape(self, index: int) -> Shape:
+        """Return the static shape of a result. Raises RuntimeError if it is dynamic."""
         return Shape(self._result(index).outputs[0].type.shape.to_shape())
 
     def get_output_partial_shape(self, index: int) -> PartialShape:
+        """Return the shape of a result, which may have unknown dimensions."""
         return PartialShape(self._result(index).outputs[0].type.shape)
 
     @property
     def result(self) -> graph.Node:
+        """The only Result. Raises RuntimeError if there are more."""
         return self.get_result()
 
     def get_result(self) -> graph.Node:
@@ -94,6 +100,7 @@ class Model(graph.Model):
         return self.results[0]
 
     def get_parameter_index(self, parameter: graph.Node) -> int:
+        """Return the position of a Parameter; -1 if it is none of the model's."""
         node_of_type(parameter, "Parameter", "get_parameter_index()")
         return self.parameters.index(parameter) if parameter in self.parameters else -1
 
@@ -106,6 +113,7 @@ class Model(graph.Model):
         return -1
 
     def get_sink_index(self, sink: Any) -> int:
+        """Return the position of a sink; -1 if it is none of the model's."""
         node = sink_of(sink)
         return self.sinks.index(node) if node in self.sinks else -1
 
@@ -120,16 +128,20 @@ class Model(graph.Model):
         return ordered([*reversed(self.parameters), *reversed(self.sinks), *reversed(self.results)])
 
     def get_parameters(self) -> list[graph.Node]:
+        """Return the Parameters, in the order of the inputs."""
         return list(self.parameters)
 
     def get_results(self) -> list[graph.Node]:
+        """Return the Results, in the order of the outputs."""
         return list(self.results)
 
     def get_sinks(self) -> list[graph.Node]:
+        """Return the sinks: nodes with an effect that no Result depends on."""
         return list(self.sinks)
 
     @property
     def variables(self) -> list[Variable]:
+        """The variables that nodes of the model read and assign."""
         return self.get_variables()
 
     def get_variables(self) -> list[Variable]:
@@ -148,6 +160,7 @@ class Model(graph.Model):
         return [variable for id, variable in found.items() if id not in self._removed]
 
     def get_variable_by_id(self, variable_id: str) -> Variable | None:
+        """Return the variable of this name, or None."""
         return next((v for v in self.get_variables() if v.info.variable_id == variable_id), None)
 
     # Names and information
@@ -164,12 +177,15 @@ class Model(graph.Model):
         self.name = expected(name, str, "set_friendly_name()")
 
     def get_friendly_name(self) -> str:
+        """Return the name of the model."""
         return self.friendly_name
 
     def set_friendly_name(self, name: str) -> None:
+        """Give the model another name."""
         self.friendly_name = name
 
     def get_name(self) -> str:
+        """Return the name that the model has had since it was made, which cannot be changed."""
         return self.friendly_name
 
     def get_rt_info(self, path: Any = None) -> Any:
@@ -185,6 +201,7 @@ class Model(graph.Model):
         return OVAny(found)
 
     def has_rt_info(self, path: Any) -> bool:
+        """Whether there is runtime information at a path of keys."""
         try:
             self.get_rt_info(path)
         except RuntimeError:
@@ -202,6 +219,7 @@ class Model(graph.Model):
 
     @property
     def dynamic(self) -> bool:
+        """Whether a node has an output whose shape is not known in full."""
         return self.is_dynamic()
 
     def is_dynamic(self) -> bool:
@@ -254,14 +272,17 @@ class Model(graph.Model):
         return added
 
     def add_results(self, results: Iterable[graph.Node]) -> None:
+        """Add Results behind those that the model has."""
         self.results += nodes_of_type(results, "Result", "add_results()")
         _edited(self)
 
     def add_parameters(self, parameters: Iterable[graph.Node]) -> None:
+        """Add Parameters behind those that the model has."""
         self.parameters += nodes_of_type(parameters, "Parameter", "add_parameters()")
         _edited(self)
 
     def add_sinks(self, sinks: Iterable[Any]) -> None:
+        """Add sinks, such as Assign, that no Result depends on."""
         self.sinks += [sink_of(sink) for sink in sinks]
         _edited(self)
 
@@ -277,11 +298,13 @@ class Model(graph.Model):
         _edited(self)
 
     def remove_parameter(self, parameter: graph.Node) -> None:
+        """Remove a Parameter from the inputs. Raises RuntimeError if it is none of the model's."""
         node_of_type(parameter, "Parameter", "remove_parameter()")
         self.parameters = [node for node in self.parameters if node is not parameter]
         _edited(self)
 
     def remove_sink(self, sink: Any) -> None:
+        """Remove a sink. Raises RuntimeError if it is none of the model's."""
         removed = sink_of(sink)
         self.sinks = [node for node in self.sinks if node is not removed]
         _edited(self)

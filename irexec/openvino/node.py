@@ -47,6 +47,7 @@ class Node(graph.Node):
 
     @property
     def partial_shape(self) -> PartialShape:
+        """The shape of the only output, which may have unknown dimensions."""
         return PartialShape(_only(self).type.shape)
 
     @partial_shape.setter
@@ -55,6 +56,7 @@ class Node(graph.Node):
 
     @property
     def element_type(self) -> ElementType:
+        """The element type of the only output."""
         return _only(self).element_type
 
     @element_type.setter
@@ -62,62 +64,80 @@ class Node(graph.Node):
         self.set_element_type(kind)
 
     def get_element_type(self) -> ElementType:
+        """Return the element type of the only output."""
         return _only(self).element_type
 
     def get_partial_shape(self) -> PartialShape:
+        """Return the shape of the only output, which may have unknown dimensions."""
         return PartialShape(_only(self).type.shape)
 
     def get_shape(self) -> Shape:
+        """Return the static shape of the only output. Raises RuntimeError if it is dynamic."""
         return Shape(_only(self).type.shape.to_shape())
 
     def get_output_size(self) -> int:
+        """Return the number of outputs."""
         return len(self.outputs)
 
     def get_output_element_type(self, index: int) -> ElementType:
+        """Return the element type of an output."""
         return self.output(index).element_type
 
     def get_output_partial_shape(self, index: int) -> PartialShape:
+        """Return the shape of an output, which may have unknown dimensions."""
         return PartialShape(self.output(index).type.shape)
 
     def get_output_shape(self, index: int) -> Shape:
+        """Return the static shape of an output. Raises RuntimeError if it is dynamic."""
         return Shape(self.output(index).type.shape.to_shape())
 
     def get_output_tensor(self, index: int) -> DescriptorTensor:
+        """Return the description of the tensor at an output: its type, shape and names."""
         return DescriptorTensor(self.output(index))
 
     def set_output_type(self, index: int, element_type: ElementType, shape: Any) -> None:
+        """Set the element type and the shape of an output, for an operator that infers its own types."""
         if index >= len(self.outputs):
             self.set_output_size(index + 1)
         set_type(self.outputs[index], TensorType(element_type_of(element_type), partial_shape(shape)))
 
     def set_output_size(self, size: int) -> None:
+        """Set the number of outputs; further ones have an unknown type."""
         del self.outputs[size:]
         self.set_outputs([*(value.type for value in self.outputs), *[TensorType()] * (size - len(self.outputs))])
 
     # Inputs
 
     def input(self, input_index: int = 0) -> Input:
+        """Return an input by its position. Raises RuntimeError if there is none, TypeError for a negative position."""
         return Input(self, position(self.inputs, not_negative(input_index)))
 
     def input_value(self, index: int) -> graph.Value | None:
+        """Return the output that an input takes, by its position."""
         return self.inputs[position(self.inputs, not_negative(index))]
 
     def input_values(self) -> list[graph.Value | None]:
+        """Return the outputs that the inputs take."""
         return list(self.inputs)
 
     def get_input_size(self) -> int:
+        """Return the number of inputs."""
         return len(self.inputs)
 
     def get_input_element_type(self, index: int) -> ElementType:
+        """Return the element type of an input."""
         return self.input(index).element_type
 
     def get_input_partial_shape(self, index: int) -> PartialShape:
+        """Return the shape of an input, which may have unknown dimensions."""
         return self.input(index).partial_shape
 
     def get_input_shape(self, index: int) -> Shape:
+        """Return the static shape of an input. Raises RuntimeError if it is dynamic."""
         return self.input(index).shape
 
     def get_input_tensor(self, index: int) -> DescriptorTensor:
+        """Return the description of the tensor at an input: its type, shape and names."""
         return DescriptorTensor(self.input(index).get_source_output())
 
     def set_argument(self, index: int, value: Any) -> None:
@@ -141,12 +161,15 @@ class Node(graph.Node):
     # Names and kind
 
     def get_name(self) -> str:
+        """Return the name that the node has had since it was made."""
         return self.name
 
     def get_friendly_name(self) -> str:
+        """Return the name of the node, which files contain."""
         return self.friendly_name
 
     def set_friendly_name(self, name: str) -> None:
+        """Give the node another name."""
         self.friendly_name = name
 
     @property
@@ -159,13 +182,16 @@ class Node(graph.Node):
         self.given_name = expected(name, str, "set_friendly_name()")
 
     def get_instance_id(self) -> int:
+        """Return a number that no other node has."""
         return self.number
 
     @property
     def type_info(self) -> DiscreteTypeInfo:
+        """The name and the opset of the operator."""
         return self.get_type_info()
 
     def get_type_info(self) -> DiscreteTypeInfo:
+        """Return the name and the opset of the operator."""
         from irexec.openvino.type_info import DiscreteTypeInfo
 
         return DiscreteTypeInfo(type_name(self.type), self.version, DiscreteTypeInfo("Op", "util"))
@@ -208,9 +234,11 @@ class Node(graph.Node):
         changed(self)
 
     def validate(self) -> None:
+        """Infer the types of the outputs, and check the attributes and inputs."""
         self.constructor_validate_and_infer_types()
 
     def validate_and_infer_types(self) -> None:
+        """Infer the types of the outputs. Operators of your own override this method."""
         self.constructor_validate_and_infer_types()
 
     def constructor_validate_and_infer_types(self) -> None:
@@ -243,15 +271,19 @@ class Node(graph.Node):
         give_layout(self, layout)
 
     def get_layout(self) -> Layout:
+        """Return the layout of a Parameter or Result."""
         return layout_of(self)
 
     def set_layout(self, layout: Any) -> None:
+        """Set the layout of a Parameter or Result, such as `NCHW`."""
         give_layout(self, layout)
 
     def get_rt_info(self) -> RTMap:
+        """Return the runtime information of the node, which can be changed in place."""
         return RTMap(self.rt_info)
 
     def set_rt_info(self, value: Any, key: str) -> None:
+        """Set runtime information under a key."""
         self.rt_info[key] = unboxed(value)
 
     # Evaluation

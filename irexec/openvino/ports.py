@@ -23,6 +23,7 @@ class Output(graph.Value):
 
     @property
     def partial_shape(self) -> PartialShape:
+        """The shape, which may have unknown dimensions."""
         return PartialShape(self.type.shape)
 
     @property
@@ -31,9 +32,11 @@ class Output(graph.Value):
         return Shape(self.type.shape.to_shape())
 
     def get_partial_shape(self) -> PartialShape:
+        """Return the shape, which may have unknown dimensions."""
         return PartialShape(self.type.shape)
 
     def get_shape(self) -> Shape:
+        """Return the static shape. Raises RuntimeError if it is dynamic."""
         return Shape(self.type.shape.to_shape())
 
     @property
@@ -43,12 +46,15 @@ class Output(graph.Value):
 
     @property
     def tensor(self) -> DescriptorTensor:
+        """The description of the tensor: its type, shape and names."""
         return DescriptorTensor(self)
 
     def get_target_inputs(self) -> set[Input]:
+        """Return the inputs that take the value."""
         return {Input(node, index) for node, index in self.uses()}
 
     def get_tensor(self) -> DescriptorTensor:
+        """Return the description of the tensor: its type, shape and names."""
         return DescriptorTensor(self)
 
     def set_names(self, names: Iterable[str]) -> None:
@@ -60,24 +66,31 @@ class Output(graph.Value):
         DescriptorTensor(self).add_names(names)
 
     def get_any_name(self) -> str:
+        """Return one of the tensor names. Raises RuntimeError if there are none."""
         return self.any_name
 
     def get_names(self) -> set[str]:
+        """Return the tensor names."""
         return self.names
 
     def get_element_type(self) -> ElementType:
+        """Return the element type of the values."""
         return self.element_type
 
     def get_node(self) -> Node:
+        """Return the node that computes the values."""
         return self.node
 
     def get_index(self) -> int:
+        """Return the position among the outputs of the node."""
         return self.index
 
     def set_rt_info(self, value: Any, key: str) -> None:
+        """Set runtime information under a key."""
         self.rt_info[key] = unboxed(value)
 
     def get_rt_info(self) -> RTMap:
+        """Return the runtime information, which can be changed in place."""
         return RTMap(self.rt_info)
 
     def replace(self, replacement: graph.Value) -> None:

@@ -149,10 +149,12 @@ class Tensor:
 
     @property
     def element_type(self) -> ElementType:
+        """The element type."""
         return self._kind
 
     @property
     def shape(self) -> Shape:
+        """The shape."""
         return Shape(self._shape)
 
     @shape.setter
@@ -161,10 +163,12 @@ class Tensor:
 
     @property
     def size(self) -> int:
+        """The number of elements."""
         return math.prod(self._shape)
 
     @property
     def byte_size(self) -> int:
+        """The size of the data in bytes."""
         return self.size * 32 if self._kind is STRING else self._kind.nbytes(self.size)
 
     @property
@@ -175,21 +179,27 @@ class Tensor:
         return Strides(self._memory.strides)
 
     def is_continuous(self) -> bool:
+        """Whether the elements lie side by side in memory."""
         return bool(self._memory.flags.c_contiguous)
 
     def get_element_type(self) -> ElementType:
+        """Return the element type."""
         return self._kind
 
     def get_shape(self) -> Shape:
+        """Return the shape."""
         return self.shape
 
     def get_size(self) -> int:
+        """Return the number of elements."""
         return self.size
 
     def get_byte_size(self) -> int:
+        """Return the size of the data in bytes."""
         return self.byte_size
 
     def get_strides(self) -> Strides:
+        """Return the distance between neighbouring elements in bytes, for each axis."""
         return self.strides
 
     def set_shape(self, shape: Any) -> None:
@@ -238,10 +248,12 @@ class Tensor:
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of `data`."""
         found: np.dtype[Any] = self.data.dtype
         return found
 
     def tolist(self) -> Any:
+        """Return the elements as nested lists of Python's own numbers or texts."""
         return self.data.tolist()
 
     def __getitem__(self, index: Any) -> Any:

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
+from types import GenericAlias
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import numpy as np
@@ -146,6 +147,9 @@ _LEFT_OUT: dict[str, dict[str, Callable[[list[Any], dict[str, Any]], Any]]] = {
 Kind = Literal["input", "inputs", "attribute", "attributes"]
 
 
+_OPERAND = "Node | Output | ArrayLike"
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of an opset function. `index`: the input's position; `default` None means it may be left out."""
@@ -161,6 +165,19 @@ class Parameter:
     @property
     def required(self) -> bool:
         return self.default is inspect.Parameter.empty
+
+    @property
+    def annotation(self) -> Any:
+        """What it accepts, as `help` shows it: nodes or arrays for an input, the declared type for an attribute."""
+        if self.kind == "attribute" and self.attribute is not None:
+            return _plain(self.attribute.annotation)
+        return {"input": _OPERAND, "inputs": f"Sequence[{_OPERAND}]"}.get(self.kind, "dict[str, Any]")
+
+
+def _plain(annotation: Any) -> Any:
+    """A declared type without its limits."""
+    base = base_type(annotation)
+    return GenericAlias(tuple, (_plain(get_args(base)[0]), ...)) if get_origin(base) is tuple else base
 
 
 @cache
@@ -213,10 +230,11 @@ def signature(operator: Operator) -> inspect.Signature:
         optional |= not parameter.required
         # Behind a default Python wants a default; a required argument that is missing is reported by the call.
         default = None if parameter.required and optional and not parameter.keyword_only else parameter.default
-        shown.append(inspect.Parameter(parameter.name, kind, default=default))
-    name = inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
+        shown.append(inspect.Parameter(parameter.name, kind, default=default, annotation=parameter.annotation))
+    name = inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation="str | None")
     first_keyword = next((i for i, p in enumerate(shown) if p.kind is inspect.Parameter.KEYWORD_ONLY), len(shown))
-    return inspect.Signature([*shown[:first_keyword], name, *shown[first_keyword:]])
+    result = "Node | Array" if len(operator.outputs) == 1 else "Node | tuple[Array, ...]"
+    return inspect.Signature([*shown[:first_keyword], name, *shown[first_keyword:]], return_annotation=result)
 
 
 class Call(NamedTuple):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lxml import etree
+from support.generated import assert_generated
 from support.saving import relu_model
 from support.waiting import PATIENCE
 
@@ -24,7 +25,7 @@ from irexec.ops.declare import contents
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 WRITTEN = {Path("findings.schema.json")}
 """Schemas that are no operator's; tests/test_packaging.py compares this one with what the commands print."""
-REGENERATE = "regenerate: python -m irexec.catalog.schema schemas/"
+COMMAND = "python -m irexec.catalog.schema schemas/"
 NAMESPACE = {"r": "http://relaxng.org/ns/structure/1.0"}
 ops = irexec.opset15
 
@@ -44,9 +45,9 @@ def accepts(root: etree._Element) -> bool:
 def test_the_committed_schemas_are_those_of_the_signatures() -> None:
     expected = dict(schema_files())
     found = {path.relative_to(SCHEMAS) for path in SCHEMAS.rglob("*") if path.is_file()}
-    assert found == set(expected) | WRITTEN, REGENERATE
+    assert found == set(expected) | WRITTEN, COMMAND
     for path, text in expected.items():
-        assert (SCHEMAS / path).read_text("utf-8") == text, f"{path}: {REGENERATE}"
+        assert_generated(SCHEMAS / path, text, COMMAND)
 
 
 def test_writing_removes_the_schemas_of_operators_that_are_no_more(tmp_path: Path) -> None:
