@@ -117,5 +117,5 @@ def test_the_status_page_is_in_step_and_its_links_lead_somewhere() -> None:
         assert (ROOT / module_path(facts)).is_file() or not facts.implemented
         if facts.implemented and facts.attributes:
             link = f"(../schemas/operators/{facts.type}-{facts.opset}.json)"
-            assert link in page
+            assert link in page.read_text("utf-8")
             assert (ROOT / "schemas" / "operators" / f"{facts.type}-{facts.opset}.json").is_file()

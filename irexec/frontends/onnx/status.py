@@ -62,10 +62,10 @@ error[O001]: shapes [3,4] and [5] do not broadcast
 ...
 ```
 
-What `onnx.checker` and `onnx.shape_inference` find stands with irexec's finding about the same node, or is a finding of
-its own ([F013](codes/F013.md)); [F014](codes/F014.md) says what onnx.reference and ONNX Runtime do with a file
-that has findings. They run in processes of their own: a hostile file may crash them. `--alone` does not ask them, nor
-does `irexec.validate(path)` without `others=True`.
+Errors reported by `onnx.checker` and `onnx.shape_inference` are added to irexec's finding about the same node, or are
+separate findings ([F013](codes/F013.md)). [F014](codes/F014.md) reports how onnx.reference and ONNX Runtime treat a
+file that has findings. All of them run in separate processes, because a hostile file may crash them. `--alone` skips
+them, as does `irexec.validate(path)` without `others=True`.
 
 ## Comparing a model with its IR
 
@@ -92,8 +92,8 @@ all 3 layers agree with model.xml
 ...
 ```
 
-So does the IR that `openvino.convert_model` makes: `irexec compare model.onnx --with theirs.xml` finds the pairs by the
-names of nodes and of values, and says which node it is that the conversion changed.
+So does the IR that `openvino.convert_model` produces: `irexec compare model.onnx --with theirs.xml` pairs layers by the
+names of nodes and values, and reports the node that the conversion changed.
 
 ## Operators of ai.onnx
 
