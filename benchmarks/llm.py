@@ -201,13 +201,14 @@ irexec.save_model(llm.Decoder(format, llm.SIZES[int(size)], int(group)).model(),
 
 def show(path: Path, format: str, args: argparse.Namespace) -> None:
     print(f"{format}, {args.size} M parameters, {path.with_suffix('.bin').stat().st_size / 2**20:.0f} MB of weights")
-    print(f"{'':10}" + "".join(f"{title:>16}" for title in ("first, ms", "1 token", "16", "128", "peak, MB")))
+    times = ("1 token", "16", "128") if args.calls else ()
+    print(f"{'':10}" + "".join(f"{title:>16}" for title in ("first, ms", *times, "peak, MB")))
     reference: dict[str, float] = {}
     for side in args.sides:
         found = run(side, path, args.threads, args.calls)
         found["first"] = min(run(side, path, args.threads, 0)["first"] for _ in range(args.rounds))
         cells = []
-        for key in ("first", *map(str, TOKENS), "peak"):
+        for key in ("first", *(map(str, TOKENS) if args.calls else ()), "peak"):
             ratio = f" ({found[key] / reference[key]:.2f})" if reference else ""
             cells.append(f"{found[key]:.1f}{ratio}".rjust(16))
         print(f"{side:10}" + "".join(cells), flush=True)

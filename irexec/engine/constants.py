@@ -132,7 +132,7 @@ class Folding:
         """Return the number of bytes in the file that a result of these values depends on; folded results add no bytes
         of their own.
         """
-        written = sum(_nbytes(self._inference[value]) for value in inputs if value.node.constant is not None)
+        written = sum(_nbytes(self._inference[value]) for value in inputs if value.node.held is not None)
         return max([written, *(self._origins.get(value.node, 0) for value in inputs)])
 
     def _work(self, node: Node, outputs: Sequence[TensorType]) -> int:

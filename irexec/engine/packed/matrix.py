@@ -14,7 +14,7 @@ from irexec.threads.parallel import scratch
 from irexec.types import BF16, F16, Array, ElementType
 
 # The elements that are computed at a time, which stay in the second-level cache.
-_BLOCK = 1 << 15
+_BLOCK = 1 << 17
 # Whole numbers up to this size are exact in each float type that layers compute in.
 _EXACT = 256
 F32 = np.dtype(np.float32)
