@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from irexec.arrays.brief import plural, shown, shown_number, shown_seconds, shown_shape
 from irexec.arrays.statistics import Statistics
 from irexec.debug.precision import Forecast
 from irexec.diagnostics import Severity
-from irexec.lowering.explain import Explanation
 from irexec.render.precision import show_forecast
 from irexec.render.printing import Printout
 from irexec.runs.run import ModelInput, ModelRun
 from irexec.runs.trace import Trace
+
+if TYPE_CHECKING:  # What explains compiled code needs the extra `fast`.
+    from irexec.lowering.explain import Explanation
 
 _FEW = 40
 # The number of inputs with a default that are listed by name.
