@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec.engine.packed.matrix import PackedMatrix
 from irexec.ir.weights.file import release_pages
+from irexec.lowering import integers
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.matrices import CompiledMatrices
@@ -37,6 +38,8 @@ def _(site: Site, *, transpose_a: bool, transpose_b: bool) -> Lowered | None:
     left, right = (c if c is not None and c.ndim else None for c in site.types.constants)
     if computes_in_f32(site.types.outputs[0].element_type) and right is None and (left is None or left.flags.aligned):
         return BothComputed(site, transpose_a, transpose_b)
+    if declared is not None and integers.takes(declared):
+        return integers.IntegerProduct(site, transpose_a, transpose_b)
     if declared is None or left is not None or right is None or right.ndim != 2 or not right.size or transpose_a:
         return None
     matrix = as_matrix(right, transpose_b, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from irexec.lowering.tasks import TASKS, tasks_for
 from irexec.lowering.work import Work
 from irexec.threads.parallel import parts_along, split
 from irexec.types import Array
+
+if TYPE_CHECKING:
+    from irexec.lowering.llvm.arithmetic import Arithmetic
 
 # Vectors in a panel of the right matrix.
 VECTORS = 2
@@ -37,9 +40,13 @@ class _Arrangement(NamedTuple):
 
 
 class CompiledMatrices:
-    """Stacks of f32 matrices `[..., M, K]` and `[..., K, N]`, none empty, whose leading axes broadcast."""
+    """Stacks of matrices `[..., M, K]` and `[..., K, N]` of f32, or of other elements of 32 bits in such arrays.
 
-    def __init__(self) -> None:
+    None is empty; their leading axes broadcast.
+    """
+
+    def __init__(self, kind: Arithmetic = "floats") -> None:
+        self._kind: Arithmetic = kind
         self._arranged: dict[tuple[object, ...], _Arrangement] = {}
 
     def tasks(self, work: Work, left: Array, right: Array, out: Array) -> None:
@@ -48,14 +55,14 @@ class CompiledMatrices:
         known = left.shape, left.strides, right.shape, right.strides
         # Other threads may execute this concurrently and clear the cache.
         if (found := self._arranged.get(known)) is None:
-            found = _arrange(left, right, out.shape[:-2])
+            found = _arrange(left, right, out.shape[:-2], self._kind)
             if len(self._arranged) >= KEPT:
                 self._arranged.clear()
             self._arranged[known] = found
         work.add(found.function, found.layer.filled(left, right, out), found.tasks, found.scratch)
 
 
-def _arrange(left: Array, right: Array, batch: tuple[int, ...]) -> _Arrangement:
+def _arrange(left: Array, right: Array, batch: tuple[int, ...], kind: Arithmetic) -> _Arrangement:
     made = compiler()
     (rows, depth), columns = left.shape[-2:], right.shape[-1]
     height, across = made.height(rows, VECTORS), VECTORS * made.lanes
@@ -71,8 +78,11 @@ def _arrange(left: Array, right: Array, batch: tuple[int, ...]) -> _Arrangement:
     pieces = [piece for piece in split(rows, row_parts, height) if piece[1] - piece[0] >= height]
     pieces[-1] = (pieces[-1][0], rows)
     tasks = Records.of([[*part, *piece] for part, piece in product(parts, pieces)])
-    name = f"matrices_{height}"
-    function = made.made(name, 4, lambda module, name: write_matrices(module, name, made.lanes, height, VECTORS))
+
+    def write(module: Any, name: str) -> None:
+        write_matrices(module, name, made.lanes, height, VECTORS, kind)
+
+    function = made.made(f"matrices_{kind}_{height}", 4, write)
     return _Arrangement(function, layer, tasks, height * across + -(-columns // across) * across * depth)
 
 

@@ -1,0 +1,72 @@
+"""MatMul of whole numbers lowered: products of 32 bits, which wrap as those of the kernel do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from irexec.lowering.matrices import CompiledMatrices
+from irexec.lowering.table import Lowered, Site
+from irexec.lowering.work import F32, Work
+from irexec.ops.matrix.matmul import as_matrix
+from irexec.ops.matrix.product import product_shape
+from irexec.types import Array
+
+# Compiled code lays out the right matrix for each task; larger ones are left to BLAS. Fewer rows are, too.
+MOST_RIGHT, LEAST_ROWS = 1 << 20, 4
+I32 = np.dtype(np.int32)
+
+
+def takes(dtype: np.dtype[Any]) -> bool:
+    """Return whether products of these whole numbers can be computed in 32 bits."""
+    return dtype.kind in "iu" and dtype.isbuiltin == 1
+
+
+class IntegerProduct(Lowered):
+    """Products of two matrices of whole numbers.
+
+    Numbers of up to 32 bits are computed in 32 bits: the lowest bits of the results are right, whatever the others. Of
+    64 bits, they are where the values show that no sum is larger.
+    """
+
+    def __init__(self, site: Site, transpose_a: bool, transpose_b: bool) -> None:
+        super().__init__(site)
+        self._transposed = transpose_a, transpose_b
+        self._multiply = CompiledMatrices("numbers")
+
+    def shape(self, a: Array, b: Array) -> tuple[int, ...] | None:
+        if min(a.ndim, b.ndim) < 2 or not (a.size and b.size):
+            return None
+        left, right = as_matrix(a, self._transposed[0], 0), as_matrix(b, self._transposed[1], 1)
+        (rows, depth), (inner, columns) = left.shape[-2:], right.shape[-2:]
+        is_taken = depth == inner and depth * columns <= MOST_RIGHT and rows >= LEAST_ROWS
+        return product_shape(left.shape, right.shape) if is_taken else None
+
+    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
+        a, b = inputs
+        shape = self.shape(a, b)
+        if shape is None or (a.dtype.itemsize > I32.itemsize and not _have_31_bits(a, b, self._transposed[0])):
+            return self.kernel(a, b, out=out)
+        left, right = (
+            as_matrix(np.require(array.astype(I32, copy=False), requirements="A"), self._transposed[side], side)
+            for side, array in enumerate((a, b))
+        )
+        is_direct = out is not None and out.dtype.itemsize == I32.itemsize and out.flags.c_contiguous
+        target = out if out is not None and is_direct else np.empty(shape, I32)
+        work = Work()
+        self._multiply.tasks(work, left.view(F32), right.view(F32), target.view(F32))
+        work.run()
+        if is_direct:
+            return target
+        if out is None:
+            return target.view(a.dtype) if a.dtype.itemsize == I32.itemsize else target.astype(a.dtype)
+        np.copyto(out, target, casting="unsafe")
+        return out
+
+
+def _have_31_bits(a: Array, b: Array, transposed: bool) -> bool:
+    """Return whether all sums of products have at most 31 bits."""
+    depth = a.shape[-2] if transposed else a.shape[-1]
+    largest = [max(int(array.max()), -int(array.min())) for array in (a, b)]
+    return bool(depth * largest[0] * largest[1] < 1 << 31) and max(largest) < 1 << 31
