@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from irexec.ir.weights.file import release_pages
+from irexec.lowering import pairs
 from irexec.lowering.convolver import CompiledConvolver, WholeConvolver
 from irexec.lowering.follow import Operands
 from irexec.lowering.llvm.after import After
@@ -20,7 +21,7 @@ from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
 from irexec.types import Array
 
-Convolver = ByteConvolver | CompiledConvolver | WholeConvolver | Sliding
+Convolver = ByteConvolver | pairs.PairConvolver | CompiledConvolver | WholeConvolver | Sliding
 
 
 @lowers(convolution_1)
@@ -43,6 +44,8 @@ def _convolution(site: Site, weights: Array, windows: Windowing) -> Lowered | No
         return Convolution(site, weights, windows, found.numbers, found.convolver, found.scales)
 
     def make(batch: int, weights: Array, windows: Windows) -> Convolver:
+        if pairs.takes(weights):
+            return pairs.PairConvolver(batch, weights, windows, site.prepared)
         return convolver(batch, weights, windows, site.prepared)
 
     return Convolution(site, weights, windows, weights, make)

@@ -50,14 +50,21 @@ class Bytes(NamedTuple):
 class CompiledConvolver:
     """The equivalent of `blocks.convolver` for f32: a function (data, out).
 
-    With `bytes`, an element of the data and of the weights is four bytes, and an input channel stands for four.
+    If an element of the data and of the weights is several numbers of a `kind`, an input channel stands for as many;
+    `bytes` describes those.
     """
 
     def __init__(
-        self, batch: int, weights: Array, windows: Windows, prepared: Prepared, bytes: Bytes | None = None
+        self,
+        batch: int,
+        weights: Array,
+        windows: Windows,
+        prepared: Prepared,
+        kind: Arithmetic = "floats",
+        bytes: Bytes | None = None,
     ) -> None:
         self.windows = windows = windows.lifted(3)
-        self.bytes = bytes
+        self.kind, self.bytes = kind, bytes
         self.batch, (self.groups, self.outputs, self.inputs) = batch, weights.shape[:3]
         self.image, self.plane = prod(windows.extents), prod(windows.counts)
         pointwise = windows.is_pointwise and set(windows.strides) == {1}
@@ -98,7 +105,7 @@ class CompiledConvolver:
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
             made, tile, is_short, is_last = compiler(), self.tile, self.is_short, self.is_last
-            kind: Arithmetic = "floats" if self.bytes is None else "bytes"
+            kind = self.kind
             shape = f"{tile.height}x{tile.width}+{tile.extra}{'short' * is_short}{'last' * is_last}"
             name = "_".join(("convolve", kind, shape, *(step.name for step in after)))
 

@@ -9,6 +9,7 @@ import numpy as np
 from irexec.lowering.matrices import CompiledMatrices
 from irexec.lowering.table import Lowered, Site
 from irexec.lowering.work import F32, Work
+from irexec.ops.compute.products import sum_dtype
 from irexec.ops.matrix.matmul import as_matrix
 from irexec.ops.matrix.product import product_shape
 from irexec.types import Array
@@ -41,6 +42,8 @@ class IntegerProduct(Lowered):
         left, right = as_matrix(a, self._transposed[0], 0), as_matrix(b, self._transposed[1], 1)
         (rows, depth), (inner, columns) = left.shape[-2:], right.shape[-2:]
         is_taken = depth == inner and depth * columns <= MOST_RIGHT and rows >= LEAST_ROWS
+        # Where products in f32 are exact, BLAS is faster.
+        is_taken = is_taken and sum_dtype(a.dtype, depth) != F32
         return product_shape(left.shape, right.shape) if is_taken else None
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:

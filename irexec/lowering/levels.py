@@ -1,4 +1,4 @@
-"""Values on a grid as bytes: the parameters of `irexec.lowering.llvm.levels`, and weights in the same form."""
+"""Values on a grid as bytes, and pairs of bf16: the parameters of `llvm.levels`, and weights in the same form."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from irexec.lowering.grids import Grid
 from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.arithmetic import FOLDS, Arithmetic
 from irexec.lowering.llvm.levels import LAYER, ROUNDER, TASK, write_levels
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.tasks import tasks_for
@@ -15,8 +16,7 @@ from irexec.lowering.work import Work
 from irexec.threads.parallel import split
 from irexec.types import Array
 
-# Bytes in an element.
-FOLD = 4
+ELEMENT_BYTES = 4
 # The cost of an element in multiply-adds.
 WORK = 16
 # Parts of a channel have at least this many pixels.
@@ -24,12 +24,17 @@ LEAST_PIXELS = 1 << 10
 
 
 class Levels:
-    """The bytes of `groups` times `channels` of f32 on a grid, each of so many pixels, four channels to an element."""
+    """Elements of `groups` times `channels` of f32, each of so many pixels.
 
-    def __init__(self, grid: Grid, groups: int, channels: int, pixels: int) -> None:
-        packed = -(-channels // FOLD)
+    An element is the bytes of four channels on a grid, or, if there is no grid, the bf16 of two channels.
+    """
+
+    def __init__(self, grid: Grid | None, groups: int, channels: int, pixels: int) -> None:
+        kind: Arithmetic = "pairs" if grid is None else "bytes"
+        packed = -(-channels // FOLDS[kind])
         self._shape = groups * packed, pixels
-        numbers = np.array([1 / np.float64(grid.step), ROUNDER - grid.zero], np.float32)
+        step, zero = (1.0, 0) if grid is None else (float(grid.step), grid.zero)
+        numbers = np.array([1 / step, ROUNDER - zero], np.float32)
         self._layer = Records.named(
             LAYER,
             [{"source": 0, "result": 0, "grid": numbers, "channels": channels, "packed": packed, "pixels": pixels}],
@@ -40,7 +45,9 @@ class Levels:
         self._tasks = Records.of([[*part, *piece] for part, piece in product(parts, pieces)])
         assert self._tasks.numbers.shape[1] == len(TASK)
         made = compiler()
-        self._function = made.made("levels", 4, lambda module, name: write_levels(module, name, made.lanes))
+        self._function = made.made(
+            f"levels_{kind}", 4, lambda module, name: write_levels(module, name, made.lanes, kind)
+        )
 
     def of(self, work: Work, data: Array) -> Array:
         """Return the elements of the data, in scratch memory."""
@@ -50,9 +57,12 @@ class Levels:
 
 
 def folded(numbers: Array) -> Array:
-    """Return signed bytes `[G, O, I, *K]` as elements of four input channels, with zeros after the last channel."""
+    """Return signed bytes or bf16 `[G, O, I, *K]` as elements of four or two input channels, with zeros after the last
+    channel.
+    """
+    fold = ELEMENT_BYTES // numbers.itemsize
     groups, outputs, inputs, *kernel = numbers.shape
-    padded = np.zeros((groups, outputs, -(-inputs // FOLD) * FOLD, *kernel), np.int8)
+    padded = np.zeros((groups, outputs, -(-inputs // fold) * fold, *kernel), numbers.dtype)
     padded[:, :, :inputs] = numbers
-    parts = padded.reshape(groups, outputs, -1, FOLD, *kernel)
+    parts = padded.reshape(groups, outputs, -1, fold, *kernel)
     return np.ascontiguousarray(np.moveaxis(parts, 3, -1)).view(np.int32)[..., 0]

@@ -38,12 +38,13 @@ def _(site: Site, *, transpose_a: bool, transpose_b: bool) -> Lowered | None:
     left, right = (c if c is not None and c.ndim else None for c in site.types.constants)
     if computes_in_f32(site.types.outputs[0].element_type) and right is None and (left is None or left.flags.aligned):
         return BothComputed(site, transpose_a, transpose_b)
-    if declared is not None and integers.takes(declared):
-        return integers.IntegerProduct(site, transpose_a, transpose_b)
-    if declared is None or left is not None or right is None or right.ndim != 2 or not right.size or transpose_a:
+    if declared is None:
         return None
-    matrix = as_matrix(right, transpose_b, 1)
-    return Product(site, right, transpose_b) if sum_dtype(declared, len(matrix)) == F32 else None
+    if left is None and right is not None and right.ndim == 2 and right.size and not transpose_a:
+        matrix = as_matrix(right, transpose_b, 1)
+        if sum_dtype(declared, len(matrix)) == F32:
+            return Product(site, right, transpose_b)
+    return integers.IntegerProduct(site, transpose_a, transpose_b) if integers.takes(declared) else None
 
 
 class Product(Lowered):

@@ -73,7 +73,7 @@ class ByteConvolver:
         starts = np.concatenate([starts, np.zeros(MOST_HEIGHT, np.int64)]).astype(np.int32)
         elements = prepared.of((numbers,), "folded", lambda: folded(numbers))
         what = Bytes(starts, -grid.zero if grid.has_zero else 0)
-        self._convolve = CompiledConvolver(batch, elements, windows, prepared, what)
+        self._convolve = CompiledConvolver(batch, elements, windows, prepared, "bytes", what)
 
     def tasks(
         self, work: Work, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0

@@ -154,6 +154,28 @@ def test_results_are_those_of_the_kernels(make: Callable[[Any], Any], dtype: np.
     compare(make, dtype, 4)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(
+    ("groups", "outputs", "inputs", "extent", "size", "stride"),
+    [(1, 9, 3, 30, 7, 2), (1, 40, 16, 17, 3, 1), (1, 70, 33, 12, 1, 1), (3, 5, 5, 11, 3, 3), (1, 20, 600, 4, 3, 1)],
+)
+def test_convolutions_of_whole_numbers_give_the_bits_of_the_kernel(
+    groups: int, outputs: int, inputs: int, extent: int, size: int, stride: int, dtype: np.dtype[Any]
+) -> None:
+    """All products and sums are exact, so that results are rounded once from the same number."""
+    rng = np.random.default_rng(0)
+    kind = irexec.Type.bf16 if dtype == BF16 else irexec.Type.f16
+    x = ops.parameter((2, groups * inputs, extent, extent), kind, name="x")
+    weights = rng.integers(-9, 10, (groups, outputs, inputs, size, size)).astype(np.float32)
+    convolve = ops.group_convolution if groups > 1 else ops.convolution
+    kernel = ops.constant(weights if groups > 1 else weights[0], kind)
+    model = Model([convolve(ops.add(x, x), kernel, [stride] * 2, [size // 2] * 2, [size // 2] * 2, [1, 1])], [x])
+    given = rng.integers(-20, 21, tuple(x.shape)).astype(dtype)
+    np.testing.assert_array_equal(
+        lowered(model)([given])[0].astype(np.float64), kernels(model)([given])[0].astype(np.float64)
+    )
+
+
 def attention(x: Any) -> Any:
     """Attention of two heads over rows of 12 numbers."""
 

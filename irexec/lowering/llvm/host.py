@@ -52,6 +52,8 @@ class Compiler:
         self.converts_halves = any(map(features.get, ("f16c", "avx512f", "neon")))
         # Whether there are instructions for sums of products of bytes in such registers.
         self.has_bytes = _multiplies_bytes(features, self.lanes)
+        # The same for pairs of bf16.
+        self.has_pairs = self.lanes == 16 and bool(features.get("avx512bf16"))
         self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), self.target)
         self._made: dict[Any, Native] = {}
         self._lock = lock

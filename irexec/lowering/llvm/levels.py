@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from irexec.lowering.llvm.arithmetic import bits
+from irexec.lowering.llvm.arithmetic import FOLDS, Arithmetic, bits
 from irexec.lowering.llvm.code import Code, Fields, Number, Run
 
 # The fields of `levels`' record, each a 64-bit number. Lengths and positions count elements.
@@ -21,31 +21,44 @@ TASK = ("first", "last", "first_pixel", "last_pixel")
 ROUNDER = 12582912.0
 
 
-def write_levels(module: Any, name: str, lanes: int) -> Code:
-    """Write `levels(layer, task, scratch, round)`: the bytes of some channels of f32, four channels to an element.
+def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic) -> Code:
+    """Write `levels(layer, task, scratch, round)`: some channels of f32 as bytes, four channels to an element, or as
+    bf16, two channels to an element.
 
     The channels after the last one of a group are copies of it, which meet weights of 0.
     """
+    fold = FOLDS[kind]
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     factor, rounder = (code.splat(layer.grid.floats().scalar(place)) for place in range(2))
     count = task.last_pixel - task.first_pixel
     with code.loop(task.first, task.last) as element:
-        group, begin = element // layer.packed, element % layer.packed * 4
+        group, begin = element // layer.packed, element % layer.packed * fold
         rows = [
             layer.source.floats()
             + (group * layer.channels + (begin + place).at_most(layer.channels - 1)) * layer.pixels
             + task.first_pixel
-            for place in range(4)
+            for place in range(fold)
         ]
         target = layer.result.floats() + element * layer.pixels + task.first_pixel
 
         def write(x: Number, mask: Any, rows: Sequence[Run] = rows, target: Run = target) -> None:
-            levels = [bits(code, code.call("fmuladd", row.vector(x, mask), factor, rounder)) for row in rows]
-            target.put_vector(x, _joined(code, levels), mask)
+            vectors = [row.vector(x, mask) for row in rows]
+            if kind == "bytes":
+                levels = [bits(code, code.call("fmuladd", vector, factor, rounder)) for vector in vectors]
+                target.put_vector(x, _joined(code, levels), mask)
+            else:
+                target.put_vector(x, _paired(code, *(bits(code, vector) for vector in vectors)), mask)
 
         code.in_vectors(count, write)
     return code.end()
+
+
+def _paired(code: Code, first: Any, second: Any) -> Any:
+    """Return the upper halves of two vectors as the halves of one: f32 that are bf16 have no other bits."""
+    b, kind = code.builder, first.type
+    lower = b.lshr(first, ir.Constant(kind, [16] * kind.count))
+    return b.bitcast(b.or_(lower, b.and_(second, ir.Constant(kind, [0xFFFF_0000] * kind.count))), code.vector)
 
 
 def _joined(code: Code, levels: list[Any]) -> Any:
