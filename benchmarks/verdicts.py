@@ -135,6 +135,13 @@ def faults_of(run: Reference, seed: int, each: int, folder: Path | None) -> Iter
         yield fault.kind, fault.layer, outcome, verdict
 
 
+def reexports(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Other exports of the network, which reexports.py writes beside model.xml."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.suffix in (".xml", ".onnx") and path.name not in ("model.xml", "model.onnx"):
+            yield path.name, path
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
@@ -142,6 +149,7 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=1, help="faults of each kind in each model (default: 1)")
     parser.add_argument("--dump", action="store_true", help="compare through a dump")
     parser.add_argument("--precision", metavar="TYPE", help="compare with OpenVINO that computes in this type")
+    parser.add_argument("--pairs", action="store_true", help="compare with other exports of the network only")
     parser.add_argument("--verbose", action="store_true", help="print every verdict, not only the wrong ones")
     args = parser.parse_args()
     total: Counter[str] = Counter()
@@ -152,14 +160,24 @@ def main() -> int:
             start = time.perf_counter()
             here: Counter[str] = Counter()
             faults = faults_of(run, args.seed, args.each, folder)
-            if args.precision:
+            if args.pairs:
+                faults = iter(())
+            elif args.precision:
                 faults = in_precision(run, args.seed, args.each, args.precision)
             for kind, layer, outcome, verdict in faults:
                 here[outcome] += 1
                 if args.verbose or outcome not in ("exact", "group", "no effect"):
                     print(f"  {name}: {kind} at {layer}: {outcome}: {verdict}", flush=True)
-            for kind, model in harmless(run.model) if folder is None and not args.precision else ():
-                outcome, verdict = judged(run, OtherModel("other.xml", model), frozenset(), False)
+            changed = harmless(run.model) if folder is None and not args.precision and not args.pairs else ()
+            others = [(kind, lambda model=model: OtherModel("other.xml", model)) for kind, model in changed]
+            if folder is None and not args.precision:
+                found = next((path for path in args.folders if path.name == name), Path(name))
+                others += [(kind, lambda path=path: OtherModel(str(path))) for kind, path in reexports(found)]
+            for kind, make in others:
+                try:
+                    outcome, verdict = judged(run, make(), frozenset(), False)
+                except CannotRun as error:
+                    outcome, verdict = "refused", str(error)
                 pairs[outcome] += 1
                 if args.verbose or outcome != "no effect":
                     print(f"  {name}: harmless, {kind}: {outcome}: {verdict}", flush=True)

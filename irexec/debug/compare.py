@@ -131,9 +131,12 @@ def _judge_results(
         agrees = all(within(a, b, bounds) for ours, theirs in steps for a, b in zip(ours, theirs, strict=True))
     else:
         # A runtime that shows no layers runs several as one, and rounds each otherwise than when it is observed.
-        least = 0.0 if found.exact else FUSED
+        exact = {row.node for row in found.rows if found.exact and not comparing.is_restructured(row)}
         own = {row.node: row.own.ulp if row.agrees else row.limit for row in found.rows if row.own is not None}
-        units = {node: max(least, error) for node, error in own.items()}
+        units = {node: error if node in exact else max(FUSED, error) for node, error in own.items()}
+        if found.exact:
+            # Layers without a counterpart are computed by other layers there, which round differently.
+            units = {node: FUSED for node in comparing.nodes if node not in exact} | units
         explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()})
         if not found.exact:
             limits = {row.node: max(row.limit, row.noise) for row in found.rows}
@@ -141,7 +144,10 @@ def _judge_results(
                 limits.get(v.node, 0.0) for result in reference.model.results for v in result.inputs if v is not None
             ]
             explains = [[max(pair) for pair in zip(step, ends, strict=True)] for step in explains]
-        agrees = not unexplained(errors, explains) and not (found.exact and any(row.healed for row in found.rows))
+        # In another export of a network, layers that are not the same may have been paired.
+        reexport = found.exact and len(exact) < len(found.rows)
+        changes = any(row.healed and row.node in exact for row in found.rows) and not reexport
+        agrees = not unexplained(errors, explains) and not changes
         if not agrees and not found.exact and (wide := widened(reference.model)) is not None:
             # Weights that are decompressed in f16 may be decompressed in f32.
             alike = _errors(Reference(wide, reference.steps), plain)
@@ -197,7 +203,7 @@ class _Comparing:
         wrong = [row for row in rows if row.node in self._suspects]
         healing = Healing(self.reference.model, rows)
         for row in wrong:
-            row.healed = not row.agrees and healing.heals(row)
+            row.healed = not row.agrees and healing.heals(row, rounded=self.is_restructured(row))
         wrong = [row for row in wrong if stays or not row.healed]
         if self.noise is not None:
             # Noise may hide as well as exceed what is measured of it: the first of the clearest counts.
@@ -205,6 +211,10 @@ class _Comparing:
             wrong = [row for row in wrong if row.excess >= least]
         found = next(iter(wrong), None)
         return None if found is None else self._suspects[found.node]
+
+    def is_restructured(self, row: Row) -> bool:
+        """Whether the other model has other layers in place of these, which may round differently."""
+        return self.twins is not None and self.twins.relation([*row.behind, row.node]) is Relation.RESTRUCTURED
 
     def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
         """The results and inputs of layers; all from one run, because another run may round differently."""
@@ -303,7 +313,9 @@ class _Comparing:
         kept = {v: their[v] for v in given}
         made = {v: their[v] for v in node.outputs if v in their}
         changes = self.twins.changes(node) if self.twins is not None else []
-        if self.twins is not None and len(nodes) > 1 and changes:
+        if self.twins is not None and len(nodes) > 1 and not self.twins.is_changed(node):
+            changes = []
+        elif self.twins is not None and len(nodes) > 1:
             # The layers behind it have no counterparts because this one reads something else.
             with suppress(IRError):  # Their inputs are such that they could not be computed.
                 nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)

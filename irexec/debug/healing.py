@@ -10,6 +10,10 @@ from collections.abc import Sequence
 from irexec.debug.comparison import Row
 from irexec.graph.model import Model, Node
 
+_ROUNDING = 256.0
+"""Units in the last place of f32 that rounding may have become on the way from other layers, judged at the results."""
+_BITS = 32
+
 
 class Healing:
     """The ways from layers to the results of a model, which end at layers whose values agree on both sides."""
@@ -18,13 +22,14 @@ class Healing:
         self._rows = {row.node: row for row in rows}
         self._variables = {node.attributes.get("variable_id"): node for node in model.nodes if node.type == "ReadValue"}
 
-    def heals(self, row: Row) -> bool:
-        """Whether every way from a layer to a result leads through a layer whose values agree."""
+    def heals(self, row: Row, *, rounded: bool) -> bool:
+        """Whether every way from a layer to a result leads through a layer whose values agree. `rounded`: other layers
+        on the way may round differently, so that small differences remain."""
         stack, seen = [row.node], {row.node}
         while stack:
             node = stack.pop()
             known = self._rows.get(node)
-            if known is not None and _is_clean(known):
+            if known is not None and _is_clean(known, rounded):
                 continue
             if node.type == "Result":
                 return False
@@ -41,8 +46,10 @@ class Healing:
         return [user for value in node.outputs for user in value.users]
 
 
-def _is_clean(row: Row) -> bool:
-    """Whether the values of a layer, as they are in both runs, differ by no more than the layer itself may round."""
+def _is_clean(row: Row, rounded: bool) -> bool:
+    """Whether the values of a layer, as they are in both runs, differ by no more than rounding."""
     if row.total is None or not row.said:
         return False
-    return not row.total or (bool(row.node.outputs[0].element_type.is_real) and row.total.ulp <= row.limit)
+    kind = row.node.outputs[0].element_type
+    limit = max(row.limit, _ROUNDING) if rounded and kind.bitwidth >= _BITS else row.limit
+    return not row.total or (bool(kind.is_real) and row.total.ulp <= limit)

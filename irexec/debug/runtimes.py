@@ -207,8 +207,10 @@ class Aligned:
 
     def _is_comparable(self, ours: Value, theirs: Value) -> bool:
         """Whether values correspond: a layer that only stands in the same place, such as the inside of a translation,
-        may have another shape.
+        may have another shape, and what only other layers read may be arranged for these.
         """
+        if self.twins.leads_elsewhere(ours.node):
+            return False
         if ours.type.shape.compatible(theirs.type.shape):
             return True
         return ours.node.type == "Parameter" or self.twins.relation([ours.node]) is not Relation.RESTRUCTURED

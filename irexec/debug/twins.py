@@ -18,9 +18,11 @@ from irexec.graph.align import Alignment
 from irexec.graph.classes import attributes_of, counterparts, in_order
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Node, Value
-from irexec.types import Array
+from irexec.types import F32, Array
 
-_FEW = 3
+_UNPAIRED = "which has no counterpart"
+# Units in the last place of f32 by which constants differ if they were only computed in another order.
+_ROUNDING = 8.0
 
 
 class Relation(Enum):
@@ -55,8 +57,17 @@ class Twins:
         if self.alignment.own[node] == self.alignment.own[other] and self._reads_the_same(node, other):
             assigned = self.assigned(node)
             return Relation.SAME if assigned is None or not self.changes(assigned) else Relation.CHANGED
-        restructured = node.type != other.type or self._rearranges(node, other)
+        restructured = node.type != other.type or self._rearranges(node, other) or not self.changes(node)
         return Relation.RESTRUCTURED if restructured else Relation.CHANGED
+
+    def leads_elsewhere(self, node: Node) -> bool:
+        """Whether a layer is not the same as its counterpart, and no layer that reads it has a counterpart, nor has one
+        that reads its counterpart."""
+        other, back = self.alignment.forward.get(node), self.alignment.back
+        if other is None or self.relation([node]) is Relation.SAME:
+            return False
+        ours, theirs = ({user for value in n.outputs for user in value.users} for n in (node, other))
+        return bool(ours and theirs) and not (ours & self.alignment.forward.keys()) and not (theirs & back.keys())
 
     def assigned(self, node: Node) -> Node | None:
         """The layer that assigns the variable which a layer reads."""
@@ -89,6 +100,13 @@ class Twins:
         return (
             self.alignment.whole[one.node] == self.alignment.whole[other.node] and one.index == other.index
         ) or same(self._constant(0, one), self._constant(1, other))
+
+    def _is_rounded(self, one: Value | None, other: Value | None) -> bool:
+        """Whether both are constants that differ by rounding, as where exporters fold a normalization into weights."""
+        if one is None or other is None or not self._both_constant(one, other) or not one.element_type.is_real:
+            return False
+        left, right = self._constant(0, one), self._constant(1, other)
+        return left.dtype == right.dtype and measure(left, right, F32).ulp <= _ROUNDING
 
     def _both_constant(self, one: Value, other: Value) -> bool:
         return one.node in self._cutters[0].constant and other.node in self._cutters[1].constant
@@ -136,9 +154,13 @@ class Twins:
         if len(reads) > 1 and all(self._is_same(x, z) for (x, _), (_, z) in zip(reads, reads[::-1], strict=True)):
             return [*found, f"reads {_named(reads[1][0])} and {_named(reads[0][0])} in the other order"]
         for port, (one, two) in enumerate(counterparts(node, other)):
-            if not self._is_same(one, two):
+            if not self._is_same(one, two) and not self._is_rounded(one, two):
                 found.append(self._input(node, port, one, two))
         return found
+
+    def is_changed(self, node: Node) -> bool:
+        """Whether there is a difference other than reading layers that have no counterpart."""
+        return any(_UNPAIRED not in text for text in self.changes(node))
 
     def _input(self, node: Node, port: int, one: Value | None, two: Value | None) -> str:
         where = f"input {port}"
@@ -154,7 +176,7 @@ class Twins:
                 return f"{where} is a constant of {two.type} instead of {one.type}"
             return f"{where} is {shown(right, 40)} instead of {shown(left, 40)}"
         mine = self.alignment.original(two)
-        name = _named(mine) if mine is not None else f"{_named(two)}, which has no counterpart,"
+        name = _named(mine) if mine is not None else f"{_named(two)}, {_UNPAIRED},"
         if two.node in self._cutters[1].constant:
             name = "a constant"
         return f"reads {name} instead of {_named(one)}"
