@@ -57,7 +57,7 @@ class Twins:
         if self.alignment.own[node] == self.alignment.own[other] and self._reads_the_same(node, other):
             assigned = self.assigned(node)
             return Relation.SAME if assigned is None or not self.changes(assigned) else Relation.CHANGED
-        restructured = node.type != other.type or self._rearranges(node, other) or not self.changes(node)
+        restructured = node.type != other.type or self._rearranges(node, other)
         return Relation.RESTRUCTURED if restructured else Relation.CHANGED
 
     def leads_elsewhere(self, node: Node) -> bool:
@@ -126,6 +126,9 @@ class Twins:
         on the way."""
         names = [name for name, (x, y) in self._attributes(node, other).items() if x != y]
         if any("transpose" in name for name in names):
+            return True
+        others = [pair for pair in counterparts(node, other) if not self._is_same(*pair)]
+        if others and not names and all(self._is_rounded(*pair) for pair in others):
             return True
         for one, two in counterparts(node, other):
             if one is None or two is None or self._is_same(one, two):
