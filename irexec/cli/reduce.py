@@ -73,6 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tries", type=whole(1), default=1, metavar="N", help="a candidate fails if one of N runs fails (default: 1)"
     )
+    parser.add_argument(
+        "-j", "--jobs", type=whole(1), default=1, metavar="N", help="number of candidates tried at a time (default: 1)"
+    )
     parser.add_argument("--atol", type=number, metavar="X", help="allowed absolute error")
     parser.add_argument("--rtol", type=number, metavar="X", help="allowed relative error")
     add_input_arguments(parser)
@@ -108,8 +111,9 @@ def run(args: argparse.Namespace) -> int:
     repro = Repro(Path(args.output).with_suffix(_suffix(args)), identity(reference, asked))
     try:
         judge, cases, stages = _judge(args, reference)
+        helpers = [_judge(args, reference)[0] for _ in range(args.jobs - 1)]
         reduction = None if args.restart else repro.resumed()
-        return _reduce(args, judge, cases, stages, reduction, repro, reference)
+        return _reduce(args, [judge, *helpers], cases, stages, reduction, repro, reference)
     except (CannotRun, ValueError) as error:
         return _refused(refuse("U006", str(error)))
     except OSError as error:
@@ -179,7 +183,7 @@ def _config(args: argparse.Namespace) -> dict[str, str]:
 
 def _reduce(
     args: argparse.Namespace,
-    judge: Judge,
+    judges: Sequence[Judge],
     cases: Iterable[Case],
     stages: Sequence[Stage],
     reduction: Reduction | None,
@@ -191,6 +195,7 @@ def _reduce(
     from irexec.render.reduce import Telling
     from irexec.render.status import Status
 
+    judge = judges[0]
     if reduction is None:
         reduction = begin(judge, cases)
     if reduction is None:
@@ -199,7 +204,7 @@ def _reduce(
         )
     try:
         with Status() as status:
-            reduce(reduction, judge, [repro, Telling(status)], stages)
+            reduce(reduction, judge, [repro, Telling(status)], stages, judges[1:])
     except KeyboardInterrupt:
         repro.write(reduction)
         complain(

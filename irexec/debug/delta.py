@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
+Earliest = Callable[[Callable[[list[T]], bool], Iterable[list[T]]], tuple[int, int]]
+"""A way to try subsets, perhaps several at a time: the position of the first one that fails, or -1, and how many of the
+first ones are known."""
 
 
-def fewest(things: Sequence[T], fails: Callable[[list[T]], bool]) -> list[T]:
+def one_by_one(fails: Callable[[list[T]], bool], subsets: Iterable[list[T]]) -> tuple[int, int]:
+    """Try subsets until one fails."""
+    place = -1
+    for place, subset in enumerate(subsets):
+        if fails(subset):
+            return place, place + 1
+    return -1, place + 1
+
+
+def fewest(things: Sequence[T], fails: Callable[[list[T]], bool], earliest: Earliest[T] = one_by_one) -> list[T]:
     """A subset of the items, in order, that is minimal: without any one of its items, `fails` is False.
 
     All items together are assumed to fail. Source: Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing
@@ -18,23 +30,23 @@ def fewest(things: Sequence[T], fails: Callable[[list[T]], bool]) -> list[T]:
     tried: set[tuple[int, ...]] = set()
     numbers = list(range(len(left)))
 
-    def still(chosen: list[int]) -> bool:
-        if tuple(chosen) in tried:
-            return False
-        tried.add(tuple(chosen))
-        return fails([left[number] for number in chosen])
+    def failing(subsets: Sequence[list[int]]) -> list[int] | None:
+        new = [chosen for chosen in subsets if tuple(chosen) not in tried]
+        place, known = earliest(fails, [[left[number] for number in chosen] for chosen in new])
+        tried.update(tuple(chosen) for chosen in new[:known])
+        return new[place] if place >= 0 else None
 
-    if numbers and still([]):
+    if numbers and failing([[]]) is not None:
         return []
     pieces = 2
     while len(numbers) > 1:
         size = -(-len(numbers) // pieces)
         chunks = [numbers[begin : begin + size] for begin in range(0, len(numbers), size)]
-        smaller = next((chunk for chunk in chunks if still(chunk)), None)
+        smaller = failing(chunks)
         if smaller is not None:
             numbers, pieces = smaller, 2
             continue
-        rest = next((kept for chunk in chunks if still(kept := [n for n in numbers if n not in set(chunk)])), None)
+        rest = failing([[n for n in numbers if n not in set(chunk)] for chunk in chunks])
         if rest is not None:
             numbers, pieces = rest, max(2, pieces - 1)
         elif size == 1:
@@ -44,6 +56,7 @@ def fewest(things: Sequence[T], fails: Callable[[list[T]], bool]) -> list[T]:
     return [left[number] for number in numbers]
 
 
-def first(things: Sequence[T], fails: Callable[[list[T]], bool]) -> list[T]:
+def first(things: Sequence[T], fails: Callable[[list[T]], bool], earliest: Earliest[T] = one_by_one) -> list[T]:
     """The first thing that fails alone, or all of them where none does."""
-    return next(([thing] for thing in things if fails([thing])), list(things))
+    place, _ = earliest(fails, [[thing] for thing in things])
+    return [things[place]] if place >= 0 else list(things)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Protocol
 
 from irexec.debug.case import Case, case_of, part_of
 from irexec.debug.compare import compare
 from irexec.debug.culprit import Culprit, alone
+from irexec.debug.delta import one_by_one
 from irexec.debug.errors import Bounds
 from irexec.debug.record import Reference
 from irexec.debug.runtimes import CannotRun, Runtime
@@ -89,38 +92,82 @@ def _up_to(culprit: Culprit, reference: Reference) -> Case:
 
 
 def reduce(
-    reduction: Reduction, judge: Judge, watchers: Sequence[Watcher] = (), stages: Sequence[Stage] = STAGES
+    reduction: Reduction,
+    judge: Judge,
+    watchers: Sequence[Watcher] = (),
+    stages: Sequence[Stage] = STAGES,
+    helpers: Sequence[Judge] = (),
 ) -> Reduction:
     """Go through the stages until none makes the case smaller. An exception on the way leaves `reduction` whole: going
-    on with it, or with one that has its case, fault and stage, takes up the work there."""
-    while not reduction.done:
-        stage = stages[reduction.stage]
-        _work(reduction, stage, judge, watchers)
-        reduction.stage += 1
-        if reduction.stage == len(stages):
-            reduction.stage, reduction.done, reduction.changed = 0, not reduction.changed, False
+    on with it, or with one that has its case, fault and stage, takes up the work there.
+
+    `helpers`: further judges of the same failure, each of which tries another candidate at the same time.
+    """
+    judges = [judge, *helpers]
+    with ThreadPoolExecutor(len(judges)) as pool:
+        while not reduction.done:
+            stage = stages[reduction.stage]
+            _Work(reduction, stage, judges, watchers, pool).run()
+            reduction.stage += 1
+            if reduction.stage == len(stages):
+                reduction.stage, reduction.done, reduction.changed = 0, not reduction.changed, False
     return reduction
 
 
-def _work(reduction: Reduction, stage: Stage, judge: Judge, watchers: Sequence[Watcher]) -> None:
-    base, before, size = reduction.case, reduction.tried, reduction.case.size
+class _Work:
+    """One stage of a reduction."""
 
-    def fails(kept: list[Any]) -> bool:
+    def __init__(
+        self, reduction: Reduction, stage: Stage, judges: Sequence[Judge], watchers: Sequence[Watcher], pool: Executor
+    ) -> None:
+        self.reduction, self.stage, self._watchers, self._pool = reduction, stage, watchers, pool
+        self._base, self._judges = reduction.case, judges
+
+    def run(self) -> None:
+        reduction, before, size = self.reduction, self.reduction.tried, self._base.size
+        things = self.stage.things(self._base)
+        if things:
+            self.stage.search(things, self._fails, self._earliest if len(self._judges) > 1 else one_by_one)
+        if reduction.tried > before:
+            reduction.history.append((self.stage.name, reduction.tried - before, size - reduction.case.size))
+
+    def _fails(self, kept: list[Any]) -> bool:
+        return self._taken(*self._judged(self._judges[0], kept))
+
+    def _earliest(self, fails: Callable[[list[Any]], bool], subsets: Iterable[list[Any]]) -> tuple[int, int]:
+        """Judge as many candidates at a time as there are judges; the first one that fails is taken."""
+        known = 0
+        for some in _batched(subsets, len(self._judges)):
+            found = list(self._pool.map(self._judged, self._judges, some))
+            for place, (candidate, fault) in enumerate(found):
+                if self._taken(candidate, fault):
+                    return known + place, known + place + 1
+            known += len(some)
+        return -1, known
+
+    def _judged(self, judge: Judge, kept: list[Any]) -> tuple[Case | None, Fault | None]:
         try:
-            candidate = stage.keep(base, kept)
+            candidate = self.stage.keep(self._base, kept)
         except (IRError, ValueError):
+            return None, None
+        return candidate, judge.fault(candidate, self.reduction.fault)
+
+    def _taken(self, candidate: Case | None, found: Fault | None) -> bool:
+        """Whether a candidate fails in the same way; it is the smallest case then."""
+        if candidate is None:
             return False
+        reduction = self.reduction
         reduction.tried += 1
-        found = judge.fault(candidate, reduction.fault)
         same = found is not None and found == reduction.fault
         if found is not None and same:
             reduction.case, reduction.said, reduction.changed = candidate, found.said, True
-        for watcher in watchers:
-            watcher.tried(reduction, stage, same)
+        for watcher in self._watchers:
+            watcher.tried(reduction, self.stage, same)
         return same
 
-    things = stage.things(base)
-    if things:
-        stage.search(things, fails)
-    if reduction.tried > before:
-        reduction.history.append((stage.name, reduction.tried - before, size - reduction.case.size))
+
+def _batched(subsets: Iterable[list[Any]], count: int) -> Iterator[list[list[Any]]]:
+    """So many items at a time."""
+    rest = iter(subsets)
+    while some := list(islice(rest, count)):
+        yield some

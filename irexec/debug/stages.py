@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from irexec.debug.case import Case, Steps, case_of, computing, edited, part_of, read_by_others, reconnect
-from irexec.debug.delta import fewest, first
+from irexec.debug.delta import Earliest, fewest, first
 from irexec.debug.record import Reference, same
 from irexec.debug.simpler import (
     attributes,
@@ -29,7 +29,7 @@ from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 from irexec.opsets.nodes import constant_node
 
-Search = Callable[[Sequence[Any], Callable[[list[Any]], bool]], list[Any]]
+Search = Callable[[Sequence[Any], Callable[[list[Any]], bool], Earliest[Any]], list[Any]]
 
 
 @dataclass(frozen=True, slots=True)

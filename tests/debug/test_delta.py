@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irexec.debug.delta import fewest, first
+from irexec.debug.delta import Earliest, fewest, first
 
 
 @given(st.integers(1, 60), st.data())
@@ -45,3 +48,29 @@ def test_one_thing_among_many_takes_few_questions() -> None:
 def test_the_first_that_fails_alone() -> None:
     assert first([1, 2, 3], lambda kept: kept == [2]) == [2]
     assert first([1, 2], lambda kept: False) == [1, 2]
+
+
+def several(count: int, tried: list[list[int]]) -> Earliest[int]:
+    """Judges so many subsets at a time; `tried` is given all of them."""
+
+    def earliest(fails: Callable[[list[int]], bool], subsets: Iterable[list[int]]) -> tuple[int, int]:
+        listed = list(subsets)
+        for begin in range(0, len(listed), count):
+            found = [fails(subset) for subset in listed[begin : begin + count]]
+            tried.extend(listed[begin : begin + count])
+            if any(found):
+                return begin + found.index(True), begin + found.index(True) + 1
+        return -1, len(listed)
+
+    return earliest
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+@pytest.mark.parametrize("needed", [[0], [3, 11], [1, 2, 14], []])
+def test_several_at_a_time_find_the_same(count: int, needed: list[int]) -> None:
+    def fails(kept: list[int]) -> bool:
+        return set(needed) <= set(kept)
+
+    tried: list[list[int]] = []
+    assert fewest(range(15), fails, several(count, tried)) == fewest(range(15), fails) == needed
+    assert len(tried) > 0

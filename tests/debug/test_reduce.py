@@ -205,6 +205,15 @@ def test_a_command_that_fails(command: list[str], tmp_path: Path, capsys: pytest
     assert main(["run", "repro.xml", "--input", "repro.npz"]) == 0
 
 
+def test_several_candidates_at_a_time(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    models = []
+    for jobs in ("1", "3"):
+        file = tmp_path / f"small{jobs}.xml"
+        assert main([*command, "-o", str(file), "-j", jobs]) == 0
+        models.append([(node.type, str(node.outputs[0].partial_shape)) for node in irexec.read_model(file).get_ops()])
+    assert models[0] == models[1]
+
+
 NAMES = [
     'q"""+print(1)+"""',
     "q'+print(1)+'",
