@@ -99,7 +99,7 @@ def test_the_first_wrong_module(tmp_path: Path, kind: str) -> None:
     found = irexec.compare(model, f"torch:{file}:make", [example.numpy()])
     assert found.agrees, found.verdict
     assert {row.module for row in found.rows} >= {"0.norm (BatchNorm2d)", "1 (Block)", "3 (Linear)"}
-    node = [node for node in model.get_ops() if node.type == "Convolution"][1]
+    node = [node for node in model.get_ordered_ops() if node.type == "Convolution"][1]
     node.set_argument(1, irexec.opset15.constant(np.asarray(node.inputs[1].node.constant) * np.float32(1.5)))
     found = irexec.compare(model, f"torch:{file}:make", [example.numpy()])
     assert found.culprit is not None and node in found.culprit.nodes
