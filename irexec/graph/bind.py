@@ -48,7 +48,7 @@ _LEFTOVERS = frozenset({"cacheable"})
 def bind_operator(layer: Layer, findings: Findings, layers: Sequence[Layer] = ()) -> Operator | None:
     """Return the operator of a layer; None, with a finding, if there is none. `layers`: all of the layer's network."""
     if not layer.type:
-        return None  # The reader has reported it; the same holds for an empty version below.
+        return None  # The reader has reported the missing type; the same holds for an empty version below.
     if layer.version and (known := REGISTRY.get((layer.type, layer.version))) is not None:
         return known
     of_type: dict[str, Any] = {"at": At(layer.at, "type"), "layer": layer.ref, "attribute": "type"}

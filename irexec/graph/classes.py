@@ -14,7 +14,7 @@ from irexec.types import Array
 COMMUTATIVE = frozenset({"Add", "Multiply", "Maximum", "Minimum", "Equal", "NotEqual", "SquaredDifference"})
 COMMUTATIVE |= {"LogicalAnd", "LogicalOr", "LogicalXor", "BitwiseAnd", "BitwiseOr", "BitwiseXor"}
 """Operators of two inputs whose order does not change the result."""
-# Said of a layer by other means: a constant by its values, an input by its position.
+# These layers are identified by other facts: a constant by its values, an input by its position.
 _PLACES = ("offset", "size", "element_type", "shape")
 
 

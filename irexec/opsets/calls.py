@@ -23,9 +23,9 @@ from irexec.ops.declare.operator import Operator
 from irexec.opsets.computed import value_of
 from irexec.types import ElementType, PartialShape, shape_like
 
-# A word is a parameter: OpenVINO's name, `=` the operator's own where it differs, `~` a default that the operator has
-# not. `{attrs}` is a dict of attributes. Words that a version of the operator has no use for are left out, and what is
-# not named is keyword-only. A key may name one version: `Interpolate-1`.
+# A word is a parameter: OpenVINO's name, then `=` and the operator's own name if it differs, then `~` and a default if
+# the operator has none. `{attrs}` is a dict of attributes. Words that do not apply to a version of the operator are
+# omitted; parameters that are not listed are keyword-only. A key may name one version: `Interpolate-1`.
 _ARITHMETIC = "left_node=a right_node=b auto_broadcast"
 _CELL = "activations activations_alpha activations_beta clip linear_before_reset"
 _POOL = "strides dilations pads_begin pads_end kernel_shape=kernel exclude_pad rounding_type auto_pad"
@@ -133,7 +133,7 @@ _CALLS = {
 }
 _BY_TYPE = {type: words for types, words in _CALLS.items() for type in types.split()}
 
-# Required attributes that a caller of OpenVINO's functions may leave out: the values that they then have.
+# Required attributes that are optional in OpenVINO's functions, with the values they then have.
 _LEFT_OUT: dict[str, dict[str, Callable[[list[Any], dict[str, Any]], Any]]] = {
     "ConvolutionBackpropData": {"dilations": lambda inputs, _: (1,) * (_rank(inputs[0]) - 2)},
     "GroupConvolutionBackpropData": {"dilations": lambda inputs, _: (1,) * (_rank(inputs[0]) - 2)},
@@ -228,7 +228,7 @@ def signature(operator: Operator) -> inspect.Signature:
     for parameter in parameters(operator):
         kind = inspect.Parameter.KEYWORD_ONLY if parameter.keyword_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
         optional |= not parameter.required
-        # Behind a default Python wants a default; a required argument that is missing is reported by the call.
+        # After a parameter with a default, Python requires defaults; the call reports missing required arguments.
         default = None if parameter.required and optional and not parameter.keyword_only else parameter.default
         shown.append(inspect.Parameter(parameter.name, kind, default=default, annotation=parameter.annotation))
     name = inspect.Parameter("name", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation="str | None")

@@ -90,7 +90,7 @@ def computed(
 
 
 class SeveralOutputs(ValueError, RuntimeError):
-    """Raised where the only output of a node is asked for and it has several. (OpenVINO raises RuntimeError.)"""
+    """Raised if the only output of a node is requested and the node has several. (OpenVINO raises RuntimeError.)"""
 
 
 def value_of(given: Any) -> Value | None:

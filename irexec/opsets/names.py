@@ -8,7 +8,7 @@ from functools import cache
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import REGISTRY
 
-# Names that OpenVINO's Python API cuts elsewhere than at capitals.
+# Names that OpenVINO's Python API does not split at capitals.
 _NAMES = {
     "BGRtoNV12": "bgr_to_nv12", "Col2Im": "col2im", "Const": "constant", "ErfInv": "erfinv", "HSigmoid": "hsigmoid",
     "ExperimentalDetectronTopKROIs": "experimental_detectron_topk_rois", "HSwish": "hswish", "I420toBGR": "i420_to_bgr",

@@ -20,7 +20,7 @@ from irexec.opsets.computed import Computed, ComputedTuple, computed, is_graph
 from irexec.opsets.names import types_of
 from irexec.opsets.special import SPECIAL, NodeClass
 
-# What OpenVINO's functions of two names are called.
+# Functions that have two names in OpenVINO.
 _CALLED = {"abs": "absolute", "ceil": "ceiling", "cumsum": "cum_sum"}
 
 
@@ -122,7 +122,7 @@ def evaluate(
     """
     arrays = input_arrays(operator, [nodes.as_list(given) for given in inputs])
     results = evaluate_arrays(operator, arrays, attributes)
-    # The node has the arrays as they were typed here; what was computed before it, its node.
+    # The inputs of the node are the converted arrays; a computed array is represented by the node that computed it.
     graph = [given if isinstance(given, Node) else array for given, array in zip(inputs, arrays, strict=True)]
     return computed(
         results,

@@ -1,4 +1,4 @@
-"""Operators whose functions take something else than ports and attributes: variables, and bodies that come later."""
+"""Operators whose functions take other arguments than ports and attributes: variables, and bodies set later."""
 
 from __future__ import annotations
 

@@ -171,5 +171,7 @@ def _remarks(shapes: Shapes, page: Printout) -> None:
     page.line()
     smallest = " ".join(f"{name}={','.join(map(str, shape))}" for name, shape in shapes.smallest().items())
     page.paragraph(f"smallest: {smallest}")
-    proved = "proved by traces of the shape rules; " if shapes.evidence == "proved" else ""
-    page.line(f"{proved}checked by inference at {plural(shapes.probes, 'combination')} of sizes", "dim")
+    certainty = {"proved": "proved by traces of the shape rules; ", "incomplete": "incomplete; "}.get(
+        shapes.evidence, ""
+    )
+    page.line(f"{certainty}checked by inference at {plural(shapes.probes, 'combination')} of sizes", "dim")

@@ -80,7 +80,7 @@ def _declarations(found: Study, symbols: Sequence[str]) -> list[str]:
         name = port_name(found.prober.model.inputs[dim.input])
         where = f"dimension {dim.axis} of the input {name!r}"
         sizes = {_only_size(case.choices.get(number)) for case in found.cases}
-        if len(sizes) == 1 and None not in sizes:
+        if found.is_complete and len(sizes) == 1 and None not in sizes:
             remarks.append(f"{where} is open and accepts {sizes.pop()} only: it can be declared as such")
         if dim.high is not None and dim.high >= _NO_BOUND:
             remarks.append(f"{where} declares the bound {dim.high}, which compilers for NPUs refuse; ? means the same")
@@ -106,7 +106,7 @@ def _gaps(found: Study, symbols: Sequence[str]) -> list[str]:
         for reason in case.unexplained
     ]
     if not found.is_complete and not gaps:
-        gaps.append("the study is not complete: there may be more sizes, or more conditions, than those listed")
+        gaps.append("the answer is incomplete: the model may accept other sizes, or have further conditions")
     return gaps
 
 

@@ -39,6 +39,8 @@ def condition_rows(model: Model, seconds: float = 5.0) -> list[tuple[str, str]]:
     rows = [(name, text or ("any" if not several and not cases else "see below")) for name, text in told]
     rows += [("together", text) for text in several]
     rows += [("one of" if not number else "or", text or "no further condition") for number, text in enumerate(cases)]
+    if not shapes.is_complete:
+        rows.append(("incomplete", "other sizes may be accepted, or refused"))
     return [*inputs, *rows]
 
 

@@ -26,7 +26,7 @@ Replace = Callable[[bytes, int], tuple[bytes, int]]
 
 
 class CompiledMap:
-    """A compiled map of characters as a tokenizer's file contains it. Raises ConstraintError if it is none."""
+    """A compiled map of characters as stored in a tokenizer's file. Raises ConstraintError for other bytes."""
 
     def __init__(self, blob: Array, constraint: str) -> None:
         raw = blob.tobytes()
@@ -58,7 +58,7 @@ def _offset(unit: int) -> int:
 
 
 def character(raw: bytes, start: int) -> tuple[bytes, int]:
-    """Return the character at a place; a byte that begins none becomes the replacement character."""
+    """Return the character at a place; a byte that begins no character becomes the replacement character."""
     for length in range(1, 5):
         try:
             raw[start : start + length].decode()
@@ -124,7 +124,7 @@ def _composed_length(text: str, at: int, form: Form, decomposed: Form) -> int:
 
 
 def _may_follow(char: str) -> bool:
-    """True for what may be composed with a character before it: a mark, or a vowel or final of Hangul."""
+    """True for a character that may combine with the one before it: a mark, or a vowel or final of Hangul."""
     return unicodedata.category(char[0])[0] == "M" or "\u1160" <= char[0] <= "\u11ff"
 
 

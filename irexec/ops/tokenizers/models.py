@@ -39,7 +39,7 @@ def _strings(inputs: Sequence[Array], first: int) -> list[bytes]:
 
 
 def _tokens(given: Sequence[Array], encode: Encode) -> tuple[Array, Array, Array]:
-    """Return the tokens of each row: those of its strings, one behind the other."""
+    """Return the tokens of each row: the concatenated tokens of its strings."""
     texts = strings(given[2], given[3], given[4])
     known: dict[bytes, Sequence[int]] = {}
     found: list[int] = []
@@ -71,7 +71,7 @@ def _once(name: str, make: Callable[..., Any], call: Callable[..., Any]) -> Call
 
 
 def _bpe(inputs: Sequence[Array], **attributes: Any) -> Merging:
-    """Return the model of the inputs behind the strings."""
+    """Return the model that the inputs after the strings define."""
     vocabulary = {text: number for number, text in enumerate(_strings(inputs, 0))}
     inputs = inputs[3:]
     if len(inputs) in (6, 10):
@@ -157,7 +157,7 @@ def _(
 
 
 class _Pieces:
-    """The entries of a WordpieceTokenizer: those that begin a word, and those that go on."""
+    """The entries of a WordpieceTokenizer: those that begin a word, and those that continue a word."""
 
     def __init__(self, entries: list[bytes], indicator: bytes, unknown: int, longest: int) -> None:
         numbered = list(enumerate(entries))

@@ -1,4 +1,4 @@
-"""Operators that change each string by itself: RegexNormalization, CaseFold, CharsMapNormalization, and others.
+"""Operators that change each string separately: RegexNormalization, CaseFold, CharsMapNormalization, and others.
 
 Source: OpenVINO Tokenizers.
 """
@@ -98,7 +98,7 @@ def normalize_unicode(
     *rest: Part,
     normalization_form: Literal["NFC", "NFD", "NFKC", "NFKD"] = "NFD",
 ) -> list[Part]:
-    """Bring each string into a form of Unicode, but for the order of combining marks, which stays.
+    """Convert each string to a normalization form of Unicode; the order of combining marks is not changed.
 
     `rest`: flags of strings to leave as they are, which are the last result.
 
@@ -161,7 +161,7 @@ def _after(one: Callable[[bytes], bytes]) -> Callable[[bytes, int], tuple[bytes,
         at = start + 1
         while at < len(raw) and raw[at] & 0xC0 == 0x80:
             at += 1
-        while at < len(raw) and raw[at] >= 0xCC:  # No mark is below U+0300.
+        while at < len(raw) and raw[at] >= 0xCC:  # All marks are at U+0300 or above.
             at += 1
             while at < len(raw) and raw[at] & 0xC0 == 0x80:
                 at += 1
@@ -214,9 +214,7 @@ def utf8_validate(
 
 
 def _valid(raw: bytes, replacement: bytes) -> bytes:
-    """OpenVINO's reading: surrogates are valid, and each byte of a character that is longer than it need be is
-    wrong.
-    """
+    """Decode as OpenVINO does: surrogates are valid, and each byte of an overlong character is an error."""
     try:
         raw.decode()
         return raw

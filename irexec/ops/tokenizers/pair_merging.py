@@ -10,7 +10,7 @@ from irexec.ops.tokenizers.trie import Trie
 
 
 class Merging:
-    """A vocabulary with its merges. Raises ConstraintError for a merge of what is not in the vocabulary."""
+    """A vocabulary with its merges. Raises ConstraintError for a merge of entries that are not in the vocabulary."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Merging:
         return found
 
     def _merge(self, tokens: list[int]) -> list[int]:
-        """Merge the pair of the lowest rank again and again; of several, the one that came first."""
+        """Repeatedly merge the pair of the lowest rank; of several such pairs, the first."""
         merged = self._merged
         count = len(tokens)
         before = list(range(-1, count - 1))
@@ -81,7 +81,7 @@ class Merging:
             _, _, _, number, left, right = heapq.heappop(waiting)
             if not (alive[left] and alive[right]):
                 continue
-            # The new token is a place of its own, so that what waited for the two it is made of is known to be old.
+            # The new token gets a new place, so that queued pairs of the merged tokens are recognised as outdated.
             new = len(tokens)
             tokens.append(number)
             before.append(before[left])

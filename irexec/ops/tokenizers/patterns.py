@@ -12,7 +12,7 @@ from typing import Any
 
 from irexec.ops.declare.operator import ConstraintError, require
 
-# What PCRE2's classes contain with Unicode properties; those of `regex` differ in a few characters.
+# The contents of PCRE2's classes with Unicode properties; the classes of `regex` differ in a few characters.
 _CLASSES = {
     "s": r"\p{Z}\t-\r\x85\u180e",
     "w": r"\p{L}\p{N}\p{Mn}\p{Pc}",
@@ -32,10 +32,10 @@ _POSIX = {
     "blank": _CLASSES["h"],
 }
 _BRACKETED = re.compile(r"\[:(\w+):\]")
-# A script by name: its characters, and those that it shares with others.
+# A script by name: its characters, and the characters that it shares with other scripts.
 _SCRIPT = re.compile(r"\\([pP])\{(\^?)([A-Za-z_]{3,})\}")
 _NO_SCRIPTS = frozenset({"Any", "Xan", "Xsp", "Xps", "Xwd", "Xuc", "Letter", "Number", "Punctuation", "Symbol", "Mark"})
-# The value that tokenizers of older releases replace with; OpenVINO Tokenizers corrects them, too.
+# The replacement in tokenizers of older releases, which OpenVINO Tokenizers also corrects.
 _OLDER = {
     r" ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't)": r"(?| ([\\.\\?\\!,])| ('[ms])| (') | ('[rv]e)| (n't))",
     r"(^)(.)": r"(^)([\s\S])",
@@ -102,7 +102,7 @@ class Pattern:
 
     def replaced(self, raw: bytes, by: bytes, *, everywhere: bool) -> bytes:
         """Return the bytes with the matches, or the first one, replaced; `by` may name groups as `$1` or `\\1`."""
-        text = raw.decode(errors="surrogateescape")  # PCRE2 is told not to check it.
+        text = raw.decode(errors="surrogateescape")  # OpenVINO Tokenizers disables PCRE2's check of the text.
         template = re.sub(r"\\([1-9])", r"$\1", by.decode(errors="replace"))
         if template.replace("$$", "").count("$") != sum(m[1] is None for m in _REFERENCE.finditer(template)):
             return raw  # PCRE2 refuses a lone dollar sign.

@@ -92,7 +92,7 @@ def _pieces(pattern: Pattern, raw: bytes, behaviour: Behaviour, invert: bool, mo
                 held = begin
                 continue
             begin = begin if held == -1 else held
-        # OpenVINO goes on behind the piece that takes the remainder as the last that max_splits allows.
+        # OpenVINO continues after the piece that contains the remainder, the last piece that max_splits allows.
         yield begin, len(raw) if count == most else end, False
         count += 1
     if behaviour == "mergedwithnext" and dropped and not invert:

@@ -1,4 +1,4 @@
-"""Strings and lists of strings as the operators of OpenVINO Tokenizers pass them: places in joined bytes.
+"""Strings and lists of strings in the representation of OpenVINO Tokenizers: positions in joined bytes.
 
 A string tensor is three tensors: begins, ends and the bytes, `chars`. A ragged tensor has two more in front of its
 elements: the first element of each row, and the element behind the last.
@@ -92,5 +92,5 @@ def ragged_string_types(shape: PartialShape) -> list[TensorType]:
 
 
 def is_flags(given: TensorType | None) -> bool:
-    """True for an input that says which strings stay as they are."""
+    """True for an input of flags, which mark the strings that are not changed."""
     return given is not None and given.element_type is BOOLEAN

@@ -30,7 +30,7 @@ from irexec.types import I32, I64, Array, PartialShape, TensorType
 
 Number: TypeAlias = Annotated[Array, Elements("T", {I32, I64})]
 
-# GPT-2's characters for bytes: printable ones of Latin-1 stand for themselves, the others follow from 256 on.
+# GPT-2's characters for bytes: printable characters of Latin-1 are unchanged, the others are numbered from 256.
 _OWN = [*range(33, 127), *range(161, 173), *range(174, 256)]
 _OTHERS = [byte for byte in range(256) if byte not in _OWN]
 _CHARS = {byte: chr(byte).encode() for byte in _OWN} | {b: chr(256 + n).encode() for n, b in enumerate(_OTHERS)}
@@ -169,7 +169,7 @@ def _as_bytes(text: bytes) -> bytes:
     found = bytearray()
     at = 0
     while at < len(text):
-        # A byte below 0xC2 stands for itself, as OpenVINO reads it.
+        # OpenVINO reads a byte below 0xC2 as itself.
         length = 1 if text[at] < 0xC2 else 2
         char = text[at : at + length]
         byte = char[0] if length == 1 else _BYTES.get(char)

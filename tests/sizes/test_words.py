@@ -1,0 +1,23 @@
+"""Conditions in words: an answer that is not complete is marked as such."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import irexec
+from irexec.sizes.words import condition_rows
+
+SEGMENTER = Path(__file__).parents[2] / "samples" / "segmenter" / "model.xml"
+
+
+def test_rows_of_a_complete_answer() -> None:
+    rows = condition_rows(irexec.read_model(SEGMENTER), 60.0)
+    assert rows == [("image", "[batch, 3, H, W]"), ("batch", "any"), *((name, rows[2][1]) for name in "HW")]
+    assert rows[2][1] == "multiples of 4, at least 4"
+
+
+def test_an_answer_without_time_is_marked_as_incomplete() -> None:
+    rows = condition_rows(irexec.read_model(SEGMENTER), 0.0)
+    assert not rows or rows[-1] == ("incomplete", "other sizes may be accepted, or refused")
+    remarks = irexec.shapes(SEGMENTER, seconds=0.0).limits()
+    assert not any("can be declared" in remark for remark in remarks)
