@@ -35,6 +35,8 @@ Progress = Callable[[int, int], None]
 Known = MutableMapping[Value, Array]
 # How many times clearer another wrong layer may be than the one that is named.
 _CLEAREST = 4.0
+# An error of so many tolerances is clear, however large others are.
+_CLEAR = 2.0**20
 # So many suspects keep their inputs and results.
 _KEPT = 64
 
@@ -207,7 +209,7 @@ class _Comparing:
         wrong = [row for row in wrong if stays or not row.healed]
         if self.noise is not None:
             # Noise may hide as well as exceed what is measured of it: the first of the clearest counts.
-            least = max((row.excess for row in wrong), default=0.0) / _CLEAREST
+            least = min(max((row.excess for row in wrong), default=0.0), _CLEAR) / _CLEAREST
             wrong = [row for row in wrong if row.excess >= least]
         found = next(iter(wrong), None)
         return None if found is None else self._suspects[found.node]

@@ -21,6 +21,8 @@ _NUDGE = 4.0
 _RANDOM_NUDGES = 2
 # The relative error below which an error is given in units in the last place.
 _HARDLY = 1e-5
+# Percentages outside of this range are written with an exponent.
+_PLAIN = 1e-6, 1e6
 
 Run = Callable[[Sequence[Array]], list[Array]]
 
@@ -99,7 +101,10 @@ def off(error: Error) -> str:
 
 
 def _rounded(number: float) -> str:
-    """Two digits, without an exponent: `140`, `0.5`, `0.00012`."""
+    """Two digits, with an exponent for very small and very large numbers: `140`, `0.5`, `0.00012`, `3.4e38`."""
+    if number and not _PLAIN[0] <= number < _PLAIN[1]:
+        digits, exponent = f"{number:.1e}".split("e")
+        return f"{digits.removesuffix('.0')}e{int(exponent)}"
     return np.format_float_positional(float(f"{number:.2g}"), trim="-")
 
 

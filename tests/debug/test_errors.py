@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from irexec import opset15 as ops
-from irexec.debug.errors import judge, measure
+from irexec.debug.errors import judge, measure, percent
 from irexec.debug.tolerances import tolerance_of
 from irexec.ops.declare.operator import rounded
 from irexec.types import Array
@@ -181,3 +181,11 @@ def test_measuring_large_arrays_takes_little_memory() -> None:
 def test_large_numbers_have_a_typical_one() -> None:
     a = np.full(8, 1e300)
     assert measure(a, a * (1 + 1e-10)).relative == pytest.approx(1e-10, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [(1.4, "140 %"), (0.005, "0.5 %"), (1.2e-6, "0.00012 %"), (1e300, "1e302 %"), (8.9e-16, "8.9e-14 %"), (0.0, "0 %")],
+)
+def test_percentages_have_two_digits_at_any_magnitude(part: float, text: str) -> None:
+    assert percent(part) == text
