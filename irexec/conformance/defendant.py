@@ -6,7 +6,6 @@ import contextlib
 import json
 import signal
 import struct
-import subprocess
 import sys
 import tempfile
 import threading
@@ -20,7 +19,7 @@ from irexec.conformance import serve
 from irexec.conformance.case import Case
 from irexec.graph.write import write_model
 from irexec.processes.path import absolute_path
-from irexec.processes.starting import end, start_script
+from irexec.processes.starting import Process, end, start_script
 from irexec.records import field, record
 from irexec.types import Array, ElementType
 
@@ -66,7 +65,7 @@ class Defendant:
     ) -> None:
         self._file = KNOWN.get(runtime, runtime)
         self._config, self._python, self._limit = dict(config or {}), python, limit
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._errors: IO[bytes] | None = None
         self._done = 0
         self._folder = tempfile.TemporaryDirectory(prefix="irexec-conformance-")
@@ -103,7 +102,7 @@ class Defendant:
 
     __del__ = close
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _started(self) -> Process:
         if self._process is not None and self._done >= _LIFE:
             self.close()
         if self._process is not None:

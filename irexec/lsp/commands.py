@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from irexec.arrays.given import Given
+from irexec.arrays.saving import save_text
 from irexec.inspect.read import summary_of
 from irexec.ir.xml.source import Source
 from irexec.pages.page import SUFFIXES
@@ -36,7 +37,7 @@ def write_report(text: str, path: str | None, folder: Path) -> Path:
             raise Impossible(f"there is no report of this text: {found.errors[0].message}")
         page = report_page([summary])
     file = folder / f"{name.stem}.html"
-    file.write_text(page, "utf-8")
+    save_text(file, page)
     return file
 
 

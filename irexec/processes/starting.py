@@ -16,6 +16,8 @@ from typing import IO, Any
 from irexec.processes.messages import SIGNALS
 from irexec.processes.path import absolute_path
 
+Process = subprocess.Popen[bytes]
+"""A process that was started here."""
 # The child imports the same irexec as this process, even if the path contains another package of that name.
 _IREXEC = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "__init__.py")
 _FIRST = """\

@@ -47,7 +47,7 @@ class Paths:
             sizes
             for sizes in dict.fromkeys(points)
             if sizes not in known
-            and min(sizes) > 0
+            and all(size > 0 for size in sizes)
             and all(dim.allows(size) for dim, size in zip(self._prober.dims, sizes, strict=True))
         ]
         if not fresh:

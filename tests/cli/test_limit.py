@@ -15,8 +15,8 @@ from irexec.cli.main import COMMANDS, command_parsers, main
 SAMPLES = Path(__file__).parents[2] / "samples"
 MODEL = str(SAMPLES / "classifier" / "model.xml")
 INPUT = f"image={SAMPLES / 'classifier' / 'image.npy'}"
-# Nothing of them takes long, or another runtime does, for whose answers --limit is.
-WITHOUT = {"ops", "explain", "schema", "completion", "compare", "reduce", "bundle"}
+# These take little time, or another runtime takes it, which has a limit for each response or a time in all.
+WITHOUT = {"ops", "explain", "schema", "completion", "compare", "reduce", "bundle", "conformance"}
 
 
 def options(command: str) -> argparse.ArgumentParser:
