@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from support.failing import reference
 
+pytestmark = pytest.mark.any_python
+
 HOME = Path(__file__).parents[2]
 
 

@@ -15,6 +15,8 @@ from support.mutants import mutant
 
 from irexec.ops.declare.contents import CONTENTS
 
+pytestmark = pytest.mark.any_python
+
 HOME = Path(__file__).parents[2]
 COUNT = amount(150, 50)
 

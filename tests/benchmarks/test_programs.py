@@ -15,6 +15,8 @@ from support.api_programs.known import KNOWN
 
 import irexec
 
+pytestmark = pytest.mark.any_python
+
 
 @pytest.mark.parametrize("first", range(0, amount(100, 20), 20))
 def test_random_programs_differ_only_for_listed_reasons(first: int) -> None:

@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+pytestmark = pytest.mark.any_python
+
 pytest.importorskip("openvino")
 HOME = Path(__file__).parents[2]
 

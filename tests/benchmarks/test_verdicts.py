@@ -11,6 +11,8 @@ from support.failing import reference
 
 from irexec.debug.runtimes import OtherModel
 
+pytestmark = pytest.mark.any_python
+
 HOME = Path(__file__).parents[2] / "benchmarks"
 
 

@@ -17,7 +17,7 @@ RUNTIME = f"{Path(__file__).parents[1] / 'lib' / 'support' / 'wrong_runtime.py'}
 STATIC = "Sigmoid-1/f32/x=[2,3]/seed1"
 SEQUENCE = "Sigmoid-1/f32/x=[?2|4,3]@1,0/seed1"
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.any_python]
 
 
 @pytest.mark.parametrize(

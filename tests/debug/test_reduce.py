@@ -28,6 +28,8 @@ from irexec.debug.reduce import Reduction, begin, guesses, reduce, whole
 from irexec.debug.stages import STAGES, Stage
 from irexec.debug.verdict import ByRuntime
 
+pytestmark = pytest.mark.any_python
+
 FAULTS = list(faults())
 
 

@@ -12,6 +12,8 @@ from irexec.debug.comparison import Comparison
 from irexec.debug.record import Reference
 from irexec.debug.runtimes import OtherModel
 
+pytestmark = pytest.mark.any_python
+
 F = np.float32
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(0, 1, (1, 6, 16)).astype(F)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from support.transcripts import Block, blocks, commands, differs, run
 
+pytestmark = pytest.mark.any_python
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 # What has tests of its own, and what is generated.

@@ -19,6 +19,8 @@ from support.work import MOST, Work
 from irexec.frontends.onnx.convert import Converter
 from irexec.frontends.onnx.expansion import expansions
 
+pytestmark = pytest.mark.any_python
+
 HEADER = '<ir_version: 9, opset_import: ["" : 17, "d" : 1]>\n'
 
 

@@ -15,6 +15,8 @@ from irexec.diagnostics.render import render
 from irexec.ir.xml.source import Source
 from irexec.snippets.reader import read_snippet
 
+pytestmark = pytest.mark.any_python
+
 HOSTILE = Path(__file__).parents[1] / "data" / "hostile"
 
 

@@ -22,6 +22,8 @@ from irexec.lowering.packed import CompiledPacked, PackedProduct, can_multiply
 from irexec.lowering.work import Work
 from irexec.threads import parallel
 
+pytestmark = pytest.mark.any_python
+
 ops: Any = irexec.opset15
 FLOATS = ["f16", "bf16"]
 TYPES = [*RANGES, "nf4", "f8e4m3", "f8e5m2", *FLOATS]

@@ -30,6 +30,8 @@ from irexec.opsets.nodes import make_node
 from irexec.threads import parallel
 from irexec.types import F32, Array
 
+pytestmark = pytest.mark.any_python
+
 ops: Any = irexec.opset15
 RUNS = 6
 Float = Annotated[Array, Elements("T", {F32})]

@@ -12,6 +12,8 @@ from irexec.cli.main import main
 from irexec.sizes.base import find_base
 from irexec.sizes.probe import Prober
 
+pytestmark = pytest.mark.any_python
+
 
 @pytest.mark.parametrize("name", MODELS)
 def test_sizes_are_found(name: str) -> None:

@@ -14,6 +14,8 @@ from irexec.sizes.probe import Prober
 from irexec.sizes.tracing import trace
 from irexec.types.traced import Tape
 
+pytestmark = pytest.mark.any_python
+
 NAMES = ["x", "y", "z"]
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from irexec.sizes.expressions import Combined, Linear, constant, fit, size_of
 
+pytestmark = pytest.mark.any_python
+
 BASE = (2, 64, 48)
 NAMES = ("a", "b", "c")
 

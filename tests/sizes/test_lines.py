@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from irexec.sizes.conditions import Span
 from irexec.sizes.lines import Line
 
+pytestmark = pytest.mark.any_python
+
 
 @settings(max_examples=150, deadline=None)
 @given(

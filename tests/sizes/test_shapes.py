@@ -13,6 +13,8 @@ from irexec.graph.model import Model
 from irexec.inference import infer
 from irexec.types import PartialShape, TensorType
 
+pytestmark = pytest.mark.any_python
+
 ACCEPTS = {
     "unet": [["H % 16 == 0", "H >= 16", "W % 16 == 0", "W >= 16"]],
     "tokens": [

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import irexec
 from irexec.sizes.words import condition_rows
+
+pytestmark = pytest.mark.any_python
 
 SEGMENTER = Path(__file__).parents[2] / "samples" / "segmenter" / "model.xml"
 

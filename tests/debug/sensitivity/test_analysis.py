@@ -22,6 +22,8 @@ from irexec.engine import CompiledModel
 from irexec.graph.model import Model
 from irexec.types import Array
 
+pytestmark = pytest.mark.any_python
+
 NAMES = [
     "block3/in/fq_output_0",
     "block0/in/fq_output_0",

@@ -11,6 +11,8 @@ import pytest
 from irexec.debug.sensitivity.metrics import BadMetric, metric_named, noise_of
 from irexec.types import Array
 
+pytestmark = pytest.mark.any_python
+
 
 def results(*arrays: object) -> list[dict[str, Array]]:
     return [{"y": np.array(array, np.float32)} for array in arrays]

@@ -14,6 +14,8 @@ from irexec.debug.sensitivity.remedies import NoRemedy, rescaling
 from irexec.engine import CompiledModel
 from irexec.types import F16, Array
 
+pytestmark = pytest.mark.any_python
+
 RNG = np.random.default_rng(0)
 X: Array = RNG.normal(0, 1, (2, 16)).astype(np.float32)
 

@@ -8,6 +8,8 @@ import pytest
 from irexec.debug.sensitivity.statistics import Range, Statistics
 from irexec.types import Array
 
+pytestmark = pytest.mark.any_python
+
 
 def floats(values: object) -> Array:
     return np.array(values, np.float32)

@@ -14,6 +14,8 @@ import pytest
 import irexec
 from irexec.ops.declare import contents
 
+pytestmark = pytest.mark.any_python
+
 pytest.importorskip("regex")
 RECORDED = Path(__file__).parents[2] / "data" / "tokenizers.zip"
 KINDS = ["bpe", "bpe_by_pattern", "bpe_with_bytes", "unigram", "wordpiece"]
