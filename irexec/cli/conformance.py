@@ -48,27 +48,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="openvino, irexec, or FILE.py:Class (default: openvino)",
     )
     judged.add_argument("--device", default="CPU", help="the device of OpenVINO (default: CPU)")
-    judged.add_argument("--mode", default="lowered", help="of --with irexec: lowered or kernels (default: lowered)")
-    judged.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="a setting of the runtime")
+    judged.add_argument(
+        "--mode", default="lowered", help="the code that --with irexec judges: lowered or kernels (default: lowered)"
+    )
+    judged.add_argument(
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="set a property of the runtime"
+    )
     judged.add_argument("--python", default="", metavar="PATH", help="the Python interpreter that has the runtime")
     judged.add_argument(
-        "--limit-of-case", type=float, default=60.0, metavar="SECONDS", help="time for one case (default: 60)"
+        "--limit-of-case", type=float, default=60.0, metavar="SECONDS", help="time limit for one case (default: 60)"
     )
     cases = parser.add_argument_group("cases")
     amount = cases.add_mutually_exclusive_group()
-    amount.add_argument("--quick", action="store_true", help="the short list (default)")
-    amount.add_argument("--full", action="store_true", help="the long list")
-    amount.add_argument("--minutes", type=float, metavar="N", help="as many cases as this time allows")
-    amount.add_argument("--cases", type=whole(), metavar="N", help="N cases of each operator and pattern")
-    cases.add_argument("--only", action="append", default=[], metavar="PATTERN", help="operators such as 'Conv*'")
-    cases.add_argument("--case", action="append", default=[], metavar="NAME", help="run the case of this name")
-    cases.add_argument("--seed", type=whole(), default=0, metavar="S", help="seed of the drawn cases (default: 0)")
+    amount.add_argument("--quick", action="store_true", help="judge 16 cases of each operator and pattern (default)")
+    amount.add_argument("--full", action="store_true", help="judge 400 cases of each operator and pattern")
+    amount.add_argument("--minutes", type=float, metavar="N", help="judge as many cases as this time allows")
+    amount.add_argument("--cases", type=whole(), metavar="N", help="judge N cases of each operator and pattern")
+    cases.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="judge only these operators or patterns, e.g. 'Conv*'",
+    )
+    cases.add_argument("--case", action="append", default=[], metavar="NAME", help="judge the case with this name")
+    cases.add_argument("--seed", type=whole(), default=0, metavar="S", help="seed of the generated cases (default: 0)")
     add_many_arguments(parser)
     show = parser.add_argument_group("output")
     show.add_argument("--format", choices=("text", "json", "junit"), default="text", help="output format")
-    show.add_argument("--baseline", metavar="FILE.toml", help="known failures, which do not count")
+    show.add_argument("--baseline", metavar="FILE.toml", help="a list of known failures, which do not count")
     show.add_argument("--output", "-o", metavar="FILE.json", help="write the results")
-    show.add_argument("--html", metavar="FILE.html", help="write a page with the table and all clusters")
+    show.add_argument("--html", metavar="FILE.html", help="write an HTML page with the table and all clusters")
     show.add_argument("--reproducers", metavar="FOLDER", help="write a reduced reproducer of each cluster")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -92,7 +93,7 @@ def is_percentage(error: Error) -> bool:
 
 def percent(part: float) -> str:
     """A part of one as a percentage: `140 %`, `0.5 %`."""
-    return f"{_rounded(100 * part)} %"
+    return f"{_rounded(min(100 * part, sys.float_info.max))} %"
 
 
 def off(error: Error) -> str:

@@ -185,7 +185,15 @@ def test_large_numbers_have_a_typical_one() -> None:
 
 @pytest.mark.parametrize(
     ("part", "text"),
-    [(1.4, "140 %"), (0.005, "0.5 %"), (1.2e-6, "0.00012 %"), (1e300, "1e302 %"), (8.9e-16, "8.9e-14 %"), (0.0, "0 %")],
+    [
+        (1.4, "140 %"),
+        (0.005, "0.5 %"),
+        (1.2e-6, "0.00012 %"),
+        (1e300, "1e302 %"),
+        (8.9e-16, "8.9e-14 %"),
+        (0.0, "0 %"),
+        (1.7e308, "1.8e308 %"),
+    ],
 )
 def test_percentages_have_two_digits_at_any_magnitude(part: float, text: str) -> None:
     assert percent(part) == text
