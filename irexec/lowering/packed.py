@@ -16,7 +16,7 @@ from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Field, Records
 from irexec.lowering.llvm.packed import LAYER, write_few, write_many
 from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Packing
-from irexec.lowering.products import MOST_ROWS, READ_ROWS
+from irexec.lowering.products import MOST_ROWS, READ_ROWS, RowsProduct
 from irexec.lowering.table import Lowered, Site
 from irexec.lowering.tasks import tasks_for
 from irexec.lowering.work import Work
@@ -53,10 +53,8 @@ class PackedProduct(Lowered):
         self._compiled.tasks(work, inputs[0], out, after, operands)
 
 
-class CompiledPacked:
+class CompiledPacked(RowsProduct):
     """The product of `a` `[..., K]` and the transposed matrix `[N, K]`."""
-
-    KEPT = 8
 
     def __init__(self, matrix: PackedMatrix) -> None:
         self._matrix = matrix
@@ -67,22 +65,7 @@ class CompiledPacked:
         strides = [0 if len(each) == 1 else each.strides[0] // each.itemsize for each in parameters]
         fields: list[Field] = [0, 0, 0, matrix.codes.data, *parameters, self.depth, self.columns, self._group, *strides]
         assert len(fields) == len(LAYER)
-        self._layer = Records.of([fields])
-        self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Records, int]] = {}
-
-    def tasks(
-        self, work: Work, a: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
-    ) -> None:
-        """Multiply into `out`, which is contiguous, and apply the layers in `after`: see `llvm.epilogue`."""
-        a = work.contiguous(a)
-        known = a.size, after
-        # Other threads may execute this concurrently and clear the cache.
-        if (prepared := self._prepared.get(known)) is None:
-            if len(self._prepared) >= self.KEPT:
-                self._prepared.clear()
-            prepared = self._prepared[known] = self._prepare(a.size // self.depth, after)
-        function, tasks, scratch = prepared
-        work.add(function, self._layer.filled(a, out, operands), tasks, scratch)
+        super().__init__(self.depth, Records.of([fields]))
 
     def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
         """Return the function and tasks for this number of rows, and the scratch memory of each task."""

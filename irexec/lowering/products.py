@@ -25,24 +25,14 @@ MOST_ROWS = 256
 READ_ROWS = 16
 
 
-class CompiledProduct:
-    """The product of `a` `[..., K]` and one `right` `[K, N]`, both f32 and not empty."""
+class RowsProduct:
+    """A product of `a` `[..., K]` and a constant matrix, whose function and tasks depend on the number of rows."""
 
     KEPT = 8
-    MANY_ROWS = 64
 
-    def __init__(self, right: Array, rows: int) -> None:
-        self.depth, self.columns = right.shape
-        made = compiler()
-        needed = -(-self.columns // made.lanes)
-        fitting = [vectors for vectors in (1, 2, 4, 8) if vectors >= needed or vectors == made.registers // 4]
-        self.vectors = 2 if rows >= FEW_ROWS else fitting[0]
-        parts = parts_for(self._work(rows), WORTH_PRODUCTS)
-        while parts > 1 and self.vectors > 2 and needed < 2 * parts * self.vectors:
-            self.vectors //= 2
-        self.across = self.vectors * made.lanes
-        self.panels = _packed(right, self.across)
-        self._layer = Records.of([[0, 0, 0, self.panels, 0, self.depth, DEPTH_STEP, self.columns]])
+    def __init__(self, depth: int, layer: Records) -> None:
+        """`layer`: the record of the matrix, into which the addresses of each call are filled."""
+        self.depth, self._layer = depth, layer
         self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Records, int]] = {}
 
     def tasks(
@@ -60,6 +50,29 @@ class CompiledProduct:
             prepared = self._prepared[known] = self._prepare(a.size // self.depth, after)
         function, tasks, scratch = prepared
         work.add(function, self._layer.filled(a, out, operands), tasks, scratch)
+
+    def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
+        """Return the function and tasks for this number of rows, and the scratch memory of each task."""
+        raise NotImplementedError
+
+
+class CompiledProduct(RowsProduct):
+    """The product of `a` `[..., K]` and one `right` `[K, N]`, both f32 and not empty."""
+
+    MANY_ROWS = 64
+
+    def __init__(self, right: Array, rows: int) -> None:
+        self.depth, self.columns = right.shape
+        made = compiler()
+        needed = -(-self.columns // made.lanes)
+        fitting = [vectors for vectors in (1, 2, 4, 8) if vectors >= needed or vectors == made.registers // 4]
+        self.vectors = 2 if rows >= FEW_ROWS else fitting[0]
+        parts = parts_for(self._work(rows), WORTH_PRODUCTS)
+        while parts > 1 and self.vectors > 2 and needed < 2 * parts * self.vectors:
+            self.vectors //= 2
+        self.across = self.vectors * made.lanes
+        self.panels = _packed(right, self.across)
+        super().__init__(self.depth, Records.of([[0, 0, 0, self.panels, 0, self.depth, DEPTH_STEP, self.columns]]))
 
     def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
         """Return the function and tasks for this number of rows, and the scratch memory of each task."""
