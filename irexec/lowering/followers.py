@@ -25,6 +25,7 @@ from irexec.ops.arithmetic.binary import add_1, divide_1, maximum_1, minimum_1, 
 from irexec.ops.arithmetic.error_function import LOGIT_ABOVE, LOGIT_BELOW
 from irexec.ops.arithmetic.unary import abs_1, negative_1, sqrt_1, tanh_1
 from irexec.ops.declare.operator import NodeTypes, Operator
+from irexec.ops.normalization.batch_norm import batch_norm_inference_5, line
 from irexec.ops.quantization.fake_quantize import fake_quantize_1
 
 
@@ -100,6 +101,18 @@ def _(port: int, types: NodeTypes) -> Follow | None:
     if low.size == 1:
         return Follow("quantize", numbers=tuple([float(number.reshape(-1)[0]) for number in numbers]))
     return Follow("quantize", 1, constant=records_of(numbers))
+
+
+@follows(batch_norm_inference_5)
+def _(port: int, types: NodeTypes) -> Follow | None:
+    data, (gamma, beta, mean, variance) = types.inputs[0], types.constants[1:5]
+    if port or data is None or data.rank is None:
+        return None
+    if gamma is None or beta is None or mean is None or variance is None:
+        return None
+    factor, term = line(gamma, beta, mean, variance, types.attributes["epsilon"])
+    records = records_of((factor.astype(np.float32), term.astype(np.float32)))
+    return Follow("line", 1, constant=records.reshape(-1, *[1] * (data.rank - 2)))
 
 
 @follows(swish_4)

@@ -29,6 +29,7 @@ _MODULES = {
     **dict.fromkeys(("GRUSequence", "LSTMSequence"), "sequence"),
     **dict.fromkeys(("MVN", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "SoftMax", "Softmax"), "rows"),
     "Concat": "concat",
+    "GroupNormalization": "group_normalization",
     "MatMul": "matmul",
     "ScaledDotProductAttention": "scaled_dot_product_attention",
 }

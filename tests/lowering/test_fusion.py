@@ -43,6 +43,10 @@ def swish(x: Any) -> Any:
     return ops.swish(x, ops.constant(np.float32(1.5)))
 
 
+def batch_norm(x: Any) -> Any:
+    return ops.batch_norm_inference(x, constant(6), constant(6), constant(6), ops.abs(constant(6)), 0.1)
+
+
 def multiplied(x: Any) -> Any:
     return ops.matmul(x, constant(21, 33), False, False)
 
@@ -64,6 +68,7 @@ CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "residual": (3, lambda x: ops.relu(ops.add(ops.exp(x), ops.add(convolved(x), constant(1, 6, 1, 1))))),
     "made later": (1, lambda x: ops.multiply(ops.relu(convolved(x)), ops.exp(x))),
     "slopes by channel": (2, lambda x: ops.prelu(ops.add(convolved(x), constant(1, 6, 1, 1)), constant(6))),
+    "normalized by channel": (2, lambda x: ops.relu(batch_norm(convolved(x)))),
     "limits by channel": (
         2,
         lambda x: ops.fake_quantize(
@@ -265,7 +270,7 @@ def test_every_kind_is_known_to_the_compiler() -> None:
     import irexec.lowering.followers  # noqa: F401
     from irexec.lowering.llvm.after import Kind, Rounding
 
-    attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1, "levels": 256}
+    attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1, "levels": 256, "epsilon": 0.1}
     vector = TensorType(F32, PartialShape([1, 2]))
     described = []
     for mode, size in product(("erf", "tanh"), (1, 2)):
@@ -344,6 +349,7 @@ POINTWISE: dict[str, Callable[[Any], Any]] = {
     "slopes by channel": lambda x: ops.prelu(x, constant(6)),
     "slopes by NumPy's rules": lambda x: ops.prelu(x, constant(19, 1)),
     "quantized": quantized,
+    "normalized by channel": batch_norm,
     "swish": swish,
     "hswish": ops.hswish,
     "hsigmoid": ops.hsigmoid,

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 Binary = Literal["add", "subtract", "subtract_from", "multiply", "divide", "divide_by", "maximum", "minimum", "prelu"]
 Unary = Literal["absolute", "clamp", "negative", "sigmoid", "sqrt", "square", "tanh"]
-Activation = Literal["swish", "gelu_erf", "gelu_tanh", "hsigmoid", "hswish", "mish", "leaky", "quantize"]
+Activation = Literal["swish", "gelu_erf", "gelu_tanh", "hsigmoid", "hswish", "mish", "leaky", "line", "quantize"]
 # Rounding to the numbers of a narrower type.
 Rounding = Literal["f16", "bf16"]
 Kind = Binary | Unary | Activation | Rounding
@@ -25,8 +25,8 @@ class After(NamedTuple):
     After sums, the operand is a number for each channel (the same for a whole run of the result), a number for each
     column (for each element of a run), an array of the result's shape ("result"), or an array of the shape of a channel
     ("plane"), whose size is the operand's cycle. After elementwise layers it is a number ("row") or a run of numbers
-    ("run") for each row, see OPERAND. "numbers" are NUMBERS numbers that all elements share; "quantize" may also have
-    NUMBERS numbers for each channel or row.
+    ("run") for each row, see OPERAND. "numbers" are NUMBERS numbers that all elements share; "line" and "quantize" may
+    also have NUMBERS numbers for each channel or row.
     """
 
     kind: Kind

@@ -101,6 +101,7 @@ _OF_NUMBERS: dict[str, Callable[[Code, Any, Sequence[Any]], Any]] = {
     "mish": lambda code, x, numbers: mish(code, x),
     "tanh": lambda code, x, numbers: tanh(code, x),
     "leaky": lambda code, x, numbers: _scaled_below_0(code, x, numbers[0]),
+    "line": lambda code, x, numbers: code.builder.fadd(code.builder.fmul(x, numbers[0]), numbers[1]),
     "quantize": _quantize,
     "absolute": lambda code, x, numbers: code.call("fabs", x),
     "negative": lambda code, x, numbers: code.builder.fneg(x),

@@ -33,7 +33,7 @@ def batch_norm_inference_5(
     C1: data has rank 2 or more. C2: it has a channel or more. C3: gamma, beta, mean and variance are 1D. C4: they have
     one value per channel.
     """
-    factor, term = _line(gamma, beta, mean, variance, epsilon)
+    factor, term = line(gamma, beta, mean, variance, epsilon)
     return _along_channels(data, factor, term, out)
 
 
@@ -43,8 +43,8 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
     form.take(1, 2, 0, 3, 4)
 
 
-def _line(gamma: Array, beta: Array, mean: Array, variance: Array, epsilon: float) -> tuple[Array, Array]:
-    """The factor and the term of each channel, in the dtype of the computation."""
+def line(gamma: Array, beta: Array, mean: Array, variance: Array, epsilon: float) -> tuple[Array, Array]:
+    """Return the factor and the term of each channel, in the dtype of the computation."""
     dtype = compute_dtype(gamma.dtype)
     gamma, beta, mean, variance = (v.astype(dtype, copy=False) for v in (gamma, beta, mean, variance))
     with np.errstate(all="ignore"):
@@ -84,7 +84,7 @@ def _(types: NodeTypes, *, epsilon: float) -> Callable[..., Array] | None:
     gamma, beta, mean, variance = types.constants[1:]
     if gamma is None or beta is None or mean is None or variance is None:
         return None
-    factor, term = _line(gamma, beta, mean, variance, epsilon)
+    factor, term = line(gamma, beta, mean, variance, epsilon)
 
     def run(
         data: Array, gamma: Array, beta: Array, mean: Array, variance: Array, /, *, out: Array | None = None
