@@ -22,7 +22,7 @@ from irexec.diagnostics.render import write
 
 if TYPE_CHECKING:
     from irexec.debug.sensitivity.result import Sensitivity
-    from irexec.parallel.sensitivities import MeasureUnit
+    from irexec.parallel.sensitivities import MeasureUnits
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -129,7 +129,7 @@ def _saved(args: argparse.Namespace, found: Sensitivity) -> list[str]:
 
 def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:
     """The analysis. Raises IRError and ValueError."""
-    from irexec.debug.sensitivity.analysis import analysed
+    from irexec.debug.sensitivity.analysis import analysed, part, parts
     from irexec.debug.sensitivity.search import Target
     from irexec.diagnostics import IRError
     from irexec.render.status import Status
@@ -137,27 +137,28 @@ def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:
     Target.read(args.target)
     task = _task(args, simulated)
     trials = task.trials()
-    units = trials.board.units
-    outcomes = gather_all(args, task, [str(number) for number in range(len(units))], "quantisers")
+    count = parts(trials, 4 * (args.jobs or 1))
+    items = [f"{number}/{count}" for number in range(count)]
+    outcomes = gather_all(args, task, items, "groups of quantisers")
     failed = [finding for outcome in outcomes for finding in outcome.report.errors]
     effects = {}
-    for unit, outcome in zip(units, outcomes, strict=True):
+    for number, outcome in enumerate(outcomes):
         if outcome.result is None or failed:
             raise IRError(Report(failed))
-        effects[unit] = outcome.result.effect
+        effects |= zip(part(trials, number, count), outcome.result.effects, strict=True)
     with Status() as status:
 
         def tell(done: int, total: int) -> None:
-            status.tell(f"set {done} of about {total} measured")
+            status.tell(f"{done} sets of layers measured, {total} planned")
 
         return analysed(trials, effects, args.target, args.file, args.other or str(simulated), tell)
 
 
-def _task(args: argparse.Namespace, simulated: str | None) -> MeasureUnit:
-    from irexec.parallel.sensitivities import MeasureUnit
+def _task(args: argparse.Namespace, simulated: str | None) -> MeasureUnits:
+    from irexec.parallel.sensitivities import MeasureUnits
 
     name, colon, function = args.metric.rpartition(":")
-    return MeasureUnit(
+    return MeasureUnits(
         shared_path(args, args.file),
         simulated or shared_path(args, args.other),
         shared_path(args, name) + colon + function if name else args.metric,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from irexec.arrays.given import Given
-from irexec.debug.sensitivity.analysis import PRECISIONS, trials_of
+from irexec.debug.sensitivity.analysis import PRECISIONS, part, trials_of
 from irexec.debug.sensitivity.measure import Effect, Trials
 from irexec.debug.sensitivity.metrics import Score
 from irexec.diagnostics import IRError
@@ -24,27 +24,27 @@ from irexec.types import Array
 
 
 @dataclass(frozen=True, slots=True)
-class UnitEffect:
-    """The effect of one unit: noise and metric when it alone is left out, and when all others are."""
+class UnitEffects:
+    """The effects of some units: for each, noise and metric when it alone is left out, and when all others are."""
 
-    without: tuple[float, float]
-    alone: tuple[float, float]
+    scores: tuple[tuple[float, float, float, float], ...]
 
     @property
-    def effect(self) -> Effect:
-        """The same as an Effect."""
-        return Effect(Score(*self.without), Score(*self.alone))
+    def effects(self) -> list[Effect]:
+        """The same as Effects."""
+        return [Effect(Score(*row[:2]), Score(*row[2:])) for row in self.scores]
 
 
 @dataclass(frozen=True)
-class MeasureUnit(Task[UnitEffect]):
-    """Measure the unit whose number is the item. `other`: the quantised model, or one of PRECISIONS.
+class MeasureUnits(Task[UnitEffects]):
+    """Measure the units of the block that the item names, such as `2/10`. `other`: the quantised model, or one
+    of PRECISIONS.
 
     `samples`: a folder or batch of inputs, or None for one run; `inputs` and `shapes` are what the command takes as
     --input and --shape, for all.
     """
 
-    words = (UnitEffect,)
+    words = (UnitEffects,)
 
     model: str
     other: str
@@ -55,13 +55,11 @@ class MeasureUnit(Task[UnitEffect]):
     shapes: tuple[str, ...] = ()
     seed: int = 0
 
-    def __call__(self, item: str) -> UnitEffect:
+    def __call__(self, item: str) -> UnitEffects:
         trials = self.trials()
-        effect = trials.effect(trials.board.units[int(item)])
-        return UnitEffect(
-            (effect.without.noise, effect.without.metric),
-            (effect.alone.noise, effect.alone.metric),
-        )
+        number, count = map(int, item.split("/"))
+        found = trials.effects(part(trials, number, count))
+        return UnitEffects(tuple((e.without.noise, e.without.metric, e.alone.noise, e.alone.metric) for e in found))
 
     def files(self, item: str) -> list[PathLike]:
         named = [*model_files(self.model, self.weights), *option_files(self.inputs)]
@@ -86,7 +84,7 @@ class MeasureUnit(Task[UnitEffect]):
 
 
 @lru_cache(maxsize=1)
-def _trials(task: MeasureUnit, *_states: tuple[int, ...]) -> Trials:
+def _trials(task: MeasureUnits, *_states: tuple[int, ...]) -> Trials:
     model = _read(task.model, task.weights)
     other = task.other if task.other in PRECISIONS else _read(task.other, None)
     return trials_of(model, other, _steps(task, model), task.metric)
@@ -99,7 +97,7 @@ def _read(path: str, weights: str | None) -> Model:
     return reading.model
 
 
-def _steps(task: MeasureUnit, model: Model) -> list[list[Array]]:
+def _steps(task: MeasureUnits, model: Model) -> list[list[Array]]:
     findings = Findings(file=task.model)
     shapes = read_shapes(task.shapes, findings)
     items: list[str | None] = [None]

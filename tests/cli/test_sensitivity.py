@@ -39,7 +39,8 @@ def test_the_text_is_that_of_the_python_function(folder: Path, capsys: pytest.Ca
 def test_the_mixed_model_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*PAIR, "--apply", "mixed.xml", "--format", "json"]) == 0
     known = json.loads(capsys.readouterr().out)
-    assert known["chosen"] == [SPOILT] and known["recovered"] > 0.9
+    assert known["layers"] == ["block2/product"] and known["recovered"] > 0.9
+    assert sorted(known["chosen"]) == [SPOILT, "block2/product/fq_weights_1"]
     assert irexec.validate("mixed.xml").ok
     left = [node.friendly_name for node in irexec.read_model("mixed.xml").nodes if node.type == "FakeQuantize"]
     assert len(left) == 3 and SPOILT not in left
@@ -51,18 +52,18 @@ def test_processes_and_a_log_change_nothing(folder: Path, capsys: pytest.Capture
         assert main([*PAIR, *options]) == 0
         printed.append(capsys.readouterr().out)
     assert len(set(printed)) == 1
-    lines = Path("log.jsonl").read_text().splitlines()
-    assert len(lines) == 8
+    measured = len(Path("log.jsonl").read_text().splitlines())
+    assert measured > 1
     # Another metric is measured anew.
     assert main([*PAIR, "--resume", "log.jsonl", "--metric", "cosine", "--target", "0.5"]) == 0
-    assert len(Path("log.jsonl").read_text().splitlines()) == 16
+    assert len(Path("log.jsonl").read_text().splitlines()) == 2 * measured
 
 
 def test_a_precision_without_another_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sensitivity", "float.xml", "--as", "int4-weights", "--inputs", "batch.npz"]) == 0
     assert "to meet the target 90%, keep in higher precision" in capsys.readouterr().out
     assert main(["sensitivity", "float.xml", "--as", "f16", "--metric", "cosine", "--target", "9"]) == 1
-    assert "no set of these meets the target 9" in capsys.readouterr().out
+    assert "no set of layers meets the target 9" in capsys.readouterr().out
 
 
 def test_a_metric_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,7 +72,7 @@ def test_a_metric_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         "    return -max(float(np.abs(a[n] - b[n]).max()) for a, b in zip(expected, found) for n in a)\n"
     )
     assert main([*PAIR, "--metric", "mine.py:worst", "--target=-0.2"]) == 0
-    assert "to meet the target -0.2, leave out 1 quantiser: mine.py:worst -0." in capsys.readouterr().out
+    assert "to meet the target -0.2, exclude 1 layer of float.xml: mine.py:worst -0." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from irexec.debug.sensitivity.result import Row, Sensitivity
 from irexec.debug.sensitivity.rounding import RoundingBoard, rounding_board
 from irexec.debug.sensitivity.search import Progress, Target, ranked, search
 from irexec.debug.sensitivity.statistics import Range, Statistics
-from irexec.debug.sensitivity.switches import Board, Unit
+from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.debug.sensitivity.weights import weights_board
 from irexec.graph.model import Model
 from irexec.reading import for_running, read
@@ -62,10 +62,10 @@ def analysed(
     """The result, when the effect of every unit is known. Raises IRError, BadMetric and ValueError."""
     board, wanted = trials.board, Target.read(target)
     ranking = ranked(trials, effects)
-    found = search(trials, ranking, wanted, progress)
-    rows = {unit: _row(trials, unit, effects[unit]) for unit in ranking}
-    kept = [] if found.chosen is None else found.chosen
-    layers = sorted({name for unit in kept for name in unit.layers})
+    found = search(trials, wanted, progress)
+    rows = [_row(trials, unit, effects[unit]) for unit in ranking]
+    left_out = frozenset[Site]() if found.layers is None else board.excluding(found.layers)
+    chosen = [row for row, unit in zip(rows, ranking, strict=True) if left_out.issuperset(unit.sites)]
     rescaled = _rescaling(trials, other) if other in KINDS else None
     return Sensitivity(
         file,
@@ -76,16 +76,15 @@ def analysed(
         target,
         trials.coarse,
         trials.fine,
-        [*rows.values()],
-        [(point.count, point.score, trials.recovered(point.score)) for point in found.curve],
-        None if found.chosen is None else [rows[unit] for unit in kept],
-        layers,
+        rows,
+        [(point.layers, point.score, trials.recovered(point.score)) for point in found.curve],
+        None if found.layers is None else chosen,
+        found.layers or [],
         found.score,
         0.0 if found.score is None else trials.recovered(found.score),
-        len(board.kept(kept)),
         round(trials.inferences, 1),
         list(board.notes),
-        None if found.chosen is None else board.mixed(kept),
+        None if found.layers is None else board.mixed(found.layers),
         other not in PRECISIONS,
         rescaled,
     )
@@ -115,12 +114,25 @@ def sensitivity(
     Target.read(target)
     trials = trials_of(ours, theirs, steps, metric)
     effects: dict[Unit, Effect] = {}
-    for number, unit in enumerate(trials.board.units):
-        progress(number, len(trials.board.units))
-        effects[unit] = trials.effect(unit)
+    for number in range(count := parts(trials)):
+        progress(number, count)
+        block = part(trials, number, count)
+        effects |= zip(block, trials.effects(block), strict=True)
     named = [part if isinstance(part, (str, os.PathLike)) else (part.file or part.name) for part in (model, other)]
     file, beside = (os.fspath(name) for name in named)
     return analysed(trials, effects, target, file, beside, progress)
+
+
+def parts(trials: Trials, least: int = 1) -> int:
+    """Return into how many blocks the units are divided: those of a block are measured together."""
+    together = max(1, trials.lanes_at_once // (2 * len(trials.inputs)))
+    return max(1, -(-len(trials.board.units) // together), min(least, len(trials.board.units)))
+
+
+def part(trials: Trials, number: int, count: int) -> list[Unit]:
+    """Return one of `count` blocks of units, in the order of the layers."""
+    units = sorted(trials.board.units, key=lambda unit: trials.board.place[unit.sites[0].node])
+    return units[len(units) * number // count : len(units) * (number + 1) // count]
 
 
 def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:

@@ -1,12 +1,14 @@
-"""Measuring: the effect of units on the results, each recomputed only from its first layer on."""
+"""Measuring: the effect of units on the results, many of them in one pass over the layers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from irexec.arrays.saving import archive_names
+from irexec.debug.sensitivity.lanes import Lane, Pass, Watch
 from irexec.debug.sensitivity.metrics import Metric, Score
+from irexec.debug.sensitivity.rows import Rows
 from irexec.debug.sensitivity.statistics import Statistics
 from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.engine import CompiledModel
@@ -14,8 +16,11 @@ from irexec.graph.model import Model, Value
 from irexec.graph.ports import port_name
 from irexec.types import Array
 
-# The values of a run are held for as many inputs as fit into this; of the others a unit is measured by whole runs.
-HELD_BYTES = 1 << 30
+# The values of all lanes of a pass take about this much memory, and a pass has at most so many lanes.
+LANES_BYTES = 256 << 20
+MOST_LANES = 512
+# About so many values are alive at one time.
+_ALIVE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +31,33 @@ class Effect:
     alone: Score
 
 
-@dataclass(slots=True)
-class _Base:
-    """A run of all inputs: its results and, of the first inputs, the values that a part may read."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The sites of `changed` are fine and all others coarse; with `from_fine`, the reverse."""
 
-    sites: frozenset[Site]
-    results: list[list[Array]] = field(default_factory=list)
-    held: list[dict[Value, Array]] = field(default_factory=list)
+    changed: Collection[Site] = ()
+    from_fine: bool = False
+
+
+class _Seen:
+    """Takes the fine and the coarse value of units into their statistics when both are known. `units`: by value."""
+
+    def __init__(self, statistics: dict[Unit, Statistics], units: Sequence[Unit]) -> None:
+        self.units: dict[Value, list[Unit]] = {}
+        self._statistics, self._first = statistics, dict[Unit, Array]()
+        for unit in units:
+            for value in (unit.sites[0].fine, unit.sites[0].coarse):
+                self.units.setdefault(value, []).append(unit)
+
+    def __call__(self, value: Value, rows: Rows) -> None:
+        for unit in self.units[value]:
+            if unit not in self._first:
+                self._first[unit] = rows.first
+                continue
+            pair = self._first.pop(unit), rows.first
+            fine, coarse = pair[::-1] if value is unit.sites[0].fine else pair
+            if fine.dtype.kind not in "TUO":
+                self._statistics[unit].add(fine, coarse)
 
 
 class Trials:
@@ -45,54 +70,57 @@ class Trials:
         metric: Metric,
         *,
         reference: Model | None = None,
-        held: int = HELD_BYTES,
+        memory: int = LANES_BYTES,
     ) -> None:
         """`reference`: the model with the expected results, which takes the same inputs; by default the board's own
-        with every unit fine. Raises IRError and BadMetric.
+        with every unit fine. `memory`: bytes for the values of a pass. Raises IRError and BadMetric.
         """
         self.board, self.inputs, self.metric = board, [list(step) for step in inputs], metric
         self._names = archive_names([port_name(port) for port in (reference or board.model).outputs])
-        self._held = held // 2
         self.layers_run = 0
         self.statistics: dict[Unit, Statistics] = {}
-        self._whole_layers = max(1, len(board.computing))
-        self._coarse = self._base(frozenset())
-        self._fine = self._base(board.all_sites)
-        expected = self._fine.results
+        self._largest = 1
+        self._memory = memory
+        fine = self._alone(Choice(from_fine=True))
+        expected = fine
         if reference is not None:
             compiled = CompiledModel(reference)
             expected = [list(compiled.infer_new_request(step).to_tuple()) for step in self.inputs]
         self._expected = [dict(zip(self._names, results, strict=True)) for results in expected]
-        self.best = self._score(expected)
-        self.fine, self.coarse = self._score(self._fine.results), self._score(self._coarse.results)
+        self.best, self.fine = self._score(expected), self._score(fine)
+        self.coarse = self.proven(Choice())
 
     @property
     def inferences(self) -> float:
         """The work so far, in inferences of the whole model."""
-        return self.layers_run / self._whole_layers
+        return self.layers_run / max(1, len(self.board.computing))
 
     def measure_statistics(self, empty: dict[Unit, Statistics]) -> None:
-        """Fill the statistics of units from the run in which every unit is fine."""
+        """Fill the statistics of units from runs in which every unit is fine. Raises IRError."""
         self.statistics = empty
-        for unit, found in empty.items():
-            site = unit.sites[0]
-            coarse, fine = self.board.constant(site.coarse), self.board.constant(site.fine)
-            for held in self._fine.held:
-                ours = fine if fine is not None else held.get(site.fine)
-                theirs = coarse if coarse is not None else held.get(site.coarse)
-                if ours is not None and theirs is not None and ours.dtype.kind not in "TUO":
-                    found.add(ours, theirs)
-                if fine is not None and coarse is not None:
-                    break
+        for step in range(len(self.inputs)):
+            # Constants are the same for every input.
+            seen = _Seen(empty, [u for u in empty if not step or not self.board.is_given(u.sites[0].fine.node)])
+            if seen.units:
+                self._pass([Lane(step, (), True)], seen.units, seen)
 
-    def effect(self, unit: Unit) -> Effect:
-        """The effect of one unit. Raises IRError and BadMetric."""
-        own = frozenset(unit.sites)
-        return Effect(self._run(own, self._coarse), self._run(self.board.all_sites - own, self._fine))
+    def effects(self, units: Sequence[Unit]) -> list[Effect]:
+        """Return the effect of each unit. Raises IRError and BadMetric."""
+        without = [Choice(frozenset(unit.sites)) for unit in units]
+        alone = [Choice(choice.changed, from_fine=True) for choice in without]
+        scores = self.scores([*without, *alone])
+        return [Effect(*pair) for pair in zip(scores[: len(units)], scores[len(units) :], strict=True)]
 
-    def fine_for(self, units: Iterable[Unit]) -> Score:
-        """The score of the model in which these units are fine. Raises IRError and BadMetric."""
-        return self._run(self.board.chosen(units), self._coarse)
+    def scores(self, choices: Sequence[Choice]) -> list[Score]:
+        """Return the score of each choice; the choices share what they have in common. Raises IRError and BadMetric."""
+        found = []
+        for results in self._together(choices):
+            found.append(self._score(results))
+        return found
+
+    def proven(self, choice: Choice) -> Score:
+        """Return the score of a choice, run alone as its model would. Raises IRError and BadMetric."""
+        return self._score(self._alone(choice))
 
     def recovered(self, score: Score) -> float:
         """The share of the loss of the coarse model that a model with this score does not have."""
@@ -105,33 +133,36 @@ class Trials:
         loss = self.best.metric - self.coarse.metric
         return 1.0 if loss <= 0 else (score.metric - self.coarse.metric) / loss
 
-    def _base(self, sites: frozenset[Site]) -> _Base:
-        base = _Base(sites)
-        whole, values = self.board.whole(sites, observed=True)
-        count = len(self._names)
-        size = 0
-        for step in self.inputs:
-            given = dict(zip(self.board.model.inputs, step, strict=True))
-            found = whole.run(given, ())
-            base.results.append(found[:count])
-            size += sum(array.nbytes for array in found[count:])
-            if size <= self._held or not base.held:
-                base.held.append(dict(zip(values, found[count:], strict=True)) | given)
-            self.layers_run += whole.layers
-        return base
+    @property
+    def lanes_at_once(self) -> int:
+        """How many lanes a pass has."""
+        return max(1, min(MOST_LANES, self._memory // (_ALIVE * self._largest)))
 
-    def _run(self, sites: frozenset[Site], base: _Base) -> Score:
-        part = self.board.part(sites, base.sites)
-        results = []
-        for known, before in zip(base.held, base.results, strict=False):
-            results.append(part.run(known, before))
-            self.layers_run += part.layers
-        left = self.inputs[len(base.held) :]
-        whole = self.board.whole(sites, observed=False)[0] if left else part
-        for step in left:
-            results.append(whole.run(dict(zip(self.board.model.inputs, step, strict=True)), ()))
-            self.layers_run += whole.layers
-        return self._score(results)
+    def _alone(self, choice: Choice) -> list[list[Array]]:
+        return [self._pass([Lane(k, choice.changed, choice.from_fine)])[0] for k in range(len(self.inputs))]
+
+    def _together(self, choices: Sequence[Choice]) -> Iterator[list[list[Array]]]:
+        """The results of each choice on all inputs."""
+        count = len(self.inputs)
+        lanes = [Lane(k, choice.changed, choice.from_fine) for choice in choices for k in range(count)]
+        many = self.lanes_at_once
+        if many >= count:
+            many -= many % count
+        results: list[list[Array]] = []
+        for begin in range(0, len(lanes), many):
+            results += self._pass(lanes[begin : begin + many])
+            while len(results) >= count:
+                yield results[:count]
+                del results[:count]
+
+    def _pass(
+        self, lanes: Sequence[Lane], watched: Collection[Value] = (), watch: Watch | None = None
+    ) -> list[list[Array]]:
+        made = Pass(self.board, lanes, watched, watch)
+        results = made.run(self.inputs)
+        self.layers_run += made.layers_run
+        self._largest = max(self._largest, made.largest)
+        return results
 
     def _score(self, results: Sequence[Sequence[Array]]) -> Score:
         found = [dict(zip(self._names, step, strict=True)) for step in results]

@@ -44,7 +44,7 @@ def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[U
     if not units:
         raise NoPair("the second model has no quantiser: no FakeQuantize, and no weights of at most 8 bits")
     for unit in units:
-        unit.layers = pairing.readers(unit)
+        pairing.name_layers(unit)
     made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
     board = Board(made, units)
     board.notes += pairing.notes
@@ -119,13 +119,18 @@ class _Pairing:
             else:
                 owner.sites += sites
 
-    def readers(self, unit: Unit) -> list[str]:
-        """The names, in the float model, of the layers that compute with what a quantiser gives."""
-        found: dict[str, None] = {}
+    def name_layers(self, unit: Unit) -> None:
+        """Give each site the names, in the float model, of the layers that compute with what it reads. A constant that
+        was adjusted to the quantisation goes with the layers of its unit."""
         own = [site for site in unit.sites if site.coarse is unit.sites[0].coarse]
-        if unit.kind != "activations":
-            return sorted({self._other.get(site.node, site.node).friendly_name for site in own})
-        stack, seen = [site.node for site in own], set[Node]()
+        for site in own:
+            site.layers = frozenset(self._readers(site.node) if unit.kind == "activations" else [self._name(site.node)])
+        for site in unit.sites:
+            site.layers = site.layers or frozenset[str]().union(*(other.layers for other in own))
+
+    def _readers(self, node: Node) -> set[str]:
+        found: set[str] = set()
+        stack, seen = [node], set[Node]()
         while stack:
             node = stack.pop()
             if node in seen or node.type in ("Result", "ShapeOf"):
@@ -134,8 +139,11 @@ class _Pairing:
             if node.type in _MOVING:
                 stack += [user for value in node.outputs for user in value.users]
             elif node.type not in _QUANTISERS:
-                found[self._other.get(node, node).friendly_name] = None
-        return sorted(found)
+                found.add(self._name(node))
+        return found
+
+    def _name(self, node: Node) -> str:
+        return self._other.get(node, node).friendly_name
 
     def range_of(self, unit: Unit) -> Range | None:
         """How a quantiser divides its range."""

@@ -11,10 +11,10 @@ import numpy as np
 from irexec.debug.errors import measure
 from irexec.debug.precision import limit_of, magnitudes
 from irexec.debug.record import Reference
+from irexec.debug.sensitivity.lanes import Lane, Pass
 from irexec.debug.sensitivity.metrics import Metric, Score, metric_named
 from irexec.debug.sensitivity.rescale import CannotRescale, rescaled
 from irexec.debug.sensitivity.rounding import rounding_board
-from irexec.debug.sensitivity.switches import Board
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model
 from irexec.types import Array, ElementType
@@ -66,9 +66,8 @@ def _results(model: Model, inputs: Sequence[Sequence[Array]]) -> list[dict[str, 
 
 
 def _simulated(model: Model, kind: ElementType, inputs: Sequence[Sequence[Array]]) -> list[dict[str, Array]]:
-    board: Board = rounding_board(model, kind)
-    whole, _ = board.whole(frozenset(), observed=False)
-    return [_named(whole.run(dict(zip(board.model.inputs, step, strict=True)), ())) for step in inputs]
+    board = rounding_board(model, kind)
+    return [_named(Pass(board, [Lane(0)]).run([step])[0]) for step in inputs]
 
 
 def _named(results: Sequence[Array]) -> dict[str, Array]:

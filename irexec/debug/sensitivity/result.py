@@ -60,9 +60,10 @@ class Row:
 class Sensitivity:
     """Which quantisers, or layers, cost the accuracy. `rows` are in order of effect, most harmful first.
 
-    `coarse`: the score of the model with all of them; `fine`: with none. `curve`: the number of rows left out, the
-    score, and the share of the loss that is recovered. `chosen`: a smallest set of rows that meets the target, or None
-    if there is none; `layers`: the layers to exclude for it, and `score` the measured score then.
+    `coarse`: the score of the model with all of them; `fine`: with none. `curve`: the layers that are excluded, the
+    score, and the share of the loss that is recovered. `layers`: few layers whose exclusion meets the target, and
+    `score` the measured score then. `chosen`: the rows that are left out with these layers; None if no set of layers
+    meets the target.
     """
 
     file: str
@@ -74,12 +75,11 @@ class Sensitivity:
     coarse: Score
     fine: Score
     rows: list[Row]
-    curve: list[tuple[int, Score, float]]
+    curve: list[tuple[list[str], Score, float]]
     chosen: list[Row] | None
     layers: list[str]
     score: Score | None
     recovered: float
-    kept: int
     inferences: float
     notes: list[str] = field(default_factory=list)
     mixed: Model | None = None
@@ -115,14 +115,16 @@ class Sensitivity:
             "coarse": score_dict(self.coarse),
             "fine": score_dict(self.fine),
             "rows": [row.to_dict() for row in self.rows],
-            "curve": [{"count": n, "recovered": plain(r)} | score_dict(s) for n, s, r in self.curve],
+            "curve": [
+                {"count": len(layers), "layers": layers, "recovered": plain(recovered)} | score_dict(score)
+                for layers, score, recovered in self.curve
+            ],
             "chosen": None if self.chosen is None else [row.name for row in self.chosen],
             "layers": self.layers,
             "ignored_scope": self.ignored_scope if self.is_quantised and self.chosen is not None else None,
             "score": None if self.score is None else score_dict(self.score),
             "recovered": plain(self.recovered),
             "rescaling": None if self.rescaling is None else self.rescaling.to_dict(),
-            "kept": self.kept,
             "inferences": self.inferences,
             "notes": self.notes,
         }
@@ -179,28 +181,28 @@ class Sensitivity:
 
     def _curve(self) -> list[str]:
         lines = []
-        for count, score, recovered in self.curve:
+        for layers, score, recovered in self.curve:
             bar = "#" * round(30 * min(1.0, max(0.0, recovered)))
-            lines.append(
-                f"{'first ' + str(count):>10}  {self._shown(score):>14}  {_share(recovered):>6}  {bar}".rstrip()
-            )
-        begun = "left out" if self.is_quantised else "in f32"
-        return [f"{begun:>10}  {self.metric:>14}  recovered", *lines]
+            count = plural(len(layers), "layer") if layers else "none"
+            lines.append(f"{count:>12}  {self._shown(score):>14}  {_share(recovered):>9}  {bar}".rstrip())
+        begun = "excluded" if self.is_quantised else "in f32"
+        return [f"{begun:>12}  {self.metric:>14}  recovered", *lines]
 
     def _verdict(self) -> list[str]:
         if self.chosen is None or self.score is None:
-            return [f"no set of these meets the target {self.target}"]
-        if not self.chosen:
+            return [f"no set of layers meets the target {self.target}"]
+        if not self.layers:
             return [f"nothing needs to be changed: the target {self.target} is met already"]
-        action = "leave out" if self.is_quantised else "keep in higher precision"
+        action = "exclude" if self.is_quantised else "keep in higher precision"
         lines = [
-            f"to meet the target {self.target}, {action} {plural(len(self.chosen), self._unit)}: "
+            f"to meet the target {self.target}, {action} {plural(len(self.layers), 'layer')} of {self.file}: "
             f"{self.metric} {self._shown(self.score)}, {_share(self.recovered)} of the loss recovered",
-            *(f"  {row.name}" for row in self.chosen),
-            f"{plural(len(self.layers), 'layer')} of {self.file}:",
             *(f"  {name}" for name in self.layers),
         ]
-        return [*lines, self.ignored_scope] if self.is_quantised else [*lines, *self._rescaled()]
+        if not self.is_quantised:
+            return [*lines, *self._rescaled()]
+        left_out = f"{len(self.chosen)} of {plural(len(self.rows), self._unit)}"
+        return [*lines, f"this leaves out {left_out}", self.ignored_scope]
 
     def _rescaled(self) -> list[str]:
         if self.rescaling is None:
@@ -233,7 +235,7 @@ def _db(value: float) -> str:
 def _share(value: float) -> str:
     if not math.isfinite(value):
         return "none"
-    return f"{100 * value:.1f} %" if 0 < abs(value) < 0.9995 else f"{100 * value:.0f} %"
+    return f"{100 * value:.1f} %" if 0.0005 <= abs(value) < 0.9995 else f"{100 * value + 0.0:.0f} %"
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:

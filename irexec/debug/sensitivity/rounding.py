@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from irexec.debug.precision import rounded
 from irexec.debug.sensitivity.switches import Board, Site, Unit
@@ -21,33 +21,28 @@ class RoundingBoard(Board):
     """A board whose units are layers. A result is f32 for its readers only where they are computed in f32 as well."""
 
     original: Model
-    origin: dict[Node, Node]
 
-    def kept_layers(self, units: Iterable[Unit]) -> list[Node]:
-        """The layers to compute in f32, so that the results of these units are f32: they and their readers."""
-        chosen = set[Node]()
-        for unit in units:
-            chosen |= {unit.node, *(site.node for site in unit.sites if site.fine.node is unit.node)}
-        return [n for n in self.order if n in chosen and n.type not in ("Parameter", "Result", "Const")]
+    @property
+    def groups(self) -> list[frozenset[str]]:
+        """For each unit, its layer and those that read its result."""
+        return [*dict.fromkeys(frozenset(unit.layers) for unit in self.units)]
 
-    def chosen(self, units: Iterable[Unit]) -> frozenset[Site]:
-        wanted = [*units]
-        kept = {*self.kept_layers(wanted)}
-        ends = {unit.node for unit in wanted}
-        found = set()
+    def excluding(self, layers: Collection[str]) -> frozenset[Site]:
+        """The sites that are f32 if these layers are computed in f32."""
+        names, found = {*layers}, set()
         for site in self.sites.values():
-            source = site.fine.node
-            reads = site.node in kept or (site.node.type == "Result" and source in ends)
-            if reads and (source in kept or source.type == "Parameter" or self.is_given(source)):
+            source, reader = site.fine.node, site.node
+            reads = (source if reader.type == "Result" else reader).friendly_name in names
+            if reads and (source.friendly_name in names or source.type == "Parameter" or self.is_given(source)):
                 found.add(site)
         return frozenset(found)
 
-    def mixed(self, units: Iterable[Unit]) -> Model:
+    def mixed(self, layers: Collection[str]) -> Model:
         """A copy of the original model in which the layers to compute in f32 are marked so for OpenVINO."""
-        model, copies = twin(self.original)
-        back = {here: copies[there] for here, there in self.origin.items() if there in copies}
-        for node in self.kept_layers(units):
-            back[node].rt_info |= {mark.key: mark for mark in _MARKS}
+        model, names = twin(self.original)[0], {*layers}
+        for node in model.nodes:
+            if node.friendly_name in names:
+                node.rt_info |= {mark.key: mark for mark in _MARKS}
         return model
 
 
@@ -76,7 +71,14 @@ def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
             site.node.replace_input_with(site.port, site.coarse)
     made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
     board = RoundingBoard(made, found)
-    board.original, board.origin = model, {copy: node for node, copy in copies.items()}
+    board.original = model
     for unit in found:
-        unit.layers = [node.friendly_name for node in board.kept_layers([unit])]
+        readers = {site.node.friendly_name for site in unit.sites if _computes(site.node)}
+        layers = frozenset(readers | ({unit.node.friendly_name} if _computes(unit.node) else set()))
+        for site in unit.sites:
+            site.layers = layers
     return board
+
+
+def _computes(node: Node) -> bool:
+    return node.type not in ("Parameter", "Result", "Const")

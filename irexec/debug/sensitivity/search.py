@@ -1,4 +1,4 @@
-"""The search: units by their effect, what leaving out the first ones recovers, and a smallest set for a target."""
+"""The search: units by their effect, and few layers whose exclusion meets a target, with the way there."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from irexec.debug.sensitivity.measure import Effect, Trials
+from irexec.debug.sensitivity.measure import Choice, Effect, Trials
 from irexec.debug.sensitivity.metrics import Score
 from irexec.debug.sensitivity.switches import Unit
 
 Progress = Callable[[int, int], None]
 # Sets of up to so many units are made minimal by trying each unit.
 _TRIED = 32
-# Up to here every point of the curve is measured, then each is this factor further on.
+# So many groups are chosen one by one, each among so many that gain most alone.
 _EACH = 8
+_NEAR = 16
+# After these each point of the curve is this factor further on.
 _FACTOR = 1.5
 
 
@@ -44,19 +46,18 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of the cumulative curve: the score when the first `count` units of the ranking are left out."""
+    """A point of the cumulative curve: the score when these layers are excluded."""
 
-    count: int
+    layers: list[str]
     score: Score
 
 
 @dataclass(slots=True)
 class Found:
-    """The units in order of effect, the curve, and the smallest set, None where no set meets the target."""
+    """The curve, and the smallest set of layers, None where no set meets the target."""
 
-    ranking: list[Unit]
     curve: list[Point]
-    chosen: list[Unit] | None
+    layers: list[str] | None
     score: Score | None
 
 
@@ -83,40 +84,93 @@ def _less(more: float, less: float) -> float:
     return 0.0 if more == less else more - less
 
 
-def search(trials: Trials, ranking: Sequence[Unit], target: Target, progress: Progress) -> Found:
-    """Measure the curve up to the target, and find a set that meets it. Raises IRError and BadMetric."""
-    found = Found([*ranking], [Point(0, trials.coarse)], None, None)
-    known: dict[int, Score] = {0: trials.coarse}
-    total = len(ranking)
+def search(trials: Trials, target: Target, progress: Progress) -> Found:
+    """Find few layers whose exclusion meets the target, and measure the way there. Raises IRError and BadMetric.
 
-    def score_of(count: int) -> Score:
-        if count not in known:
-            progress(len(known), total)
-            known[count] = trials.fine_for(ranking[:count])
-        return known[count]
+    Layers are added one by one, each time the one that gains most beside those before; then those that the target does
+    not need are dropped. The score of the set is that of a run of its model alone.
+    """
+    return _Search(trials, target, progress).found()
 
-    low, high = 0, 0
-    while not target.is_met(trials, score_of(high)) and high < total:
-        low, high = high, min(total, high + 1 if high < _EACH else math.ceil(high * _FACTOR))
-    if target.is_met(trials, score_of(high)):
+
+class _Search:
+    """The sets of layers that were measured, and their scores."""
+
+    def __init__(self, trials: Trials, target: Target, progress: Progress) -> None:
+        self.trials, self.target, self.progress = trials, target, progress
+        self.groups = trials.board.groups
+        self.scores: dict[frozenset[str], Score] = {frozenset(): trials.coarse}
+
+    def found(self) -> Found:
+        order = self._order()
+        sets = [frozenset[str]().union(*order[:count]) for count in range(len(order) + 1)]
+        reached = self._reached(sets)
+        chosen = score = None
+        if reached is not None:
+            fewest = self._fewest([order[index] for index in range(reached)])
+            chosen, score = sorted(fewest), self._proven(fewest)
+            if not self._is_met(score):
+                chosen, score = sorted(sets[reached]), self._proven(sets[reached])
+        curve = [Point(sorted(layers), self.scores[layers]) for layers in dict.fromkeys(sets) if layers in self.scores]
+        if score is not None and not self._is_met(score):
+            chosen = score = None
+        return Found(curve, chosen, score)
+
+    def _order(self) -> list[frozenset[str]]:
+        """The groups, each the one that gains most beside those before it; after some, as they gain alone."""
+        self._measure(self.groups)
+        left = sorted(self.groups, key=lambda group: self._loss(group))
+        order: list[frozenset[str]] = []
+        excluded = frozenset[str]()
+        while left and len(order) < _EACH and not self._is_met(self.scores[excluded]):
+            near = left[:_NEAR]
+            self._measure([excluded | group for group in near])
+            best = min(near, key=lambda group: self._loss(excluded | group))
+            left.remove(best)
+            order.append(best)
+            excluded |= best
+        return [*order, *left]
+
+    def _reached(self, sets: list[frozenset[str]]) -> int | None:
+        """The smallest number of groups of the order that meets the target."""
+        low, high = 0, 0
+        while not self._is_met(self._score(sets[high])):
+            if high == len(sets) - 1:
+                return None
+            low, high = high, min(len(sets) - 1, high + 1 if high < _EACH else math.ceil(high * _FACTOR))
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if target.is_met(trials, score_of(middle)) else (middle, high)
-        found.chosen = _smallest(trials, [*ranking[:high]], target, progress)
-        found.score = trials.fine_for(found.chosen)
-    score_of(min(total, high + 1))
-    found.curve = [Point(count, known[count]) for count in sorted(known)]
-    return found
+            low, high = (low, middle) if self._is_met(self._score(sets[middle])) else (middle, high)
+        return high
 
+    def _fewest(self, groups: list[frozenset[str]]) -> frozenset[str]:
+        """What is left of these groups without those that the target does not need."""
+        kept = [*groups]
+        for group in reversed(groups) if len(groups) <= _TRIED else ():
+            fewer = [other for other in kept if other is not group]
+            if self._is_met(self._score(frozenset[str]().union(*fewer))):
+                kept = fewer
+        return frozenset[str]().union(*kept)
 
-def _smallest(trials: Trials, units: list[Unit], target: Target, progress: Progress) -> list[Unit]:
-    """Without those of the units that the target does not need: none of what is left can be spared."""
-    if len(units) > _TRIED:
-        return units
-    kept = list(units)
-    for number, unit in enumerate(reversed(units)):
-        progress(number, len(units))
-        fewer = [other for other in kept if other is not unit]
-        if target.is_met(trials, trials.fine_for(fewer)):
-            kept = fewer
-    return kept
+    # Scores
+
+    def _is_met(self, score: Score) -> bool:
+        return self.target.is_met(self.trials, score)
+
+    def _loss(self, layers: frozenset[str]) -> tuple[float, float, int]:
+        score = self.scores[layers]
+        return (score.noise if self.trials.metric.is_noise else -score.metric, score.noise, len(layers))
+
+    def _score(self, layers: frozenset[str]) -> Score:
+        self._measure([layers])
+        return self.scores[layers]
+
+    def _proven(self, layers: frozenset[str]) -> Score:
+        self.scores[layers] = self.trials.proven(Choice(self.trials.board.excluding(layers)))
+        return self.scores[layers]
+
+    def _measure(self, sets: Sequence[frozenset[str]]) -> None:
+        new = [layers for layers in dict.fromkeys(sets) if layers not in self.scores]
+        self.progress(len(self.scores), len(self.scores) + len(new))
+        choices = [Choice(self.trials.board.excluding(layers)) for layers in new]
+        self.scores |= zip(new, self.trials.scores(choices), strict=True)

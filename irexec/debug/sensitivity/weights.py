@@ -45,8 +45,8 @@ def weights_board(model: Model, bits: int) -> tuple[Board, dict[Unit, Range]]:
         node, place = readers[0]
         coarse, codes, step = _compressed(value, array, _reduced_axes(node, place, array.ndim), bits)
         name = value.node.friendly_name
-        unit = Unit(name, "weights", node, [Site(n, p, coarse, value) for n, p in readers])
-        unit.layers = [reader.friendly_name for reader, _ in readers]
+        sites = [Site(n, p, coarse, value, frozenset([n.friendly_name])) for n, p in readers]
+        unit = Unit(name, "weights", node, sites)
         units.append(unit)
         ranges[unit] = Range(1 << bits, codes=codes, step=step)
     for unit in units:

@@ -15,7 +15,7 @@ from support.quantised import Quantising, chain, inputs, pair
 import irexec
 from irexec import opset15 as ops
 from irexec.debug.sensitivity.analysis import PRECISIONS, trials_of
-from irexec.debug.sensitivity.measure import Trials
+from irexec.debug.sensitivity.measure import Choice, Trials
 from irexec.debug.sensitivity.metrics import noise_of
 from irexec.debug.sensitivity.quantisers import NoPair
 from irexec.engine import CompiledModel
@@ -64,11 +64,12 @@ def test_the_effect_of_every_unit_is_that_of_a_whole_run() -> None:
     steps = inputs(1)
     trials = trials_of(model, other, [[step] for step in steps], "snr")
     expected = outputs_of(model, steps)
-    for unit in trials.board.units:
-        mixed = outputs_of(trials.board.mixed([unit]), steps)
-        assert trials.fine_for([unit]).noise == noise_of(expected, mixed)
-        rest = trials.board.wired(trials.board.all_sites - {*unit.sites})
-        assert trials.effect(unit).alone.noise == noise_of(expected, outputs_of(rest, steps))
+    units = trials.board.units
+    for unit, effect in zip(units, trials.effects(units), strict=True):
+        mixed = noise_of(expected, outputs_of(trials.board.wired(unit.sites), steps))
+        rest = noise_of(expected, outputs_of(trials.board.wired(trials.board.all_sites - {*unit.sites}), steps))
+        assert trials.proven(Choice(unit.sites)).noise == mixed
+        assert (effect.without.noise, effect.alone.noise) == pytest.approx((mixed, rest), rel=1e-3)
 
 
 def test_without_any_quantiser_it_is_the_float_model() -> None:
@@ -83,18 +84,20 @@ def test_parts_need_a_fraction_of_the_work() -> None:
     model, other = pair(3)
     trials = trials_of(model, other, [[step] for step in inputs(3)], "snr")
     before = trials.inferences
-    for unit in trials.board.units:
-        trials.effect(unit)
+    trials.effects(trials.board.units)
     assert trials.inferences - before < 0.6 * 2 * len(trials.inputs) * len(trials.board.units)
 
 
-def test_values_that_are_not_held_are_computed_again() -> None:
+def test_passes_of_few_lanes_need_more_work_and_give_the_same() -> None:
     model, other = pair(1, blocks=4)
     steps = [[step] for step in inputs(1)]
-    held, computed = (trials_of(model, other, steps, "snr", held=size) for size in (1 << 30, 0))
-    for one, two in zip(held.board.units, computed.board.units, strict=True):
-        assert held.effect(one) == computed.effect(two)
-    assert computed.inferences > held.inferences
+    many, single = (trials_of(model, other, steps, "snr", memory=size) for size in (1 << 30, 0))
+    assert single.lanes_at_once == 1 and many.lanes_at_once > 64
+    effects = [trials.effects(trials.board.units) for trials in (many, single)]
+    for one, two in zip(*effects, strict=True):
+        assert one.without.noise == pytest.approx(two.without.noise, rel=1e-3)
+        assert one.alone.noise == pytest.approx(two.alone.noise, rel=1e-3)
+    assert single.inferences > 1.5 * many.inferences
 
 
 def test_layers_with_other_names_are_paired_by_structure() -> None:
@@ -220,7 +223,7 @@ def test_a_target_that_is_met_already_and_one_that_cannot_be() -> None:
     met = irexec.sensitivity(model, other, inputs(1), target="1")
     assert met.chosen == [] and met.layers == [] and "met already" in str(met)
     never = irexec.sensitivity(model, other, inputs(1), metric="cosine", target="2")
-    assert never.chosen is None and never.mixed is None and "no set of these" in str(never)
+    assert never.chosen is None and never.mixed is None and "no set of layers" in str(never)
     with pytest.raises(ValueError, match="no mixed model"):
         never.save("never.xml")
 
@@ -229,12 +232,11 @@ def test_no_member_of_the_smallest_set_can_be_spared() -> None:
     model, other = pair(8, blocks=5)
     steps = [[step] for step in inputs(8)]
     found = irexec.sensitivity(model, other, [s[0] for s in steps], target="70%")
-    assert found.chosen is not None and len(found.chosen) > 1
+    assert len(found.layers) > 1
     trials: Trials = trials_of(model, other, steps, "snr")
-    units = {unit.name: unit for unit in trials.board.units}
-    chosen = [units[row.name] for row in found.chosen]
-    for unit in chosen:
-        assert trials.recovered(trials.fine_for([u for u in chosen if u is not unit])) < 0.7
+    for name in found.layers:
+        fewer = Choice(trials.board.excluding([n for n in found.layers if n != name]))
+        assert trials.recovered(trials.proven(fewer)) < 0.7
 
 
 def test_the_result_as_text_and_json() -> None:
@@ -245,7 +247,7 @@ def test_the_result_as_text_and_json() -> None:
     table = text.split("\n\n")[1]
     assert max(map(len, table.splitlines()[:-2])) <= 80
     known: dict[str, Any] = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert known["chosen"] == [NAMES[0]] and known["layers"] == ["block3/product"]
+    assert known["chosen"] == [NAMES[0], "block3/product/fq_weights_1"] and known["layers"] == ["block3/product"]
     assert known["fine"]["metric"] == "Infinity"
     assert [point["count"] for point in known["curve"]] == [0, 1, 2]
 

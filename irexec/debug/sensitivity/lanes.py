@@ -1,0 +1,323 @@
+"""Lanes: many choices of one board on many inputs, computed side by side in one pass over the layers.
+
+What lanes have in common is computed once: a layer runs for each different combination of the values that it reads.
+So each choice is only computed again from the first layer on that it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from irexec.debug.sensitivity.batching import compute_rows
+from irexec.debug.sensitivity.rows import Rows, joined, picked
+from irexec.debug.sensitivity.switches import Board, Site
+from irexec.diagnostics import IRError
+from irexec.diagnostics.deadline import watched
+from irexec.engine import CompiledModel
+from irexec.engine.errors import failure
+from irexec.graph.copies import like
+from irexec.graph.model import Model, Node, Value
+from irexec.ops.declare.contents import load
+from irexec.threads.parallel import computing
+from irexec.types import Array
+
+Watch = Callable[[Value, Rows], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One choice on one input, `step`: the units of `changed` are fine and all others coarse, or with `from_fine` the
+    reverse."""
+
+    step: int
+    changed: Collection[Site] = ()
+    from_fine: bool = False
+
+
+@dataclass(slots=True)
+class _Needs:
+    """For each layer, the lanes that need it as bits, and how often each value is read."""
+
+    nodes: dict[Node, int] = field(default_factory=dict)
+    uses: dict[Value, int] = field(default_factory=dict)
+
+
+class Pass:
+    """One run of a number of lanes."""
+
+    def __init__(
+        self,
+        board: Board,
+        lanes: Sequence[Lane],
+        watched_values: Collection[Value] = (),
+        watch: Watch | None = None,
+    ) -> None:
+        """`watch` gets the values that are watched; they are computed in all lanes."""
+        self.board, self.lanes = board, list(lanes)
+        self._all = (1 << len(self.lanes)) - 1
+        self._fine = self._fine_lanes()
+        self._watched, self._watch = frozenset(watched_values), watch
+        self._needs = self._needed()
+        self._values: dict[Value, Rows] = {}
+        self._calls: dict[Node, Callable[..., Any]] = {}
+        self._flags: dict[int, Array] = {}
+        self._picks: dict[tuple[Any, ...], tuple[Array | None, list[Array | None]]] = {}
+        self._maps: dict[bytes, Array] = {}
+        self.layers_run = 0
+        self.largest = 0
+
+    def run(self, inputs: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """Return the results of each lane. Raises IRError."""
+        self._read(inputs)
+        needed = [node for node in self.board.order if node in self._needs.nodes]
+        with computing():
+            for node in watched(needed, "running", of=lambda _, node: node):
+                if node.type not in ("Parameter", "Result", "Assign"):
+                    self._run(node)
+        ends = [self._input(result, 0, self._all) for result in self.board.model.results]
+        return [[end.of(lane) for end in ends if end is not None] for lane in range(len(self.lanes))]
+
+    def _fine_lanes(self) -> dict[Site, int]:
+        """The lanes in which each site is fine."""
+        base = sum(1 << number for number, lane in enumerate(self.lanes) if lane.from_fine)
+        found = dict.fromkeys(self.board.sites.values(), base)
+        for number, lane in enumerate(self.lanes):
+            for site in lane.changed:
+                found[site] ^= 1 << number
+        return found
+
+    def _sources(self, node: Node, port: int, lanes: int) -> list[tuple[Value, int]]:
+        """The values that an input reads, each with its lanes."""
+        value, site = node.inputs[port], self.board.sites.get((node, port))
+        if value is None:
+            return []
+        fine = 0 if site is None else lanes & self._fine[site]
+        found = [] if fine == lanes else [(value, lanes & ~fine)]
+        return found if site is None or not fine else [*found, (site.fine, fine)]
+
+    def _needed(self) -> _Needs:
+        found = _Needs()
+        for value in self._watched:
+            found.nodes[value.node] = self._all
+            found.uses[value] = found.uses.get(value, 0) + 1
+        for result in self.board.model.results:
+            found.nodes[result] = self._all
+        for node in reversed(self.board.order):
+            lanes = found.nodes.get(node, 0)
+            if not lanes or node.type == "Assign" or self.board.is_known(node):
+                continue
+            for port in range(len(node.inputs)):
+                for value, some in self._sources(node, port, lanes):
+                    found.nodes[value.node] = found.nodes.get(value.node, 0) | some
+                    found.uses[value] = found.uses.get(value, 0) + 1
+        return found
+
+    def _read(self, inputs: Sequence[Sequence[Array]]) -> None:
+        steps = sorted({lane.step for lane in self.lanes})
+        places = {step: place for place, step in enumerate(steps)}
+        lanes = self._interned(np.array([places[lane.step] for lane in self.lanes]))
+        for index, parameter in enumerate(self.board.model.parameters):
+            value = parameter.outputs[0]
+            if value in self._needs.uses:
+                arrays = [inputs[step][index] for step in steps]
+                self._store(value, Rows(arrays[0]) if len(arrays) == 1 else joined(arrays, lanes))
+
+    # One layer
+
+    def _run(self, node: Node) -> None:
+        lanes = self._needs.nodes[node]
+        if self.board.is_known(node):
+            for value in node.outputs:
+                self._store(value, Rows(self.board.known[value]))
+            return
+        inputs = [self._input(node, port, lanes) for port in range(len(node.inputs))]
+        if node.type == "ReadValue":
+            self._store(node.outputs[0], (inputs[0] if inputs else None) or Rows(_initial(node)))
+            return
+        if node.held is not None:
+            assert node.constant is not None
+            self._store(node.outputs[0], Rows(node.constant))
+            return
+        made = self._computed(node, inputs, lanes)
+        if self.board.is_given(node):
+            self.board.keep(node, [rows.first for rows in made])
+        for value, rows in zip(node.outputs, made, strict=False):
+            self._store(value, rows)
+
+    def _computed(self, node: Node, inputs: list[Rows | None], lanes: int) -> list[Rows]:
+        """The results of a layer. Each value of a constant is taken in turn: weights are too large to be repeated."""
+        for port, rows in enumerate(inputs):
+            value = node.inputs[port]
+            if rows is not None and rows.lanes is not None and value is not None and self.board.is_given(value.node):
+                return self._in_turn(node, inputs, port, rows, lanes)
+        found, where = self._combined(inputs, lanes)
+        if where is not None:
+            return self._many(node, found, where)
+        self.layers_run += not self.board.is_given(node)
+        return [Rows(array) for array in self._call(node, [None if rows is None else rows.first for rows in found])]
+
+    def _in_turn(self, node: Node, inputs: list[Rows | None], port: int, rows: Rows, lanes: int) -> list[Rows]:
+        parts: list[list[Rows]] = []
+        which = np.zeros(len(self.lanes), np.int64)
+        for number in range(rows.count):
+            flags = self._are(lanes) & (rows.place == number)
+            if flags.any():
+                which[flags] = len(parts)
+                alone = [*inputs[:port], Rows(rows.row(number)), *inputs[port + 1 :]]
+                parts.append(self._computed(node, alone, _bits(flags)))
+        if len(parts) == 1:
+            return parts[0]
+        return [self._chosen([part[index] for part in parts], which, lanes) for index in range(len(parts[0]))]
+
+    def _many(self, node: Node, inputs: list[Rows | None], where: Array) -> list[Rows]:
+        """The results of a layer whose inputs have the same number of rows, or one."""
+        count = max(rows.count for rows in inputs if rows is not None)
+        self.layers_run += count
+        if node.type == "ShapeOf" and inputs[0] is not None and inputs[0].stacked is not None:
+            return [Rows(array) for array in self._call(node, [inputs[0].first])]
+        given = [None if rows is None else rows.first if rows.lanes is None else rows.stacked for rows in inputs]
+        is_many = [rows is not None and rows.lanes is not None for rows in inputs]
+        if all(rows is None or rows.lanes is None or rows.stacked is not None for rows in inputs):
+            arrays = compute_rows(node, given, is_many, count)
+            if arrays is not None:
+                return [Rows(array[0], array, where) for array in arrays]
+        singles = [self._call(node, [None if r is None else r.row(k) for r in inputs]) for k in range(count)]
+        return [joined([single[index] for single in singles], where) for index in range(len(singles[0]))]
+
+    def _call(self, node: Node, arrays: list[Array | None]) -> list[Array]:
+        """The results of one row. Raises IRError."""
+        try:
+            if node not in self._calls:
+                self._calls[node] = _callable(node, self.board.model)
+            found = self._calls[node](*arrays)
+        except IRError:
+            raise
+        except Exception as error:
+            raise IRError(failure(node, error, arrays, self.board.model)) from error
+        return [np.asarray(array) for array in (found if isinstance(found, (tuple, list)) else (found,))]
+
+    def _store(self, value: Value, rows: Rows) -> None:
+        self.largest = max(self.largest, rows.first.nbytes)
+        if value in self._watched and self._watch is not None:
+            self._watch(value, rows)
+            self._free(value)
+        if self._needs.uses.get(value):
+            self._values[value] = rows
+
+    def _free(self, value: Value) -> None:
+        self._needs.uses[value] -= 1
+        if not self._needs.uses[value]:
+            self._values.pop(value, None)
+
+    # Which rows a layer reads
+
+    def _input(self, node: Node, port: int, lanes: int) -> Rows | None:
+        sources = self._sources(node, port, lanes)
+        rows = [self._values[value] for value, _ in sources]
+        for value, _ in sources:
+            self._free(value)
+        if len(rows) < 2:
+            return rows[0] if rows else None
+        is_constant = all(self.board.is_given(value.node) for value, _ in sources)
+        return self._chosen(rows, self._are(sources[1][1]).astype(np.int64), lanes, copies=not is_constant)
+
+    def _chosen(self, parts: Sequence[Rows], which: Array, lanes: int, *, copies: bool = True) -> Rows:
+        """One of several values in each lane."""
+        starts = np.cumsum([0, *(rows.count for rows in parts)])
+        places = np.stack([np.broadcast_to(rows.place, which.shape) for rows in parts])
+        code = starts[which] + np.take_along_axis(places, which[None], 0)[0]
+        code = np.where(self._are(lanes), code, code[_first(lanes)])
+        used, where = np.unique(code, return_inverse=True)
+        owners = np.searchsorted(starts, used, "right") - 1
+        arrays = [parts[owner].row(int(place - starts[owner])) for owner, place in zip(owners, used, strict=True)]
+        return joined(arrays, self._interned(where), copies=copies) if len(arrays) > 1 else Rows(arrays[0])
+
+    def _combined(self, inputs: list[Rows | None], lanes: int) -> tuple[list[Rows | None], Array | None]:
+        """The inputs with a row for each different combination, and which one each lane has; None: all the same."""
+        maps = {id(rows.lanes): rows for rows in inputs if rows is not None and rows.lanes is not None}
+        if not maps:
+            return inputs, None
+        key = (lanes, *maps)
+        if key not in self._picks:
+            self._picks[key] = self._combination([*maps.values()], lanes)
+        where, picks = self._picks[key]
+        chosen = dict(zip(maps, picks, strict=True))
+        found = [
+            None if rows is None else rows if rows.lanes is None else picked(rows, chosen[id(rows.lanes)], where)
+            for rows in inputs
+        ]
+        return found, where
+
+    def _combination(self, maps: list[Rows], lanes: int) -> tuple[Array | None, list[Array | None]]:
+        code: Array = np.zeros(len(self.lanes), np.int64)
+        for rows in maps:
+            code = code * rows.count + rows.place
+        code = np.where(self._are(lanes), code, code[_first(lanes)])
+        used, where = np.unique(code, return_inverse=True)
+        picks: list[Array | None] = []
+        for rows in reversed(maps):
+            used, pick = np.divmod(used, rows.count)
+            picks.append(None if pick.size == rows.count and np.array_equal(pick, np.arange(pick.size)) else pick)
+        if where.size and not where.any():
+            return None, [*reversed(picks)]
+        return self._interned(where), [*reversed(picks)]
+
+    def _are(self, lanes: int) -> Array:
+        """A flag for each lane."""
+        if lanes not in self._flags:
+            count = len(self.lanes)
+            held = np.frombuffer(lanes.to_bytes((count + 7) // 8, "little"), np.uint8)
+            self._flags[lanes] = np.unpackbits(held, count=count, bitorder="little").astype(bool)
+        return self._flags[lanes]
+
+    def _interned(self, where: Array) -> Array:
+        """One array for all equal maps, so that equal maps are found by identity."""
+        return self._maps.setdefault(where.tobytes(), where)
+
+
+def _first(lanes: int) -> int:
+    return (lanes & -lanes).bit_length() - 1
+
+
+def _bits(flags: Array) -> int:
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+
+
+def _initial(node: Node) -> Array:
+    """The first value of a variable that has no initial value."""
+    type = node.outputs[0].type
+    shape = [extent.value if extent.is_static else 0 for extent in type.shape]
+    return np.zeros(shape, type.element_type.dtype)
+
+
+def _callable(node: Node, model: Model) -> Callable[..., Any]:
+    """The kernel with its attributes; what the engine runs itself, such as a loop, as a model of its own."""
+    operator = node.operator
+    assert operator is not None
+    if not operator.is_run_by_engine:
+        return partial(operator.kernel, **operator.bind(node.all_attributes))
+    parameters = []
+    for value in node.inputs:
+        if value is None:
+            parameters.append(None)
+            continue
+        made = model.node_class(
+            load("Parameter", 1), (), {"element_type": value.element_type, "shape": value.type.shape}
+        )
+        made.set_outputs([value.type])
+        parameters.append(made)
+    copy = like(node, [None if p is None else p.outputs[0] for p in parameters])
+    alone = Model.of(copy.outputs, [p for p in parameters if p is not None], model.name)
+    alone.keeps_declared = False
+    compiled = CompiledModel(alone)
+
+    def run(*arrays: Array | None) -> tuple[Array, ...]:
+        given = [array for array in arrays if array is not None]
+        return tuple(compiled.infer_new_request(given).to_tuple())
+
+    return run

@@ -1,0 +1,65 @@
+"""Rows: the different values that one output of a layer has in a number of lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from irexec.types import Array
+
+
+@dataclass(slots=True)
+class Rows:
+    """`first`: the first row. `stacked`: all rows along a new first axis, if they have one shape; otherwise they are in
+    `several`. `lanes`: the row of each lane; None: there is one row."""
+
+    first: Array
+    stacked: Array | None = None
+    lanes: Array | None = None
+    several: Sequence[Array] | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        if self.stacked is not None:
+            return int(self.stacked.shape[0])
+        return 1 if self.several is None else len(self.several)
+
+    @property
+    def place(self) -> Any:
+        """The row of each lane, to be broadcast."""
+        return 0 if self.lanes is None else self.lanes
+
+    def row(self, number: int) -> Array:
+        """One row; the only one, if there is one."""
+        if self.lanes is None:
+            return self.first
+        found: Array = self.stacked[number] if self.stacked is not None else (self.several or ())[number]
+        return found
+
+    def of(self, lane: int) -> Array:
+        """The row of a lane."""
+        return self.first if self.lanes is None else self.row(int(self.lanes[lane]))
+
+
+def joined(arrays: Sequence[Array], lanes: Array, *, copies: bool = True) -> Rows:
+    """Rows of these arrays, stacked if they have one shape. `copies`: whether stacking is worth its memory."""
+    if copies and len({(array.shape, array.dtype) for array in arrays}) == 1:
+        stacked = np.stack(arrays)
+        return Rows(stacked[0], stacked, lanes)
+    return Rows(arrays[0], None, lanes, list(arrays))
+
+
+def picked(rows: Rows, pick: Array | None, lanes: Array | None) -> Rows:
+    """Some of the rows, in this order; None: all."""
+    if lanes is None:
+        return Rows(rows.row(0 if pick is None else int(pick[0])))
+    if pick is None:
+        return Rows(rows.first, rows.stacked, lanes, rows.several)
+    if rows.stacked is not None:
+        stacked = rows.stacked[pick]
+        return Rows(stacked[0], stacked, lanes)
+    return joined([rows.row(number) for number in pick.tolist()], lanes)
