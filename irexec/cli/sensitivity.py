@@ -21,7 +21,9 @@ from irexec.diagnostics import Report
 from irexec.diagnostics.render import write
 
 if TYPE_CHECKING:
+    from irexec.debug.sensitivity.measure import Effect
     from irexec.debug.sensitivity.result import Sensitivity
+    from irexec.debug.sensitivity.switches import Unit
     from irexec.parallel.sensitivities import MeasureUnits
 
 
@@ -141,7 +143,7 @@ def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:
     items = [f"{number}/{count}" for number in range(count)]
     outcomes = gather_all(args, task, items, "groups of quantisers")
     failed = [finding for outcome in outcomes for finding in outcome.report.errors]
-    effects = {}
+    effects: dict[Unit, Effect] = {}
     for number, outcome in enumerate(outcomes):
         if outcome.result is None or failed:
             raise IRError(Report(failed))

@@ -72,7 +72,8 @@ def test_a_metric_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         "    return -max(float(np.abs(a[n] - b[n]).max()) for a, b in zip(expected, found) for n in a)\n"
     )
     assert main([*PAIR, "--metric", "mine.py:worst", "--target=-0.2"]) == 0
-    assert "to meet the target -0.2, exclude 1 layer of float.xml: mine.py:worst -0." in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "to meet the target -0.2, exclude 1 layer of float.xml:\n  block2/product\nmine.py:worst -0." in printed
 
 
 @pytest.mark.parametrize(

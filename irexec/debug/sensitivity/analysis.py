@@ -38,7 +38,7 @@ def trials_of(
     measure = metric_named(metric)
     if isinstance(other, Model):
         board, ranges = quantised_board(model, other)
-        trials = Trials(board, inputs, measure, reference=model, **options)
+        trials = Trials(board, inputs, measure, _empty(board, ranges), reference=model, **options)
         if trials.fine.noise > 1e-3:
             board.notes.append(
                 f"with every quantiser left out the results still have an SNR of {trials.fine.snr:.1f} dB: the models "
@@ -46,8 +46,7 @@ def trials_of(
             )
     else:
         board, ranges = _simulated(model, other)
-        trials = Trials(board, inputs, measure, **options)
-    trials.measure_statistics({unit: _statistics(unit, ranges.get(unit)) for unit in board.units})
+        trials = Trials(board, inputs, measure, _empty(board, ranges), **options)
     return trials
 
 
@@ -154,6 +153,10 @@ def _rescaling(trials: Trials, precision: str) -> Rescaling | None:
         return None
 
 
+def _empty(board: Board, ranges: Mapping[Unit, Range]) -> dict[Unit, Statistics]:
+    return {unit: _statistics(unit, ranges.get(unit)) for unit in board.units}
+
+
 def _statistics(unit: Unit, known: Range | None) -> Statistics:
     """The channels of weights are where their scale differs; those of other values are axis 1."""
     axis: int | None = 1
@@ -162,10 +165,8 @@ def _statistics(unit: Unit, known: Range | None) -> Statistics:
         rank = value.type.shape.rank
         extents = [1] * max(0, (rank or 0) - known.low.ndim) + list(known.low.shape)
         axis = int(np.argmax(extents))
-    elif known is not None and known.step is not None:
-        step = known.step
-        first = [np.ptp(step, axis=place).any() for place in range(step.ndim)]
-        axis = first.index(True) if True in first else 0
+    elif known is not None and known.axis is not None:
+        axis = known.axis
     return Statistics(known, axis)
 
 

@@ -110,7 +110,7 @@ def _matmul(many: Many) -> Batch | None:
 def _folded(many: Many) -> Batch | None:
     """Operators for which axis 0 of the first input is a batch: rows become a part of it."""
     data = many.inputs[0]
-    if not many.only_first or data is None or data.ndim < 3 or len(many.node.outputs) > 1:
+    if not many.only_first or data is None or data.ndim < 3 or any(v.users for v in many.node.outputs[1:]):
         return None
     return Batch([data.reshape(data.shape[0] * data.shape[1], *data.shape[2:]), *many.inputs[1:]], folded=True)
 

@@ -202,7 +202,8 @@ class Pass:
         return [np.asarray(array) for array in (found if isinstance(found, (tuple, list)) else (found,))]
 
     def _store(self, value: Value, rows: Rows) -> None:
-        self.largest = max(self.largest, rows.first.nbytes)
+        if not self.board.is_given(value.node):
+            self.largest = max(self.largest, rows.first.nbytes)
         if value in self._watched and self._watch is not None:
             self._watch(value, rows)
             self._free(value)
@@ -301,18 +302,14 @@ def _callable(node: Node, model: Model) -> Callable[..., Any]:
     assert operator is not None
     if not operator.is_run_by_engine:
         return partial(operator.kernel, **operator.bind(node.all_attributes))
-    parameters = []
-    for value in node.inputs:
-        if value is None:
-            parameters.append(None)
-            continue
-        made = model.node_class(
-            load("Parameter", 1), (), {"element_type": value.element_type, "shape": value.type.shape}
-        )
-        made.set_outputs([value.type])
-        parameters.append(made)
-    copy = like(node, [None if p is None else p.outputs[0] for p in parameters])
-    alone = Model.of(copy.outputs, [p for p in parameters if p is not None], model.name)
+    parameters: dict[int, Node] = {}
+    for port, value in enumerate(node.inputs):
+        if value is not None:
+            attributes = {"element_type": value.element_type, "shape": value.type.shape}
+            parameters[port] = model.node_class(load("Parameter", 1), (), attributes)
+            parameters[port].set_outputs([value.type])
+    copy = like(node, [parameters[p].outputs[0] if p in parameters else None for p in range(len(node.inputs))])
+    alone = Model.of(copy.outputs, parameters.values(), model.name)
     alone.keeps_declared = False
     compiled = CompiledModel(alone)
 

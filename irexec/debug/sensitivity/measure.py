@@ -68,20 +68,23 @@ class Trials:
         board: Board,
         inputs: Sequence[Sequence[Array]],
         metric: Metric,
+        statistics: dict[Unit, Statistics],
         *,
         reference: Model | None = None,
         memory: int = LANES_BYTES,
     ) -> None:
-        """`reference`: the model with the expected results, which takes the same inputs; by default the board's own
+        """`statistics` of the units are filled from runs in which every unit is fine.
+
+        `reference`: the model with the expected results, which takes the same inputs; by default the board's own
         with every unit fine. `memory`: bytes for the values of a pass. Raises IRError and BadMetric.
         """
         self.board, self.inputs, self.metric = board, [list(step) for step in inputs], metric
         self._names = archive_names([port_name(port) for port in (reference or board.model).outputs])
         self.layers_run = 0
-        self.statistics: dict[Unit, Statistics] = {}
+        self.statistics = statistics
         self._largest = 1
         self._memory = memory
-        fine = self._alone(Choice(from_fine=True))
+        fine = [self._observed(step) for step in range(len(self.inputs))]
         expected = fine
         if reference is not None:
             compiled = CompiledModel(reference)
@@ -94,15 +97,6 @@ class Trials:
     def inferences(self) -> float:
         """The work so far, in inferences of the whole model."""
         return self.layers_run / max(1, len(self.board.computing))
-
-    def measure_statistics(self, empty: dict[Unit, Statistics]) -> None:
-        """Fill the statistics of units from runs in which every unit is fine. Raises IRError."""
-        self.statistics = empty
-        for step in range(len(self.inputs)):
-            # Constants are the same for every input.
-            seen = _Seen(empty, [u for u in empty if not step or not self.board.is_given(u.sites[0].fine.node)])
-            if seen.units:
-                self._pass([Lane(step, (), True)], seen.units, seen)
 
     def effects(self, units: Sequence[Unit]) -> list[Effect]:
         """Return the effect of each unit. Raises IRError and BadMetric."""
@@ -137,6 +131,12 @@ class Trials:
     def lanes_at_once(self) -> int:
         """How many lanes a pass has."""
         return max(1, min(MOST_LANES, self._memory // (_ALIVE * self._largest)))
+
+    def _observed(self, step: int) -> list[Array]:
+        """The results with every unit fine, and the statistics; constants are the same for every input."""
+        given = self.board.is_given
+        seen = _Seen(self.statistics, [u for u in self.statistics if not step or not given(u.sites[0].fine.node)])
+        return self._pass([Lane(step, (), True)], seen.units, seen)[0]
 
     def _alone(self, choice: Choice) -> list[list[Array]]:
         return [self._pass([Lane(k, choice.changed, choice.from_fine)])[0] for k in range(len(self.inputs))]

@@ -237,14 +237,13 @@ class _Pairing:
         held = next(codes_of, None)
         if held is None or held.constant is None or centred is None or scale is None:
             return None
-        shape = self._values[value].shape
-        codes = held.constant.astype(np.int64)
-        step = self._known(scale)
+        codes, step = held.constant, self._known(scale)
         if step is None:
             return None
-        spread = np.broadcast_to(step, codes.shape)
-        levels = 1 << held.outputs[0].element_type.bitwidth
-        return Range(levels, codes=codes.reshape(shape), step=spread.reshape(shape).astype(np.float32))
+        wide = np.broadcast_to(step.astype(np.float32), codes.shape)
+        extents = [1] * (codes.ndim - step.ndim) + [*step.shape]
+        axis = next((place for place, extent in enumerate(extents) if extent > 1), 0)
+        return Range(1 << held.outputs[0].element_type.bitwidth, codes=codes, step=wide, axis=axis)
 
 
 def _is_code(node: Node) -> bool:

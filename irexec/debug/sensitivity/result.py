@@ -9,14 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from irexec.arrays.brief import plural
-from irexec.debug.sensitivity.metrics import Score, shown_decibels
+from irexec.debug.sensitivity.metrics import ROUNDING, Score, shown_decibels
 from irexec.debug.sensitivity.remedies import Rescaling
 from irexec.graph.model import Model
 from irexec.graph.write import write_model
-
-# The width of the table.
-_COLUMNS = 80
-_LEAST = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,24 +155,15 @@ class Sensitivity:
     def _table(self, most: int) -> list[str]:
         shown = self.rows[:most] if most else self.rows
         left = "left out" if self.is_quantised else "in f32"
-        table = [["", self._unit, left, "alone", "own", "clipped", "unused", "channel"]]
+        table = [["", left, "alone", "own", "clipped", "unused", "channel", self._unit]]
         for number, row in enumerate(shown, 1):
             worst = "" if row.worst_channel is None else f"{row.worst_channel[0]}: {_db(row.worst_channel[1])}"
-            table.append(
-                [
-                    str(number),
-                    row.name,
-                    self._number(row.without),
-                    self._number(row.alone),
-                    _db(row.snr),
-                    _share(row.clipped),
-                    "" if row.unused is None else _share(row.unused),
-                    worst,
-                ]
-            )
+            cells = [str(number), self._number(row.without), self._number(row.alone), _db(row.snr)]
+            unused = "" if row.unused is None else _share(row.unused)
+            table.append([*cells, _share(row.clipped), unused, worst, row.name])
         lines = _aligned(table)
-        key = [f"{left}, alone: {self.metric} when it alone is {left}, and when all others are; own: SNR of its values"]
-        key += ["in dB, channel: that of the channel with the smallest one"]
+        key = [f"{left}, alone: {self.metric} if it alone is {left}, and if all others are;"]
+        key += ["own: signal-to-noise ratio (SNR) of its values in dB; channel: the one with the lowest SNR"]
         return lines + ([f"and {len(self.rows) - len(shown)} more"] if len(shown) < len(self.rows) else []) + key
 
     def _curve(self) -> list[str]:
@@ -195,14 +182,14 @@ class Sensitivity:
             return [f"nothing needs to be changed: the target {self.target} is met already"]
         action = "exclude" if self.is_quantised else "keep in higher precision"
         lines = [
-            f"to meet the target {self.target}, {action} {plural(len(self.layers), 'layer')} of {self.file}: "
-            f"{self.metric} {self._shown(self.score)}, {_share(self.recovered)} of the loss recovered",
+            f"to meet the target {self.target}, {action} {plural(len(self.layers), 'layer')} of {self.file}:",
             *(f"  {name}" for name in self.layers),
         ]
+        gained = f"{self.metric} {self._shown(self.score)}, {_share(self.recovered)} of the loss recovered"
         if not self.is_quantised:
-            return [*lines, *self._rescaled()]
+            return [*lines, gained, *self._rescaled()]
         left_out = f"{len(self.chosen)} of {plural(len(self.rows), self._unit)}"
-        return [*lines, f"this leaves out {left_out}", self.ignored_scope]
+        return [*lines, f"{gained}; {left_out} left out", self.ignored_scope]
 
     def _rescaled(self) -> list[str]:
         if self.rescaling is None:
@@ -229,7 +216,7 @@ def plain(value: float) -> float | str:
 def _db(value: float) -> str:
     if math.isinf(value):
         return "exact" if value > 0 else "NaN"
-    return f"{value:.1f}"
+    return "exact" if value > ROUNDING else f"{value:.1f}"
 
 
 def _share(value: float) -> str:
@@ -239,20 +226,9 @@ def _share(value: float) -> str:
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Columns, the second one flush left and cut where it is too long."""
-    widths = [max(len(row[place]) for row in table) for place in range(len(table[0]))]
-    rest = sum(width for place, width in enumerate(widths) if place != 1) + 2 * (len(widths) - 1)
-    widths[1] = min(widths[1], max(_LEAST, _COLUMNS - rest))
+    """Columns, all but the last one flush right: names are whole."""
+    widths = [max(len(row[place]) for row in table) for place in range(len(table[0]) - 1)]
     return [
-        "  ".join(
-            _middle(cell, width).ljust(width) if place == 1 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
+        "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=True)), row[-1]])
         for row in table
     ]
-
-
-def _middle(name: str, width: int) -> str:
-    """A long name without its middle."""
-    end = (width - 3) * 2 // 3
-    return name if len(name) <= width else f"{name[: width - 3 - end]}...{name[-end:]}"

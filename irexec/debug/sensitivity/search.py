@@ -111,9 +111,10 @@ class _Search:
             chosen, score = sorted(fewest), self._proven(fewest)
             if not self._is_met(score):
                 chosen, score = sorted(sets[reached]), self._proven(sets[reached])
+            if not self._is_met(score):
+                chosen = score = None
+        self._measure([sets[count] for count in _further(reached or 0, len(order))])
         curve = [Point(sorted(layers), self.scores[layers]) for layers in dict.fromkeys(sets) if layers in self.scores]
-        if score is not None and not self._is_met(score):
-            chosen = score = None
         return Found(curve, chosen, score)
 
     def _order(self) -> list[frozenset[str]]:
@@ -174,3 +175,12 @@ class _Search:
         self.progress(len(self.scores), len(self.scores) + len(new))
         choices = [Choice(self.trials.board.excluding(layers)) for layers in new]
         self.scores |= zip(new, self.trials.scores(choices), strict=True)
+
+
+def _further(count: int, end: int) -> list[int]:
+    """The points of the curve behind one, up to the last."""
+    found = []
+    while count < end:
+        count = min(end, max(count + 1, math.ceil(count * _FACTOR)))
+        found.append(count)
+    return found

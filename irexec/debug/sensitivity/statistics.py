@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.debug.sensitivity.metrics import decibels, powers, ratio
+from irexec.debug.sensitivity.metrics import decibels, powers, ratio, squares
 from irexec.types import Array
 
 _MOST_LEVELS = 1 << 16
@@ -16,13 +16,14 @@ _MOST_LEVELS = 1 << 16
 @dataclass(slots=True)
 class Range:
     """The range of a quantiser, broadcast to what it reads: from `low` to `high` in `levels` levels; or, of weights,
-    the `codes` that are stored with their `step`."""
+    the `codes` that are stored with their `step`, which is broadcast to them. `axis`: the channels of weights."""
 
     levels: int
     low: Array | None = None
     high: Array | None = None
     codes: Array | None = None
     step: Array | None = None
+    axis: int | None = None
 
 
 @dataclass(slots=True)
@@ -45,17 +46,13 @@ class Statistics:
         if self.axis is not None and fine.ndim > self.axis and fine.shape == coarse.shape:
             self._add_channels(fine, coarse, self.axis)
         if self.range is None:
-            finite = np.isfinite(fine.astype(np.float64))
-            self.clipped += int(np.count_nonzero(finite & ~np.isfinite(coarse.astype(np.float64))))
+            self.clipped += int(np.count_nonzero(np.isfinite(fine) & ~np.isfinite(coarse)))
         else:
             self._add_range(fine, coarse, self.range)
 
     def _add_channels(self, fine: Array, coarse: Array, axis: int) -> None:
-        others = tuple(place for place in range(fine.ndim) if place != axis)
         with np.errstate(all="ignore"):
-            wide = fine.astype(np.float64)
-            signal = np.square(wide).sum(axis=others)
-            noise = np.square(wide - coarse.astype(np.float64)).sum(axis=others)
+            signal, noise = squares(fine, axis), squares(fine - coarse, axis)
         if not self.channels or self.channels[0].shape != signal.shape:
             self.channels = [signal, noise]
         else:
@@ -63,14 +60,7 @@ class Statistics:
 
     def _add_range(self, fine: Array, coarse: Array, known: Range) -> None:
         if known.codes is not None:
-            codes = known.codes.astype(np.int64)
-            ends = (codes == codes.min()) | (codes == codes.max())
-            step = 0.0 if known.step is None else np.abs(known.step)
-            beyond = np.abs(fine - coarse) > 0.51 * step
-            outward = np.abs(fine) > np.abs(coarse)
-            if codes.shape == fine.shape:
-                self.clipped += int(np.count_nonzero(ends & beyond & outward))
-            self.used.update(np.unique(codes).tolist())
+            self._add_codes(fine.reshape(-1), coarse.reshape(-1), known.codes.reshape(-1), known.step)
             return
         assert known.low is not None and known.high is not None
         half = (known.high - known.low) / (2 * max(1, known.levels - 1))
@@ -78,7 +68,20 @@ class Statistics:
             self.clipped += int(np.count_nonzero((fine < known.low - half) | (fine > known.high + half)))
             if known.levels <= _MOST_LEVELS:
                 levels = np.rint((np.clip(fine, known.low, known.high) - known.low) / np.maximum(2 * half, 1e-45))
-                self.used.update(np.unique(np.nan_to_num(levels)).astype(np.int64).tolist())
+                places = np.clip(np.nan_to_num(levels), 0, known.levels - 1).astype(np.int32)
+                self.used.update(np.flatnonzero(np.bincount(places.reshape(-1))).tolist())
+
+    def _add_codes(self, fine: Array, coarse: Array, codes: Array, step: Array | None) -> None:
+        """The weights with the first or last code are clipped if they are more than half a step further out."""
+        if codes.size != fine.size:
+            return
+        wide = codes.astype(np.int16)
+        low = int(wide.min())
+        self.used.update((np.flatnonzero(np.bincount(wide - low)) + low).tolist())
+        ends = np.flatnonzero((wide == low) | (wide == wide.max()))
+        half = 0.0 if step is None else 0.51 * np.abs(step.flat[ends])
+        ours, theirs = fine[ends], coarse[ends]
+        self.clipped += int(np.count_nonzero((np.abs(ours - theirs) > half) & (np.abs(ours) > np.abs(theirs))))
 
     @property
     def snr(self) -> float:

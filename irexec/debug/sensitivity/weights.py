@@ -48,7 +48,8 @@ def weights_board(model: Model, bits: int) -> tuple[Board, dict[Unit, Range]]:
         sites = [Site(n, p, coarse, value, frozenset([n.friendly_name])) for n, p in readers]
         unit = Unit(name, "weights", node, sites)
         units.append(unit)
-        ranges[unit] = Range(1 << bits, codes=codes, step=step)
+        axis = next((place for place, extent in enumerate(step.shape) if extent > 1), 0)
+        ranges[unit] = Range(1 << bits, codes=codes, step=np.broadcast_to(step, codes.shape), axis=axis)
     for unit in units:
         for site in unit.sites:
             site.node.replace_input_with(site.port, site.coarse)
@@ -83,19 +84,18 @@ def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) ->
     scale = np.maximum(np.abs(wide).max(axis=axes, keepdims=True), np.float32(1e-30)) / np.float32(most)
     codes = np.clip(np.rint(wide / scale), -most - 1, most)
     kind, node_class, name = (I8 if bits == 8 else I4), type(value.node), value.node.friendly_name
-    held = codes.astype(np.int8 if bits == 8 else ml_dtypes.int4)
+    held: Array = codes.astype(np.int8 if bits == 8 else ml_dtypes.int4)
     made = constant_node(node_class, held, element_type=kind, name=f"{name}/compressed").outputs[0]
     type_ = TensorType(value.element_type, PartialShape(wide.shape))
     made = _node(node_class, "Convert", [made], {"destination_type": value.element_type}, type_, f"{name}/convert")
-    held = scale.astype(value.element_type.dtype)
-    scales = constant_node(node_class, held, element_type=value.element_type, name=f"{name}/scale")
+    stored = scale.astype(value.element_type.dtype)
+    scales = constant_node(node_class, stored, element_type=value.element_type, name=f"{name}/scale")
     made = _node(node_class, "Multiply", [made, scales.outputs[0]], {}, type_, f"{name}/dequantised")
     if grouped:
         target = constant_node(node_class, np.array(shape, np.int64), name=f"{name}/shape").outputs[0]
         whole = TensorType(value.element_type, PartialShape(shape))
         made = _node(node_class, "Reshape", [made, target], {"special_zero": False}, whole, f"{name}/grouped")
-    step = np.broadcast_to(scale, wide.shape).reshape(shape)
-    return made, codes.reshape(shape), step
+    return made, held, scale
 
 
 def _node(

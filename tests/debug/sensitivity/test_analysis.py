@@ -97,7 +97,7 @@ def test_passes_of_few_lanes_need_more_work_and_give_the_same() -> None:
     for one, two in zip(*effects, strict=True):
         assert one.without.noise == pytest.approx(two.without.noise, rel=1e-3)
         assert one.alone.noise == pytest.approx(two.alone.noise, rel=1e-3)
-    assert single.inferences > 1.5 * many.inferences
+    assert single.inferences > 1.3 * many.inferences
 
 
 def test_layers_with_other_names_are_paired_by_structure() -> None:
@@ -249,7 +249,7 @@ def test_the_result_as_text_and_json() -> None:
     known: dict[str, Any] = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert known["chosen"] == [NAMES[0], "block3/product/fq_weights_1"] and known["layers"] == ["block3/product"]
     assert known["fine"]["metric"] == "Infinity"
-    assert [point["count"] for point in known["curve"]] == [0, 1, 2]
+    assert [point["count"] for point in known["curve"]] == [0, 1, 2, 3, 4]
 
 
 def test_variables_hold_their_first_value() -> None:

@@ -215,7 +215,9 @@ def quantised(model: irexec.Model, given: list[Array]) -> irexec.Model:
     made, copies = twin(model)
     constant = constant_nodes(made)
     back = {copy: node for node, copy in copies.items()}
-    read = [n for n in made.nodes if n.type in PRODUCTS or (n.type == "Add" and not constant & {v.node for v in n.inputs})]
+    read = [
+        n for n in made.nodes if n.type in PRODUCTS or (n.type == "Add" and not constant & {v.node for v in n.inputs})
+    ]
     wanted = list(dict.fromkeys(v for n in read for v in n.inputs if v.node not in constant))
     seen = irexec.Model([back[v.node].outputs[v.index] for v in wanted], model.parameters, "seen")
     runs = [CompiledModel(seen).infer_new_request([array]).to_tuple() for array in given]
