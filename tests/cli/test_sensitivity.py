@@ -61,7 +61,7 @@ def test_processes_and_a_log_change_nothing(folder: Path, capsys: pytest.Capture
 
 def test_a_precision_without_another_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sensitivity", "float.xml", "--as", "int4-weights", "--inputs", "batch.npz"]) == 0
-    assert "to meet the target 90%, keep in higher precision" in capsys.readouterr().out
+    assert "layers of float.xml in higher precision:" in capsys.readouterr().out
     assert main(["sensitivity", "float.xml", "--as", "f16", "--metric", "cosine", "--target", "9"]) == 1
     assert "no set of layers meets the target 9" in capsys.readouterr().out
 

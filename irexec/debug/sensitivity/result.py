@@ -180,9 +180,10 @@ class Sensitivity:
             return [f"no set of layers meets the target {self.target}"]
         if not self.layers:
             return [f"nothing needs to be changed: the target {self.target} is met already"]
-        action = "exclude" if self.is_quantised else "keep in higher precision"
+        layers = f"{plural(len(self.layers), 'layer')} of {self.file}"
+        action = f"exclude {layers}" if self.is_quantised else f"keep {layers} in higher precision"
         lines = [
-            f"to meet the target {self.target}, {action} {plural(len(self.layers), 'layer')} of {self.file}:",
+            f"to meet the target {self.target}, {action}:",
             *(f"  {name}" for name in self.layers),
         ]
         gained = f"{self.metric} {self._shown(self.score)}, {_share(self.recovered)} of the loss recovered"
