@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from irexec.engine.constants import Packed
 from irexec.engine.packed.codes import INTEGERS, RANGES, Codes
 from irexec.ops.compute.elementwise import for_blocks
-from irexec.ops.compute.rounding import NORMAL_HALVES, round_to_bf16, round_to_half, round_to_normal_half
+from irexec.ops.compute.rounding import OF_BF16, OF_HALF, round_raised, round_to_bf16, round_to_half
 from irexec.threads.parallel import scratch
 from irexec.types import BF16, F16, Array, ElementType
 
-# The elements that are computed at a time, which stay in the second-level cache.
+# The elements that are computed at a time: more leave the second-level cache, fewer take longer in Python.
 _BLOCK = 1 << 17
 # Whole numbers up to this size are exact in each float type that layers compute in.
 _EXACT = 256
+# Zero points up to this size are subtracted from 4-bit elements in 8 bits.
+_SMALL = 64
+_DROPPED = {F16: OF_HALF, BF16: OF_BF16}
 F32 = np.dtype(np.float32)
 
 
@@ -36,7 +37,12 @@ class PackedMatrix(Packed):
         assert final.dtype is not None
         self.dtype = final.dtype
         self.is_zero_exact = zero is None or self._is_exact(zero)
-        self._has_normal_halves = self._find_normal_halves()
+        # Zero points that are subtracted before the elements are converted to f32.
+        self._whole_zero = None if zero is None or not self.is_zero_exact else _whole(zero, codes.type.bitwidth)
+        # The rows (or row for all) whose products round_raised takes, and whether it takes all, or any.
+        self._dropped = _DROPPED.get(codes.arithmetic, OF_HALF)
+        self._takes_raised = self._find_raised()
+        self._takes_all, self._takes_any = bool(self._takes_raised.all()), bool(self._takes_raised.any())
 
     @property
     def size(self) -> int:
@@ -53,14 +59,15 @@ class PackedMatrix(Packed):
         low, high = RANGES[self.codes.type]
         return bool(high - zero.min() <= _EXACT and zero.max() - low <= _EXACT)
 
-    def _find_normal_halves(self) -> Array | None:
-        """Return for each row (or once for all rows) whether its products are 0 or normal numbers of f16."""
-        if self.scale is None or self.codes.type not in INTEGERS or not self.is_zero_exact:
-            return None
+    def _find_raised(self) -> Array:
+        """Return for each row (or once for all rows) whether round_raised takes its products."""
+        is_whole = self.codes.type in INTEGERS and self.is_zero_exact
+        if self.scale is None or self.codes.arithmetic not in _DROPPED or not is_whole:
+            return np.zeros(1, np.bool_)
         low, high = RANGES[self.codes.type]
         furthest = max(abs(low), abs(high)) if self.zero is None else _EXACT
-        smallest, largest = NORMAL_HALVES
-        fits = (self.scale == 0) | (self.scale >= smallest) & (self.scale * np.float32(furthest) <= largest)
+        _, smallest, largest = self._dropped
+        fits = (self.scale == 0) | (self.scale >= smallest) & (self.scale <= largest / furthest)
         return np.asarray(fits.all(axis=1))
 
     def rows(self, start: int, stop: int, out: Array) -> Array:
@@ -91,32 +98,49 @@ class PackedMatrix(Packed):
         """Write the rows whose codes are `part` and whose numbers are `rows`."""
         if not out.size:
             return
-        self.codes.widen_into(part, out)
         grouped = out.reshape(len(out), self.groups, -1)
-        if self.zero is not None:
+        if self._whole_zero is not None:
+            part = _less(part, _of(self._whole_zero, rows))
+        self.codes.widen_into(part, out)
+        if self.zero is not None and self._whole_zero is None:
             np.subtract(grouped, _of(self.zero, rows), out=grouped)
-            if not self.is_zero_exact:
-                self._round(out, self.codes.arithmetic, rows)
+            _round(out, self.codes.arithmetic)
         if self.scale is not None:
-            np.multiply(grouped, _of(self.scale, rows), out=grouped)
-            self._round(out, self.codes.arithmetic, rows, is_product=True)
+            scale = _of(self.scale, rows)
+            if self._takes_all or (self._takes_any and bool(self._takes_raised[rows].all())):
+                np.multiply(grouped, scale * self._dropped.factor, out=grouped)
+                round_raised(out, self._dropped)
+            else:
+                np.multiply(grouped, scale, out=grouped)
+                _round(out, self.codes.arithmetic)
         if self.final is not self.codes.arithmetic:
-            self._round(out, self.final, rows, is_product=self.scale is not None)
-
-    def _round(self, out: Array, type: ElementType, rows: slice | Array, *, is_product: bool = False) -> None:
-        """Round elements in f32 to a type, in place."""
-        round: Callable[[Array], None] | None = None
-        if type is F16:
-            normal = self._has_normal_halves if is_product else None
-            is_normal = normal is not None and bool((normal if len(normal) == 1 else normal[rows]).all())
-            round = round_to_normal_half if is_normal else round_to_half
-        elif type is BF16:
-            round = round_to_bf16
-        if round is not None:
-            round(out)
+            _round(out, self.final)
 
     def __repr__(self) -> str:
         return f"{self.dtype}{list(self.shape)} packed as {self.codes.type}"
+
+
+def _round(out: Array, type: ElementType) -> None:
+    """Round elements in f32 to a type, in place."""
+    if type is F16:
+        round_to_half(out)
+    elif type is BF16:
+        round_to_bf16(out)
+
+
+def _less(part: Array, zeros: Array) -> Array:
+    """Return elements minus the zero points of their rows and groups, as integers of the zero points' type."""
+    whole = scratch("whole", part.shape, zeros.dtype)
+    np.copyto(whole, part, casting="unsafe")
+    in_groups = whole.reshape(len(whole), zeros.shape[1], -1)
+    np.subtract(in_groups, zeros, out=in_groups)
+    return whole
+
+
+def _whole(zero: Array, bits: int) -> Array:
+    """Return exact zero points as integers that hold their differences to elements of so many bits."""
+    is_small = bits == 4 and np.abs(zero).max(initial=0) <= _SMALL
+    return zero.astype(np.int8 if is_small else np.int16)
 
 
 def _of(parameters: Array, rows: slice | Array) -> Array:

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from irexec.ops.compute.half import narrow_half, widen_half_into
 from irexec.threads.parallel import scratch
 from irexec.types import Array
 
-NORMAL_HALVES = np.float32(2.0**-14), np.float32(65504)
-"""The smallest and the largest normal number of f16."""
-
 
 def round_to_half(x: Array) -> None:
     """Round to numbers of f16."""
     widen_half_into(narrow_half(x), x)
-
-
-def round_to_normal_half(x: Array) -> None:
-    """Round zeros and numbers in the range of `NORMAL_HALVES` to numbers of f16, which takes a fraction of the time.
-
-    A zero becomes +0.
-    """
-    # Adding 1.5 times a power of two leaves as many bits of a number as f16 has.
-    large = scratch("rounding", x.shape, x.dtype)
-    bits = large.view(np.uint32)
-    np.bitwise_and(x.view(np.uint32), _EXPONENT, out=bits)
-    np.add(bits, (_DROPPED << 23) | _HALF, out=bits)
-    np.add(x, large, out=x)
-    np.subtract(x, large, out=x)
-
-
-# The bits of an exponent, the highest bit of the fraction, and the bits of an f32 that f16 lacks.
-_EXPONENT, _HALF, _DROPPED = 0x7F80_0000, 0x40_0000, 13
 
 
 def round_to_bf16(x: Array) -> None:
@@ -46,3 +27,29 @@ def round_to_bf16(x: Array) -> None:
     bits &= 0xFFFF_0000
     if is_nan.any():
         x[is_nan] = np.nan
+
+
+class Dropped(NamedTuple):
+    """The bits of an f32 that a narrower float type lacks, as a factor: see `round_raised`. From `smallest` to
+    `largest` all its numbers are normal.
+    """
+
+    factor: np.float32
+    smallest: np.float32
+    largest: np.float32
+
+
+OF_HALF = Dropped(np.float32(2.0**13), np.float32(2.0**-14), np.float32(65504))
+OF_BF16 = Dropped(np.float32(2.0**16), np.float32(2.0**-100), np.float32(2.0**100))
+
+
+def round_raised(x: Array, dropped: Dropped) -> None:
+    """Divide numbers by `dropped.factor` and round the quotients to numbers of the narrower type, in two passes.
+
+    Quotients are 0 or in the range of `dropped`, and have at most 20 significant bits. A zero becomes +0.
+    """
+    # x + quotient is rounded to the last place that the type has for the quotient. x is an even multiple of this place,
+    # so that ties become even.
+    sums = scratch("rounding", x.shape, x.dtype)
+    np.multiply(x, 1 + 1 / dropped.factor, out=sums)
+    np.subtract(sums, x, out=x)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+import pytest
 
-from irexec.ops.compute.rounding import NORMAL_HALVES, round_to_bf16, round_to_half, round_to_normal_half
+from irexec.ops.compute.rounding import OF_BF16, OF_HALF, Dropped, round_raised, round_to_bf16, round_to_half
 
 
 def neighbours(numbers: np.ndarray) -> np.ndarray:
@@ -24,10 +25,19 @@ def test_halves() -> None:
     found = x.copy()
     round_to_half(found)
     assert found.tobytes() == expected.tobytes()
-    normal = x[(np.abs(x) >= NORMAL_HALVES[0]) & (np.abs(x) <= NORMAL_HALVES[1]) | (x == 0)]
-    found = normal.copy()
-    round_to_normal_half(found)
-    np.testing.assert_array_equal(found, normal.astype(np.float16).astype(np.float32))
+
+
+@pytest.mark.parametrize(("dropped", "dtype"), [(OF_HALF, np.float16), (OF_BF16, ml_dtypes.bfloat16)])
+def test_products_of_whole_numbers_and_scales(dropped: Dropped, dtype: type) -> None:
+    """Every fraction of a scale, by all whole numbers of nine bits; at both ends of the range and in between."""
+    whole = np.arange(-256, 257).astype(np.float32)
+    fractions = np.arange(1, 2, 1 / 1024, dtype=np.float32).astype(dtype).astype(np.float32)
+    for scale in (dropped.smallest, np.float32(1), dropped.largest / 512):
+        scales = (fractions * scale).astype(dtype).astype(np.float32)[:, None]
+        products = whole * scales
+        found = whole * (scales * dropped.factor)
+        round_raised(found, dropped)
+        np.testing.assert_array_equal(found, products.astype(dtype).astype(np.float32))
 
 
 def test_bf16() -> None:
