@@ -32,8 +32,9 @@ _FACTOR = 8
 _MAX_SMALL = 64
 
 
-# Smaller matrices of packed weights (irexec.engine.packed) are folded: copies of this size cost little memory.
-LEAST_PACKED = 1 << 14
+# Smaller matrices of packed weights (irexec.engine.packed) are folded, and all those of a model whose constants in few
+# bits have fewer elements in total: copies of this size cost little memory.
+LEAST_PACKED, LEAST_PACKED_TOTAL = 1 << 14, 1 << 21
 # The last layers of those that compute such a matrix.
 _LAST = frozenset({"Convert", "Multiply", "Reshape"})
 
@@ -51,6 +52,14 @@ def may_be_packed(value: Value, type: TensorType) -> bool:
     if value.node.type not in _LAST or type.rank != 2 or not type.shape.is_static:
         return False
     return math.prod(type.shape.to_shape()) >= LEAST_PACKED
+
+
+def has_many_packed(model: Model) -> bool:
+    """Whether a model has so many elements in constants of few bits that the matrices of packed weights stay packed."""
+    held = [
+        node.held for node in model.nodes if node.held is not None and node.outputs[0].type.element_type.bitwidth <= 16
+    ]
+    return sum(array.size for array in held) >= LEAST_PACKED_TOTAL
 
 
 class Constants:

@@ -10,7 +10,7 @@ import numpy as np
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched
-from irexec.engine.constants import Constants, Folding, Packed, may_be_packed
+from irexec.engine.constants import Constants, Folding, Packed, has_many_packed, may_be_packed
 from irexec.engine.errors import too_large
 from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.engine.step import Step
@@ -88,7 +88,10 @@ class _Planner:
         self.shapes: dict[int, tuple[PartialShape, tuple[int, ...] | None]] = {}
         # The key is the operator with the identities of its types.
         self.typings: dict[tuple[Any, ...], _Typing] = {}
+        # Found when they are first needed. These are no cached_property: until Python 3.12 all planners share its lock,
+        # which may be held in a forked process.
         self.read: set[Value | None] | None = None
+        self.packs: bool | None = None
 
     def plan(self) -> Plan:
         parameters = [self._made(parameter.outputs)[0] for parameter in self.model.parameters]
@@ -144,7 +147,7 @@ class _Planner:
 
     def _constant(self, value: Value) -> Array | Packed:
         """Return a constant; in packed form, if there is one that all its readers take."""
-        if not may_be_packed(value, self.inference[value]):
+        if not may_be_packed(value, self.inference[value]) or not self._packs():
             return self.folding.array(value)
         from irexec.engine.packed.recognition import packed_matrix
 
@@ -152,6 +155,12 @@ class _Planner:
             self.constants.packed[value] = packed_matrix(value, self.inference, self.folding)
         packed = self.constants.packed[value]
         return self.folding.array(value) if packed is None else packed
+
+    def _packs(self) -> bool:
+        """Whether matrices of packed weights stay packed in this model."""
+        if self.packs is None:
+            self.packs = has_many_packed(self.model)
+        return self.packs
 
     def _step(self, node: Node) -> Step:
         operator = node.operator
@@ -206,8 +215,6 @@ class _Planner:
 
     def _is_read(self, value: Value) -> bool:
         """Whether a layer reads the value."""
-        # This is no cached_property: until Python 3.12 all planners share its lock, which may be held in a forked
-        # process.
         if self.read is None:
             self.read = {value for node in self.model.nodes for value in node.inputs}
         return value in self.read

@@ -19,6 +19,12 @@ ops: Any = irexec.opset15
 ALL_FLOATS = ["f16", "bf16", "f32"]
 
 
+@pytest.fixture(autouse=True)
+def small_models_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matrices of models with few packed weights stay packed, too."""
+    monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 0)
+
+
 def compare(graph: irexec.Model, monkeypatch: pytest.MonkeyPatch, columns: int, *, dtype: Any = np.float32) -> None:
     """Compare with the matrix folded, for numbers of rows that are divided in each of the ways."""
     compiled = CompiledModel(graph)
@@ -89,6 +95,14 @@ def test_a_matrix_from_a_file_is_not_unpacked_as_a_whole(tmp_path: Path) -> None
     # Nor is the constant unpacked to a byte for each element.
     held = [node.held for node in graph.get_ops() if isinstance(node.held, Stored) and node.held.size == 2048 * 1024]
     assert held and all(stored._array is None for stored in held)
+
+
+def test_few_packed_weights_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = model(weights(np.random.default_rng(12), "u4", (256, 128), group=64, zero="u4"))
+    monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 256 * 128 + 2 * 256 + 1)
+    assert packed(CompiledModel(graph))
+    monkeypatch.setattr(constants, "LEAST_PACKED_TOTAL", 256 * 128 + 4 * 256 + 1)
+    assert not packed(CompiledModel(graph))
 
 
 def test_another_reader_folds_the_matrix() -> None:
