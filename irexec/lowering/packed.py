@@ -112,7 +112,9 @@ def packing_of(matrix: PackedMatrix) -> Packing:
     steps: list[str] = []
     if matrix.zero is not None:
         steps += ["whole"] if matrix.is_zero_exact else ["zero", *narrow]
-    if matrix.scale is not None:
+    if matrix.takes_raised:
+        steps += ["raised", *narrow]
+    elif matrix.scale is not None:
         steps += ["scale", *narrow]
     if matrix.final is not arithmetic and matrix.final in (F16, BF16):
         steps.append(matrix.final.name)

@@ -42,7 +42,7 @@ class PackedMatrix(Packed):
         # The rows (or row for all) whose products round_raised takes, and whether it takes all, or any.
         self._dropped = _DROPPED.get(codes.arithmetic, OF_HALF)
         self._takes_raised = self._find_raised()
-        self._takes_all, self._takes_any = bool(self._takes_raised.all()), bool(self._takes_raised.any())
+        self.takes_raised, self._takes_any = bool(self._takes_raised.all()), bool(self._takes_raised.any())
 
     @property
     def size(self) -> int:
@@ -107,7 +107,7 @@ class PackedMatrix(Packed):
             _round(out, self.codes.arithmetic)
         if self.scale is not None:
             scale = _of(self.scale, rows)
-            if self._takes_all or (self._takes_any and bool(self._takes_raised[rows].all())):
+            if self.takes_raised or (self._takes_any and bool(self._takes_raised[rows].all())):
                 np.multiply(grouped, scale * self._dropped.factor, out=grouped)
                 round_raised(out, self._dropped)
             else:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from irexec.lowering.llvm.code import F32, I32, Code, Number
+from irexec.ops.compute.rounding import OF_BF16, OF_HALF
 
 HALF, I8, I16 = ir.HalfType(), ir.IntType(8), ir.IntType(16)
 # The lanes of AVX-512, whose permutations look up sixteen floats.
@@ -17,6 +18,7 @@ IN_BLOCK = 8 * TABLE
 _INTEGERS = ("i4", "u4", "i8", "u8")
 # The bits of the exponent and of the fraction.
 _FLOATS = {"f16": (5, 10), "f8e4m3": (4, 3), "f8e5m2": (5, 2)}
+_DROPPED = {"f16": OF_HALF, "bf16": OF_BF16}
 _NORMAL, _INFINITE = 0x3880_0000, 0x477F_F000
 
 
@@ -24,8 +26,9 @@ class Packing(NamedTuple):
     """How the elements of a matrix are computed: (code - zero) · scale.
 
     `type` is that of the codes, `steps` what follows the conversion: "zero" and "scale", or the name of a type to which
-    is rounded; "whole" is a zero point that is subtracted from integers. `table` are the values of nf4. `permutes`,
-    `halves`: whether the processor permutes vectors of 16 lanes, and converts f16.
+    is rounded; "whole" is a zero point that is subtracted from integers; "raised" is a scale whose products are rounded
+    as by `irexec.ops.compute.rounding.round_raised`. `table` are the values of nf4. `permutes`, `halves`: whether the
+    processor permutes vectors of 16 lanes, and converts f16.
     """
 
     type: str
@@ -164,14 +167,26 @@ class Decoder:
 
     def _arithmetic(self, value: Any, steps: Sequence[str] | None = None) -> Any:
         b, lanes = self._code.builder, value.type.count
-        for step in self._packing.steps if steps is None else steps:
-            if step in ("zero", "whole"):
+        steps = self._packing.steps if steps is None else steps
+        for number, step in enumerate(steps):
+            if step == "raised":
+                value = self._raised(value, steps[number + 1])
+            elif number and steps[number - 1] == "raised":
+                continue
+            elif step in ("zero", "whole"):
                 value = b.fsub(value, self._parameters[lanes].zero)
             elif step == "scale":
                 value = b.fmul(value, self._parameters[lanes].scale)
             else:
                 value = rounded(self._code, value, step, self._packing.halves)
         return value
+
+    def _raised(self, value: Any, type: str) -> Any:
+        """Return the product with the scale, rounded to a type."""
+        b, scale, factor = self._code.builder, self._parameters[value.type.count].scale, float(_DROPPED[type].factor)
+        above, raised = (b.fmul(scale, ir.Constant(scale.type, [f] * scale.type.count)) for f in (factor + 1, -factor))
+        # Both factors and the second product are exact.
+        return self._code.call("fmuladd", value, raised, b.fmul(value, above))
 
 
 def rounded(code: Code, value: Any, type: str, halves: bool) -> Any:
