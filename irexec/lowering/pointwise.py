@@ -25,7 +25,7 @@ from irexec.types import Array, TensorType
 
 # The cost of a step per element, in multiply-adds: for steps bound by memory access, and for other steps.
 CHEAP_WORK, DEAR_WORK = 8, 48
-# Less work than this is left to NumPy, which has less overhead.
+# A layer of less work than this that is not part of a sequence is left to NumPy, which has less overhead.
 LEAST_WORK = 1 << 8
 # Elements of a row if all elements are treated alike, and the least elements of a row otherwise.
 ROW, SHORTEST = 1 << 12, 8
@@ -45,17 +45,25 @@ class Pointwise(NamedTuple):
         shape = result.shape.to_shape()
         layout = lay_out([self.own, *links], shape, rounding_of(self.site.types.outputs[0].element_type.dtype))
         work = prod(shape) * sum(DEAR_WORK if step.kind in DEAR else CHEAP_WORK for step in layout.after)
-        if not layout.after or work < LEAST_WORK:
+        if not layout.after:
             return None
-        return layout.links - 1, Elementwise(self, shape, CompiledPointwise(layout, prod(shape), work))
+        is_small = layout.links == 1 and work < LEAST_WORK
+        return layout.links - 1, Elementwise(self, shape, CompiledPointwise(layout, prod(shape), work), is_small)
 
 
 class Elementwise(Lowered):
     """Elementwise layers whose result has a shape."""
 
-    def __init__(self, first: Pointwise, shape: tuple[int, ...], compiled: CompiledPointwise) -> None:
+    def __init__(
+        self, first: Pointwise, shape: tuple[int, ...], compiled: CompiledPointwise, is_small: bool = False
+    ) -> None:
         super().__init__(first.site)
-        self._first, self._shape, self._compiled = first, shape, compiled
+        self._first, self._shape, self._compiled, self._is_small = first, shape, compiled, is_small
+
+    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
+        if not self._is_small:
+            return super().__call__(*inputs, out=out)
+        return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
 
     def shape(self, *inputs: Any) -> tuple[int, ...] | None:
         return self._shape
