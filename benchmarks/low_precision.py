@@ -48,7 +48,7 @@ class Network:
         """FakeQuantize by tensor: unsigned from 0, or signed with 128 levels below 0."""
         if not self.is_quantized:
             return x
-        limits = [ops.constant(np.full((1, 1, 1, 1), limit, np.float32)) for limit in (low, high)]
+        limits = [ops.constant(np.full((1,) * len(x.shape), limit, np.float32)) for limit in (low, high)]
         return ops.fake_quantize(x, *limits, *limits, levels=256)
 
     def signed(self, x: Any, most: float = 4.0) -> Any:
@@ -56,11 +56,14 @@ class Network:
 
     def weights(self, shape: tuple[int, ...]) -> Any:
         """Weights; quantized ones as i8 with a scale for each output channel."""
-        spread = (2.0 / np.prod(shape[-3:])) ** 0.5
+        inner = 3 if len(shape) > 2 else 1
+        spread = (2.0 / np.prod(shape[-inner:])) ** 0.5
         if not self.is_quantized:
             return self.constant(self.rng.standard_normal(shape) * spread)
         whole = self.rng.integers(-127, 128, shape).astype(np.int8)
-        scales = self.rng.uniform(0.7, 1.3, (*shape[:-3], 1, 1, 1)).astype(np.float32) * np.float32(spread / 73)
+        scales = self.rng.uniform(0.7, 1.3, (*shape[:-inner], *[1] * inner)).astype(np.float32) * np.float32(
+            spread / 73
+        )
         return ops.multiply(ops.convert(ops.constant(whole), "f32"), ops.constant(scales))
 
     def convolution(self, x: Any, channels: int, outputs: int, size: int, stride: int = 1) -> Any:
@@ -143,8 +146,7 @@ def transformer(network: Network, tokens: int = 128, width: int = 512, heads: in
     given = ops.parameter([1, tokens, width], network.dtype, name="tokens")
 
     def matrix(x: Any, rows: int, columns: int) -> Any:
-        weights = network.constant(network.rng.standard_normal((columns, rows)) / rows**0.5)
-        found = ops.matmul(x, weights, transpose_a=False, transpose_b=True)
+        found = ops.matmul(network.signed(x), network.weights((columns, rows)), transpose_a=False, transpose_b=True)
         return ops.add(found, network.constant(network.rng.standard_normal((1, 1, columns)) * 0.1))
 
     def normal(x: Any) -> Any:
@@ -243,6 +245,7 @@ class Case(NamedTuple):
 CASES = {
     "ResNet-18, int8": Case(lambda: resnet(Network())),
     "MobileNetV2, int8": Case(lambda: mobilenet(Network())),
+    "transformer, int8": Case(lambda: transformer(Network())),
     "ResNet-18, bf16": Case(lambda: resnet(Network(False, BF16)), "bf16"),
     "MobileNetV2, bf16": Case(lambda: mobilenet(Network(False, BF16)), "bf16"),
     "transformer, bf16": Case(lambda: transformer(Network(False, BF16)), "bf16"),

@@ -15,10 +15,12 @@ import numpy as np
 from irexec.engine.step import Step
 from irexec.graph.model import Node, Value
 from irexec.records import record
-from irexec.types import Array
+from irexec.types import I8, U8, Array
 
 # The most levels of a byte.
 LEVELS = 256
+# The most products of values with zeros of up to LEVELS and signed bytes whose sum is certain to have 31 bits.
+MOST_PRODUCTS = (1 << 31) // (2 * LEVELS * 128) - 1
 # How far a number may be away from its grid: about the error of f32 for 128 steps.
 NEAR = 2.0**-14
 # Layers whose result has only elements of their first input. MaxPool's padding is never the largest element.
@@ -38,13 +40,20 @@ class Grid(NamedTuple):
         return 0 <= -self.zero < LEVELS
 
 
+_BYTES = {U8: Grid(np.float32(1), 0, LEVELS - 1), I8: Grid(np.float32(1), -128, LEVELS - 1)}
+
+
 def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Grid]:
-    """Return the grids of the f32 values that steps compute, by slot."""
+    """Return the grids of the f32 values that steps compute, and of the f64 values that are bytes less a zero point, by
+    slot.
+    """
     found: dict[int, Grid] = {}
     for step in steps:
-        if step.types[0].element_type.dtype != np.float32:
+        if (dtype := step.types[0].element_type.dtype) not in (np.float32, np.float64):
             continue
-        if step.operator.type == "FakeQuantize":
+        if dtype == np.float64 and step.operator.type in ("Convert", "Subtract"):
+            grid = _whole(step, found.get(step.inputs[0]), template)
+        elif step.operator.type == "FakeQuantize" and dtype == np.float32:
             grid = _quantized(step, template)
         elif step.operator.reshapes or step.operator.type in _KEEPING:
             grid = found.get(step.inputs[0])
@@ -53,6 +62,17 @@ def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Gri
         if grid is not None:
             found[step.outputs[0]] = grid
     return found
+
+
+def _whole(step: Step, before: Grid | None, template: Sequence[Any]) -> Grid | None:
+    """Return the grid of converted bytes, and of such values less a constant whole number."""
+    if step.operator.type == "Convert":
+        return None if step.given[0] is None else _BYTES.get(step.given[0].element_type)
+    zero = template[step.inputs[1]]
+    if before is None or zero is None or zero.size != 1 or not abs(float(zero.reshape(-1)[0])) <= LEVELS:
+        return None
+    number = float(zero.reshape(-1)[0])
+    return Grid(before.step, before.zero - int(number), before.highest) if number.is_integer() else None
 
 
 def _quantized(step: Step, template: Sequence[Any]) -> Grid | None:

@@ -33,8 +33,7 @@ class Levels:
         kind: Arithmetic = "pairs" if grid is None else "bytes"
         packed = -(-channels // FOLDS[kind])
         self._shape = groups * packed, pixels
-        step, zero = (1.0, 0) if grid is None else (float(grid.step), grid.zero)
-        numbers = np.array([1 / step, ROUNDER - zero], np.float32)
+        numbers = numbers_of_grid(grid or Grid(np.float32(1), 0, 0))
         self._layer = Records.named(
             LAYER,
             [{"source": 0, "result": 0, "grid": numbers, "channels": channels, "packed": packed, "pixels": pixels}],
@@ -54,6 +53,11 @@ class Levels:
         out = work.scratch("levels", self._shape)
         work.add(self._function, self._layer.filled(work.contiguous(data), out), self._tasks)
         return out
+
+
+def numbers_of_grid(grid: Grid) -> Array:
+    """Return the numbers by which compiled code finds the levels of values."""
+    return np.array([1 / float(grid.step), ROUNDER - grid.zero], np.float32)
 
 
 def folded(numbers: Array) -> Array:

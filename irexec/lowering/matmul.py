@@ -10,6 +10,7 @@ import numpy as np
 from irexec.engine.packed.matrix import PackedMatrix
 from irexec.ir.weights.file import release_pages
 from irexec.lowering import integers
+from irexec.lowering.byte_products import byte_product
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.matrices import CompiledMatrices
@@ -33,6 +34,8 @@ LEAST_ROWS, SMALL_RIGHT = 4, 1 << 12
 @lowers(matmul_1)
 def _(site: Site, *, transpose_a: bool, transpose_b: bool) -> Lowered | None:
     declared = site.types.outputs[0].element_type.dtype
+    if declared in (F32, np.float64) and not transpose_a and (found := byte_product(site, transpose_b)) is not None:
+        return found
     if isinstance(packed := site.types.constants[1], PackedMatrix):
         return PackedProduct(site, packed) if can_multiply(packed) else None
     left, right = (c if c is not None and c.ndim else None for c in site.types.constants)

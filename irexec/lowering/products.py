@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.arithmetic import Arithmetic
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.products import write_multiply
@@ -57,12 +59,17 @@ class RowsProduct:
 
 
 class CompiledProduct(RowsProduct):
-    """The product of `a` `[..., K]` and one `right` `[K, N]`, both f32 and not empty."""
+    """The product of `a` `[..., K]` and one `right` `[K, N]`, both f32 and not empty.
+
+    With `starts`, an element is four bytes, and the sum of each column starts with a whole number. `is_whole`: sums of
+    bytes are stored as whole numbers.
+    """
 
     MANY_ROWS = 64
 
-    def __init__(self, right: Array, rows: int) -> None:
+    def __init__(self, right: Array, rows: int, starts: Array | None = None, *, is_whole: bool = False) -> None:
         self.depth, self.columns = right.shape
+        self._kind: Arithmetic = "floats" if starts is None else "whole_bytes" if is_whole else "bytes"
         made = compiler()
         needed = -(-self.columns // made.lanes)
         fitting = [vectors for vectors in (1, 2, 4, 8) if vectors >= needed or vectors == made.registers // 4]
@@ -72,7 +79,9 @@ class CompiledProduct(RowsProduct):
             self.vectors //= 2
         self.across = self.vectors * made.lanes
         self.panels = _packed(right, self.across)
-        super().__init__(self.depth, Records.of([[0, 0, 0, self.panels, 0, self.depth, DEPTH_STEP, self.columns]]))
+        step: int = DEPTH_STEP if starts is None else self.depth
+        padded = 0 if starts is None else np.resize(starts, len(self.panels) * self.across)
+        super().__init__(self.depth, Records.of([[0, 0, 0, self.panels, padded, self.depth, step, self.columns]]))
 
     def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
         """Return the function and tasks for this number of rows, and the scratch memory of each task."""
@@ -87,9 +96,13 @@ class CompiledProduct(RowsProduct):
         return max(rows, READ_ROWS) * int(self.depth * self.columns)
 
     def _function(self, height: int, after: tuple[After, ...]) -> Native:
-        made, width = compiler(), self.vectors
-        name = "_".join(("multiply", f"{height}x{width}", *(step.name for step in after)))
-        return made.made(name, 4, lambda module, name: write_multiply(module, name, made.lanes, height, width, after))
+        made, width, kind = compiler(), self.vectors, self._kind
+        name = "_".join(("multiply", kind, f"{height}x{width}", *(step.name for step in after)))
+
+        def write(module: Any, name: str) -> None:
+            write_multiply(module, name, made.lanes, height, width, after, kind)
+
+        return made.made(name, 4, write)
 
 
 def _packed(right: Array, across: int) -> Array:

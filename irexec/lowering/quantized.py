@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from irexec.lowering.convolver import Bytes, CompiledConvolver
-from irexec.lowering.grids import LEVELS, Grid, whole_rows
+from irexec.lowering.grids import MOST_PRODUCTS, Grid, whole_rows
 from irexec.lowering.levels import Levels, folded
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
@@ -23,8 +23,6 @@ from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
 from irexec.types import Array
 
-# The most products whose sum is certain to have 31 bits.
-MOST_PRODUCTS = (1 << 31) // (LEVELS * 128) - 1
 # A tile reads the starts of all of its channels, also of those after the last one.
 MOST_HEIGHT = 16
 

@@ -8,16 +8,22 @@ from llvmlite import ir
 
 from irexec.lowering.llvm.code import F32, I32, Code
 
-# "floats" are f32. "bytes" are four bytes in each element, unsigned data times signed weights, with sums of 32 bits.
+# "floats" are f32. "bytes" are four bytes in each element, unsigned data times signed weights, with sums of 32 bits,
+# which are stored as f32; those of "whole_bytes" are stored as they are.
 # "pairs" are two bf16 in each element, with sums in f32. "numbers" are whole numbers of 32 bits, which wrap.
-Arithmetic = Literal["floats", "bytes", "pairs", "numbers"]
+Arithmetic = Literal["floats", "bytes", "whole_bytes", "pairs", "numbers"]
 # The numbers in an element.
-FOLDS: dict[Arithmetic, int] = {"floats": 1, "bytes": 4, "pairs": 2, "numbers": 1}
+FOLDS: dict[Arithmetic, int] = {"floats": 1, "bytes": 4, "whole_bytes": 4, "pairs": 2, "numbers": 1}
 
 
 def is_whole(kind: Arithmetic) -> bool:
     """Return whether sums are whole numbers."""
-    return kind in ("bytes", "numbers")
+    return kind in ("bytes", "whole_bytes", "numbers")
+
+
+def has_starts(kind: Arithmetic) -> bool:
+    """Return whether sums start with a number for each column."""
+    return kind in ("bytes", "whole_bytes")
 
 
 def sums_type(kind: Arithmetic, count: int) -> Any:
@@ -38,7 +44,7 @@ def add_products(code: Code, kind: Arithmetic, sums: Any, data: Any, weights: An
     if kind == "numbers":
         return b.add(sums, b.mul(left, right))
     # Newer versions of LLVM have these functions with vectors of smaller elements, and still accept this form.
-    name = {"bytes": "avx512.vpdpbusd", "pairs": "avx512bf16.dpbf16ps"}[kind]
+    name = "avx512bf16.dpbf16ps" if kind == "pairs" else "avx512.vpdpbusd"
     function = code.intrinsic(f"x86.{name}.{32 * sums.type.count}", sums.type, sums, left, right)
     return b.call(function, [sums, left, right])
 
@@ -49,7 +55,7 @@ def bits(code: Code, vector: Any) -> Any:
 
 
 def as_floats(code: Code, kind: Arithmetic, sums: Any) -> Any:
-    """Return sums of bytes as f32, other sums as they are; whole numbers of 32 bits as elements for storing."""
+    """Return sums of "bytes" as f32, other sums as they are; whole numbers of 32 bits as elements for storing."""
     if kind == "bytes":
         return code.builder.sitofp(sums, ir.VectorType(F32, sums.type.count))
-    return code.builder.bitcast(sums, ir.VectorType(F32, sums.type.count)) if kind == "numbers" else sums
+    return code.builder.bitcast(sums, ir.VectorType(F32, sums.type.count)) if is_whole(kind) else sums

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.lowering.llvm.after import After
-from irexec.lowering.llvm.arithmetic import Arithmetic, add_products, as_floats, bits, is_whole, no_sums
+from irexec.lowering.llvm.arithmetic import Arithmetic, add_products, as_floats, bits, has_starts, is_whole, no_sums
 from irexec.lowering.llvm.code import Code, Fields, copy_run
 from irexec.lowering.llvm.epilogue import epilogue
 
@@ -48,7 +48,7 @@ def write_multiply(
             left = layer.left.floats() + first * layer.depth
             with code.loop(0, layer.depth, layer.depth_step) as k:
                 depth = (layer.depth - k).at_most(layer.depth_step)
-                starts = [layer.starts + column * 4] if kind == "bytes" else []
+                starts = [layer.starts + column * 4] if has_starts(kind) else []
                 panel_part = (weights + k * across).address
                 code.run(tile, (left + k).address, panel_part, depth, layer.depth, sums.address, k, *starts)
             count = (layer.columns - column).at_most(across)
@@ -64,7 +64,7 @@ def write_tile(module: Any, name: str, lanes: int, height: int, width: int, kind
 
     Sums of bytes begin with the numbers at a further parameter, `starts`, one for each column.
     """
-    code = Code(module, name, 7 if kind == "bytes" else 6, lanes)
+    code = Code(module, name, 7 if has_starts(kind) else 6, lanes)
     left, panel, depth, row_length, sums, added, *starts = code.parameters
     rows = [left.floats() + row_length * m for m in range(height)]
     across = lanes * width
@@ -78,7 +78,7 @@ def write_tile(module: Any, name: str, lanes: int, height: int, width: int, kind
         return after
 
     first = [no_sums(kind, lanes)] * width
-    if kind == "bytes":
+    if has_starts(kind):
         first = [bits(code, starts[0].floats().vector(x * lanes)) for x in range(width)]
     whole = depth & -UNROLLED
     with code.folding(0, whole, first * height, UNROLLED) as fold:

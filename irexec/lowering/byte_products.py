@@ -1,0 +1,155 @@
+"""MatMul of rows and a constant matrix in bytes, where the machine has instructions for them; sums are exact.
+
+The rows are on the grid of a FakeQuantize, and the matrix is whole numbers times a step for each column: each sum is
+multiplied by the product of both steps in f32. Or both are whole numbers in f64, as ONNX's MatMulInteger has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from irexec.engine.packed.matrix import PackedMatrix
+from irexec.lowering.follow import Operands
+from irexec.lowering.grids import MOST_PRODUCTS, Grid, Rows, whole_rows
+from irexec.lowering.levels import ELEMENT_BYTES, WORK, numbers_of_grid
+from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.bytes import LAYER, MULTIPLE, write_bytes
+from irexec.lowering.llvm.memory import Records
+from irexec.lowering.products import CompiledProduct
+from irexec.lowering.table import Lowered, Site
+from irexec.lowering.tasks import tasks_for
+from irexec.lowering.work import F32, Work
+from irexec.ops.matrix.matmul import as_matrix
+from irexec.ops.matrix.product import FEW_ROWS
+from irexec.threads.parallel import split
+from irexec.types import F32 as F32_TYPE
+from irexec.types import I8, Array
+
+
+def byte_product(site: Site, transposed: bool) -> InBytes | None:
+    """Return the product of the first input and the constant second one in bytes; None if one is not quantized."""
+    grid, constant = site.grids[0], site.types.constants[1]
+    if grid is None or constant is None or constant.ndim != 2 or not compiler().has_bytes:
+        return None
+    depth = constant.shape[1 if transposed else 0]
+    if depth % ELEMENT_BYTES or not 0 < depth <= MOST_PRODUCTS or not all(constant.shape):
+        return None
+    if constant.dtype == np.float64:
+        numbers = _whole(as_matrix(constant, transposed, 1).T)
+        return None if numbers is None else WholeProduct(site, grid, numbers)
+    rows = _rows(site, constant, transposed)
+    return None if rows is None or rows.numbers is None else ByteProduct(site, grid, rows.numbers, rows.steps)
+
+
+def _whole(rows: Array) -> Array | None:
+    """Return f64 as signed bytes, if they are such numbers."""
+    if not (rows.min() >= -128 and rows.max() <= 127 and bool((rows == np.rint(rows)).all())):
+        return None
+    return np.ascontiguousarray(rows.astype(np.int8))
+
+
+def _rows(site: Site, constant: Array | PackedMatrix, transposed: bool) -> Rows | None:
+    """Return the columns of the matrix as rows of whole numbers."""
+    if isinstance(constant, PackedMatrix):
+        codes, scale = constant.codes, constant.scale
+        is_plain = codes.type is I8 and codes.arithmetic is F32_TYPE and constant.final is F32_TYPE
+        if not is_plain or constant.zero is not None or scale is None or constant.groups != 1 or not transposed:
+            return None
+        steps = np.ascontiguousarray(np.broadcast_to(scale.reshape(-1), codes.rows))
+        return Rows(codes.part(0, codes.rows), steps) if (steps > 0).all() else None
+    value = site.node.inputs[1]
+    if value is None or constant.dtype != F32:
+        return None
+    columns = as_matrix(constant, transposed, 1).T
+    return site.prepared.of((constant,), ("whole rows", transposed), lambda: whole_rows(columns, value))
+
+
+class InBytes(Lowered):
+    """Rows on a grid times a matrix whose columns are the rows of `numbers`."""
+
+    is_whole = False
+
+    def __init__(self, site: Site, grid: Grid, numbers: Array) -> None:
+        super().__init__(site)
+        self._columns, self._depth = numbers.shape
+        self._grid, self._numbers, self._prepared = grid, numbers, site.prepared
+        self._grid_numbers = numbers_of_grid(grid)
+        # By whether there are few rows, which need another layout.
+        self._compiled: dict[bool, CompiledProduct] = {}
+
+    def shape(self, a: Array, b: Any) -> tuple[int, ...] | None:
+        return (*a.shape[:-1], self._columns) if a.ndim >= 2 and a.shape[-1] == self._depth and a.size else None
+
+    def _multiply(self, work: Work, data: Array, out: Array, after: tuple[After, ...], operands: Records | int) -> None:
+        """Add the jobs that multiply f32 on the grid."""
+        data = work.contiguous(data)
+        self._compiled_for(data.size // self._depth).tasks(work, self._levels(work, data), out, after, operands)
+
+    def _levels(self, work: Work, data: Array) -> Array:
+        """Return the bytes of the data, four to an element, in scratch memory with a vector behind the last one."""
+        made = compiler()
+        function = made.made("bytes", 4, lambda module, name: write_bytes(module, name, made.lanes))
+        out = work.scratch("bytes", (data.size // ELEMENT_BYTES + MULTIPLE,))
+        layer = Records.named(LAYER, [{"source": data, "result": out, "grid": self._grid_numbers}])
+        pieces = split(data.size, tasks_for(data.size * WORK), MULTIPLE)
+        work.add(function, layer, Records.of([list(piece) for piece in pieces]))
+        elements = (*data.shape[:-1], self._depth // ELEMENT_BYTES)
+        return out[: data.size // ELEMENT_BYTES].reshape(elements)
+
+    def _compiled_for(self, rows: int) -> CompiledProduct:
+        few = rows < FEW_ROWS
+        if (found := self._compiled.get(few)) is None:
+            form = "byte product", self._grid.zero, few, self.is_whole
+            found = self._prepared.of((self._numbers,), form, lambda: self._compile(rows))
+            self._compiled[few] = found
+        return found
+
+    def _compile(self, rows: int) -> CompiledProduct:
+        elements = np.ascontiguousarray(self._numbers).view(np.float32).T
+        starts = self._numbers.sum(1, dtype=np.int64) * self._grid.zero
+        return CompiledProduct(elements, rows, starts.astype(np.int32), is_whole=self.is_whole)
+
+
+class ByteProduct(InBytes):
+    """A product whose sums are multiplied by a number for each column: the step of the grid times that in `steps`."""
+
+    along = "column"
+
+    def __init__(self, site: Site, grid: Grid, numbers: Array, steps: Array) -> None:
+        super().__init__(site, grid, numbers)
+        self._scales = (steps.astype(np.float64) * grid.step).astype(np.float32)
+        self._alone = self.behind((), Operands([]))
+
+    def reads(self, place: int) -> bool:
+        return place != 1
+
+    def tasks(
+        self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
+        if not after:
+            after, operands = self._alone[0], self._alone[1].records(())
+        self._multiply(work, inputs[0], out, after, operands)
+
+    def behind(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
+        return (After("multiply", "column"), *after), operands.behind(self._scales)
+
+
+class WholeProduct(InBytes):
+    """A product of whole numbers in f64."""
+
+    is_whole = True
+
+    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
+        if (shape := self.shape(*inputs)) is None:
+            return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
+        work, sums = Work(), np.empty(shape, np.int32)
+        self._multiply(work, inputs[0].astype(F32), sums.view(F32), (), 0)
+        work.run()
+        if out is None:
+            return sums.astype(np.float64)
+        np.copyto(out, sums)
+        return out
