@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.engine.packed.matrix import PackedMatrix
 from irexec.lowering.follow import Operands
-from irexec.lowering.grids import MOST_PRODUCTS, Grid, Rows, whole_rows
+from irexec.lowering.grids import MOST_PRODUCTS, Grid, Rows, signed_bytes, whole_rows
 from irexec.lowering.levels import ELEMENT_BYTES, WORK, numbers_of_grid
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
@@ -22,7 +22,7 @@ from irexec.lowering.llvm.memory import Records
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.table import Lowered, Site
 from irexec.lowering.tasks import tasks_for
-from irexec.lowering.work import F32, Work
+from irexec.lowering.work import F32, Work, in_doubles
 from irexec.ops.matrix.matmul import as_matrix
 from irexec.ops.matrix.product import FEW_ROWS
 from irexec.threads.parallel import split
@@ -39,17 +39,10 @@ def byte_product(site: Site, transposed: bool) -> InBytes | None:
     if depth % ELEMENT_BYTES or not 0 < depth <= MOST_PRODUCTS or not all(constant.shape):
         return None
     if constant.dtype == np.float64:
-        numbers = _whole(as_matrix(constant, transposed, 1).T)
+        numbers = signed_bytes(as_matrix(constant, transposed, 1).T)
         return None if numbers is None else WholeProduct(site, grid, numbers)
     rows = _rows(site, constant, transposed)
     return None if rows is None or rows.numbers is None else ByteProduct(site, grid, rows.numbers, rows.steps)
-
-
-def _whole(rows: Array) -> Array | None:
-    """Return f64 as signed bytes, if they are such numbers."""
-    if not (rows.min() >= -128 and rows.max() <= 127 and bool((rows == np.rint(rows)).all())):
-        return None
-    return np.ascontiguousarray(rows.astype(np.int8))
 
 
 def _rows(site: Site, constant: Array | PackedMatrix, transposed: bool) -> Rows | None:
@@ -149,7 +142,4 @@ class WholeProduct(InBytes):
         work, sums = Work(), np.empty(shape, np.int32)
         self._multiply(work, inputs[0].astype(F32), sums.view(F32), (), 0)
         work.run()
-        if out is None:
-            return sums.astype(np.float64)
-        np.copyto(out, sums)
-        return out
+        return in_doubles(sums, out)

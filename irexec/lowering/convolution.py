@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from irexec.ir.weights.file import release_pages
 from irexec.lowering import pairs
 from irexec.lowering.convolver import CompiledConvolver, WholeConvolver
@@ -14,7 +16,7 @@ from irexec.lowering.llvm.memory import Records
 from irexec.lowering.quantized import ByteConvolver, quantized
 from irexec.lowering.sliding import Sliding
 from irexec.lowering.table import Lowered, Site, lowers
-from irexec.lowering.work import F32, Work
+from irexec.lowering.work import F32, Work, in_doubles
 from irexec.ops.compute.products import sum_dtype
 from irexec.ops.convolution.convolution import convolution_1, group_convolution_1, without_idle_taps
 from irexec.ops.declare.prepared import Prepared
@@ -37,6 +39,9 @@ def _(site: Site, *, windows: Windowing) -> Lowered | None:
 
 
 def _convolution(site: Site, weights: Array, windows: Windowing) -> Lowered | None:
+    if weights.dtype == np.float64 and weights.size:
+        whole = quantized(site, weights, windows)
+        return None if whole is None else WholeConvolution(site, weights, windows, whole.numbers, whole.convolver)
     if not weights.size or sum_dtype(weights.dtype, weights[0, 0].size) != F32:
         return None
     found = quantized(site, weights, windows) if weights.dtype == F32 else None
@@ -107,6 +112,18 @@ class Convolution(Lowered):
                 self._known.clear()
             found = self._known[shape] = _Sized(shape, *without_idle_taps(self._weights, shape, self._windows))
         return found
+
+
+class WholeConvolution(Convolution):
+    """A convolution of whole numbers in f64, whose sums have 32 bits."""
+
+    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
+        if (shape := self.shape(*inputs)) is None:
+            return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
+        work, sums = Work(), np.empty(shape, np.int32)
+        self.tasks(work, (inputs[0].astype(F32), None), sums.view(F32))
+        work.run()
+        return in_doubles(sums, out)
 
 
 class _Sized:

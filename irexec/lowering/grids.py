@@ -116,6 +116,13 @@ def whole_rows(rows: Array, value: Value) -> Rows:
     return Rows(numbers.astype(np.int8) if fits else None, np.ascontiguousarray(steps))
 
 
+def signed_bytes(numbers: Array) -> Array | None:
+    """Return floats as signed bytes, if they are such numbers."""
+    if not (numbers.min(initial=0) >= -128 and numbers.max(initial=0) <= 127):
+        return None
+    return np.ascontiguousarray(numbers.astype(np.int8)) if bool((numbers == np.rint(numbers)).all()) else None
+
+
 def _declared_steps(value: Value) -> Array | None:
     """Return the steps of weights: a factor of stored whole numbers, or those of FakeQuantize."""
     node = value.node

@@ -1,7 +1,8 @@
 """Convolutions of quantized data with quantized weights in bytes, where the machine has instructions for them.
 
 The data are on the grid of a FakeQuantize, the weights are whole numbers times a step for each output channel. The sums
-are exact; each is multiplied by the product of both steps in f32.
+are exact; each is multiplied by the product of both steps in f32. Or both are whole numbers in f64, as those of ONNX's
+ConvInteger and QLinearConv.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from math import prod
 import numpy as np
 
 from irexec.lowering.convolver import Bytes, CompiledConvolver
-from irexec.lowering.grids import MOST_PRODUCTS, Grid, whole_rows
+from irexec.lowering.grids import MOST_PRODUCTS, Grid, signed_bytes, whole_rows
 from irexec.lowering.levels import Levels, folded
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.arithmetic import Arithmetic
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.table import Site
 from irexec.lowering.work import Work
@@ -28,16 +30,18 @@ MOST_HEIGHT = 16
 
 
 class Quantized:
-    """A convolution in bytes: the weights `[G, O, I, *K]` as whole numbers, and the value of 1 for each output."""
+    """A convolution in bytes: the weights `[G, O, I, *K]` as whole numbers, and the value of 1 for each output; without
+    `steps` the results are whole numbers.
+    """
 
-    def __init__(self, grid: Grid, numbers: Array, steps: Array, prepared: Prepared) -> None:
+    def __init__(self, grid: Grid, numbers: Array, prepared: Prepared, steps: Array | None = None) -> None:
         self._grid, self._prepared = grid, prepared
         self.numbers = numbers
-        self.scales = (steps.astype(np.float64) * grid.step).astype(np.float32)
+        self.scales = None if steps is None else (steps.astype(np.float64) * grid.step).astype(np.float32)
 
     def convolver(self, batch: int, numbers: Array, windows: Windows) -> ByteConvolver:
         """Return the compiled code for these weights, without those of taps that are always over padding."""
-        return ByteConvolver(batch, self._grid, numbers, windows, self._prepared)
+        return ByteConvolver(batch, self._grid, numbers, windows, self._prepared, self.scales is None)
 
 
 def quantized(site: Site, weights: Array, windows: Windowing) -> Quantized | None:
@@ -45,11 +49,14 @@ def quantized(site: Site, weights: Array, windows: Windowing) -> Quantized | Non
     grid, value = site.grids[0], site.node.inputs[1]
     if grid is None or value is None or not compiler().has_bytes or not _fits(grid, weights.shape, windows):
         return None
+    if weights.dtype == np.float64:
+        numbers = signed_bytes(weights)
+        return None if numbers is None else Quantized(grid, numbers, site.prepared)
     of_outputs = weights.reshape(weights.shape[0] * weights.shape[1], -1)
     rows = site.prepared.of((weights,), "whole rows", lambda: whole_rows(of_outputs, value))
     if rows.numbers is None:
         return None
-    return Quantized(grid, rows.numbers.reshape(weights.shape), rows.steps, site.prepared)
+    return Quantized(grid, rows.numbers.reshape(weights.shape), site.prepared, rows.steps)
 
 
 def _fits(grid: Grid, shape: Sequence[int], windows: Windowing) -> bool:
@@ -59,19 +66,21 @@ def _fits(grid: Grid, shape: Sequence[int], windows: Windowing) -> bool:
 
 
 class ByteConvolver:
-    """A convolution in bytes, whose results are whole numbers.
-
-    The first step in `after` multiplies them by the value of 1.
+    """A convolution in bytes, whose results are whole numbers: in f32, and the first step in `after` multiplies them by
+    the value of 1; or, if it `is_whole`, in 32 bits.
     """
 
-    def __init__(self, batch: int, grid: Grid, numbers: Array, windows: Windows, prepared: Prepared) -> None:
+    def __init__(
+        self, batch: int, grid: Grid, numbers: Array, windows: Windows, prepared: Prepared, is_whole: bool = False
+    ) -> None:
         groups, outputs, inputs = numbers.shape[:3]
         self._levels = Levels(grid, batch * groups, inputs, prod(windows.extents))
         starts = numbers.reshape(groups * outputs, -1).sum(1, dtype=np.int64) * grid.zero
         starts = np.concatenate([starts, np.zeros(MOST_HEIGHT, np.int64)]).astype(np.int32)
         elements = prepared.of((numbers,), "folded", lambda: folded(numbers))
         what = Bytes(starts, -grid.zero if grid.has_zero else 0)
-        self._convolve = CompiledConvolver(batch, elements, windows, prepared, "bytes", what)
+        kind: Arithmetic = "whole_bytes" if is_whole else "bytes"
+        self._convolve = CompiledConvolver(batch, elements, windows, prepared, kind, what)
 
     def tasks(
         self, work: Work, data: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0

@@ -82,3 +82,11 @@ class Work:
     def by_rows(self, array: Array, slot: str) -> Array:
         """Return the elements of an f32 array with contiguous rows."""
         return array if array.strides[-1] == F32.itemsize and array.flags.aligned else self.contiguous(array, slot)
+
+
+def in_doubles(sums: Array, out: Array | None) -> Array:
+    """Return whole numbers as f64, in `out` if it is given."""
+    if out is None:
+        return sums.astype(np.float64)
+    np.copyto(out, sums)
+    return out

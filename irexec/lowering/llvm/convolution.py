@@ -12,7 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from irexec.lowering.llvm.after import DEAR, After
-from irexec.lowering.llvm.arithmetic import Arithmetic, add_products, as_floats, bits, is_whole, no_sums
+from irexec.lowering.llvm.arithmetic import Arithmetic, add_products, as_floats, bits, has_starts, is_whole, no_sums
 from irexec.lowering.llvm.code import I32, Code, Fields, Number, Run, copy_every_second, copy_run, fill_run
 from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.host import Tile
@@ -185,7 +185,7 @@ def _write_tile(
 def _first_sums(code: Code, layer: Fields, channel: Number, tile: Tile, kind: Arithmetic) -> list[Any]:
     """Return the sums of a tile before the first product: vectors of each row, then single sums of all rows."""
     height, width, extra = tile
-    if kind != "bytes":
+    if not has_starts(kind):
         return [no_sums(kind, code.lanes)] * (height * width) + [no_sums(kind, height)] * extra
     starts = layer.starts.floats() + channel
     rows = [bits(code, code.splat(starts.scalar(m))) for m in range(height)]
