@@ -45,7 +45,7 @@ def _(site: Site, *, transpose_a: bool, transpose_b: bool) -> Lowered | None:
         return None
     if left is None and right is not None and right.ndim == 2 and right.size and not transpose_a:
         matrix = as_matrix(right, transpose_b, 1)
-        if sum_dtype(declared, len(matrix)) == F32:
+        if sum_dtype(declared, len(matrix)) == F32 and not integers.in_bytes(declared):
             return Product(site, right, transpose_b)
     return integers.IntegerProduct(site, transpose_a, transpose_b) if integers.takes(declared) else None
 

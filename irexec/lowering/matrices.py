@@ -70,7 +70,8 @@ def _arrange(left: Array, right: Array, batch: tuple[int, ...], kind: Arithmetic
     places = Records(np.stack(starts, axis=1))
     assert places.numbers.shape[1] == len(PLACE)
     strides = [left.strides[-2] // F32_BYTES, right.strides[-2] // F32_BYTES, right.strides[-1] // F32_BYTES]
-    layer = Records.of([[0, 0, 0, places, rows, depth, columns, *strides, height * across]])
+    zeros = np.zeros(across, np.float32)
+    layer = Records.of([[0, 0, 0, places, rows, depth, columns, *strides, height * across, zeros]])
     assert layer.numbers.shape == (1, len(LAYER))
     wanted = tasks_for(len(places) * rows * depth * columns)
     parts = split(len(places), wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.lowering.llvm.arithmetic import Arithmetic, is_whole
+from irexec.lowering.llvm.arithmetic import Arithmetic, has_starts, is_whole
 from irexec.lowering.llvm.code import Code, Fields, Run, copy_run
 from irexec.lowering.llvm.products import write_tile
 
@@ -15,6 +15,7 @@ LAYER = (
     "rows", "depth", "columns",  # of the result, and of a sum
     "left_row", "right_row", "right_column",  # strides; the stride of the left columns is 1
     "panels",  # position of the panels in scratch memory, after the sums
+    "starts",  # an address: zeros, as many as a panel has columns
 )  # fmt: skip
 # The start of each matrix of a product.
 PLACE = ("left", "right", "result")
@@ -44,7 +45,8 @@ def write_matrices(module: Any, name: str, lanes: int, height: int, width: int, 
                 with code.loop(0, layer.depth, step) as k:
                     depth = (layer.depth - k).at_most(step)
                     weights = (panel + k * across).address
-                    code.run(tile, (left + k).address, weights, depth, layer.left_row, sums.address, k)
+                    starts = [layer.starts] if has_starts(kind) else []
+                    code.run(tile, (left + k).address, weights, depth, layer.left_row, sums.address, k, *starts)
                 count = (layer.columns - column).at_most(across)
                 with code.loop(0, height) as m:
                     result = layer.result.floats() + place.result + (first + m) * layer.columns + column
