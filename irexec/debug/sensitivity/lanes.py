@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from irexec.debug.sensitivity.batching import compute_rows
-from irexec.debug.sensitivity.rows import Rows, joined, picked
+from irexec.debug.sensitivity.rows import Rows, gathered, joined, picked
 from irexec.debug.sensitivity.switches import Board, Site
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched
@@ -64,6 +64,7 @@ class Pass:
         self._watched, self._watch = frozenset(watched_values), watch
         self._needs = self._needed()
         self._values: dict[Value, Rows] = {}
+        self._constants: dict[Value, Rows] = {}
         self._calls: dict[Node, Callable[..., Any]] = {}
         self._flags: dict[int, Array] = {}
         self._picks: dict[tuple[Any, ...], tuple[Array | None, list[Array | None]]] = {}
@@ -79,7 +80,7 @@ class Pass:
             for node in watched(needed, "running", of=lambda _, node: node):
                 if node.type not in ("Parameter", "Result", "Assign"):
                     self._run(node)
-        ends = [self._input(result, 0, self._all) for result in self.board.model.results]
+        ends = [self._input(*self.board.reads[result][0], self._all) for result in self.board.model.results]
         return [[end.of(lane) for end in ends if end is not None] for lane in range(len(self.lanes))]
 
     def _fine_lanes(self) -> dict[Site, int]:
@@ -91,30 +92,35 @@ class Pass:
                 found[site] ^= 1 << number
         return found
 
-    def _sources(self, node: Node, port: int, lanes: int) -> list[tuple[Value, int]]:
+    def _sources(self, value: Value | None, site: Site | None, lanes: int) -> tuple[tuple[Value, int], ...]:
         """The values that an input reads, each with its lanes."""
-        value, site = node.inputs[port], self.board.sites.get((node, port))
         if value is None:
-            return []
-        fine = 0 if site is None else lanes & self._fine[site]
-        found = [] if fine == lanes else [(value, lanes & ~fine)]
-        return found if site is None or not fine else [*found, (site.fine, fine)]
+            return ()
+        if site is None:
+            return ((value, lanes),)
+        fine = lanes & self._fine[site]
+        if not fine:
+            return ((value, lanes),)
+        return ((site.fine, lanes),) if fine == lanes else ((value, lanes & ~fine), (site.fine, fine))
 
     def _needed(self) -> _Needs:
+        """The lanes that need each layer. Constants that are known need nothing."""
         found = _Needs()
+        nodes, uses, constant = found.nodes, found.uses, self.board.constant
         for value in self._watched:
-            found.nodes[value.node] = self._all
-            found.uses[value] = found.uses.get(value, 0) + 1
+            nodes[value.node] = self._all
+            uses[value] = uses.get(value, 0) + 1
         for result in self.board.model.results:
-            found.nodes[result] = self._all
+            nodes[result] = self._all
         for node in reversed(self.board.order):
-            lanes = found.nodes.get(node, 0)
-            if not lanes or node.type == "Assign" or self.board.is_known(node):
+            lanes = nodes.get(node, 0)
+            if not lanes or node.type == "Assign":
                 continue
-            for port in range(len(node.inputs)):
-                for value, some in self._sources(node, port, lanes):
-                    found.nodes[value.node] = found.nodes.get(value.node, 0) | some
-                    found.uses[value] = found.uses.get(value, 0) + 1
+            for read, site in self.board.reads[node]:
+                for value, some in self._sources(read, site, lanes):
+                    if constant(value) is None:
+                        nodes[value.node] = nodes.get(value.node, 0) | some
+                        uses[value] = uses.get(value, 0) + 1
         return found
 
     def _read(self, inputs: Sequence[Sequence[Array]]) -> None:
@@ -131,23 +137,27 @@ class Pass:
 
     def _run(self, node: Node) -> None:
         lanes = self._needs.nodes[node]
-        if self.board.is_known(node):
-            for value in node.outputs:
-                self._store(value, Rows(self.board.known[value]))
+        if node.held is not None:
+            self._store(node.outputs[0], self._constant(node.outputs[0]) or Rows(_initial(node)))
             return
-        inputs = [self._input(node, port, lanes) for port in range(len(node.inputs))]
+        inputs = [self._input(read, site, lanes) for read, site in self.board.reads[node]]
         if node.type == "ReadValue":
             self._store(node.outputs[0], (inputs[0] if inputs else None) or Rows(_initial(node)))
-            return
-        if node.held is not None:
-            assert node.constant is not None
-            self._store(node.outputs[0], Rows(node.constant))
             return
         made = self._computed(node, inputs, lanes)
         if self.board.is_given(node):
             self.board.keep(node, [rows.first for rows in made])
         for value, rows in zip(node.outputs, made, strict=False):
             self._store(value, rows)
+
+    def _constant(self, value: Value) -> Rows | None:
+        """A constant that is known."""
+        if value not in self._constants:
+            array = self.board.constant(value)
+            if array is None:
+                return None
+            self._constants[value] = Rows(array)
+        return self._constants[value]
 
     def _computed(self, node: Node, inputs: list[Rows | None], lanes: int) -> list[Rows]:
         """The results of a layer. Each value of a constant is taken in turn: weights are too large to be repeated."""
@@ -217,26 +227,35 @@ class Pass:
 
     # Which rows a layer reads
 
-    def _input(self, node: Node, port: int, lanes: int) -> Rows | None:
-        sources = self._sources(node, port, lanes)
-        rows = [self._values[value] for value, _ in sources]
-        for value, _ in sources:
-            self._free(value)
+    def _input(self, read: Value | None, site: Site | None, lanes: int) -> Rows | None:
+        sources = self._sources(read, site, lanes)
+        rows = [self._taken(value) for value, _ in sources]
         if len(rows) < 2:
             return rows[0] if rows else None
         is_constant = all(self.board.is_given(value.node) for value, _ in sources)
         return self._chosen(rows, self._are(sources[1][1]).astype(np.int64), lanes, copies=not is_constant)
 
+    def _taken(self, value: Value) -> Rows:
+        """A value that is read; it is freed when nothing reads it any more."""
+        if (rows := self._values.get(value)) is not None:
+            self._free(value)
+            return rows
+        known = self._constant(value)
+        assert known is not None
+        return known
+
     def _chosen(self, parts: Sequence[Rows], which: Array, lanes: int, *, copies: bool = True) -> Rows:
         """One of several values in each lane."""
-        starts = np.cumsum([0, *(rows.count for rows in parts)])
+        counts = [rows.count for rows in parts]
+        starts = np.cumsum([0, *counts[:-1]])
         places = np.stack([np.broadcast_to(rows.place, which.shape) for rows in parts])
         code = starts[which] + np.take_along_axis(places, which[None], 0)[0]
         code = np.where(self._are(lanes), code, code[_first(lanes)])
         used, where = np.unique(code, return_inverse=True)
         owners = np.searchsorted(starts, used, "right") - 1
-        arrays = [parts[owner].row(int(place - starts[owner])) for owner, place in zip(owners, used, strict=True)]
-        return joined(arrays, self._interned(where), copies=copies) if len(arrays) > 1 else Rows(arrays[0])
+        picks = [used[owners == owner] - starts[owner] for owner in range(len(parts))]
+        found = gathered(parts, picks, copies=copies)
+        return Rows(found[0]) if len(used) == 1 else joined(found, self._interned(where), copies=copies)
 
     def _combined(self, inputs: list[Rows | None], lanes: int) -> tuple[list[Rows | None], Array | None]:
         """The inputs with a row for each different combination, and which one each lane has; None: all the same."""

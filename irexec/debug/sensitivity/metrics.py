@@ -111,7 +111,8 @@ def powers(expected: Array, found: Array) -> tuple[float, float]:
     if expected.dtype.kind in "TUO" or expected.shape != found.shape:
         return 1.0, 0.0 if expected.shape == found.shape and np.array_equal(expected, found) else math.inf
     if expected.dtype == found.dtype == np.float32:
-        signal, noise = (float(squares(array)) for array in (expected, expected - found))
+        with np.errstate(all="ignore"):
+            signal, noise = float(squares(expected)), float(squares(expected - found))
         if math.isfinite(signal) and math.isfinite(noise):
             return signal, noise
     ours, theirs = widened(expected).astype(np.float64), widened(found).astype(np.float64)

@@ -45,12 +45,23 @@ class Rows:
         return self.first if self.lanes is None else self.row(int(self.lanes[lane]))
 
 
-def joined(arrays: Sequence[Array], lanes: Array, *, copies: bool = True) -> Rows:
+def joined(arrays: Sequence[Array] | Array, lanes: Array, *, copies: bool = True) -> Rows:
     """Rows of these arrays, stacked if they have one shape. `copies`: whether stacking is worth its memory."""
+    if isinstance(arrays, np.ndarray):
+        return Rows(arrays[0], arrays, lanes)
     if copies and len({(array.shape, array.dtype) for array in arrays}) == 1:
         stacked = np.stack(arrays)
         return Rows(stacked[0], stacked, lanes)
     return Rows(arrays[0], None, lanes, list(arrays))
+
+
+def gathered(parts: Sequence[Rows], picks: Sequence[Array], *, copies: bool) -> Sequence[Array] | Array:
+    """Some rows of several values, one after the other; stacked if they have one shape."""
+    if copies and len({(rows.first.shape, rows.first.dtype) for rows in parts}) == 1:
+        wide = [rows.first[None] if rows.lanes is None else rows.stacked for rows in parts]
+        if all(array is not None for array in wide):
+            return np.concatenate([array[pick] for array, pick in zip(wide, picks, strict=True) if array is not None])
+    return [rows.row(number) for rows, pick in zip(parts, picks, strict=True) for number in pick.tolist()]
 
 
 def picked(rows: Rows, pick: Array | None, lanes: Array | None) -> Rows:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from irexec.debug.sensitivity.measure import Choice, Effect, Trials
 from irexec.debug.sensitivity.metrics import Score
 from irexec.debug.sensitivity.switches import Unit
@@ -16,8 +18,9 @@ _TRIED = 32
 # So many groups are chosen one by one, each among so many that gain most alone.
 _EACH = 8
 _NEAR = 16
-# After these each point of the curve is this factor further on.
+# After these each point of the curve is this factor further on; so many points between two are measured together.
 _FACTOR = 1.5
+_TOGETHER = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,6 @@ class _Search:
                 chosen, score = sorted(sets[reached]), self._proven(sets[reached])
             if not self._is_met(score):
                 chosen = score = None
-        self._measure([sets[count] for count in _further(reached or 0, len(order))])
         curve = [Point(sorted(layers), self.scores[layers]) for layers in dict.fromkeys(sets) if layers in self.scores]
         return Found(curve, chosen, score)
 
@@ -133,24 +135,29 @@ class _Search:
         return [*order, *left]
 
     def _reached(self, sets: list[frozenset[str]]) -> int | None:
-        """The smallest number of groups of the order that meets the target."""
-        low, high = 0, 0
-        while not self._is_met(self._score(sets[high])):
-            if high == len(sets) - 1:
+        """The smallest number of groups of the order that meets the target: many numbers are tried at once."""
+        low, high = 0, len(sets) - 1
+        tried = [0, *_further(0, high)]
+        while True:
+            self._measure([sets[count] for count in tried])
+            met = next((count for count in tried if self._is_met(self.scores[sets[count]])), None)
+            if met is None:
                 return None
-            low, high = high, min(len(sets) - 1, high + 1 if high < _EACH else math.ceil(high * _FACTOR))
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._is_met(self._score(sets[middle])) else (middle, high)
-        return high
+            low, high = max((count for count in tried if count < met), default=met), met
+            if high - low <= 1:
+                return high
+            tried = sorted({*np.linspace(low, high, _TOGETHER + 2).astype(int).tolist()})
 
     def _fewest(self, groups: list[frozenset[str]]) -> frozenset[str]:
         """What is left of these groups without those that the target does not need."""
         kept = [*groups]
-        for group in reversed(groups) if len(groups) <= _TRIED else ():
-            fewer = [other for other in kept if other is not group]
-            if self._is_met(self._score(frozenset[str]().union(*fewer))):
-                kept = fewer
+        while 1 < len(kept) <= _TRIED:
+            fewer = {group: frozenset[str]().union(*(g for g in kept if g is not group)) for group in kept}
+            self._measure([*fewer.values()])
+            best = min(kept, key=lambda group: self._loss(fewer[group]))
+            if not self._is_met(self.scores[fewer[best]]):
+                break
+            kept.remove(best)
         return frozenset[str]().union(*kept)
 
     # Scores
@@ -161,10 +168,6 @@ class _Search:
     def _loss(self, layers: frozenset[str]) -> tuple[float, float, int]:
         score = self.scores[layers]
         return (score.noise if self.trials.metric.is_noise else -score.metric, score.noise, len(layers))
-
-    def _score(self, layers: frozenset[str]) -> Score:
-        self._measure([layers])
-        return self.scores[layers]
 
     def _proven(self, layers: frozenset[str]) -> Score:
         self.scores[layers] = self.trials.proven(Choice(self.trials.board.excluding(layers)))
@@ -178,9 +181,9 @@ class _Search:
 
 
 def _further(count: int, end: int) -> list[int]:
-    """The points of the curve behind one, up to the last."""
+    """The points of the curve behind one, up to the last: the first ones one by one."""
     found = []
     while count < end:
-        count = min(end, max(count + 1, math.ceil(count * _FACTOR)))
+        count = min(end, count + 1 if count < _EACH else math.ceil(count * _FACTOR))
         found.append(count)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from irexec.engine import CompiledModel
@@ -49,7 +49,7 @@ class Unit:
 
 
 class Board:
-    """A model and the units in it. `known`: values of constants that were computed.
+    """A model and the units in it. `known`: values of constants that were computed; `reads`: what each layer reads.
 
     Variables hold their first value: every input is a first step.
     """
@@ -62,6 +62,7 @@ class Board:
         self._constant = constant_among(self.order)
         self.place = {node: place for place, node in enumerate(self.order)}
         self.known: dict[Value, Array] = {}
+        self.reads = {node: [*self._read(node)] for node in self.order}
         self._room = KEPT_BYTES
         self.computing = [n for n in self.order if not self.is_given(n)]
 
@@ -99,9 +100,9 @@ class Board:
         """The sites of the model in which every unit is fine."""
         return frozenset(self.sites.values())
 
-    def is_known(self, node: Node) -> bool:
-        """Whether the values of a constant are in `known`."""
-        return all(value in self.known for value in node.outputs) and bool(node.outputs)
+    def constant(self, value: Value) -> Array | None:
+        """The array of a Const, or of a constant that was computed and held."""
+        return self.known.get(value) if value.node.held is None else value.node.constant
 
     def keep(self, node: Node, arrays: Sequence[Array]) -> None:
         """Hold the computed values of a constant for later runs, if there is room for them."""
@@ -111,6 +112,10 @@ class Board:
             self.known |= zip(node.outputs, arrays, strict=True)
 
     # The graph of both choices
+
+    def _read(self, node: Node) -> Iterator[tuple[Value | None, Site | None]]:
+        for port, value in enumerate(node.inputs):
+            yield value, self.sites.get((node, port))
 
     def _both(self, node: Node) -> list[Value]:
         fine = [site.fine for port in range(len(node.inputs)) if (site := self.sites.get((node, port))) is not None]
