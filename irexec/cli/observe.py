@@ -43,7 +43,11 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="times on a device: the detailed counters of benchmark_app (.csv), or an execution graph (.xml)",
     )
-    for option, source in (("trace", "run --trace --format json"), ("compare", "compare --format json")):
+    for option, source in (
+        ("trace", "run --trace --format json"),
+        ("compare", "compare --format json"),
+        ("sensitivity", "sensitivity --format json"),
+    ):
         over.add_argument(
             f"--{option}", action="append", default=[], metavar="FILE.json", help=f"the output of {source}"
         )
@@ -57,7 +61,7 @@ def observations(args: argparse.Namespace, reading: Reading, report: Report) -> 
     from irexec.reading import read
 
     found: list[Observed] = []
-    beside, printed = args.diff, [*args.trace, *args.compare]
+    beside, printed = args.diff, [*args.trace, *args.compare, *args.sensitivity]
     if beside is not None and beside.lower().endswith(".json"):
         beside, printed = None, [*printed, args.diff]
     for path in printed:

@@ -1,6 +1,6 @@
 """Observations about a model's layers: the JSON objects that commands print, and reading them.
 
-Three objects are known by their `kind`:
+Four objects are known by their `kind`:
 
 - `"model"`, what `irexec run --trace --format json` prints: `file` is the model, `trace` a list of layers in the order
   they began in. A layer has `id`, `name`, `type`, `depth` (in how many bodies it stands; its outer layer is the last
@@ -9,6 +9,9 @@ Three objects are known by their `kind`:
 - `"compare"`, two runs of one model: `reference` and `other` name the sides, `verdict` is one line of text, `layers` is
   a list of `Compared`.
 - `"diff"`, two models: `a` and `b` are the files, `changes` is a list of `Change`.
+- `"sensitivity"`, what leaving out quantisers gives: `other` is the quantised model or a precision, `single` lists what
+  excluding layers alone recovers of the loss, `curve` what excluding more and more of them does, `layers` are the ones
+  that are suggested, and `rows` the quantisers.
 
 Other keys are ignored.
 """
@@ -138,11 +141,42 @@ class Counters(BaseModel):
     layers: list[Counted]
 
 
-Observed = Trace | Comparison | Changes | Counters
+class Excluded(BaseModel):
+    """What excluding layers recovers of the loss (1: all), and the metric then; texts for what is not finite."""
+
+    layers: list[str]
+    recovered: float | str
+    metric: float | str
+
+
+class Quantised(BaseModel):
+    """A quantiser, with the layers that read it, and the signal-to-noise ratio of its values in dB."""
+
+    name: str
+    layers: list[str]
+    snr: float | str = "Infinity"
+    clipped: float = 0.0
+
+
+class Sensitivities(BaseModel):
+    """The output of `irexec sensitivity`."""
+
+    kind: Literal["sensitivity"]
+    file: str = ""
+    other: str = ""
+    metric: str = "snr"
+    target: str = ""
+    single: list[Excluded]
+    curve: list[Excluded] = []
+    layers: list[str] = []
+    rows: list[Quantised] = []
+
+
+Observed = Trace | Comparison | Changes | Counters | Sensitivities
 
 
 def read_observed(text: str | bytes) -> Observed:
-    """One of the three objects from its JSON. Raises ValueError, in a line, for anything else."""
+    """One of the four objects from its JSON. Raises ValueError, in a line, for anything else."""
     import json
 
     try:
@@ -150,9 +184,12 @@ def read_observed(text: str | bytes) -> Observed:
     except ValueError as error:
         raise ValueError(f"the file is not JSON: {error}") from None
     kinds: dict[Any, type[Observed]] = {"model": Trace, "compare": Comparison, "diff": Changes}
+    kinds["sensitivity"] = Sensitivities
     kind = kinds.get(found.get("kind")) if isinstance(found, dict) else None
     if kind is None:
-        raise ValueError("the file is not the output of `run --trace`, `compare` or `diff` with --format json")
+        raise ValueError(
+            "the file is not the output of `run --trace`, `compare`, `diff` or `sensitivity` with --format json"
+        )
     if kind is Trace and "trace" not in found:
         raise ValueError("the file contains no trace; create one with `irexec run --trace --format json`")
     try:

@@ -85,7 +85,7 @@ READ_OR_NOT_FILES = {
         "--target",
         "--most",
         "--fail-on",
-        *("--metric", "--same", "--tries", "--counters"),
+        *("--metric", "--same", "--tries", "--counters", "--sensitivity"),
         "--from",
         "--to",
         "--around",

@@ -167,6 +167,23 @@ def written(tmp_path: Path, *arguments: str) -> dict:
     return Reader(output.read_text("utf-8")).data
 
 
+def test_what_quantisers_cost_is_laid_over_with_the_curve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sensitivity", str(MODEL), "--as", "int4-weights", "--format", "json"]) == 0
+    printed = capsys.readouterr().out
+    (tmp_path / "costs.json").write_text(printed)
+    data = written(tmp_path, str(MODEL), "--sensitivity", str(tmp_path / "costs.json"))
+    known, curve = json.loads(printed), data["curves"][0]
+    assert [point[0] for point in curve["points"]] == [step["count"] for step in known["curve"]]
+    assert curve["points"][0][2] == 0 and curve["points"][-1][2] == 1
+    assert [data["layers"][index]["n"] for index in curve["layers"]] == known["layers"]
+    marks = next(overlay["marks"] for overlay in data["overlays"] if overlay["key"] == "sensitivity")
+    most = max(known["single"], key=lambda step: step["recovered"])
+    strength, words, sign = marks[str(index_of(data, most["layers"][0]))]
+    assert strength == pytest.approx(most["recovered"], abs=1e-3) and sign == "●"
+    assert words.startswith(f"recovers {100 * most['recovered']:.3g} %, own SNR ")
+    assert "what int4-weights costs, for the target 90%: exclude" in data["told"][0]
+
+
 def test_another_model_stands_beside_with_the_changes_that_diff_prints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

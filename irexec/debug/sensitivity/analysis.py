@@ -14,7 +14,7 @@ from irexec.debug.sensitivity.measure import Effect, Trials
 from irexec.debug.sensitivity.metrics import metric_named
 from irexec.debug.sensitivity.quantisers import quantised_board
 from irexec.debug.sensitivity.remedies import NoRemedy, Rescaling, rescaling
-from irexec.debug.sensitivity.result import Row, Sensitivity
+from irexec.debug.sensitivity.result import Row, Sensitivity, Step
 from irexec.debug.sensitivity.rounding import RoundingBoard, rounding_board
 from irexec.debug.sensitivity.search import Progress, Target, ranked, search
 from irexec.debug.sensitivity.statistics import Range, Statistics
@@ -76,7 +76,8 @@ def analysed(
         trials.coarse,
         trials.fine,
         rows,
-        [(point.layers, point.score, trials.recovered(point.score)) for point in found.curve],
+        [Step(point.layers, point.score, trials.recovered(point.score)) for point in found.single],
+        [Step(point.layers, point.score, trials.recovered(point.score)) for point in found.curve],
         None if found.layers is None else chosen,
         found.layers or [],
         found.score,

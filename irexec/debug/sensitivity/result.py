@@ -52,12 +52,26 @@ class Row:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What excluding some layers gives: the score, and the share of the loss that is recovered."""
+
+    layers: list[str]
+    score: Score
+    recovered: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return an object for JSON, with infinities as texts."""
+        known = {"count": len(self.layers), "layers": self.layers, "recovered": plain(self.recovered)}
+        return known | score_dict(self.score)
+
+
 @dataclass(slots=True)
 class Sensitivity:
     """Which quantisers, or layers, cost the accuracy. `rows` are in order of effect, most harmful first.
 
-    `coarse`: the score of the model with all of them; `fine`: with none. `curve`: the layers that are excluded, the
-    score, and the share of the loss that is recovered. `layers`: few layers whose exclusion meets the target, and
+    `coarse`: the score of the model with all of them; `fine`: with none. `single`: what excluding layers alone gives;
+    `curve`: what excluding more and more of them gives. `layers`: few layers whose exclusion meets the target, and
     `score` the measured score then. `chosen`: the rows that are left out with these layers; None if no set of layers
     meets the target.
     """
@@ -71,7 +85,8 @@ class Sensitivity:
     coarse: Score
     fine: Score
     rows: list[Row]
-    curve: list[tuple[list[str], Score, float]]
+    single: list[Step]
+    curve: list[Step]
     chosen: list[Row] | None
     layers: list[str]
     score: Score | None
@@ -111,10 +126,8 @@ class Sensitivity:
             "coarse": score_dict(self.coarse),
             "fine": score_dict(self.fine),
             "rows": [row.to_dict() for row in self.rows],
-            "curve": [
-                {"count": len(layers), "layers": layers, "recovered": plain(recovered)} | score_dict(score)
-                for layers, score, recovered in self.curve
-            ],
+            "single": [step.to_dict() for step in self.single],
+            "curve": [step.to_dict() for step in self.curve],
             "chosen": None if self.chosen is None else [row.name for row in self.chosen],
             "layers": self.layers,
             "ignored_scope": self.ignored_scope if self.is_quantised and self.chosen is not None else None,
@@ -168,10 +181,10 @@ class Sensitivity:
 
     def _curve(self) -> list[str]:
         lines = []
-        for layers, score, recovered in self.curve:
-            bar = "#" * round(30 * min(1.0, max(0.0, recovered)))
-            count = plural(len(layers), "layer") if layers else "none"
-            lines.append(f"{count:>12}  {self._shown(score):>14}  {_share(recovered):>9}  {bar}".rstrip())
+        for step in self.curve:
+            bar = "#" * round(30 * min(1.0, max(0.0, step.recovered)))
+            count = plural(len(step.layers), "layer") if step.layers else "none"
+            lines.append(f"{count:>12}  {self._shown(step.score):>14}  {_share(step.recovered):>9}  {bar}".rstrip())
         begun = "excluded" if self.is_quantised else "in f32"
         return [f"{begun:>12}  {self.metric:>14}  recovered", *lines]
 

@@ -57,8 +57,10 @@ class Point:
 
 @dataclass(slots=True)
 class Found:
-    """The curve, and the smallest set of layers, None where no set meets the target."""
+    """What excluding each group of layers alone gives, the curve, and the smallest set of layers, None where no set
+    meets the target."""
 
+    single: list[Point]
     curve: list[Point]
     layers: list[str] | None
     score: Score | None
@@ -117,7 +119,8 @@ class _Search:
             if not self._is_met(score):
                 chosen = score = None
         curve = [Point(sorted(layers), self.scores[layers]) for layers in dict.fromkeys(sets) if layers in self.scores]
-        return Found(curve, chosen, score)
+        single = [Point(sorted(group), self.scores[group]) for group in self.groups]
+        return Found(single, curve, chosen, score)
 
     def _order(self) -> list[frozenset[str]]:
         """The groups, each the one that gains most beside those before it; after some, as they gain alone."""

@@ -8,12 +8,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from irexec.arrays.brief import plural, shown_seconds
+from irexec.arrays.brief import plural, shown_number, shown_seconds
 from irexec.catalog.documentation import page_address
 from irexec.catalog.facts import facts_of
 from irexec.debug.select import can_be_cut
 from irexec.inspect.facts import Input, Layer, Output, Port, Summary
-from irexec.inspect.observed import Changes, Comparison, Counters, Observed, Places, Trace
+from irexec.inspect.observed import Changes, Comparison, Counters, Observed, Places, Sensitivities, Trace
 from irexec.inspect.together import Together
 from irexec.ops.declare.contents import find
 from irexec.render.report.overlays import Overlay, model_of, placed_changes, traced
@@ -45,6 +45,7 @@ def report_data(
         "findings": shown.findings,
         "told": list(_descriptions(observed)),
         "changes": [row for entry in observed if isinstance(entry, Changes) for row in _changes(entry, shown)],
+        "curves": [_curve(entry, shown) for entry in observed if isinstance(entry, Sensitivities)],
         "overlays": [_overlay(overlay) for overlay in overlays],
         "described": _described(shown),
         "folded": folded,
@@ -82,6 +83,20 @@ def _changes(changes: Changes, shown: Together) -> Iterator[list[Any]]:
     """`[change, text, pairs]`: each pair is a layer and a layer of the other model, -1 for no layer."""
     for change, pairs in placed_changes(changes, shown):
         yield [change.change, change.text, [[-1 if index is None else index for index in pair] for pair in pairs]]
+
+
+def _curve(found: Sensitivities, shown: Together) -> dict[str, Any]:
+    """`title`, `metric`, `points` (`[layers, metric, share of the loss recovered]`), and the suggested layers."""
+    places = Places(shown)
+    return {
+        "title": f"recovered of the loss of {found.other}",
+        "metric": found.metric,
+        "points": [
+            [len(step.layers), shown_number(float(step.metric)), max(0.0, min(1.0, float(step.recovered)))]
+            for step in found.curve
+        ],
+        "layers": [index for name in found.layers if (index := places.find(name, [])) is not None],
+    }
 
 
 def _layer(layer: Layer, texts: Texts, histograms: list[Any] | None) -> dict[str, Any]:
@@ -147,6 +162,9 @@ def _descriptions(observed: Sequence[Observed]) -> Iterator[str]:
         elif isinstance(entry, Counters):
             total = shown_seconds(sum(row.seconds for row in entry.layers))
             yield f"times on a device, from {entry.file}: {total} in {plural(len(entry.layers), 'step')}"
+        elif isinstance(entry, Sensitivities):
+            suggested = f"exclude {plural(len(entry.layers), 'layer')}" if entry.layers else "nothing is suggested"
+            yield f"what {entry.other} costs, for the target {entry.target}: {suggested}"
         else:
             yield f"{plural(len(entry.changes), 'change')} from {entry.a} to {entry.b}"
 

@@ -11,7 +11,18 @@ import ml_dtypes
 import numpy as np
 
 from irexec.arrays.brief import shown_number, shown_seconds
-from irexec.inspect.observed import Change, Changes, Comparison, Counters, Error, Observed, Places, Trace, Traced
+from irexec.inspect.observed import (
+    Change,
+    Changes,
+    Comparison,
+    Counters,
+    Error,
+    Observed,
+    Places,
+    Sensitivities,
+    Trace,
+    Traced,
+)
 from irexec.inspect.together import Together
 from irexec.render.summary import shown_bytes, shown_count
 from irexec.types import ElementType, is_numpys
@@ -56,6 +67,8 @@ def overlays(shown: Together, observed: Sequence[Observed]) -> list[Overlay]:
             found.append(_errors(entry, Places(shown)))
         elif isinstance(entry, Counters):
             found.append(_device(entry, Places(shown)))
+        elif isinstance(entry, Sensitivities):
+            found.append(_sensitivity(entry, Places(shown)))
         else:
             found.append(_changes(placed_changes(entry, shown), entry.b))
     merged: dict[str, Overlay] = {}
@@ -194,6 +207,31 @@ def _births(shown: Together, rows: Sequence[tuple[int, Traced]]) -> Overlay:
             overlay.marks[index] = Mark(0.35, f"propagated: {words}", "○")
         else:
             overlay.marks[index] = Mark(1.0, f"{'given' if holds else 'produced here'}: {words}", "✖")
+    return overlay
+
+
+# What quantisers cost.
+
+
+def _sensitivity(found: Sensitivities, places: Places) -> Overlay:
+    """For each layer what excluding it alone recovers of the loss; those that are suggested have a sign."""
+    title, legend = f"cost of {found.other}", "share of the loss that is recovered without this layer; ● suggested"
+    overlay = Overlay("sensitivity", title, legend)
+    worst: dict[str, float] = {}
+    for row in found.rows:
+        for name in row.layers:
+            worst[name] = min(worst.get(name, math.inf), float(row.snr))
+    for step in found.single:
+        share = float(step.recovered)
+        together = f" with {len(step.layers) - 1} more" if len(step.layers) > 1 else ""
+        for name in step.layers:
+            own = f", own SNR {worst[name]:.1f} dB" if math.isfinite(worst.get(name, math.inf)) else ""
+            index, strength = places.find(name, []), max(0.0, min(1.0, share))
+            before = None if index is None else overlay.marks.get(index)
+            if index is None or (before is not None and before.strength >= strength):
+                continue
+            sign = "●" if name in found.layers else ""
+            overlay.marks[index] = Mark(strength, f"recovers {100 * share:.3g} %{together}{own}", sign)
     return overlay
 
 

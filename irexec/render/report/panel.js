@@ -47,6 +47,7 @@ function tellModel() {
   fill(make("h2", {}, data.models.map((model) => model.name || "model").filter((name, n, all) => all.indexOf(name) === n).join(" and ")),
     data.models.length === 1 && first.file ? make("p", { class: "soft code" }, first.file) : null,
     data.told.map((words) => make("p", {}, words)),
+    data.curves.map(tellCurve),
     data.changes.length ? section("changes", make("ul", { class: "changes" }, ...data.changes.slice(0, 500).map(tellChange)),
       data.changes.length > 500 ? make("p", {}, `and ${data.changes.length - 500} more`) : null) : null,
     data.findings.length ? section(`findings (${errors.length} ${errors.length === 1 ? "error" : "errors"})`,
@@ -61,6 +62,17 @@ function aboutModel(model) {
     model.states.length ? section("states", table(model.states)) : null,
     section("operators", table([{ kind: "head", cells: ["", "layers", "multiply-adds"] }, ...model.operators.map(([name, count, work]) =>
       [link(name, () => { $("query").value = name.replace(/-\d+$/, ""); search(); }), String(count), work])], ["wide", "number", "number"]))];
+}
+
+/** A bar for each number of excluded layers, as long as the share of the loss that is recovered then. */
+function tellCurve(curve) {
+  const rows = curve.points.map(([count, metric, share]) => {
+    const bar = draw("svg", { viewBox: "0 0 120 10", width: 120, height: 10, class: "histogram", "aria-hidden": "true" });
+    bar.append(draw("rect", { width: 120 * share, height: 10 }));
+    return [String(count), bar, `${(100 * share).toFixed(1)} %`, metric];
+  });
+  return section(curve.title, table([{ kind: "head", cells: ["layers", "", "recovered", curve.metric] }, ...rows], ["number", "", "number", "number"]),
+    curve.layers.length ? make("p", {}, "suggested: ", make("br"), ...curve.layers.slice(0, 100).flatMap((index) => [toLayer(index), make("br")])) : null);
 }
 
 function tellChange([kind, words, pairs]) {
