@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatch
 
 import numpy as np
 
@@ -62,12 +63,14 @@ class Planted:
     names: frozenset[str]
 
 
-def planted(model: Model, seed: int = 0, each: int = 1) -> Iterator[Planted]:
-    """Models with one fault: of every kind `each` times, at layers that are chosen at random."""
+def planted(model: Model, seed: int = 0, each: int = 1, pattern: str = "*") -> Iterator[Planted]:
+    """Models with one fault: of every kind that matches the pattern `each` times, at layers chosen at random."""
     rng = np.random.default_rng(seed)
     constant = constant_nodes(model)
     layers = [k for k, node in enumerate(model.nodes) if node.type not in SKIPPED and node not in constant]
     for kind, plant in KINDS.items():
+        if not fnmatch(kind, pattern):
+            continue
         made = 0
         for place in rng.permutation(layers):
             if made == each:

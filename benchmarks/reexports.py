@@ -1,9 +1,10 @@
 """Folders for verdicts.py: `python benchmarks/reexports.py FOLDER [PATTERN ...] [--older PYTHON ...]`.
 
-Exports networks of torchvision, timm and transformers in several ways: by TorchScript (model.xml, with io.npz), by
-torch.export, and as ONNX of two opsets by each of torch's exporters; the ONNX files are also converted by OpenVINO, and
-by the older releases that `--older` names by their interpreters. verdicts.py compares model.xml with all of them: they
-are the same network. Needs torch, openvino, onnx, onnxscript and the libraries.
+Exports networks of torchvision, timm, transformers and support.torch_exports (own/...) in several ways: by TorchScript
+(model.xml, with io.npz), by torch.export, and as ONNX of two opsets by each of torch's exporters; the ONNX files are
+also converted by OpenVINO, and by the older releases that `--older` names by their interpreters. verdicts.py compares
+model.xml with all of them: they are the same network. Models of NNCF are one file each, for planted faults. Needs
+torch, openvino, nncf, onnx, onnxscript and the libraries.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from support import exported  # noqa: E402
 NAMES = ("timm/resnet10t", "timm/vit_tiny_patch16_224", "timm/convnextv2_atto", "timm/mobilevit_xxs")
 NAMES += ("torchvision/shufflenet_v2_x0_5", "torchvision/mobilenet_v3_small", "torchvision/swin_t")
 NAMES += ("transformers/bert", "transformers/gpt2", "transformers/t5", "transformers/llama", "transformers/wav2vec2")
+NAMES += ("own/unet", "own/lstm", "own/decoder", "nncf/int8", "nncf/int4")
 OPSETS = (14, 17)
 _CONVERT = (
     "import sys, openvino as ov; ov.save_model(ov.convert_model(sys.argv[1]), sys.argv[2], compress_to_fp16=False)"
@@ -85,9 +87,23 @@ def main() -> int:
                 print(f"{folder.name}: {line}", flush=True)
             return exported.Exported({}, {})
 
-        exported._export_torch = several
+        def alone(converted: Any, arrays: list[np.ndarray], _: Path, folder: Path = folder) -> exported.Exported:
+            import openvino as ov
+
+            ov.save_model(converted, folder / "model.xml", compress_to_fp16=False)
+            np.savez(folder / "io.npz", **{f"in{k}": array for k, array in enumerate(arrays)})
+            return exported.Exported({}, {})
+
+        exported._export_torch, exported.write = several, alone
         try:
-            exported.export(name, folder)
+            if name.startswith("own/"):
+                import torch
+                from support.torch_exports import ARCHITECTURES
+
+                torch.manual_seed(0)
+                several(*ARCHITECTURES[name.removeprefix("own/")](), folder)
+            else:
+                exported.export(name, folder)
         except Exception as error:
             print(f"{folder.name}: {error}", flush=True)
     return 0

@@ -1,11 +1,11 @@
 """Verdicts whose answer is known: `python benchmarks/verdicts.py [FOLDER ...]`.
 
 Each folder holds model.xml, model.bin and io.npz, as for compare.py; without one, the samples. Every model is compared
-with models that irexec runs as well: with faults of many kinds (faults.py), and with harmless changes (harmless.py).
-`--dump`: through a dump, in which layers are known by name only. `--precision bf16`: with OpenVINO that computes in
-bf16 and is given the model with the fault. Prints a table: how many faults with an effect on the results are named
-exactly, in a group of at most three layers or not, how many comparisons agree although the results differ, and how many
-harmless pairs do not agree.
+with models that irexec runs as well: with faults of many kinds (faults.py, subtle_faults.py), and with harmless changes
+(harmless.py). `--dump`: through a dump, in which layers are known by name only. `--precision bf16`: with OpenVINO that
+computes in bf16 and is given the model with the fault; with `--dump`, through a dump that OpenVINO wrote. Prints a
+table: how many faults with an effect on the results are named exactly, in a group of at most three layers or not, how
+many comparisons agree although the results differ, and how many harmless pairs do not agree.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
+import subtle_faults  # noqa: F401  (registers further kinds)
 from compare import runs
 from faults import planted
 from harmless import harmless
@@ -97,15 +98,22 @@ def rounding(run: Reference, other: Runtime) -> bool:
     return largest(run, other) <= 32
 
 
-def in_precision(run: Reference, seed: int, each: int, precision: str) -> Iterator[tuple[str, str, str, str]]:
+def in_precision(
+    run: Reference, seed: int, each: int, precision: str, folder: Path | None, pattern: str = "*"
+) -> Iterator[tuple[str, str, str, str]]:
     """As `faults_of`, with OpenVINO in a precision as the other side. A fault has an effect if it changes the results
     by more than 4 times what the precision does."""
+
+    def other(model: Model) -> Runtime:
+        runtime = Planted(model, precision)
+        return runtime if folder is None else through(runtime, run, folder)
+
     noise = largest(run, Planted(run.model, precision))
-    yield "none", "-", *judged(run, Planted(run.model, precision), frozenset(), False)
-    for fault in planted(run.model, seed, each):
+    yield "none", "-", *judged(run, other(run.model), frozenset(), False)
+    for fault in planted(run.model, seed, each, pattern):
         try:
             there = largest(run, OtherModel("other.xml", fault.model)) > 4 * noise
-            outcome, verdict = judged(run, Planted(fault.model, precision), fault.names, there)
+            outcome, verdict = judged(run, other(fault.model), fault.names, there)
         except (CannotRun, IRError, ValueError) as error:
             outcome, verdict = "refused", str(error)
         yield fault.kind, fault.layer, "no effect" if outcome == "false alarm" and not there else outcome, verdict
@@ -117,9 +125,11 @@ def through(other: Runtime, run: Reference, folder: Path) -> Runtime:
     return Folder(folder)
 
 
-def faults_of(run: Reference, seed: int, each: int, folder: Path | None) -> Iterator[tuple[str, str, str, str]]:
+def faults_of(
+    run: Reference, seed: int, each: int, folder: Path | None, pattern: str = "*"
+) -> Iterator[tuple[str, str, str, str]]:
     """The kind, the layer, the outcome and the verdict of each planted fault."""
-    for fault in planted(run.model, seed, each):
+    for fault in planted(run.model, seed, each, pattern):
         there = effect(run, Reference(fault.model, run.steps))
         other: Runtime = OtherModel("other.xml", fault.model)
         try:
@@ -147,9 +157,11 @@ def main() -> int:
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--each", type=int, default=1, help="faults of each kind in each model (default: 1)")
+    parser.add_argument("--kinds", default="*", metavar="PATTERN", help="of faults, e.g. '*weights*' (default: all)")
     parser.add_argument("--dump", action="store_true", help="compare through a dump")
     parser.add_argument("--precision", metavar="TYPE", help="compare with OpenVINO that computes in this type")
     parser.add_argument("--pairs", action="store_true", help="compare with other exports of the network only")
+    parser.add_argument("--no-pairs", action="store_true", help="do not compare with harmless changes")
     parser.add_argument("--verbose", action="store_true", help="print every verdict, not only the wrong ones")
     args = parser.parse_args()
     total: Counter[str] = Counter()
@@ -159,18 +171,19 @@ def main() -> int:
         for name, run in runs(args.folders):
             start = time.perf_counter()
             here: Counter[str] = Counter()
-            faults = faults_of(run, args.seed, args.each, folder)
+            faults = faults_of(run, args.seed, args.each, folder, args.kinds)
             if args.pairs:
                 faults = iter(())
             elif args.precision:
-                faults = in_precision(run, args.seed, args.each, args.precision)
+                faults = in_precision(run, args.seed, args.each, args.precision, folder, args.kinds)
             for kind, layer, outcome, verdict in faults:
                 here[outcome] += 1
                 if args.verbose or outcome not in ("exact", "group", "no effect"):
                     print(f"  {name}: {kind} at {layer}: {outcome}: {verdict}", flush=True)
             changed = harmless(run.model) if folder is None and not args.precision and not args.pairs else ()
+            changed = () if args.no_pairs else changed
             others = [(kind, lambda model=model: OtherModel("other.xml", model)) for kind, model in changed]
-            if folder is None and not args.precision:
+            if folder is None and not args.precision and not args.no_pairs:
                 found = next((path for path in args.folders if path.name == name), Path(name))
                 others += [(kind, lambda path=path: OtherModel(str(path))) for kind, path in reexports(found)]
             for kind, make in others:

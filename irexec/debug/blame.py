@@ -42,18 +42,22 @@ def failing(model: Model, twins: Twins | None, layer: str) -> Culprit | None:
     here = twins.alignment.back.get(there) if there is not None else None
     if here is None:
         return changed(model, twins, model.nodes)
-    found = changed(model, twins, _backwards(here))
+    found = changed(model, twins, _backwards(model, here))
     return found or Culprit(model, [here], (), NONE, "exact")
 
 
-def _backwards(node: Node) -> list[Node]:
-    """The layer, and those that it follows from, the nearest first."""
+def _backwards(model: Model, node: Node) -> list[Node]:
+    """The layer, and those that it follows from, the nearest first; also those that assign the variables it reads."""
+    assigned = {sink.attributes.get("variable_id"): sink for sink in model.sinks if sink.type == "Assign"}
     found, queue = {node}, [node]
     for top in queue:
-        for value in top.inputs:
-            if value is not None and value.node not in found:
-                found.add(value.node)
-                queue.append(value.node)
+        sources = [value.node for value in top.inputs if value is not None]
+        if top.type == "ReadValue" and (sink := assigned.get(top.attributes.get("variable_id"))) is not None:
+            sources.append(sink)
+        for source in sources:
+            if source not in found:
+                found.add(source)
+                queue.append(source)
     return queue
 
 

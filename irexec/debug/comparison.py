@@ -29,7 +29,8 @@ class Row:
     is None if the inputs of these layers are unknown, or if the results are random. `healed`: the layer computes
     something else, but later layers make up for it. `limit`: the tolerance in units in the last place; `noise`: what
     rounding in the other side's types explains beyond it. `said`: whether there were values that could differ.
-    `module`: the module of the other side whose result the layer computes.
+    `module`: the module of the other side whose result the layer computes. `changed`: the other model has the layer
+    otherwise, whatever it reads.
     """
 
     node: Node
@@ -45,6 +46,7 @@ class Row:
     noise: float = 0.0
     said: bool = False
     module: str = ""
+    changed: bool = False
 
     @property
     def is_marginal(self) -> bool:
@@ -128,7 +130,9 @@ class Comparison:
         """The layers that compute something else than irexec's, although the results agree."""
         if not self.agrees:
             return []
+        # A layer that reads something else and has the same values only follows another one.
         rows = [row for row in self.rows if not row.agrees and (self.exact or not row.is_marginal)]
+        rows = [row for row in rows if row.total or row.changed]
         names = [row.node.friendly_name for row in rows]
         if self.culprit is not None and self.culprit.outer:
             names += [f"{node.friendly_name} in {' / '.join(self.culprit.outer)}" for node in self.culprit.nodes]

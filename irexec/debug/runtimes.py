@@ -110,6 +110,9 @@ class KnowsTwins(Protocol):
 
     twins: Twins
 
+    def read_by(self, steps: Steps, nodes: Sequence[Node]) -> list[dict[Node, list[Array | None]]]:
+        """What the counterparts of these layers read, per step; None for constants and what is not known."""
+
 
 @runtime_checkable
 class KnowsModules(Protocol):
@@ -204,6 +207,15 @@ class Aligned:
         wanted = {a: b for a, b in pairs if b is not None and self._is_comparable(a, b)}
         recorded = self.reference(steps).record(set(wanted.values()), up_to_error=True)
         return [{value: step[other] for value, other in wanted.items() if other in step} for step in recorded]
+
+    def read_by(self, steps: Steps, nodes: Sequence[Node]) -> list[dict[Node, list[Array | None]]]:
+        others = {node: other for node in nodes if (other := self._alignment.forward.get(node)) is not None}
+        wanted = {value for other in others.values() for value in other.inputs if value is not None}
+        recorded = self.reference(steps).record(wanted, up_to_error=True)
+        return [
+            {n: [None if v is None else step.get(v) for v in other.inputs] for n, other in others.items()}
+            for step in recorded
+        ]
 
     def _is_comparable(self, ours: Value, theirs: Value) -> bool:
         """Whether values correspond: a layer that only stands in the same place, such as the inside of a translation,

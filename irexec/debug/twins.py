@@ -60,6 +60,26 @@ class Twins:
         restructured = node.type != other.type or self._rearranges(node, other)
         return Relation.RESTRUCTURED if restructured else Relation.CHANGED
 
+    def is_same_function(self, node: Node) -> bool:
+        """Whether a layer and its counterpart compute the same function of as many inputs, whatever these are."""
+        other = self.alignment.forward.get(node)
+        alike = other is not None and len(node.inputs) == len(other.inputs)
+        return alike and other is not None and self.alignment.own[node] == self.alignment.own[other]
+
+    def inserted(self, node: Node) -> list[Node]:
+        """The layers without counterparts that a layer's counterpart follows from, back to those that have one."""
+        other, found = self.alignment.forward.get(node), dict[Node, None]()
+        stack = [] if other is None else [other]
+        while stack:
+            for value in stack.pop().inputs:
+                source = None if value is None else value.node
+                if source is None or source in self.alignment.back or source in self._cutters[1].constant:
+                    continue
+                if source not in found:
+                    found[source] = None
+                    stack.append(source)
+        return [*found]
+
     def leads_elsewhere(self, node: Node) -> bool:
         """Whether a layer is not the same as its counterpart, and no layer that reads it has a counterpart, nor has one
         that reads its counterpart."""
