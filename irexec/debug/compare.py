@@ -16,6 +16,7 @@ from irexec.debug.layers import Comparing
 from irexec.debug.record import Reference
 from irexec.debug.remarks import remarks
 from irexec.debug.runtimes import Described, Failed, KnowsModules, KnowsTwins, Runtime
+from irexec.debug.slips import slipped
 from irexec.debug.tolerances import FUSED
 from irexec.debug.variants import widened
 from irexec.graph.cut import Cutter
@@ -91,6 +92,8 @@ def compare(
         if not found.results_agree and found.culprit is None and not found.hidden:
             # What other layers seemed to make up for may be the cause all the same.
             found.culprit = comparing.first(found.rows, stays=True)
+    if found.culprit is not None and len(found.culprit.nodes) > 1 and found.culprit.outputs and not found.hidden:
+        found.culprit = slipped(reference, loaded, found.culprit)
     return found
 
 

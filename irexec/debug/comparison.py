@@ -132,7 +132,7 @@ class Comparison:
             return []
         # A layer that reads something else and has the same values only follows another one.
         rows = [row for row in self.rows if not row.agrees and (self.exact or not row.is_marginal)]
-        rows = [row for row in rows if row.total or row.changed]
+        rows = [row for row in rows if row.total or row.changed or not self.exact]
         names = [row.node.friendly_name for row in rows]
         if self.culprit is not None and self.culprit.outer:
             names += [f"{node.friendly_name} in {' / '.join(self.culprit.outer)}" for node in self.culprit.nodes]

@@ -50,7 +50,8 @@ class Culprit:
     `outer` lists the layers whose bodies contain them, and `iteration` is the iteration of the innermost body. `inputs`
     are the inputs of these layers, `outputs` the results of the other side. `changes`: what the other model's layer
     does differently, where the other side is a model. `module`: whose result the last layer computes, if the other side
-    consists of modules. `limit`: the tolerance in units in the last place, if it is one.
+    consists of modules. `limit`: the tolerance in units in the last place, if it is one. `together`: the layers whose
+    inputs and outputs are known, if not just these.
     """
 
     model: Model
@@ -65,6 +66,7 @@ class Culprit:
     changes: list[str] = field(default_factory=list)
     module: str = ""
     limit: float = 0.0
+    together: list[Node] = field(default_factory=list)
 
     @property
     def described(self) -> str:
@@ -121,7 +123,7 @@ class Culprit:
         """
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
-        begins, part = alone(Cutter(self.model), self.nodes, list(self.outputs), self.inputs)
+        begins, part = alone(Cutter(self.model), self.together or self.nodes, list(self.outputs), self.inputs)
         inputs = [self.inputs[value] for value in begins]
         results = function_of(part)(inputs)
         names = archive_names([value.node.friendly_name for value in self.outputs])
