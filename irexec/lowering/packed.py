@@ -24,7 +24,7 @@ from irexec.threads.parallel import split
 from irexec.types import BF16, F16, NF4, Array
 
 # Up to this number of rows, elements are unpacked in registers and summed along the depth.
-FEW_ROWS = 4
+FEW_ROWS = 6
 # The products of a partial sum, whose weights stay in the cache; vectors of columns that are unpacked at a time.
 DEPTH_STEP, VECTORS = 512, 2
 # Groups have at least so many dwords, or are transposed after they are unpacked.

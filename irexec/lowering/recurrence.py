@@ -1,4 +1,4 @@
-"""Sequences of LSTMs and GRUs with constant weights by compiled code: all inputs projected at once, then the steps."""
+"""Sequences of LSTMs, GRUs and RNNs with constant weights by compiled code: all inputs are projected, then the steps."""
 
 from __future__ import annotations
 
@@ -98,13 +98,19 @@ class CompiledLstm(_CompiledSequence):
         return self._run(x, (hidden, cell), lengths)
 
 
-class CompiledGru(_CompiledSequence):
+class _OfOneState(_CompiledSequence):
+    def __call__(self, x: Array, hidden: Array, lengths: Array) -> tuple[Array, ...]:
+        return self._run(x, (hidden,), lengths)
+
+
+class CompiledGru(_OfOneState):
     """A GRU with linear_before_reset: the state is multiplied before the reset gate is applied."""
 
     kind = "gru"
 
-    def __call__(self, x: Array, hidden: Array, lengths: Array) -> tuple[Array, ...]:
-        return self._run(x, (hidden,), lengths)
+
+class CompiledRnn(_OfOneState):
+    kind = "rnn"
 
 
 def _packed(r: Array, gates: int, blocks: int, block: int) -> Array:

@@ -1,4 +1,4 @@
-"""LSTMSequence and GRUSequence with constant weights lowered, summed in f32."""
+"""LSTMSequence, GRUSequence and RNNSequence with constant weights lowered, summed in f32."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from irexec.ir.weights.file import release_pages
-from irexec.lowering.recurrence import CompiledGru, CompiledLstm
+from irexec.lowering.recurrence import CompiledGru, CompiledLstm, CompiledRnn
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.declare.operator import NodeTypes
-from irexec.ops.sequence import gru, lstm
+from irexec.ops.sequence import gru, lstm, rnn
 from irexec.ops.sequence.gru import SequenceGates as GruGates
 from irexec.ops.sequence.lstm import SequenceGates as LstmGates
 from irexec.ops.sequence.recurrent import Direction, Gates, checked_lengths
+from irexec.ops.sequence.rnn import SequenceGates as RnnGates
 from irexec.types import Array
 
 
@@ -43,7 +44,7 @@ class LoweredSequence(Lowered):
 
 def _sequence(
     site: Site,
-    compiled: type[CompiledGru] | type[CompiledLstm],
+    compiled: type[CompiledLstm] | type[CompiledGru] | type[CompiledRnn],
     direction: Direction,
     gates: Gates,
     defaults: Sequence[str],
@@ -53,7 +54,7 @@ def _sequence(
         return None
     options = direction, gates.activations or defaults, gates.clip
 
-    def make() -> CompiledGru | CompiledLstm:
+    def make() -> CompiledLstm | CompiledGru | CompiledRnn:
         w, r, b = map(widen, weights)
         made = compiled(w, r, b, *options)
         for array in weights:
@@ -73,3 +74,8 @@ def _(site: Site, *, direction: Direction, gates: LstmGates) -> Lowered | None:
 def _(site: Site, *, direction: Direction, gates: GruGates, linear_before_reset: bool) -> Lowered | None:
     """Compiled code multiplies the state before the reset gate is applied."""
     return _sequence(site, CompiledGru, direction, gates, gru.DEFAULTS) if linear_before_reset else None
+
+
+@lowers(rnn.rnn_sequence_5)
+def _(site: Site, *, direction: Direction, gates: RnnGates) -> Lowered | None:
+    return _sequence(site, CompiledRnn, direction, gates, rnn.DEFAULTS)

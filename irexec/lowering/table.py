@@ -26,7 +26,7 @@ _MODULES = {
     **dict.fromkeys(("Convolution", "GroupConvolution"), "convolution"),
     **dict.fromkeys(("AvgPool", "MaxPool"), "pooling"),
     **dict.fromkeys(("Gelu", "Mish", "Sigmoid", "Swish", "Tanh"), "pointwise"),
-    **dict.fromkeys(("GRUSequence", "LSTMSequence"), "sequence"),
+    **dict.fromkeys(("GRUSequence", "LSTMSequence", "RNNSequence"), "sequence"),
     **dict.fromkeys(("MVN", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "SoftMax", "Softmax"), "rows"),
     "Concat": "concat",
     "GroupNormalization": "group_normalization",

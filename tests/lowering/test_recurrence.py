@@ -15,8 +15,8 @@ from support.amounts import amount
 from support.lowering import forms, kernels, lowered
 
 import irexec
-from irexec.lowering.recurrence import CompiledGru, CompiledLstm
-from irexec.ops.sequence import gru, lstm
+from irexec.lowering.recurrence import CompiledGru, CompiledLstm, CompiledRnn
+from irexec.ops.sequence import gru, lstm, rnn
 from irexec.threads import parallel
 
 ops: Any = irexec.opset15
@@ -77,6 +77,35 @@ def test_the_results_of_a_gru_are_those_of_the_plain_kernel(seed: int) -> None:
     found = CompiledGru(w, r, b, direction, activations, gates.clip)(x, hidden, lengths.astype(np.int64))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("seed", range(amount(18, 9)))
+def test_the_results_of_a_simple_network_are_those_of_the_plain_kernel(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    batch, steps, inputs, units = (int(rng.integers(1, most)) for most in (8, 7, 40, 150))
+    direction = ("forward", "reverse", "bidirectional")[seed % 3]
+    activation, clip = ("tanh", "relu", "sigmoid")[seed // 3 % 3], 0.0 if seed % 2 else 0.7
+    gates = rnn.SequenceGates(activations=(activation,), clip=clip)
+    x, hidden, _, lengths, w, r, b = drawn(rng, batch, steps, inputs, units, 1 + (direction == "bidirectional"))
+    w, r, b = w[:, :units], r[:, :units], b[:, :units]
+    expected = rnn.rnn_sequence_5.kernel(
+        x, hidden, lengths, w, r, b, hidden_size=units, direction=direction, gates=gates
+    )
+    found = CompiledRnn(w, r, b, direction, (activation,), clip)(x, hidden, lengths.astype(np.int64))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
+
+
+def test_a_lowered_simple_network() -> None:
+    x, hidden, _, lengths, w, r, b = drawn(np.random.default_rng(0), 2, 5, 7, 40, 1)
+    weights = [ops.constant(array[:, :40]) for array in (w, r, b)]
+    data = ops.parameter(list(x.shape), np.float32, name="x")
+    made = ops.rnn_sequence(data, ops.constant(hidden), ops.constant(lengths), *weights, 40, "forward")
+    model = irexec.Model([made.output(0), made.output(1)], [data])
+    compiled = lowered(model)
+    for one, other in zip(compiled([x]).to_tuple(), kernels(model)([x]).to_tuple(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
+    assert "RNNSequence" in forms(compiled)
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -1,4 +1,4 @@
-"""One time step of an LSTM or a GRU: the recurrent product, the gates and new states of some units, in one pass.
+"""One time step of an LSTM, GRU or RNN: the recurrent product, the gates and new states of some units, in one pass.
 
 The states of a step are read by the tasks of the next step, so they are stored in two alternating buffers.
 """
@@ -24,9 +24,9 @@ LAYER = (
     "directions", "units", "padded",
 )  # fmt: skip
 TASK = ("direction", "is_reverse", "first_block", "last_block")
-Kind = Literal["lstm", "gru"]
+Kind = Literal["lstm", "gru", "rnn"]
 # In the order of the operation pages: f, i, c, o and z, r, h.
-GATES: dict[Kind, int] = {"lstm": 4, "gru": 3}
+GATES: dict[Kind, int] = {"lstm": 4, "gru": 3, "rnn": 1}
 # Vectors of units in a panel, for each gate.
 VECTORS = 2
 # The number of products of a sum that are added up at a time: see `llvm.products`.
@@ -47,7 +47,7 @@ def write_recurrence(
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     sums, step, b = code.parameters[2].floats(), code.parameters[3], code.builder
     block_units, across = VECTORS * lanes, gates * VECTORS * lanes
-    gate_function, candidate_function, *hidden_functions = (_FUNCTIONS[name] for name in activations)
+    gate_function, *other_functions = (_FUNCTIONS[name] for name in activations)
 
     states = layer.directions * layer.batch * layer.padded
     old = layer.hidden.floats() + (step & 1) * states
@@ -59,14 +59,14 @@ def write_recurrence(
         if has_clip:
             limits = layer.limits.floats()
             x = clamped(code, x, code.splat(limits.scalar(0)), code.splat(limits.scalar(1)))
-        return (candidate_function if index == 2 else gate_function)(code, x)
+        return (other_functions[0] if index == 2 else gate_function)(code, x)
 
     def lstm(products: Sequence[Any], projected: Run, state: Number, vector: int) -> Any:
         forget, let_in, candidate, let_out = (gate(index, own, projected, vector) for index, own in enumerate(products))
         cell = (layer.cell.floats() + state).vector(vector * lanes)
         cell = b.fadd(b.fmul(forget, cell), b.fmul(let_in, candidate))
         (layer.cell.floats() + state).put_vector(vector * lanes, cell)
-        return b.fmul(let_out, hidden_functions[0](code, cell))
+        return b.fmul(let_out, other_functions[1](code, cell))
 
     def gru(products: Sequence[Any], projected: Run, state: Number, vector: int) -> Any:
         update, reset = (gate(index, products[index], projected, vector) for index in range(2))
@@ -75,6 +75,10 @@ def write_recurrence(
         before = (old + state).vector(vector * lanes)
         return b.fadd(b.fmul(update, before), b.fmul(b.fsub(code.constant(1.0), update), candidate))
 
+    def rnn(products: Sequence[Any], projected: Run, state: Number, vector: int) -> Any:
+        return gate(0, products[0], projected, vector)
+
+    cells = {"lstm": lstm, "gru": gru, "rnn": rnn}
     with code.loop(task.first_block, task.last_block) as block:
         panel = layer.panels.floats() + task.direction * blocks + block * layer.units * across
         unit = block * block_units
@@ -100,8 +104,7 @@ def write_recurrence(
                             products = [
                                 sums.vector(m * across + (index * VECTORS + vector) * lanes) for index in range(gates)
                             ]
-                            made = lstm if kind == "lstm" else gru
-                            hidden = made(products, projected, state, vector)
+                            hidden = cells[kind](products, projected, state, vector)
                             (new + state).put_vector(vector * lanes, hidden)
                         copy_run(new + state, layer.y.floats() + (line + time) * layer.units + unit, count)
                     with beyond:
