@@ -1,4 +1,4 @@
-"""Sequences of LSTMs, GRUs and RNNs with constant weights by compiled code: all inputs are projected, then the steps."""
+"""Sequences of LSTMs, GRUs and RNNs with constant weights by compiled code: a product of all inputs, then the steps."""
 
 from __future__ import annotations
 
