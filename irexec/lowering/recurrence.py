@@ -11,7 +11,7 @@ from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
-from irexec.lowering.llvm.recurrence import GATES, LAYER, TASK, VECTORS, Kind, write_recurrence
+from irexec.lowering.llvm.recurrence import GATES, LAYER, ROUNDS, TASK, VECTORS, Kind, write_recurrence
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.work import F32, Work
 from irexec.threads.parallel import parts_for, split
@@ -40,8 +40,14 @@ class _CompiledSequence:
         self.bias_place = Records.of([[self.bias, 1, 1, 1]])
         self.clip = clip if 0 < clip < np.inf else 0.0
         limits = np.array([-self.clip, self.clip], F32)
-        same = (recurrent_bias, _packed(r, self.gates, self.blocks, block), limits)
-        self.layer = Records.of([[*[0] * 7, *same, self.directions, self.units, self.padded]])
+        # The gates whose products are of the state itself.
+        together = 2 if self.kind == "reset_gru" else self.gates
+        panels, candidate = (
+            _packed(part, part.shape[1] // self.units, self.blocks, block) if part.size else 0
+            for part in np.split(r, [together * self.units], axis=1)
+        )
+        same = (recurrent_bias, panels, limits, self.directions, self.units, self.padded, candidate)
+        self.layer = Records.of([[*[0] * 7, *same]])
         assert self.layer.numbers.shape == (1, len(LAYER))
         self.activations = tuple(activations)
         self._tasks: dict[int, Records] = {}
@@ -58,15 +64,17 @@ class _CompiledSequence:
         # Steps beyond the length of a batch element are 0.
         y = np.zeros((batch, self.directions, steps, self.units), F32)
         hiddens = np.zeros((2, self.directions, batch, self.padded), F32)
-        cells = np.zeros((len(states) - 1, self.directions, batch, self.padded), F32)
-        for place, state in zip((hiddens[0], *cells), states, strict=True):
+        inner = 2 if self.kind == "reset_gru" else len(states) - 1
+        cells = np.zeros((inner, self.directions, batch, self.padded), F32)
+        for place, state in zip((hiddens[0], *cells), states, strict=False):
             place[:, :, : self.units] = state.swapaxes(0, 1)
         layer = self.layer.filled(projected, y, hiddens, cells, lengths, steps, batch)
         height = next(height for height in (3, 2, 1) if batch % height == 0)
         scratch = height * self.gates * VECTORS * self.lanes
-        work.add(self._function(height), layer, self._parts(batch), scratch, steps)
+        work.add(self._function(height), layer, self._parts(batch), scratch, steps * ROUNDS[self.kind])
         work.run()
-        ends = (array.swapaxes(0, 1)[:, :, : self.units] for array in (hiddens[steps & 1], *cells))
+        last = (hiddens[steps & 1], *cells)[: len(states)]
+        ends = (array.swapaxes(0, 1)[:, :, : self.units] for array in last)
         return y, *(np.where(lengths[:, None, None] > 0, end, F32.type(0)) for end in ends)
 
     def _parts(self, batch: int) -> Records:
@@ -107,6 +115,12 @@ class CompiledGru(_OfOneState):
     """A GRU with linear_before_reset: the state is multiplied before the reset gate is applied."""
 
     kind = "gru"
+
+
+class CompiledResetGru(_OfOneState):
+    """A GRU without linear_before_reset."""
+
+    kind = "reset_gru"
 
 
 class CompiledRnn(_OfOneState):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.ir.weights.file import release_pages
-from irexec.lowering.recurrence import CompiledGru, CompiledLstm, CompiledRnn
+from irexec.lowering.recurrence import CompiledGru, CompiledLstm, CompiledResetGru, CompiledRnn
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.declare.operator import NodeTypes
@@ -18,6 +18,8 @@ from irexec.ops.sequence.lstm import SequenceGates as LstmGates
 from irexec.ops.sequence.recurrent import Direction, Gates, checked_lengths
 from irexec.ops.sequence.rnn import SequenceGates as RnnGates
 from irexec.types import Array
+
+Compiled = CompiledLstm | CompiledGru | CompiledResetGru | CompiledRnn
 
 
 class LoweredSequence(Lowered):
@@ -44,7 +46,7 @@ class LoweredSequence(Lowered):
 
 def _sequence(
     site: Site,
-    compiled: type[CompiledLstm] | type[CompiledGru] | type[CompiledRnn],
+    compiled: type[Compiled],
     direction: Direction,
     gates: Gates,
     defaults: Sequence[str],
@@ -54,7 +56,7 @@ def _sequence(
         return None
     options = direction, gates.activations or defaults, gates.clip
 
-    def make() -> CompiledLstm | CompiledGru | CompiledRnn:
+    def make() -> Compiled:
         w, r, b = map(widen, weights)
         made = compiled(w, r, b, *options)
         for array in weights:
@@ -72,8 +74,7 @@ def _(site: Site, *, direction: Direction, gates: LstmGates) -> Lowered | None:
 
 @lowers(gru.gru_sequence_5)
 def _(site: Site, *, direction: Direction, gates: GruGates, linear_before_reset: bool) -> Lowered | None:
-    """Compiled code multiplies the state before the reset gate is applied."""
-    return _sequence(site, CompiledGru, direction, gates, gru.DEFAULTS) if linear_before_reset else None
+    return _sequence(site, CompiledGru if linear_before_reset else CompiledResetGru, direction, gates, gru.DEFAULTS)
 
 
 @lowers(rnn.rnn_sequence_5)

@@ -5,8 +5,8 @@ The states of a step are read by the tasks of the next step, so they are stored 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 from irexec.lowering.llvm.code import Code, Fields, Number, Run, copy_run
 from irexec.lowering.llvm.functions import clamped, logistic, tanh
@@ -15,101 +15,158 @@ from irexec.lowering.llvm.products import write_tile
 # The fields of `step`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
     "projected", "y",  # addresses: [batch, steps, directions, gates, units], [batch, directions, steps, units]
-    "hidden", "cell",  # [2, directions, batch, padded units] and, of an LSTM, [directions, batch, padded units]
+    "hidden",  # [2, directions, batch, padded units]
+    "cell",  # [directions, batch, padded units]: cells of an LSTM, or updates and then reset states of a GRU
     "lengths",  # i64 of each batch element
     "steps", "batch",
     # The following fields are the same in all calls.
     "bias",  # of a GRU, [directions, padded units]: bias of the candidate's recurrent product
     "panels", "limits",  # recurrence weights; the bounds for clipping the inputs of gates
     "directions", "units", "padded",
+    "candidate",  # the panels of the candidate, where it has its own
 )  # fmt: skip
 TASK = ("direction", "is_reverse", "first_block", "last_block")
-Kind = Literal["lstm", "gru", "rnn"]
+# A GRU multiplies the state before the reset gate is applied to the product, a "reset_gru" the reset state.
+Kind = Literal["lstm", "gru", "reset_gru", "rnn"]
 # In the order of the operation pages: f, i, c, o and z, r, h.
-GATES: dict[Kind, int] = {"lstm": 4, "gru": 3, "rnn": 1}
+GATES: dict[Kind, int] = {"lstm": 4, "gru": 3, "reset_gru": 3, "rnn": 1}
+# The rounds of a step, each of which reads what all tasks of the round before have written.
+ROUNDS: dict[Kind, int] = {"lstm": 1, "gru": 1, "reset_gru": 2, "rnn": 1}
 # Vectors of units in a panel, for each gate.
 VECTORS = 2
 # The number of products of a sum that are added up at a time: see `llvm.products`.
 DEPTH_STEP = 512
 
 
+class _Place(NamedTuple):
+    """Where a vector of units is: in the arrays of states, in its block, and in the projected inputs."""
+
+    unit: Number
+    state: Number
+    projected: Run
+    vector: int
+
+
+# The function that writes what becomes of the products of some gates.
+Write = Callable[[Sequence[Any], _Place], None]
+
+
 def write_recurrence(
     module: Any, name: str, lanes: int, height: int, kind: Kind, activations: Sequence[str], has_clip: bool
 ) -> Code:
-    """Write `step(layer, task, scratch, step)`: some units of one direction. Batches are a multiple of `height`.
+    """Write `step(layer, task, scratch, round)`: some units of one direction. Batches are a multiple of `height`.
 
-    A panel contains, for each state that is read, the weights of a block of units, gate by gate. In a GRU the state is
-    multiplied by the weights before the reset gate is applied.
+    A panel contains, for each state that is read, the weights of a block of units, gate by gate.
     """
-    gates = GATES[kind]
-    tile = write_tile(module, f"{name}_tile", lanes, height, gates * VECTORS)
     code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
-    sums, step, b = code.parameters[2].floats(), code.parameters[3], code.builder
-    block_units, across = VECTORS * lanes, gates * VECTORS * lanes
-    gate_function, *other_functions = (_FUNCTIONS[name] for name in activations)
-
-    states = layer.directions * layer.batch * layer.padded
-    old = layer.hidden.floats() + (step & 1) * states
-    new = layer.hidden.floats() + (code.number(1) - (step & 1)) * states
-    blocks = layer.padded * layer.units * gates
-
-    def gate(index: int, own: Any, projected: Run, vector: int) -> Any:
-        x = b.fadd(own, (projected + layer.units * index).vector(vector * lanes))
-        if has_clip:
-            limits = layer.limits.floats()
-            x = clamped(code, x, code.splat(limits.scalar(0)), code.splat(limits.scalar(1)))
-        return (other_functions[0] if index == 2 else gate_function)(code, x)
-
-    def lstm(products: Sequence[Any], projected: Run, state: Number, vector: int) -> Any:
-        forget, let_in, candidate, let_out = (gate(index, own, projected, vector) for index, own in enumerate(products))
-        cell = (layer.cell.floats() + state).vector(vector * lanes)
-        cell = b.fadd(b.fmul(forget, cell), b.fmul(let_in, candidate))
-        (layer.cell.floats() + state).put_vector(vector * lanes, cell)
-        return b.fmul(let_out, other_functions[1](code, cell))
-
-    def gru(products: Sequence[Any], projected: Run, state: Number, vector: int) -> Any:
-        update, reset = (gate(index, products[index], projected, vector) for index in range(2))
-        bias = (layer.bias.floats() + task.direction * layer.padded + unit).vector(vector * lanes)
-        candidate = gate(2, b.fmul(b.fadd(products[2], bias), reset), projected, vector)
-        before = (old + state).vector(vector * lanes)
-        return b.fadd(b.fmul(update, before), b.fmul(b.fsub(code.constant(1.0), update), candidate))
-
-    def rnn(products: Sequence[Any], projected: Run, state: Number, vector: int) -> Any:
-        return gate(0, products[0], projected, vector)
-
-    cells = {"lstm": lstm, "gru": gru, "rnn": rnn}
-    with code.loop(task.first_block, task.last_block) as block:
-        panel = layer.panels.floats() + task.direction * blocks + block * layer.units * across
-        unit = block * block_units
-        count = (layer.units - unit).at_most(block_units)
-        with code.loop(0, layer.batch, height) as row:
-            first = (task.direction * layer.batch + row) * layer.padded
-            with code.loop(0, layer.units, DEPTH_STEP) as k:
-                depth = (layer.units - k).at_most(DEPTH_STEP)
-                weights = (panel + k * across).address
-                code.run(tile, (old + first + k).address, weights, depth, layer.padded, sums.address, k)
-            with code.loop(0, height) as m:
-                element = row + m
-                length = layer.lengths.numbers().number(element)
-                state = first + m * layer.padded + unit
-                line = (element * layer.directions + task.direction) * layer.steps
-                with b.if_else(step < length) as (within, beyond):
-                    with within:
-                        backwards = (length - 1 - step) * task.is_reverse
-                        time = step * (code.number(1) - task.is_reverse) + backwards
-                        place = (element * layer.steps + time) * layer.directions + task.direction
-                        projected = layer.projected.floats() + place * layer.units * gates + unit
-                        for vector in range(VECTORS):
-                            products = [
-                                sums.vector(m * across + (index * VECTORS + vector) * lanes) for index in range(gates)
-                            ]
-                            hidden = cells[kind](products, projected, state, vector)
-                            (new + state).put_vector(vector * lanes, hidden)
-                        copy_run(new + state, layer.y.floats() + (line + time) * layer.units + unit, count)
-                    with beyond:
-                        copy_run(old + state, new + state, code.number(block_units))
+    step = _Step(code, height, kind, has_clip, [_FUNCTIONS[name] for name in activations])
+    if kind == "reset_gru":
+        with code.builder.if_else((code.parameters[3] & 1).equals(0)) as (gates, candidate):
+            with gates:
+                step.units(step.layer.panels, 2, step.old, step.update_and_reset)
+            with candidate:
+                step.units(step.layer.candidate, 1, step.reset_states, step.candidate, is_last=True)
+    else:
+        write = {"lstm": step.lstm, "gru": step.gru, "rnn": step.rnn}[kind]
+        step.units(step.layer.panels, GATES[kind], step.old, write, is_last=True)
     return code.end()
+
+
+class _Step:
+    def __init__(self, code: Code, height: int, kind: Kind, has_clip: bool, functions: Sequence[Any]) -> None:
+        self._code, self._height, self._has_clip, self._functions = code, height, has_clip, functions
+        self._gates, self._number = GATES[kind], code.parameters[3] >> (ROUNDS[kind] - 1)
+        self.layer, self._task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+        states = self.layer.directions * self.layer.batch * self.layer.padded
+        self.old = self.layer.hidden.floats() + (self._number & 1) * states
+        self._new = self.layer.hidden.floats() + (code.number(1) - (self._number & 1)) * states
+        self._cell = self.layer.cell.floats()
+        self.reset_states = self._cell + states
+
+    def units(self, panels: Number, gates: int, source: Run, write: Write, *, is_last: bool = False) -> None:
+        """Multiply states by the panels of some gates, and pass the products to `write`, which has stored the new
+        states if it `is_last`.
+        """
+        code, layer, task, height = self._code, self.layer, self._task, self._height
+        lanes, sums = code.lanes, code.parameters[2].floats()
+        block_units, across = VECTORS * lanes, gates * VECTORS * lanes
+        tile = write_tile(code.module, f"{code.function.name}_tile{gates}", lanes, height, gates * VECTORS)
+        of_direction = panels.floats() + task.direction * layer.padded * layer.units * gates
+        with code.loop(task.first_block, task.last_block) as block:
+            panel = of_direction + block * layer.units * across
+            unit = block * block_units
+            count = (layer.units - unit).at_most(block_units)
+            with code.loop(0, layer.batch, height) as row:
+                first = (task.direction * layer.batch + row) * layer.padded
+                with code.loop(0, layer.units, DEPTH_STEP) as k:
+                    depth = (layer.units - k).at_most(DEPTH_STEP)
+                    weights = (panel + k * across).address
+                    code.run(tile, (source + first + k).address, weights, depth, layer.padded, sums.address, k)
+                with code.loop(0, height) as m:
+                    element, state = row + m, first + m * layer.padded + unit
+                    length = layer.lengths.numbers().number(element)
+                    with code.builder.if_else(self._number < length) as (within, beyond):
+                        with within:
+                            backwards = (length - 1 - self._number) * task.is_reverse
+                            time = self._number * (code.number(1) - task.is_reverse) + backwards
+                            place = (element * layer.steps + time) * layer.directions + task.direction
+                            projected = layer.projected.floats() + place * layer.units * self._gates + unit
+                            for vector in range(VECTORS):
+                                products = [
+                                    sums.vector(m * across + (index * VECTORS + vector) * lanes)
+                                    for index in range(gates)
+                                ]
+                                write(products, _Place(unit, state, projected, vector * lanes))
+                            if is_last:
+                                line = (element * layer.directions + task.direction) * layer.steps
+                                y = layer.y.floats() + (line + time) * layer.units + unit
+                                copy_run(self._new + state, y, count)
+                        with beyond:
+                            if is_last:
+                                copy_run(self.old + state, self._new + state, code.number(block_units))
+
+    def lstm(self, products: Sequence[Any], place: _Place) -> None:
+        b, cells = self._code.builder, self._cell + place.state
+        forget, let_in, candidate, let_out = (self._gate(n, own, place) for n, own in enumerate(products))
+        cell = b.fadd(b.fmul(forget, cells.vector(place.vector)), b.fmul(let_in, candidate))
+        cells.put_vector(place.vector, cell)
+        self._put(place, b.fmul(let_out, self._functions[2](self._code, cell)))
+
+    def gru(self, products: Sequence[Any], place: _Place) -> None:
+        b = self._code.builder
+        update, reset = (self._gate(n, products[n], place) for n in range(2))
+        bias = (self.layer.bias.floats() + self._task.direction * self.layer.padded + place.unit).vector(place.vector)
+        self._mix(update, self._gate(2, b.fmul(b.fadd(products[2], bias), reset), place), place)
+
+    def update_and_reset(self, products: Sequence[Any], place: _Place) -> None:
+        update, reset = (self._gate(n, products[n], place) for n in range(2))
+        (self._cell + place.state).put_vector(place.vector, update)
+        before = (self.old + place.state).vector(place.vector)
+        (self.reset_states + place.state).put_vector(place.vector, self._code.builder.fmul(reset, before))
+
+    def candidate(self, products: Sequence[Any], place: _Place) -> None:
+        update = (self._cell + place.state).vector(place.vector)
+        self._mix(update, self._gate(2, products[0], place), place)
+
+    def rnn(self, products: Sequence[Any], place: _Place) -> None:
+        self._put(place, self._gate(0, products[0], place))
+
+    def _gate(self, index: int, own: Any, place: _Place) -> Any:
+        code = self._code
+        x = code.builder.fadd(own, (place.projected + self.layer.units * index).vector(place.vector))
+        if self._has_clip:
+            limits = self.layer.limits.floats()
+            x = clamped(code, x, code.splat(limits.scalar(0)), code.splat(limits.scalar(1)))
+        return self._functions[1 if index == 2 else 0](code, x)
+
+    def _mix(self, update: Any, candidate: Any, place: _Place) -> None:
+        b = self._code.builder
+        before = (self.old + place.state).vector(place.vector)
+        rest = b.fsub(self._code.constant(1.0), update)
+        self._put(place, b.fadd(b.fmul(update, before), b.fmul(rest, candidate)))
+
+    def _put(self, place: _Place, hidden: Any) -> None:
+        (self._new + place.state).put_vector(place.vector, hidden)
 
 
 def _relu(code: Code, x: Any) -> Any:
