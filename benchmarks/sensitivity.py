@@ -1,17 +1,22 @@
-"""Spoilt quantisers, found by `irexec.sensitivity`: `python benchmarks/sensitivity.py FOLDER ... [--nncf] [--large]`.
+"""Spoilt quantisers, found by `irexec.sensitivity`: `python benchmarks/sensitivity.py [FOLDER ...] [options]`.
 
-Each folder holds model.xml and io.npz (reexports.py writes such folders). NNCF quantises the model to int8, one
-quantiser is spoilt (its range ten times too small, or 150 times too large), and irexec is asked which quantisers cost
-the accuracy. Prints the rank of the spoilt one, the share of the loss that the suggested scope recovers, its share of
-the layers, and seconds. `--nncf`: what NNCF's accuracy control does for the same model, in inferences and seconds.
-`--large`: a chain of 5,000 layers and one of 300 million weights instead, beside the time and memory of running both
-models.
+Without a folder the ten small networks of tests/lib/support/spoilt.py are quantised; a folder holds model.xml and
+io.npz (reexports.py writes such folders), and NNCF quantises the model to int8. One quantiser is spoilt, `--count`
+times in different ways: its range is too small or too large, what it gives is shifted or scaled, it has few levels, its
+weights are clipped, shifted, or have one scale for all channels. irexec is asked which quantisers cost the accuracy.
+Printed are the rank of the spoilt one, the suggested layers with the share of the loss that excluding them recovers,
+and seconds; those without an effect (less than 3 dB) are counted apart.
+
+`--nncf`: NNCF's accuracy control instead, on the int8 model that it makes itself, and irexec with the same target, to
+recover 90 % of the loss: inferences, seconds and what is excluded. `--large`: a chain of 5,000 layers and one of 300
+million weights instead, beside the time and memory of running both models; each in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import multiprocessing
 import resource
 import sys
 import time
@@ -19,15 +24,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "tests" / "lib")]
 
-import numpy as np
+import numpy as np  # noqa: E402
+from support import spoilt  # noqa: E402
 
-import irexec
-from irexec import opset15 as ops
-from irexec.graph.order import ordered
+import irexec  # noqa: E402
+from irexec import opset15 as ops  # noqa: E402
 
 SAMPLES = 8
+# A spoilt quantiser has an effect if the results lose so many dB.
+EFFECT = 3.0
 
 
 def inputs_of(folder: Path) -> list[np.ndarray]:
@@ -39,86 +46,144 @@ def varied(arrays: list[np.ndarray], seed: int) -> list[np.ndarray]:
     """Other inputs like these."""
     rng = np.random.default_rng(seed)
     return [
-        rng.permutation(a.reshape(-1)).reshape(a.shape) if a.dtype.kind in "iu" else a + rng.normal(0, 0.1, a.shape)
+        rng.permutation(a.reshape(-1)).reshape(a.shape)
+        if a.dtype.kind in "iu"
+        else (a + rng.normal(0, 0.1, a.shape)).astype(a.dtype)
         for a in arrays
     ]
 
 
-def quantised(folder: Path) -> tuple[Path, list[list[np.ndarray]]]:
-    """The model in int8, as NNCF writes it, and inputs."""
+def samples_of(folder: Path) -> list[list[np.ndarray]]:
+    given = inputs_of(folder)
+    return [given, *(varied(given, seed) for seed in range(1, SAMPLES))]
+
+
+def quantised(folder: Path, samples: list[list[np.ndarray]]) -> Path:
+    """The model in int8, as NNCF writes it."""
     import nncf
     import openvino as ov
 
-    given = inputs_of(folder)
-    samples = [
-        given,
-        *([a.astype(b.dtype) for a, b in zip(varied(given, k), given, strict=True)] for k in range(1, SAMPLES)),
-    ]
     path = folder / "int8" / "model.xml"
     if not path.is_file():
         made = ov.Core().read_model(folder / "model.xml")
-        made.reshape({port: list(array.shape) for port, array in zip(made.inputs, given, strict=True)})
-        quantized = nncf.quantize(
-            made, nncf.Dataset([s[0] if len(s) == 1 else s for s in samples]), subset_size=SAMPLES
-        )
+        made.reshape({port: list(array.shape) for port, array in zip(made.inputs, samples[0], strict=True)})
         path.parent.mkdir(exist_ok=True)
-        ov.save_model(quantized, path, compress_to_fp16=False)
-    return path, samples
+        ov.save_model(nncf.quantize(made, dataset(samples), subset_size=SAMPLES), path, compress_to_fp16=False)
+    return path
 
 
-def spoilt(path: Path, seed: int) -> tuple[Any, str]:
-    """The quantised model with one spoilt quantiser, and its name."""
-    model = irexec.read_model(path)
-    nodes = [node for node in model.get_ops() if node.type == "FakeQuantize"]
-    node = nodes[np.random.default_rng(seed).integers(len(nodes))]
-    factor = np.float32(0.1 if seed % 2 else 150)
-    for port in range(1, 5):
-        array = node.inputs[port].node.constant
-        node.replace_input_with(port, ops.constant(array * factor).outputs[0])
-    model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
-    return model, node.friendly_name
+def dataset(samples: list[list[np.ndarray]]) -> Any:
+    import nncf
+
+    return nncf.Dataset([s[0] if len(s) == 1 else s for s in samples])
 
 
-def examined(folder: Path, seed: int) -> Iterator[str]:
-    path, samples = quantised(folder)
-    model, name = spoilt(path, seed)
-    file = path.with_name(f"spoilt{seed}.xml")
-    irexec.save_model(model, file)
-    begin = time.perf_counter()
-    found = irexec.sensitivity(folder / "model.xml", file, samples[:2])
-    seconds = time.perf_counter() - begin
-    rank = [row.name for row in found.rows].index(name) + 1 if name in [row.name for row in found.rows] else 0
-    layers = [n for n in model.get_ops() if n.type in ("MatMul", "Convolution", "GroupConvolution")]
-    told = found.to_dict()
-    yield f"spoilt quantiser ranked {rank} of {len(found.rows)}; chosen {len(found.chosen)} quantisers, "
-    share = 100 * len(found.layers) / max(1, len(layers))
-    yield f"{len(found.layers)} layers, {share:.1f} % of {len(layers)} products; "
-    yield f"recovered {told.get('recovered')}; {seconds:.1f} s"
+def spoil(model: Any, rng: np.random.Generator) -> tuple[str, str]:
+    """Spoil one quantiser; how, and its name."""
+    weights = [n for n in spoilt.weight_quantisers(model) if n.type == "Multiply"]
+    if rng.random() < 0.35 and weights:
+        kinds, nodes = spoilt.WEIGHTS, weights
+    else:
+        kinds, nodes = spoilt.ACTIVATIONS, spoilt.activation_quantisers(model)
+    kind, node = kinds[rng.integers(len(kinds))], nodes[rng.integers(len(nodes))]
+    kind(node)
+    return kind.__name__, node.friendly_name
 
 
-def controlled(folder: Path) -> str:
-    """What NNCF's accuracy control takes for the model."""
+def pairs(folders: list[Path], count: int) -> Iterator[tuple[str, Any, Any, list[Any], tuple[str, str]]]:
+    """Name, float model, spoilt model, inputs, and what was spoilt."""
+    for number, name in enumerate([] if folders else spoilt.NETWORKS):
+        model = spoilt.NETWORKS[name]()
+        given = spoilt.samples(model)
+        for seed in range(count):
+            other = spoilt.quantised(model, given)
+            yield name, model, other, given, spoil(other, np.random.default_rng([number, seed]))
+    for number, folder in enumerate(folders):
+        samples = samples_of(folder)
+        path = quantised(folder, samples)
+        for seed in range(count):
+            other = irexec.read_model(path)
+            done = spoil(other, np.random.default_rng([number, seed]))
+            yield folder.name, irexec.read_model(folder / "model.xml"), other, samples[:2], done
+
+
+def examined(folders: list[Path], count: int) -> Iterator[str]:
+    healthy: dict[str, float] = {}
+    first = scopes = effective = total = 0
+    for name, model, other, given, (how, quantiser) in pairs(folders, count):
+        if name not in healthy:
+            own = spoilt.quantised(model, given) if not folders else irexec.read_model(quantised_of(folders, name))
+            healthy[name] = irexec.sensitivity(model, own, given).coarse.snr
+        begin = time.perf_counter()
+        found = irexec.sensitivity(model, other, given)
+        seconds = time.perf_counter() - begin
+        rank = [row.name for row in found.rows].index(quantiser) + 1
+        layers = [n for n in model.get_ops() if n.type not in ("Const", "Constant", "Parameter", "Result")]
+        lost = healthy[name] - found.coarse.snr
+        total += 1
+        if lost >= EFFECT:
+            few = len(found.layers) <= max(len(found.rows[0].layers), 0.05 * len(layers))
+            effective, first, scopes = effective + 1, first + (rank == 1), scopes + few
+        yield (
+            f"{name}: {how} at {quantiser}: {lost:.1f} dB lost; rank {rank} of {len(found.rows)}; "
+            f"{len(found.layers)} of {len(layers)} layers recover {100 * found.recovered:.1f} %; {seconds:.1f} s"
+        )
+    yield (
+        f"{effective} of {total} with an effect: {first} named first; {scopes} scopes are at most 5 % of the layers, "
+        "or the layers that read the spoilt quantiser"
+    )
+
+
+def quantised_of(folders: list[Path], name: str) -> Path:
+    return next(folder for folder in folders if folder.name == name) / "int8" / "model.xml"
+
+
+def controlled(folder: Path) -> Iterator[str]:
+    """What NNCF's accuracy control takes for the model, and irexec for the same target."""
     import nncf
     import openvino as ov
 
-    _, samples = quantised(folder)
+    samples = samples_of(folder)
+    path, some = quantised(folder, samples), samples[:2]
+    begin = time.perf_counter()
+    found = irexec.sensitivity(folder / "model.xml", path, some)
+    seconds = time.perf_counter() - begin
+    yield f"irexec: {found.inferences:.0f} inferences, {seconds:.1f} s, {len(found.layers)} layers excluded, "
+    yield f"SNR {found.coarse.snr:.1f} -> {found.score.snr if found.score else 0:.1f} dB\n"
     made = ov.Core().read_model(folder / "model.xml")
-    right = [ov.compile_model(made)(sample)[0] for sample in samples[:2]]
-    count = 0
+    made.reshape({port: list(array.shape) for port, array in zip(made.inputs, samples[0], strict=True)})
+    right = [ov.compile_model(made, "CPU")(sample)[0] for sample in some]
+    count, infer = 0, ov.InferRequest.infer
+
+    def counted(*args: Any, **options: Any) -> Any:
+        nonlocal count
+        count += 1
+        return infer(*args, **options)
 
     def validate(model: Any, data: Any) -> tuple[float, None]:
-        nonlocal count
-        noise = []
-        for sample, expected in zip(data, right, strict=False):
-            count += 1
-            noise.append(float(np.abs(model(sample)[0] - expected).mean() / np.abs(expected).mean()))
-        return 1 - float(np.mean(noise)), None
+        pairs = [(model(sample)[0], expected) for sample, expected in zip(data, right, strict=False)]
+        noise = sum(float(np.square(mine - expected).sum()) for mine, expected in pairs)
+        return 1 - noise / sum(float(np.square(expected).sum()) for _, expected in pairs), None
 
-    data = nncf.Dataset([s[0] if len(s) == 1 else s for s in samples])
-    some = nncf.Dataset([s[0] if len(s) == 1 else s for s in samples[:2]])
-    begin = time.perf_counter()
-    nncf.quantize_with_accuracy_control(made, data, some, validate, max_drop=0.002, subset_size=SAMPLES)
-    return f"NNCF accuracy control: {count} inferences, {time.perf_counter() - begin:.1f} s"
+    begin, ov.InferRequest.infer = time.perf_counter(), counted
+    try:
+        result = nncf.quantize_with_accuracy_control(
+            made,
+            dataset(samples),
+            dataset(some),
+            validate,
+            max_drop=0.1 * found.coarse.noise,
+            subset_size=SAMPLES,
+        )
+    finally:
+        ov.InferRequest.infer = infer
+    seconds = time.perf_counter() - begin
+    kept = sum(op.get_type_name() == "FakeQuantize" for op in result.get_ops())
+    all_of = sum(op.get_type_name() == "FakeQuantize" for op in ov.Core().read_model(path).get_ops())
+    noise = 1 - validate(ov.compile_model(result, "CPU", {"INFERENCE_PRECISION_HINT": "f32"}), [*some])[0]
+    yield f"NNCF accuracy control: {count} inferences, {seconds:.1f} s, "
+    yield f"{all_of - kept} of {all_of} FakeQuantize removed, "
+    yield f"SNR {-10 * np.log10(max(noise, 1e-30)):.1f} dB"
 
 
 def chain(count: int, width: int, quantise: bool) -> Any:
@@ -136,39 +201,44 @@ def chain(count: int, width: int, quantise: bool) -> Any:
     return irexec.Model([value], [x], "chain")
 
 
-def large() -> Iterator[str]:
-    rng = np.random.default_rng(1)
-    for count, width in ((5000, 16), (18, 4096)):
-        right, other = chain(count, width, False), chain(count, width, True)
-        given = [rng.normal(0, 1, (4, width)).astype(np.float32)]
-        begin = time.process_time()
-        for model in (right, other):
-            irexec.compile_model(model)(given)
-        both, peak = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        begin = time.process_time()
-        found = irexec.sensitivity(right, other, [given])
-        seconds, after = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        yield f"{len(other.get_ops())} layers of width {width}, {len(found.rows)} quantisers: "
-        yield f"{seconds:.1f} s of processor time, running both once {both:.1f} s; "
-        yield f"{after:.0f} MB, running both {peak:.0f} MB\n"
+def large(count: int, width: int) -> None:
+    """Print what the analysis of a chain takes, and what running both models takes."""
+    right, other = chain(count, width, False), chain(count, width, True)
+    given = [np.random.default_rng(1).normal(0, 1, (4, width)).astype(np.float32)]
+    begin = time.process_time()
+    for model in (right, other):
+        irexec.compile_model(model)(given)
+    both, peak = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    begin = time.process_time()
+    found = irexec.sensitivity(right, other, [given])
+    seconds, after = time.process_time() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    computing = [n for n in other.get_ops() if n.type not in ("Const", "Constant", "Parameter", "Result")]
+    print(f"{len(computing)} layers of width {width}, {len(found.rows)} quantisers: ", end="")
+    print(
+        f"{seconds:.1f} s of processor time, {found.inferences:.0f} inferences; running both once {both:.1f} s; ",
+        end="",
+    )
+    print(f"{after:.0f} MB, running both {peak:.0f} MB", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--count", type=int, default=3, help="spoilt quantisers of each model")
     parser.add_argument("--nncf", action="store_true")
     parser.add_argument("--large", action="store_true")
     args = parser.parse_args()
     logging.disable(logging.WARNING)
-    for seed, folder in enumerate(args.folders):
-        try:
-            print(f"{folder.name}: {''.join(examined(folder, seed))}", flush=True)
-            if args.nncf:
-                print(f"{folder.name}: {controlled(folder)}", flush=True)
-        except Exception as error:
-            print(f"{folder.name}: {type(error).__name__}: {str(error)[:200]}", flush=True)
-    for text in large() if args.large else ():
-        print(text, end="", flush=True)
+    if args.large:
+        for sizes in ((5000, 16), (18, 4096)):
+            alone = multiprocessing.get_context("spawn").Process(target=large, args=sizes)
+            alone.start()
+            alone.join()
+        return 0
+    for folder in args.folders if args.nncf else ():
+        print(f"{folder.name}: {''.join(controlled(folder))}", flush=True)
+    for line in () if args.nncf else examined(args.folders, args.count):
+        print(line, flush=True)
     return 0
 
 

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from irexec.debug.sensitivity.batching import compute_rows
+from irexec.debug.sensitivity.constants import call_of
 from irexec.debug.sensitivity.rows import Rows, gathered, joined, picked
 from irexec.debug.sensitivity.switches import Board, Site
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched
-from irexec.engine import CompiledModel
 from irexec.engine.errors import failure
-from irexec.graph.copies import like
-from irexec.graph.model import Model, Node, Value
-from irexec.ops.declare.contents import load
+from irexec.graph.model import Node, Value
 from irexec.threads.parallel import computing
 from irexec.types import Array
 
@@ -203,7 +200,7 @@ class Pass:
         """The results of one row. Raises IRError."""
         try:
             if node not in self._calls:
-                self._calls[node] = _callable(node, self.board.model)
+                self._calls[node] = call_of(node)
             found = self._calls[node](*arrays)
         except IRError:
             raise
@@ -313,27 +310,3 @@ def _initial(node: Node) -> Array:
     type = node.outputs[0].type
     shape = [extent.value if extent.is_static else 0 for extent in type.shape]
     return np.zeros(shape, type.element_type.dtype)
-
-
-def _callable(node: Node, model: Model) -> Callable[..., Any]:
-    """The kernel with its attributes; what the engine runs itself, such as a loop, as a model of its own."""
-    operator = node.operator
-    assert operator is not None
-    if not operator.is_run_by_engine:
-        return partial(operator.kernel, **operator.bind(node.all_attributes))
-    parameters: dict[int, Node] = {}
-    for port, value in enumerate(node.inputs):
-        if value is not None:
-            attributes = {"element_type": value.element_type, "shape": value.type.shape}
-            parameters[port] = model.node_class(load("Parameter", 1), (), attributes)
-            parameters[port].set_outputs([value.type])
-    copy = like(node, [parameters[p].outputs[0] if p in parameters else None for p in range(len(node.inputs))])
-    alone = Model.of(copy.outputs, parameters.values(), model.name)
-    alone.keeps_declared = False
-    compiled = CompiledModel(alone)
-
-    def run(*arrays: Array | None) -> tuple[Array, ...]:
-        given = [array for array in arrays if array is not None]
-        return tuple(compiled.infer_new_request(given).to_tuple())
-
-    return run

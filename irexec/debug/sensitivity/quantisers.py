@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
+from irexec.debug.sensitivity.constants import Constants, computed, copied
 from irexec.debug.sensitivity.statistics import Range
-from irexec.debug.sensitivity.switches import Board, Site, Unit, constant_values
+from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.graph.align import Alignment, align
 from irexec.graph.copies import twin
 from irexec.graph.cut import constant_nodes, needed_by
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.opsets.nodes import constant_node
-from irexec.types import BOOLEAN, Array
+from irexec.types import BOOLEAN, Array, ElementType, TensorType
 
 _QUANTISERS = ("FakeQuantize", "QuantizeLinear")
 # What stands between a quantiser and the real numbers that it gives, where it is stored as whole numbers.
@@ -23,8 +25,6 @@ _DEQUANTISING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
 _MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Split", "VariadicSplit", "StridedSlice", "Slice"})
 _MOVING |= {"Gather", "Concat", "MaxPool", "Tile", "Broadcast", "Convert", "Pad", "DepthToSpace", "SpaceToDepth"}
 _FEW_BITS = 8
-# The scale of weights is read at most so many layers before what a product reads.
-_DEEP = 3
 
 
 class NoPair(ValueError):
@@ -67,8 +67,7 @@ class _Pairing:
         there, theirs = _plain(float_model, self._float_constant, {})
         alignment = align(here, there)
         self._other = _translated(alignment, mine, theirs)
-        self._values: dict[Value, Array] = {}
-        self._compute()
+        self._array = Constants()
 
     def activations(self) -> list[Unit]:
         """The quantisers of values that depend on the inputs."""
@@ -108,8 +107,7 @@ class _Pairing:
         for value in self._read_constants():
             if value in taken or not value.element_type.is_real or (fine := self._fine(value)) is None:
                 continue
-            held = fine.node.constant
-            if held is None or np.array_equal(held, self._values[value]):
+            if np.array_equal(self._array(fine), self._array(value)):
                 continue
             sites = [Site(user, port, value, fine) for user, port in value.uses() if user not in self.constant]
             before = [v.node for v in sites[0].node.inputs if v is not None]
@@ -186,53 +184,51 @@ class _Pairing:
             theirs = other.inputs[port]
             if theirs is None or theirs.node not in self._float_constant:
                 continue
-            array = self._values[theirs]
-            if array.shape != self._values[value].shape or not theirs.element_type.is_real:
+            if theirs.type.shape != value.type.shape or not theirs.element_type.is_real:
                 continue
-            array = self._smoothed(user, port, array).astype(value.element_type.dtype)
-            name = theirs.node.friendly_name
-            return constant_node(self.model.node_class, array, element_type=value.element_type, name=name).outputs[0]
+            return self._smoothed(user, port, self._as_type(copied(theirs), value.element_type))
         return None
 
-    def _smoothed(self, node: Node, port: int, array: Array) -> Array:
+    def _as_type(self, value: Value, kind: ElementType) -> Value:
+        if value.element_type is kind:
+            return value
+        type_, name = TensorType(kind, value.type.shape), value.node.friendly_name
+        return computed(type(value.node), "Convert", [value], {"destination_type": kind}, type_, name)
+
+    def _smoothed(self, node: Node, port: int, weights: Value) -> Value:
         """Weights for a value that a layer without counterpart divides by a scale per channel (SmoothQuant)."""
         if node.type != "MatMul" or port != 1 or (value := node.inputs[0]) is None:
-            return array
+            return weights
         while value.node.type in _QUANTISERS and value.node.inputs[0] is not None:
             value = value.node.inputs[0]
         scaling = value.node
         if scaling.type != "Multiply" or scaling in self._other:
-            return array
+            return weights
         scale = next((s for v in scaling.inputs if (s := self._known(v)) is not None), None)
-        axis = array.ndim - (1 if node.attributes.get("transpose_b", False) else 2)
-        if scale is None or scale.size != array.shape[axis]:
-            return array
-        shape = [1] * array.ndim
+        extents = weights.type.shape.to_shape()
+        axis = len(extents) - (1 if node.attributes.get("transpose_b", False) else 2)
+        if scale is None or scale.size != extents[axis]:
+            return weights
+        shape = [1] * len(extents)
         shape[axis] = scale.size
-        found: Array = array / scale.reshape(shape)
-        return found
+        divisor = constant_node(type(node), scale.reshape(shape)).outputs[0]
+        return computed(type(node), "Divide", [weights, divisor], {}, weights.type, weights.node.friendly_name)
 
     def _known(self, value: Value | None) -> Array | None:
-        return None if value is None else self._values.get(value)
-
-    def _compute(self) -> None:
-        ours = [v for n in self.constant for v in n.outputs]
-        wanted = {v for v in ours if any(user not in self.constant for user in v.users)}
-        for _ in range(_DEEP):
-            wanted |= {v for value in wanted for v in value.node.inputs if v is not None and v.node in self.constant}
-        theirs = [v for n in self._float_constant for v in n.outputs if not self._float_constant.issuperset(v.users)]
-        for model, values in ((self.model, [*wanted]), (self.float, theirs)):
-            self._values |= zip(values, constant_values(model, values), strict=True)
+        return None if value is None or value.node not in self.constant else self._array(value)
 
     def _range_of_weights(self, value: Value) -> Range | None:
         """The codes that are stored, and the step between them."""
         node: Node | None = value.node
         while node is not None and node.type in ("Reshape", "Convert") and node.inputs:
             node = node.inputs[0].node if node.inputs[0] is not None else None
+        if node is not None and node.type == "FakeQuantize":
+            low, high = (self._known(node.inputs[port]) for port in (1, 2))
+            return None if low is None or high is None else Range(int(node.attributes["levels"]), low, high)
         if node is None or node.type != "Multiply":
             return None
         centred, scale = node.inputs
-        size = self._values[value].size
+        size = math.prod(value.type.shape.to_shape())
         codes_of = (n for n in needed_by([node]) if _is_code(n) and n.constant is not None and n.constant.size == size)
         held = next(codes_of, None)
         if held is None or held.constant is None or centred is None or scale is None:

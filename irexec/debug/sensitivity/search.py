@@ -13,8 +13,8 @@ from irexec.debug.sensitivity.metrics import Score
 from irexec.debug.sensitivity.switches import Unit
 
 Progress = Callable[[int, int], None]
-# Sets of up to so many units are made minimal by trying each unit.
-_TRIED = 32
+# Sets of up to so many layers are made minimal by trying each layer.
+_TRIED = 64
 # So many groups are chosen one by one, each among so many that gain most alone.
 _EACH = 8
 _NEAR = 16
@@ -112,7 +112,7 @@ class _Search:
         reached = self._reached(sets)
         chosen = score = None
         if reached is not None:
-            fewest = self._fewest([order[index] for index in range(reached)])
+            fewest = self._fewest(sets[reached])
             chosen, score = sorted(fewest), self._proven(fewest)
             if not self._is_met(score):
                 chosen, score = sorted(sets[reached]), self._proven(sets[reached])
@@ -123,9 +123,15 @@ class _Search:
         return Found(single, curve, chosen, score)
 
     def _order(self) -> list[frozenset[str]]:
-        """The groups, each the one that gains most beside those before it; after some, as they gain alone."""
+        """The groups, each the one that gains most beside those before it; after some, as they gain alone. If one
+        meets the target alone, the smallest one of these is the first.
+        """
         self._measure(self.groups)
         left = sorted(self.groups, key=lambda group: self._loss(group))
+        alone = [group for group in left if self._is_met(self.scores[group])]
+        if alone and not self._is_met(self.trials.coarse):
+            left.insert(0, left.pop(left.index(min(alone, key=len))))
+            return left
         order: list[frozenset[str]] = []
         excluded = frozenset[str]()
         while left and len(order) < _EACH and not self._is_met(self.scores[excluded]):
@@ -151,17 +157,16 @@ class _Search:
                 return high
             tried = sorted({*np.linspace(low, high, _TOGETHER + 2).astype(int).tolist()})
 
-    def _fewest(self, groups: list[frozenset[str]]) -> frozenset[str]:
-        """What is left of these groups without those that the target does not need."""
-        kept = [*groups]
-        while 1 < len(kept) <= _TRIED:
-            fewer = {group: frozenset[str]().union(*(g for g in kept if g is not group)) for group in kept}
-            self._measure([*fewer.values()])
-            best = min(kept, key=lambda group: self._loss(fewer[group]))
-            if not self._is_met(self.scores[fewer[best]]):
+    def _fewest(self, layers: frozenset[str]) -> frozenset[str]:
+        """Drop layers one by one that the target does not need, each time the one that is missed least."""
+        while 1 < len(layers) <= _TRIED:
+            fewer = [layers - {name} for name in sorted(layers)]
+            self._measure(fewer)
+            best = min(fewer, key=self._loss)
+            if not self._is_met(self.scores[best]):
                 break
-            kept.remove(best)
-        return frozenset[str]().union(*kept)
+            layers = best
+        return layers
 
     # Scores
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from irexec.engine import CompiledModel
-from irexec.graph.copies import like, twin
+from irexec.graph.copies import twin
 from irexec.graph.cut import constant_among
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
@@ -72,8 +71,9 @@ class Board:
 
     @property
     def groups(self) -> list[frozenset[str]]:
-        """The sets of layers that can be excluded with an effect, by their names."""
-        return [*dict.fromkeys(site.layers for unit in self.units for site in unit.sites if site.layers)]
+        """The sets of layers whose exclusion has an effect of its own: for an input, or for a whole unit."""
+        inputs = (site.layers for unit in self.units for site in unit.sites)
+        return [group for group in dict.fromkeys([*inputs, *(frozenset(unit.layers) for unit in self.units)]) if group]
 
     def excluding(self, layers: Collection[str]) -> frozenset[Site]:
         """The sites that are fine in the model that a tool makes when it excludes these layers."""
@@ -138,28 +138,3 @@ class Board:
                     seen.add(following)
                     stack.append((following, iter(self._both(following))))
         return order
-
-
-def constant_values(model: Model, values: Sequence[Value]) -> list[Array]:
-    """The arrays of values that depend on constants alone."""
-    if not values:
-        return []
-    copies: dict[Node, Node] = {}
-
-    def copy(node: Node) -> Node:
-        stack = [node]
-        while stack:
-            top = stack[-1]
-            missing = [v.node for v in top.inputs if v is not None and v.node not in copies]
-            if missing and top not in copies:
-                stack += missing
-                continue
-            stack.pop()
-            if top not in copies:
-                given = [None if v is None else copies[v.node].outputs[v.index] for v in top.inputs]
-                copies[top] = like(top, given)
-        return copies[node]
-
-    results = [copy(value.node).outputs[value.index] for value in values]
-    found: list[Array] = list(CompiledModel(Model.of(results, [], model.name)).infer_new_request([]).to_tuple())
-    return found

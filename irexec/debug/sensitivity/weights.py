@@ -5,13 +5,13 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
+from irexec.debug.sensitivity.constants import Constants, computed
 from irexec.debug.sensitivity.statistics import Range
-from irexec.debug.sensitivity.switches import Board, Site, Unit, constant_values
+from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.graph.copies import twin
 from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
-from irexec.ops.declare.contents import load
 from irexec.opsets.nodes import constant_node
 from irexec.types import I4, I8, Array, PartialShape, TensorType
 
@@ -37,9 +37,9 @@ def weights_board(model: Model, bits: int) -> tuple[Board, dict[Unit, Range]]:
                 uses.setdefault(value, []).append((node, place))
     units: list[Unit] = []
     ranges: dict[Unit, Range] = {}
-    arrays = dict(zip(uses, constant_values(made, [*uses]), strict=True))
+    array_of = Constants()
     for value, readers in uses.items():
-        array = arrays[value]
+        array = array_of(value)
         if array.ndim < 2 or array.size < _LEAST:
             continue
         node, place = readers[0]
@@ -87,25 +87,12 @@ def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) ->
     held: Array = codes.astype(np.int8 if bits == 8 else ml_dtypes.int4)
     made = constant_node(node_class, held, element_type=kind, name=f"{name}/compressed").outputs[0]
     type_ = TensorType(value.element_type, PartialShape(wide.shape))
-    made = _node(node_class, "Convert", [made], {"destination_type": value.element_type}, type_, f"{name}/convert")
+    made = computed(node_class, "Convert", [made], {"destination_type": value.element_type}, type_, f"{name}/convert")
     stored = scale.astype(value.element_type.dtype)
     scales = constant_node(node_class, stored, element_type=value.element_type, name=f"{name}/scale")
-    made = _node(node_class, "Multiply", [made, scales.outputs[0]], {}, type_, f"{name}/dequantised")
+    made = computed(node_class, "Multiply", [made, scales.outputs[0]], {}, type_, f"{name}/dequantised")
     if grouped:
         target = constant_node(node_class, np.array(shape, np.int64), name=f"{name}/shape").outputs[0]
         whole = TensorType(value.element_type, PartialShape(shape))
-        made = _node(node_class, "Reshape", [made, target], {"special_zero": False}, whole, f"{name}/grouped")
+        made = computed(node_class, "Reshape", [made, target], {"special_zero": False}, whole, f"{name}/grouped")
     return made, held, scale
-
-
-def _node(
-    node_class: type[Node],
-    kind: str,
-    inputs: list[Value],
-    attributes: dict[str, object],
-    type_: TensorType,
-    name: str,
-) -> Value:
-    made = node_class(load(kind, 1), inputs, attributes, name=name)
-    made.set_outputs([type_])
-    return made.outputs[0]

@@ -141,6 +141,26 @@ def test_weights_that_were_smoothed_are_compared_with_the_scaled_ones() -> None:
     assert not found.notes
 
 
+def shared(quantises: bool, second: float) -> irexec.Model:
+    """A value that two products read, of which the second counts by a factor; its quantiser is spoilt."""
+    rng = np.random.default_rng(0)
+    x = ops.parameter([4, 16], np.float32, name="x")
+    quantising = Quantising(quantises, "x/fq_output_0", 0.1)
+    read = quantising.values(ops.multiply(x, np.float32(1), name="same"), "x")
+    parts = [ops.matmul(read, rng.normal(0, 1, (16, 8)).astype(np.float32), name=name) for name in ("a", "b")]
+    return irexec.Model([ops.add(parts[0], ops.multiply(parts[1], np.float32(second)), name="y")], [x], "shared")
+
+
+def test_layers_that_read_a_spoilt_value_are_excluded_together_or_only_those_that_count() -> None:
+    steps = [np.random.default_rng(1).normal(0, 1, (4, 16)).astype(np.float32)]
+    both, one = (irexec.sensitivity(shared(False, f), shared(True, f), steps) for f in (1.0, 0.01))
+    assert both.layers == ["a", "b"] and [row.name for row in both.chosen or []] == ["x/fq_output_0"]
+    assert one.layers == ["a"] and one.chosen == [] and one.recovered > 0.9
+    assert one.mixed is not None and one.score is not None
+    expected, mine = outputs_of(shared(False, 0.01), steps), outputs_of(one.mixed, steps)
+    assert noise_of(expected, mine) == one.score.noise
+
+
 def test_models_that_are_no_pair_are_refused() -> None:
     model, _ = pair(6, blocks=3)
     with pytest.raises(NoPair, match="no quantiser"):
