@@ -23,6 +23,7 @@ class Inferring(Protocol):
     findings: Findings
     inference: Inference
     broken: int
+    is_for_given: bool
 
     def body(self, body: Body, parameters: Sequence[TensorType]) -> Inferring:
         """Return the inference of a body for these types of its Parameters."""
@@ -34,19 +35,27 @@ class Inferring(Protocol):
 def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     """Infer both branches. Outputs have the union of their types, or those of the branch that a known cond selects.
 
-    The other branch is then inferred for the types that its Parameters declare: it never runs with these inputs.
+    The other branch is then inferred for the types that its Parameters declare: it never runs with these inputs. In an
+    inference for given inputs, cond is also known if only one branch can run with them; a layer of the other branch
+    reports the error if cond selects it after all.
     """
     condition = inputs[0]
     known = condition.scalar if condition is not None else None
     _check_single(node, "cond", condition, {BOOLEAN}, run.findings)
+    trials = [run.body(body, declared_parameters(body)) for body in node.bodies]
+    sound = not any(trial.broken for trial in trials)
+    selected = [number for number, trial in enumerate(trials) if not trial.broken]
+    if known is not None:
+        selected = [number for number in selected if bool(known) == (number == 0)]
+    actual = {
+        number: run.body(node.bodies[number], _parameters(node.bodies[number], inputs, None)) for number in selected
+    }
+    fitting = [number for number, trial in actual.items() if not trial.broken]
+    if known is None and run.is_for_given and sound and len(fitting) == 1:
+        known, actual = fitting[0] == 0, {fitting[0]: actual[fitting[0]]}
     branches: list[dict[int | None, TensorType]] = []
-    sound = True
     for number, body in enumerate(node.bodies):
-        trial = run.body(body, declared_parameters(body))
-        if trial.broken:
-            sound = False
-        elif known is None or bool(known) == (number == 0):
-            trial = run.body(body, _parameters(body, inputs, None))
+        trial = actual.get(number, trials[number])
         run.take(trial)
         results = body.model.results
         branches.append({o.external: trial.inference.outputs(results[o.result])[0] for o in body.outputs})

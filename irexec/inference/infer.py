@@ -31,12 +31,13 @@ def infer(
     """Return the types of all values, with findings about the operators' constraints and the types that the file
     declares.
 
-    `inputs`: types that replace those of the Parameters. `declared`: compare the inferred types with those that the
+    `inputs`: types that replace those of the Parameters; a branch of an If that cannot run with them is then taken for
+    one that cond does not select. `declared`: compare the inferred types with those that the
     file's ports declare; by default only without `inputs`, which may differ from the file's. `findings`: the collection
     to add to (with the file's positions and earlier findings), by default a new one.
     """
     found = findings if findings is not None else Findings(file=model.file)
-    run = Inferring(found, declared=inputs is None if declared is None else declared)
+    run = Inferring(found, declared=inputs is None if declared is None else declared, is_for_given=inputs is not None)
     run.model(model, inputs)
     check_variables(model, run.inference, found)
     return run.inference
@@ -66,8 +67,9 @@ def infer_node(node: Node, findings: Findings) -> Types:
 class Inferring:
     """The state of one inference: of a model, or of a body for certain types of its Parameters.
 
-    `declared`: compare inferred types with those that ports declare. `late`: report late constraints as well. `trials`
-    caches the inferences of bodies, by body and types, `repeats` those of layers; `broken` counts broken constraints.
+    `declared`: compare inferred types with those that ports declare. `late`: report late constraints as well.
+    `is_for_given`: the types of inputs are given instead of those that the model declares. `trials` caches the
+    inferences of bodies, by body and types, `repeats` those of layers; `broken` counts broken constraints.
     """
 
     def __init__(
@@ -76,11 +78,12 @@ class Inferring:
         *,
         declared: bool = True,
         late: bool = True,
+        is_for_given: bool = False,
         trials: dict[Body, dict[object, Inferring]] | None = None,
         repeats: Repeats | None = None,
     ) -> None:
         self.findings = findings
-        self._declared, self._late = declared, late
+        self._declared, self._late, self.is_for_given = declared, late, is_for_given
         self.inference = Inference(findings.report)
         self.broken = 0
         self._trials = {} if trials is None else trials
@@ -117,7 +120,11 @@ class Inferring:
             key = tuple(_key(type) for type in parameters)
         if key not in known:
             known[key] = trial = Inferring(
-                self.findings.trial(), declared=self._declared, trials=self._trials, repeats=self._repeats
+                self.findings.trial(),
+                declared=self._declared,
+                is_for_given=self.is_for_given,
+                trials=self._trials,
+                repeats=self._repeats,
             )
             trial.model(body.model, parameters)
         return known[key]

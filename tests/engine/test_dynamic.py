@@ -49,6 +49,42 @@ def test_shapes_that_come_again_have_a_plan_with_static_shapes() -> None:
     np.testing.assert_array_equal(compiled([x])[0], 2 * x.reshape(2, 12))
 
 
+def either() -> irexec.CompiledModel:
+    """An If whose branches add constants of four and of eight elements to the rows of x."""
+    x, cond = ops.parameter([-1, -1], np.float32, name="x"), ops.parameter([], np.bool_, name="cond")
+    choice = ops.if_op(cond)
+    inner = [ops.parameter(PartialShape([-1, -1]), np.float32) for _ in range(2)]
+    sums = [ops.add(given, ops.constant(np.ones(size, np.float32))) for given, size in zip(inner, (4, 8), strict=True)]
+    bodies = [Model([total], [given], "branch") for total, given in zip(sums, inner, strict=True)]
+    choice.set_then_body(bodies[0])
+    choice.set_else_body(bodies[1])
+    choice.set_input(x.output(0), *inner)
+    out = choice.set_output(bodies[0].results[0], bodies[1].results[0])
+    return irexec.compile_model(Model([ops.negative(out)], [x, cond]))
+
+
+def test_a_branch_that_cannot_run_with_a_shape_prevents_no_plan_for_it() -> None:
+    compiled = either()
+    plans = Plans(compiled.model)
+    for size, fits in ((4, True), (8, False)):
+        x = np.zeros((2, size), np.float32)
+        for _ in range(3):
+            assert np.array_equal(compiled([x, np.bool_(fits)])[0], np.full((2, size), -1))
+            with pytest.raises(irexec.IRError, match="do not broadcast"):
+                compiled([x, np.bool_(not fits)])
+        shapes = ((2, size), ())
+        plans.of(shapes)
+        assert plans.of(shapes) is not plans.general
+        assert plans.of(shapes).steps[-1].shape == (2, size)
+
+
+def test_a_shape_with_which_neither_branch_can_run_is_refused_every_time() -> None:
+    compiled = either()
+    for _ in range(3):
+        with pytest.raises(irexec.IRError, match="do not broadcast"):
+            compiled([np.zeros((2, 5), np.float32), np.bool_(True)])
+
+
 def test_a_plan_of_its_own_does_not_change_the_model() -> None:
     compiled = flattening()
     before = [str(value.type) for node in compiled.model.nodes for value in node.outputs]

@@ -12,7 +12,8 @@ import pytest
 from support.meanings import origins
 
 import irexec
-from irexec.types import PartialShape
+from irexec.inference import infer
+from irexec.types import BOOLEAN, F32, PartialShape, TensorType
 
 ov = pytest.importorskip("openvino")
 o = pytest.importorskip("openvino.opset13")
@@ -137,6 +138,22 @@ def flat(x: Any) -> Any:
 def test_an_if(then: Any, other: Any, condition: bool | None, shape: str, tmp_path: Path) -> None:
     ((own, their),) = both(branch(then, other, shape, condition), tmp_path)
     assert own.merge(their) == own or own == their
+
+
+def test_inputs_with_which_one_branch_cannot_run(tmp_path: Path) -> None:
+    """The types are those of the other branch: only that one can be selected. The model itself promises neither."""
+
+    def added(size: int) -> Callable[[Any], Any]:
+        return lambda x: o.add(x, o.constant(np.ones(size, np.float32)))
+
+    ov.serialize(branch(added(4), added(8), "?,?", None), tmp_path / "m.xml")
+    model = irexec.read_model(tmp_path / "m.xml")
+    boolean = TensorType(BOOLEAN, PartialShape([]))
+    for size, is_accepted in ((4, True), (8, True), (1, True), (5, False)):
+        found = infer(model, [TensorType(F32, PartialShape([2, size])), boolean])
+        assert found.report.ok == is_accepted
+        if size in (4, 8):
+            assert found[model.outputs[0]].shape == [2, size]
 
 
 def test_branches_of_different_types_are_a_finding(tmp_path: Path) -> None:
