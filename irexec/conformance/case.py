@@ -109,6 +109,7 @@ def _source(port: Port, array: Array | None, parameters: list[Node]) -> Value:
     if port.constant:
         return constant_node(Node, array, element_type=port.kind, name=port.name).outputs[0]
     parameter = parameter_node(Node, port.declared, port.kind.name, name=port.name)
+    parameter.outputs[0].names.add(port.name)
     parameters.append(parameter)
     if port.order is None:
         return parameter.outputs[0]

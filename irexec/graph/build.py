@@ -177,14 +177,14 @@ class _Builder:
 
     def _name_result(self, result: Node) -> None:
         source = result.inputs[0] if result.inputs else None
-        names = result.outputs[0].names
         layer = result.layer
         if layer is not None and layer.output_names and self.version >= 11:
-            names |= set(name_list(layer.output_names))
+            result.outputs[0].names |= set(name_list(layer.output_names))
         elif source is not None:
-            names |= source.names
+            # A Result has no tensor of its own: it shares the names of its input.
+            result.outputs[0].names = source.names
             if self.version < 11 and source.node.given_name:
-                names.add(source.node.given_name)
+                source.names.add(source.node.given_name)
 
 
 def _least_outputs(type: str, operator: Operator | None) -> int:

@@ -20,7 +20,8 @@ def differences(a: Model, b: Model) -> list[str]:
     """Return every difference between two models, a sentence each; an empty list if they are equal.
 
     Compares operators, connections, attributes, constants (bit for bit), types, names and rt_info. Ignores layer ids,
-    offsets in the `.bin`, the file that a model came from, and a node's name if one of the two nodes has none.
+    offsets in the `.bin`, the file that a model came from, and a node's name if one of the two nodes has none, also where
+    it names a tensor.
     """
     return list(_models("", a, b))
 
@@ -38,8 +39,14 @@ def _models(where: str, a: Model, b: Model) -> Iterable[str]:
         ours = [numbers_a.get(n) for n in getattr(a, what)]
         theirs = [numbers_b.get(n) for n in getattr(b, what)]
         yield from _unequal(f"{where}the order of {what}", ours, theirs)
+    ends = zip([*a.parameters, *a.results], [*b.parameters, *b.results], strict=True)
+    renamed = {x.friendly_name: y.friendly_name for x, y in ends if not (x.given_name and y.given_name)}
     for ours, theirs in zip(a.nodes, b.nodes, strict=True):
-        yield from _nodes(f"{where}{ours.type} {ours.given_name!r}: ", ours, theirs, numbers_a, numbers_b)
+        here = f"{where}{ours.type} {ours.given_name!r}: "
+        yield from _nodes(here, ours, theirs, numbers_a, numbers_b)
+        for x, y in zip(ours.outputs, theirs.outputs, strict=False):
+            names = sorted(renamed.get(name, name) for name in x.names)
+            yield from _unequal(f"{here}output {x.index}: names", names, sorted(y.names))
 
 
 def _nodes(where: str, a: Node, b: Node, numbers_a: _Numbers, numbers_b: _Numbers) -> Iterable[str]:
@@ -65,7 +72,6 @@ def _nodes(where: str, a: Node, b: Node, numbers_a: _Numbers, numbers_b: _Number
 
 def _values(where: str, a: Value, b: Value) -> Iterable[str]:
     yield from _unequal(f"{where}type", str(a.type), str(b.type))
-    yield from _unequal(f"{where}names", sorted(a.names), sorted(b.names))
     yield from _unequal(f"{where}rt_info", a.rt_info, b.rt_info)
 
 

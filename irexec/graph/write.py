@@ -86,6 +86,8 @@ class _NetWriter:
         self.model, self.out, self.blobs, self.findings = model, out, blobs, findings
         self.nodes = _in_order(model)
         self.ids = {node: number for number, node in enumerate(self.nodes)}
+        # Tensors named by a Parameter or Result without a name: no file depends on the number that it has here.
+        self.invented = {n.name: self._name(n) for n in (*model.parameters, *model.results) if not n.given_name}
 
     def write(self) -> None:
         """Write the sections of a `<net>` or `<body>`."""
@@ -130,8 +132,7 @@ class _NetWriter:
         return _written_name(node, self.ids[node])
 
     def _names(self, node: Node, names: Iterable[str]) -> str:
-        # No file depends on the number in a name that was invented for a node.
-        names = set(names) if node.given_name else set(names) - {node.name}
+        names = {self.invented.get(name, name) for name in names}
         # A backslash at the end of a name would escape the comma that separates it from the next name.
         text = write_name_list(sorted(names, key=lambda name: (name.endswith("\\"), name)))
         if set(name_list(text)) != names:

@@ -47,10 +47,6 @@ class CompiledModel(engine.CompiledModel):
         self._lowering = Backend(_MODES[self._settings.execution_mode])
         super().__init__(current(graph), self._lowering)
         self._inputs, self._outputs = model.inputs, model.outputs
-        if getattr(graph, "was_constructed", False):
-            for port in (*self._inputs, *self._outputs):
-                if not port.names:
-                    port.names.add(port.node.friendly_name)
         # The request of the last call, as in OpenVINO.
         self._infer_request: InferRequest | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from irexec.graph import model as graph
@@ -54,22 +55,13 @@ def check_parameters(model: graph.Model) -> None:
         raise RuntimeError(f"Model references undeclared parameters: {names}")
 
 
-def name_ports(model: graph.Model) -> None:
-    """Give inputs and outputs without tensor names the name of their Parameter or Result, if that has one."""
-    for node in (*model.parameters, *model.results):
-        value = node.outputs[0]
-        if not value.names and (node.type == "Parameter" or (node.given_name and not _is_automatic(node))):
-            DescriptorTensor(value).add_names({node.friendly_name})
-
-
-def _is_automatic(result: graph.Node) -> bool:
-    """Return whether a Result has the name that `Model` gives to those that it creates."""
-    taken = result.inputs[0]
-    return (
-        taken is not None
-        and bool(taken.node.given_name)
-        and result.given_name.startswith(f"{taken.node.given_name}/result")
-    )
+def name_ports(nodes: Iterable[graph.Node]) -> None:
+    """Give the ports of Parameters and Results that have no tensor name the name of the node, as OpenVINO does when it
+    creates a model or adds outputs."""
+    for node in nodes:
+        tensor = DescriptorTensor(node.outputs[0])
+        if not tensor.names:
+            tensor.add_names({node.friendly_name})
 
 
 def _are_parameters(items: list[Any]) -> bool:

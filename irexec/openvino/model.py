@@ -31,14 +31,9 @@ _numbers = itertools.count(1)
 
 
 class Model(graph.Model):
-    """A graph with inputs, outputs and variables: irexec's Model with OpenVINO's methods.
-
-    `was_constructed`: made by a caller and not read from a file. OpenVINO names all ports of such a model; irexec names
-    those without any other name when it is compiled, so that no file depends on the numbers in them.
-    """
+    """A graph with inputs, outputs and variables: irexec's Model with OpenVINO's methods."""
 
     node_class = Node
-    was_constructed = False
     # Variables that no node names, and the ids of those that were removed.
     _added: Sequence[Variable] = ()
     _removed: Set[str] = frozenset()
@@ -51,8 +46,13 @@ class Model(graph.Model):
         """
         super().__init__(*parts(results, rest, named))
         check_parameters(self)
-        name_ports(self)
-        self.was_constructed = True
+        name_ports([*self.parameters, *self.results])
+
+    def _as_result(self, node: graph.Node | Value) -> graph.Node:
+        result = super()._as_result(node)
+        if result is not node:
+            result.given_name = ""  # A Result that a model creates is named by its number, as in OpenVINO.
+        return result
 
     # Ports
 
@@ -266,6 +266,7 @@ class Model(graph.Model):
             if known is None:
                 known = opset("opset1").result(port)
                 known.outputs[0].names = port.names
+                name_ports([known])
                 self.results.append(known)
             added.append(known.outputs[0])
         _edited(self)

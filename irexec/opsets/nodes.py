@@ -130,6 +130,4 @@ def parameter_node(node_class: type[N], shape: Any, dtype: Any = np.float32, nam
     kind, extents = element_type_of(dtype), shape_like(shape)
     node = node_class(contents.load("Parameter", 1), (), {"shape": extents, "element_type": kind}, name=name)
     node.set_outputs([TensorType(kind, extents)])
-    if name:
-        node.outputs[0].names.add(name)
     return node
