@@ -72,7 +72,7 @@ def _drawn(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) 
     if kind is STRING:
         words = np.array(["", "a", "bc", "déf", "ghij"], dtype=np.dtypes.StringDType())
         return words[rng.integers(0, len(words), shape)]
-    if kind.is_integral:
+    if kind.is_integral_number:
         top = min(10, 2 ** (kind.bitwidth - (kind.kind == "i")))
         return rng.integers(0, top, shape).astype(kind.dtype)
     if kind.is_carried:

@@ -65,7 +65,7 @@ def convert(value: Any, kind: ElementType) -> Array | None:
             return None
         with np.errstate(all="ignore"):
             array = plain.astype(kind.dtype)
-            exact = not kind.is_integral or np.array_equal(plain, array.astype(plain.dtype))
+            exact = not kind.is_integral_number or np.array_equal(plain, array.astype(plain.dtype))
         return array if exact else None
     except (ValueError, TypeError, OverflowError):
         return None

@@ -20,7 +20,7 @@ def exact_array(array: Array, kind: ElementType) -> Array:
         return array if array.dtype.kind == "U" else np.array(array.tolist(), dtype=np.str_).reshape(array.shape)
     if is_numpys(array.dtype):
         return array
-    if kind.is_integral:
+    if kind.is_integral_number:
         return array.astype(np.int8 if kind.kind == "i" else np.uint8)
     return array.astype(np.float32)
 

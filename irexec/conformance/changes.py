@@ -147,7 +147,7 @@ def change_type(rng: np.random.Generator, draft: Draft) -> None:
             continue
         if new in own.types:
             port.kind = new
-            if port.values is not None and new.is_integral:
+            if port.values is not None and new.is_integral_number:
                 port.values = tuple(int(v) for v in port.values)
 
 

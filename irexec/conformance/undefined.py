@@ -35,7 +35,7 @@ def is_meaningless(node: object, inputs: Inputs) -> bool:
 
 def _overflows(node: Node, inputs: Inputs) -> bool:
     """Integer arithmetic beyond the range of the type: pages do not define whether it wraps or saturates."""
-    if node.type not in _ARITHMETIC or not node.outputs or not node.outputs[0].element_type.is_integral:
+    if node.type not in _ARITHMETIC or not node.outputs or not node.outputs[0].element_type.is_integral_number:
         return False
     kind = node.outputs[0].element_type
     arrays = [a.astype(np.float64) for a in inputs if a is not None and a.dtype.kind in "iu"]
@@ -69,7 +69,7 @@ def _ties(node: Node, inputs: Inputs) -> bool:
 
 def _out_of_range(node: Node, inputs: Inputs) -> bool:
     """A conversion of floats that the integer type does not hold."""
-    if node.type not in ("Convert", "ConvertLike", "Range") or not node.outputs[0].element_type.is_integral:
+    if node.type not in ("Convert", "ConvertLike", "Range") or not node.outputs[0].element_type.is_integral_number:
         return False
     kind, data = node.outputs[0].element_type, inputs[0]
     if data is None or kind.name == "boolean":
@@ -99,7 +99,7 @@ def _many_periods(node: Node, inputs: Inputs) -> bool:
 
 def _rounds_to_integer(node: Node, inputs: Inputs) -> bool:
     """A mean or an interpolation of integers: pages do not say how it is rounded."""
-    return node.type in _ROUNDED and bool(node.outputs[0].element_type.is_integral)
+    return node.type in _ROUNDED and bool(node.outputs[0].element_type.is_integral_number)
 
 
 def _only_padding(node: Node, inputs: Inputs) -> bool:
@@ -174,7 +174,7 @@ def _fractions(node: Node, inputs: Inputs) -> bool:
 def _divides_by_zero(node: Node, inputs: Inputs) -> bool:
     """An integer that is divided by zero."""
     divisor = inputs[1] if len(inputs) > 1 else None
-    divides = node.type in ("Divide", "Mod", "FloorMod") and node.outputs[0].element_type.is_integral
+    divides = node.type in ("Divide", "Mod", "FloorMod") and node.outputs[0].element_type.is_integral_number
     return bool(divides and divisor is not None and (divisor == 0).any())
 
 

@@ -91,7 +91,7 @@ def draw_values(rng: np.random.Generator, kind: ElementType, shape: tuple[int, .
     if kind is STRING:
         words = np.array(["", "a", "bc", "déf", "ghij", "the quick"], dtype=np.dtypes.StringDType())
         return words[rng.integers(0, len(words), shape)]
-    if kind.is_integral:
+    if kind.is_integral_number:
         return _integers(rng, kind, shape, profile)
     if kind.is_carried:
         return rng.integers(0, 1 << kind.bitwidth, shape).astype(np.uint8)

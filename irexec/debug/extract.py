@@ -186,7 +186,7 @@ def _noise(array: Array, rng: np.random.Generator, structure: int = MAX_STRUCTUR
             return array
         low, high = 0.5 * low, 1.5 * low
     noise: Array = np.asarray(rng.uniform(low, high, array.shape))
-    return (np.rint(noise) if kind.is_integral else noise).astype(array.dtype)
+    return (np.rint(noise) if kind.is_integral_number else noise).astype(array.dtype)
 
 
 def _is_common(number: float, dtype: np.dtype[Any]) -> bool:

@@ -20,7 +20,7 @@ def differences(a: Model, b: Model) -> list[str]:
     """Return every difference between two models, a sentence each; an empty list if they are equal.
 
     Compares operators, connections, attributes, constants (bit for bit), types, names and rt_info. Ignores layer ids,
-    offsets in the `.bin`, the file that a model came from, and a node's name if one of the two nodes has none, also where
+    offsets in the `.bin`, the file that a model came from, and a node's name if one of the two nodes has none, even if
     it names a tensor.
     """
     return list(_models("", a, b))

@@ -71,7 +71,7 @@ def input_arrays(operator: Operator, inputs: Sequence[Any]) -> list[Array | None
     for a wrong number.
 
     Arrays keep their type, in this machine's byte order. Python's numbers and lists get the type of the array in the
-    same group of ports; without one, the first of i64, f32, boolean and string that suits them and the port.
+    same group of ports; without one, the first of i64, f64, f32, boolean and string that suits them and the port.
     """
     check_count(operator, inputs)
     findings = Findings()
@@ -121,8 +121,8 @@ def _brief(value: Any) -> str:
 
 
 def natural(array: Array, allowed: frozenset[ElementType]) -> np.dtype[Any]:
-    """Return the dtype for Python numbers: i64, f32, boolean or string, if the port allows it."""
-    by_kind = {"b": ["boolean"], "i": ["i64", "i32"], "f": ["f32"], "T": ["string"]}
+    """Return the dtype for Python numbers: i64, f64, boolean or string, if the port allows it."""
+    by_kind = {"b": ["boolean"], "i": ["i64", "i32"], "f": ["f64", "f32"], "T": ["string"]}
     for name in [*by_kind.get(array.dtype.kind, []), "f32", "i64"]:
         kind = ElementType.by_name[name]
         if kind in allowed and kind.dtype is not None:

@@ -31,7 +31,7 @@ def node_of_type(given: Any, type: str, function: str) -> graph.Node:
     node = expected(given, graph.Node, function)
     if node.type != type:
         raise TypeError(f"{function}: incompatible function arguments: {node!r} is not a {type}")
-    return node
+    return node.outputs[0].node  # The node itself, also where an array is a proxy for it.
 
 
 def nodes_of_type(given: Iterable[Any], type: str, function: str) -> list[graph.Node]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from irexec.graph.model import Node
 from irexec.graph.runtime_info import RuntimeAttribute
+from irexec.openvino.checks import expected
 from irexec.types import PartialShape
 
 # The key of a layout in a node's rt_info, and in a file.
@@ -18,7 +19,7 @@ class Layout:
     """Names for axes: `NCHW`, `[N,C,H,W]`, `NC?`, `N...C`; `...` stands for any number of axes."""
 
     def __init__(self, layout_str: str = "...") -> None:
-        text = layout_str.strip()
+        text = expected(layout_str, str, "Layout()").strip()
         if text == _SCALAR:
             self.names: tuple[str, ...] | None = None
             return

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from irexec.graph.model import Value
+from irexec.openvino.checks import expected
 from irexec.openvino.layout import Layout, give_layout, layout_of
 
 
 def get_layout(port: Any) -> Layout:
     """Return the layout of a port's Parameter or Result."""
-    return layout_of(port.node)
+    return layout_of(expected(port, Value, "get_layout()").node)
 
 
 def set_layout(port: Any, layout: Layout) -> None:
     """Set the layout of a port's Parameter or Result."""
-    give_layout(port.node, layout)
+    give_layout(expected(port, Value, "set_layout()").node, layout)
 
 
 def has_batch(layout: Layout) -> bool:

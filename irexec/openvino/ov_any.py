@@ -48,6 +48,8 @@ class OVAny:
         if dtype is None:
             return []
         if isinstance(self.value, list):
+            if len({type(item) for item in self.value}) > 1:
+                raise RuntimeError("Incorrect attribute. Mixed types in the container are not allowed.")
             return list(self.value)
         if not isinstance(self.value, str):
             raise RuntimeError(f"Could not convert {self.value!r} to a list")

@@ -26,7 +26,7 @@ class IntVector(list[int]):
     """A list of integers that can be compared with tuples and arrays as well."""
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
-        super().__init__(int(value) for value in values)
+        super().__init__(_whole(value) for value in values)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         super().__setitem__(index, [int(v) for v in value] if isinstance(index, slice) else int(value))
@@ -50,6 +50,13 @@ class IntVector(list[int]):
 
     def to_string(self) -> str:
         return str(self)
+
+
+def _whole(value: Any) -> int:
+    """Return a number. Raises TypeError for one that is not whole by its class."""
+    if isinstance(value, (float, np.floating)):
+        raise TypeError(f"incompatible function arguments: {value!r} is not an integer")
+    return int(value)
 
 
 def _check_not_negative(values: list[int]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from irexec.graph.model import Value
 from irexec.ir.weights.packing import pack, to_array, to_codes, unpack
+from irexec.openvino.checks import expected
 from irexec.openvino.shapes import Shape, Strides
 from irexec.opsets.element_types import element_type_of
 from irexec.types import BF16, DYNAMIC, STRING, Array, ElementType
@@ -41,6 +42,8 @@ class Tensor:
         if array is None and type is not None:
             array = type
         source = other if other is not None else array
+        if source is None:
+            raise TypeError("Tensor(): incompatible constructor arguments: an array, a port or a type is needed")
         if isinstance(source, Value):
             # The type and the shape of a port, with an array's memory if one is given.
             port, source = source, shape
@@ -55,6 +58,8 @@ class Tensor:
                 shape, shared_memory = None, shape
             self._of_array(source, shape, type, bool(shared_memory))
         elif isinstance(source, (list, tuple)):
+            if shared_memory:
+                raise TypeError("Tensor(): incompatible constructor arguments: a list has no memory to share")
             self._of_array(np.array(source), None, None, shared=False)
         elif _is_array_like(source):
             self._of_array(_array_of(source), shape, type, bool(shared_memory))
@@ -62,7 +67,13 @@ class Tensor:
             self._allocate(element_type_of(source), Shape(() if shape is None else shape))
 
     def _of_array(self, array: Array, shape: Any, type: Any, shared: bool) -> None:
+        if array.dtype.kind in "cmMV":
+            raise RuntimeError(f"Unsupported data type: {array.dtype}")
         if array.dtype.kind in "USTO":
+            if shared:
+                raise RuntimeError(
+                    "SHARED MEMORY MODE FOR THIS TENSOR IS NOT APPLICABLE! String types can be only copied."
+                )
             self._kind, self._shape = STRING, Shape(array.shape)
             text = [v.decode() if isinstance(v, bytes) else str(v) for v in array.ravel().tolist()]
             self._memory = np.array(text, np.dtypes.StringDType()).reshape(array.shape)
@@ -77,9 +88,10 @@ class Tensor:
         if shape is None and type is None:
             self._memory = memory
             return
-        if memory.nbytes != self._kind.nbytes(math.prod(self._shape)):
+        needed = self._kind.nbytes(math.prod(self._shape))
+        if memory.nbytes < needed:
             raise RuntimeError(f"{memory.nbytes} bytes do not hold {self._kind}{self._shape}")
-        flat = memory.reshape(-1).view(np.uint8)
+        flat = memory.reshape(-1).view(np.uint8)[:needed]
         self._memory = flat if self._kind.is_packed else flat.view(self._kind.dtype).reshape(self._shape)  # type: ignore[arg-type]
 
     def _allocate(self, kind: ElementType, shape: Shape) -> None:
@@ -122,30 +134,39 @@ class Tensor:
             return np.char.encode(self.str_data) if self._memory.size else np.zeros(tuple(self._shape), "S")
         return self._memory.view(self._kind.to_dtype())
 
-    @data.setter
-    def data(self, values: Any) -> None:
-        self.copy_from(values)
-
     @property
     def str_data(self) -> Array:
-        """A copy of the strings."""
+        """A copy of the strings. Raises RuntimeError for a tensor of another type."""
+        self._check_strings()
         return np.array(self._memory.ravel().tolist(), np.str_).reshape(tuple(self._shape))
 
     @str_data.setter
     def str_data(self, values: Any) -> None:
-        given = np.asarray(values).astype(np.str_).astype(np.dtypes.StringDType())
-        if given.size != self.size:
-            raise RuntimeError(f"{given.size} strings were given for a tensor of {self.size}")
-        self._memory[...] = given.reshape(self._memory.shape)
+        self._check_strings()
+        given = np.asarray(values)
+        if given.ndim == 0 or given.dtype.kind not in "UST":
+            raise RuntimeError("Invalid data to fill String Tensor! An array or list of strings is needed.")
+        text = (np.char.decode(given) if given.dtype.kind == "S" else given).astype(np.dtypes.StringDType())
+        if text.size != self.size:
+            raise RuntimeError(
+                f"Passed array must have the same size (number of elements) as the Tensor: {text.size} strings were "
+                f"given for a tensor of {self.size}"
+            )
+        self._memory[...] = text.reshape(self._memory.shape)
+
+    def _check_strings(self) -> None:
+        if self._kind is not STRING:
+            raise RuntimeError("Tensor's type must be a string!")
 
     @property
     def bytes_data(self) -> Array:
-        """A copy of the strings, encoded."""
+        """A copy of the strings, encoded. Raises RuntimeError for a tensor of another type."""
+        self._check_strings()
         return self.data
 
     @bytes_data.setter
     def bytes_data(self, values: Any) -> None:
-        self.str_data = np.char.decode(np.asarray(values))
+        self.str_data = values
 
     @property
     def element_type(self) -> ElementType:
@@ -232,7 +253,7 @@ class Tensor:
 
     def copy_to(self, target_tensor: Tensor) -> None:
         """Copy the elements and the shape to a tensor of the same type."""
-        target_tensor.copy_from(self)
+        expected(target_tensor, Tensor, "copy_to()").copy_from(self)
 
     def __copy__(self) -> Tensor:
         made = object.__new__(Tensor)

@@ -25,6 +25,8 @@ def constant_function(operator: Operator, node_class: NodeClass) -> Function:
 
         `shared_memory`: the constant is an array itself, and not a copy of it.
         """
+        if value is None or isinstance(value, (str, bytes)):
+            raise TypeError("The necessary overload for constant was not found")
         return nodes.constant_node(node_class(), value, dtype, name or "", shared=shared_memory)
 
     return constant

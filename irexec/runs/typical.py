@@ -24,14 +24,14 @@ def typical(
     from, and images from 0 to 1.
     """
     name = " ".join([port.node.friendly_name, *sorted(port.names)]).lower()
-    whole = kind.is_integral or kind is BOOLEAN
+    whole = kind.is_integral_number or kind is BOOLEAN
     if whole and "mask" in name:
         return _mask(shape, past).astype(kind.dtype)
-    if kind.is_integral and "position" in name and shape:
+    if kind.is_integral_number and "position" in name and shape:
         return np.broadcast_to(past + np.arange(shape[-1]), shape).astype(kind.dtype)
-    if kind.is_integral and "beam" in name and len(shape) == 1:
+    if kind.is_integral_number and "beam" in name and len(shape) == 1:
         return np.arange(shape[0]).astype(kind.dtype)
-    if kind.is_integral and (rows := _rows(model, port)):
+    if kind.is_integral_number and (rows := _rows(model, port)):
         return rng.integers(0, rows, shape).astype(kind.dtype)
     if kind.is_real and len(shape) == 4 and (shape[1] in _CHANNELS or shape[3] in _CHANNELS):
         return rng.random(shape, np.float32).astype(kind.dtype)

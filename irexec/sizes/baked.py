@@ -80,7 +80,7 @@ def _holding(prober: Prober, node: Node | None, bit: int, size: int) -> Iterator
         for index in _SIZE_INPUTS.get(current.type, ()):
             value = current.inputs[index] if index < len(current.inputs) else None
             held = value.node.held if value is not None and value.node.type == "Const" else None
-            if held is None or held.size > 16 or value is None or not value.element_type.is_integral:
+            if held is None or held.size > 16 or value is None or not value.element_type.is_integral_number:
                 continue
             values = tuple(int(v) for v in (held.values if isinstance(held, Stored) else held.ravel()))
             if size in values or (

@@ -146,7 +146,7 @@ def _constants(model: Model) -> list[int]:
         if held is None or not node.outputs:
             continue
         found = list(held.shape)
-        if node.outputs[0].element_type.is_integral and held.size <= 8:
+        if node.outputs[0].element_type.is_integral_number and held.size <= 8:
             found += [int(v) for v in (held.values if isinstance(held, Stored) else held.ravel())]
         for value in found:
             if 1 < value <= _LARGEST_CONSTANT:

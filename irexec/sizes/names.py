@@ -77,7 +77,7 @@ def _name(prober: Prober, dim: OpenDim) -> str:
     label = (port_name(value) or "").lower()
     if dim.axis == 0 and rank > 1:
         return "batch"
-    if rank == 2 and value.element_type.is_integral:
+    if rank == 2 and value.element_type.is_integral_number:
         return "total" if "mask" in label else "seq"
     if rank == 4 and ("past" in label or "key" in label or "value" in label or "cache" in label):
         return "past" if dim.axis in (1, 2) and shape[3].is_static else f"dim_{dim.id.replace('.', '_')}"

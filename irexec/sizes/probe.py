@@ -218,7 +218,7 @@ def _refusal(position: int, node: Node | None, findings: Findings, inference: In
             continue
         if type.rank is not None:
             extents.append(tuple(extent.value for extent in type.shape if extent.is_static))
-        if type.has_value and type.element_type.is_integral and len(known := type.ints or ()) <= 8:
+        if type.has_value and type.element_type.is_integral_number and len(known := type.ints or ()) <= 8:
             extents.append(tuple(known))
     return Refusal(position, node, findings.report.errors[0], tuple(extents))
 

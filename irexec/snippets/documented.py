@@ -48,7 +48,7 @@ def agrees(documented: Array, computed: Array, kind: ElementType) -> Array:
     if kind is STRING:
         # Strings that end with NUL are Python objects, which NumPy compares only with each other.
         documented, computed = documented.astype(object), computed.astype(object)
-    if kind is STRING or computed.dtype.kind in "bc" or kind.is_integral:
+    if kind is STRING or computed.dtype.kind in "bc" or kind.is_integral_number:
         result: Array = np.asarray(documented == computed)
         return result
     a, b = documented.astype(np.float64), computed.astype(np.float64)

@@ -46,6 +46,8 @@ class Dimension:
             parsed = _parsed(minimum)
             self.min, self.max = parsed.min, parsed.max
             return
+        if isinstance(minimum, float) or isinstance(maximum, float):
+            raise TypeError(f"Dimension(): incompatible constructor arguments: {minimum}, {maximum} are not integers")
         if maximum == _SAME:
             maximum = minimum
         minimum, maximum = max(minimum, 0) if minimum == -1 else minimum, None if maximum == -1 else maximum

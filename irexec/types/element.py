@@ -115,11 +115,13 @@ class ElementType:
 
     @property
     def is_integral(self) -> Answer:
-        return _YES if self.kind in "iu" else _NO
+        """Whether the type is one of integers, or boolean, which OpenVINO counts among them."""
+        return _YES if self.kind in "iu" or self.name == "boolean" else _NO
 
     @property
     def is_integral_number(self) -> Answer:
-        return self.is_integral
+        """Whether the type is one of integers."""
+        return _YES if self.kind in "iu" else _NO
 
     @property
     def is_signed(self) -> Answer:

@@ -136,7 +136,7 @@ def loosened(rng: np.random.Generator, array: np.ndarray) -> TensorType:
         return TensorType(kind, PartialShape.dynamic())
     if known == 1:
         return TensorType(kind, shape)
-    if known == 2 and kind.is_integral and array.size:
+    if known == 2 and kind.is_integral_number and array.size:
         partial = np.empty(array.size, object)
         # An interval is an extent: it holds no negative value.
         partial[:] = [

@@ -53,7 +53,7 @@ def test_arrays_are_evaluated() -> None:
 def test_numbers_and_lists_take_the_type_of_their_group() -> None:
     assert irexec.opset1.add(np.float16([1]), 2).dtype == np.float16
     assert irexec.opset1.add([1, 2], 3).dtype == np.int64
-    assert irexec.opset1.add([1.5, 2], 3.0).dtype == np.float32
+    assert irexec.opset1.add([1.5, 2], 3.0).dtype == np.float64
     assert irexec.opset8.gather(np.float64([1, 2, 3]), [2], 0).tolist() == [3.0]
 
 
@@ -147,7 +147,10 @@ def test_parameters_are_given_by_shape_and_type() -> None:
     assert str(o.parameter("1..4,?", "bf16").outputs[0].type) == "bf16[1..4,?]"
     assert str(o.parameter("...", np.int8).outputs[0].type) == "i8[...]"
     assert str(o.parameter([], irexec.ElementType.by_name["u4"]).outputs[0].type) == "u4[]"
-    assert o.parameter([2], np.float32, name="in").outputs[0].any_name == "in"
+    parameter = o.parameter([2], np.float32, name="in")
+    assert (parameter.friendly_name, parameter.outputs[0].names) == ("in", set())
+    irexec.Model([parameter], [parameter])
+    assert parameter.outputs[0].any_name == "in"
 
 
 def test_constants() -> None:

@@ -247,7 +247,7 @@ def _is_code(node: Node) -> bool:
     if array is None:
         return False
     kind = node.outputs[0].element_type
-    return bool(kind.is_integral) and kind.bitwidth <= _FEW_BITS and array.ndim >= 1
+    return bool(kind.is_integral_number) and kind.bitwidth <= _FEW_BITS and array.ndim >= 1
 
 
 def _end(node: Node) -> Value:

@@ -21,8 +21,8 @@ class Constant(KindOfNode):
 
     @property
     def data(self) -> Array:
-        """The value as an array that shares its memory, in the form of a Tensor's data."""
-        return _tensor(self).data
+        """The value as an array that shares its memory and cannot be written, in the form of a Tensor's data."""
+        return _read_only(_tensor(self).data)
 
     @property
     def tensor_view(self) -> Tensor:
@@ -33,13 +33,13 @@ class Constant(KindOfNode):
         return _tensor(self).strides
 
     def get_data(self, *, dtype: Any = None, copy: bool = False) -> Array:
-        """Return the value as an array, converted to another dtype if one is given."""
+        """Return the value as an array, converted to another dtype if one is given; a copy can be written."""
         array = self.constant
         assert array is not None
         if dtype is not None:
-            return np.array(array, dtype) if copy or array.dtype != dtype else array
+            return np.array(array, dtype) if copy or array.dtype != dtype else _read_only(array)
         shown = _tensor(self).data
-        return shown.copy() if copy else shown
+        return shown.copy() if copy else _read_only(shown)
 
     def get_tensor_view(self) -> Tensor:
         return _tensor(self)
@@ -88,6 +88,12 @@ class ReadValue(_OfVariable):
 
     __slots__ = ()
     type_name = "ReadValue"
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _tensor(node: graph.Node) -> Tensor:

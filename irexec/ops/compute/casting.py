@@ -62,7 +62,7 @@ def cast(array: Array, source: ElementType, target: ElementType) -> Array:
         return array
     if source is NF4:
         array = nf4()[0][array]
-    elif source.bitwidth in (2, 4) and source.is_integral:
+    elif source.bitwidth in (2, 4) and source.is_integral_number:
         array = array.astype(np.int8)
     with np.errstate(all="ignore"):
         if target is BOOLEAN:

@@ -88,7 +88,7 @@ _AT_ONCE = 1 << 20
 
 def _cast(value: Number, kind: ElementType) -> Number:
     """Round towards zero for integer types; return the value itself if it is not finite."""
-    return int(value) if kind.is_integral and isfinite(value) else value
+    return int(value) if kind.is_integral_number and isfinite(value) else value
 
 
 def _check_numbers(check: Check, values: Sequence[Number | Dimension | None]) -> bool:
@@ -131,7 +131,12 @@ def _rule(check: Check, start: TensorType, stop: TensorType, step: TensorType, k
         return PartialShape.dynamic(1)
     count = _count(*numbers)
     shape = PartialShape([count])
-    if not _check_count(check, count) or count > MAX_KNOWN or not kind.is_integral or any(map(is_traced, numbers)):
+    if (
+        not _check_count(check, count)
+        or count > MAX_KNOWN
+        or not kind.is_integral_number
+        or any(map(is_traced, numbers))
+    ):
         return shape
     scalars = [np.array(n) for n in numbers]
     return TensorType(kind, shape, _range(scalars[0], scalars[1], scalars[2], kind))

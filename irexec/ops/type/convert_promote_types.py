@@ -68,8 +68,8 @@ def promote(
         return Promotion(a)
     if BOOLEAN in (a, b):
         other = b if a is BOOLEAN else a
-        return Promotion(other) if other.is_integral or other in _FLOATS else Promotion(None)
-    if not all(t.is_integral or t in _FLOATS for t in (a, b)):
+        return Promotion(other) if other.is_integral_number or other in _FLOATS else Promotion(None)
+    if not all(t.is_integral_number or t in _FLOATS for t in (a, b)):
         return Promotion(None)
     if a.is_real != b.is_real:
         real, whole = (a, b) if a.is_real else (b, a)

@@ -68,8 +68,8 @@ def hostile_values(rng: Rng, arrays: list[Any], attributes: dict[str, Any]) -> N
         return
     a = arrays[i] = arrays[i].copy()
     kind = ElementType.of(a.dtype)
-    values: Any = INTEGERS if kind.is_integral else FLOATS
-    if kind.is_integral:
+    values: Any = INTEGERS if kind.is_integral_number else FLOATS
+    if kind.is_integral_number:
         limits = ml_dtypes.iinfo(a.dtype)
         values = [v for v in values if limits.min <= v <= limits.max] + [int(limits.min), int(limits.max)]
     count = pick(rng, [1, 1, 2, a.size])

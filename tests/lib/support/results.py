@@ -21,7 +21,7 @@ def computed(data: bytes, path: Path | None) -> list[Array]:
         for port in compiled.inputs:
             shape = [2 if extent.is_dynamic else extent.get_length() for extent in port.partial_shape]
             # Small integers are within reach of what they may be indices of.
-            values = rng.integers(0, 3, shape) if port.element_type.is_integral else rng.random(shape)
+            values = rng.integers(0, 3, shape) if port.element_type.is_integral_number else rng.random(shape)
             given.append(values.astype(port.element_type.dtype))
         return list(compiled(given).to_tuple())
 
