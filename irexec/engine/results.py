@@ -35,6 +35,8 @@ class Results(Mapping[Any, Array]):
             return self._arrays[self._index(key)]
         if isinstance(key, str):
             return self._arrays[self._index(port_of(self._ports, key))]
+        if not isinstance(key, (int, np.integer)):
+            raise TypeError(f"Unknown key type: {type(key)}")
         if not -len(self._arrays) <= key < len(self._arrays):
             raise NoSuchResult(f"result {key} does not exist; the number of results is {len(self._arrays)}")
         return self._arrays[key]

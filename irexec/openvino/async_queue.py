@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from irexec.graph.one_process import OfOneProcess
+from irexec.openvino.checks import expected
 from irexec.openvino.compiled import CompiledModel
 from irexec.openvino.infer_request import InferRequest
 
@@ -20,6 +21,7 @@ class AsyncInferQueue(OfOneProcess):
     instead = "save the model (irexec.save_model) and compile it in the other process"
 
     def __init__(self, model: CompiledModel, jobs: int = 0) -> None:
+        expected(model, CompiledModel, "AsyncInferQueue()")
         count = jobs or int(model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
         self._requests = [model.create_infer_request() for _ in range(count)]
         self._idle = list(range(count))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from irexec import engine
@@ -126,14 +127,14 @@ class CompiledModel(engine.CompiledModel):
 
         return copied(self.model)
 
-    def export_model(self, model_stream: Any = None) -> bytes | None:
-        """Return the model with its weights as bytes that `Core.import_model` reads; if a stream is given, write them
-        to it."""
+    def export_model(self, model_stream: Any = None) -> BytesIO | None:
+        """Return a stream of the model with its weights, which `Core.import_model` reads; if a stream is given, write
+        them to it."""
         from irexec.openvino.exporting import exported
 
         data = exported(self.model)
         if model_stream is None:
-            return data
+            return BytesIO(data)
         if not hasattr(model_stream, "write"):
             raise TypeError(f"CompiledModel.export_model(model_stream) needs a stream, not {type(model_stream)}")
         model_stream.write(data)

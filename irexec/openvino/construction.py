@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from irexec.graph import model as graph
 from irexec.graph.model import Value
-from irexec.openvino.checks import node_or_value, sink_of
+from irexec.openvino.checks import expected, node_or_value, nodes_of_type, sink_of
+from irexec.openvino.node import Node
 from irexec.openvino.ports import DescriptorTensor
+from irexec.opsets.nodes import constant_node
 
 
 def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, str, Any]:
@@ -40,10 +44,13 @@ def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[A
     else:
         # One of several nodes stands for its first output, a single node for all of its outputs.
         results = [r.outputs[0] if isinstance(r, graph.Node) and len(r.outputs) > 1 else r for r in results]
+        # An array that functions of arrays alone have computed stands for a constant.
+        results = [constant_node(Node, r) if type(r) is np.ndarray else r for r in results]
     for given in results:
         node_or_value(given, "Model()")
     sinks = [sink_of(sink) for sink in found.get("sinks", ())]
-    return results, found.get("parameters", ()), name, sinks
+    parameters = nodes_of_type(found.get("parameters", ()), "Parameter", "Model()")
+    return results, parameters, expected(name, str, "Model()"), sinks
 
 
 def check_parameters(model: graph.Model) -> None:

@@ -11,6 +11,7 @@ from irexec.diagnostics.findings import Mode
 from irexec.graph import model as graph
 from irexec.graph.copies import copied
 from irexec.ir.memory import no_collection
+from irexec.openvino.checks import expected
 from irexec.openvino.compiled import CompiledModel
 from irexec.openvino.editing import current
 from irexec.openvino.exceptions import NotOffered
@@ -20,6 +21,7 @@ from irexec.openvino.settings import Settings
 from irexec.openvino.shapes import PartialShape
 from irexec.openvino.tensor import Tensor
 from irexec.reading import accepted, read
+from irexec.types import Dimension
 
 __all__ = [
     "Core", "Extension", "OpExtension", "Version", "compile_model", "get_batch", "get_version", "read_model",
@@ -87,6 +89,7 @@ class Core:
         if hasattr(model_stream, "seek"):
             model_stream.seek(0)  # As OpenVINO does: the position of a newly written stream is at its end.
         data = model_stream.read() if hasattr(model_stream, "read") else model_stream
+        expected(data, (bytes, bytearray, memoryview, Tensor), "import_model()")
         data = data.data.tobytes() if isinstance(data, Tensor) else bytes(data)
         return CompiledModel(_read(*imported(data)), self._settings.with_values(config), as_openvino=True)
 
@@ -254,7 +257,7 @@ def get_batch(model: Model) -> Any:
 
 def set_batch(model: Model, batch_size: Any = -1, *, dimension: Any = None) -> None:
     """Reshape all inputs that have an axis N in their layout. Raises RuntimeError if none has."""
-    batch_size = batch_size if dimension is None else dimension
+    batch_size = expected(batch_size if dimension is None else dimension, (int, Dimension), "set_batch()")
     get_batch(model)
     shapes = {}
     for port in model.inputs:

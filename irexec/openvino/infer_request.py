@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
@@ -209,8 +210,10 @@ class InferRequest(OfOneProcess):
         except BaseException:
             self._running = False
             raise
-        if userdata is not None:
+        if userdata is not None and self._callback is not None:
             self.userdata = userdata
+        elif userdata is not None:
+            warnings.warn("There is no callback function to pass `userdata` into!", RuntimeWarning, stacklevel=3)
         self._cancelled = False
         self._future = _workers().submit(work)
 
@@ -220,7 +223,10 @@ class InferRequest(OfOneProcess):
         finally:
             self._running = False
         if self._callback is not None and not self._cancelled:
-            self._callback(self.userdata)
+            try:
+                self._callback(self.userdata)
+            except Exception as error:
+                raise RuntimeError(f"{type(error).__name__}: {error} (raised by the callback)") from error
 
     def _run(self) -> None:
         begin = time.perf_counter()
@@ -292,7 +298,10 @@ class InferRequest(OfOneProcess):
             self._tensors.set_batch(self._tensors.find(inputs)[1], tensors)
             return
         for key, tensor in inputs.items():
-            self.set_tensor(key, tensor)
+            if isinstance(key, int):
+                self.set_input_tensor(key, tensor)
+            else:
+                self.set_tensor(key, tensor)
 
     def set_input_tensor(self, index: Any = None, tensor: Any = None) -> None:
         """Set the tensor of an input; without a position that of the only input."""
@@ -329,8 +338,8 @@ class InferRequest(OfOneProcess):
         from irexec.openvino.variable_state import VariableState
 
         self._check_idle()
-        kinds = {n.attributes["variable_id"]: n.outputs[0].element_type for n in self._compiled.model.walk()
-                 if n.type == "ReadValue"}  # fmt: skip
+        readers = (node for node in self._compiled.model.walk() if node.type == "ReadValue")
+        kinds = {node.attributes["variable_id"]: node.outputs[0].type for node in readers}
         return [VariableState(state, kinds[state.name]) for state in self._runner.query_state()]
 
     def reset_state(self) -> None:

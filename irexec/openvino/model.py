@@ -11,7 +11,7 @@ from irexec.graph.model import Value
 from irexec.graph.order import ordered, traversed
 from irexec.graph.ports import position
 from irexec.graph.runtime_info import InfoText
-from irexec.openvino.checks import expected, node_of_type, nodes_of_type, not_negative, sink_of
+from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, not_negative, sink_of
 from irexec.openvino.construction import check_parameters, name_ports, parts
 from irexec.openvino.editing import changed, current, order, replace, revalidate
 from irexec.openvino.named_ports import port_named, shapes_of, value_named
@@ -44,6 +44,9 @@ class Model(graph.Model):
 
         `results`: nodes, values or Results, or one of them. Raises RuntimeError if they depend on other parameters.
         """
+        if isinstance(results, graph.Model) and not rest and not named:
+            vars(self).update(vars(results))  # As OpenVINO's copy constructor: the same nodes.
+            return
         super().__init__(*parts(results, rest, named))
         check_parameters(self)
         name_ports([*self.parameters, *self.results])
@@ -106,7 +109,7 @@ class Model(graph.Model):
 
     def get_result_index(self, value: Any) -> int:
         """Return the position of a Result, or of the first Result that takes this output; -1 if there is none."""
-        expected(value, Value, "get_result_index()")
+        value = node_or_value(value, "get_result_index()")
         for index, result in enumerate(self.results):
             if result is value or value in (result.outputs[0], result.inputs[0]):
                 return index
@@ -229,18 +232,19 @@ class Model(graph.Model):
     # Changes
 
     def validate_nodes_and_infer_types(self) -> None:
-        """Infer all types again. Raises IRError with all errors."""
+        """Infer all types again. Raises IRError with all errors, RuntimeError if a node takes a removed Parameter."""
         order(self)
+        check_parameters(self)
         revalidate(self)
 
-    def reshape(self, partial_shapes: Any, variables_shapes: Any = None) -> None:
+    def reshape(self, partial_shapes: Any = None, variables_shapes: Any = None, *, partial_shape: Any = None) -> None:
         """Set the shapes of inputs: one shape for the only input, or `{name | position | port: shape}`.
 
         Raises RuntimeError for an unknown input, IRError if the model does not accept the shapes; its shapes are then
         unchanged.
         """
         check_parameters(self)
-        wanted = shapes_of(self, partial_shapes)
+        wanted = shapes_of(self, partial_shapes if partial_shape is None else partial_shape)
         before = [parameter.attributes["shape"] for parameter in self.parameters]
         for port, shape in wanted.items():
             port.node.attributes = port.node.attributes | {"shape": shape}
@@ -370,9 +374,9 @@ class Model(graph.Model):
         return True
 
     def __repr__(self) -> str:
-        inputs = ",\n".join(map(repr, self.inputs))
-        outputs = ",\n".join(map(repr, self.outputs))
-        return f"<Model: '{self.friendly_name}'\ninputs[\n{inputs}\n]\noutputs[\n{outputs}\n]>"
+        inputs, outputs = (",\n".join(map(repr, ports)) for ports in (self.inputs, self.outputs))
+        text = f"<Model: '{self.friendly_name}'\ninputs[\n{inputs}\n]\noutputs[\n{outputs}\n]>"
+        return text.replace("<Output: ", "<ConstOutput: ")
 
     def _repr_html_(self) -> str:
         """The graph, for notebooks."""

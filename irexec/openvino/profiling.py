@@ -11,7 +11,7 @@ from irexec.graph.model import Model, Node
 from irexec.openvino.members import Members, member
 
 
-class _Status(Members):
+class Status(Members):
     """The execution status of a layer."""
 
     NOT_RUN = member(0)
@@ -23,14 +23,14 @@ class _Status(Members):
 class ProfilingInfo:
     """One layer's time. There is one processor: real and CPU time are the same measurement."""
 
-    Status: ClassVar[type[_Status]] = _Status
-    NOT_RUN: ClassVar[_Status] = _Status.NOT_RUN
-    OPTIMIZED_OUT: ClassVar[_Status] = _Status.OPTIMIZED_OUT
-    EXECUTED: ClassVar[_Status] = _Status.EXECUTED
+    Status: ClassVar[type[Members]] = Status
+    NOT_RUN: ClassVar[Members] = Status.NOT_RUN
+    OPTIMIZED_OUT: ClassVar[Members] = Status.OPTIMIZED_OUT
+    EXECUTED: ClassVar[Members] = Status.EXECUTED
 
     node_name: str
     node_type: str
-    status: _Status
+    status: Members
     real_time: timedelta
     cpu_time: timedelta
     exec_type: str = "numpy"
@@ -53,7 +53,7 @@ class Profile:
         found = []
         for node in model.nodes:
             taken = timedelta(seconds=self.seconds.get(node, 0.0))
-            without = _Status.OPTIMIZED_OUT if self.seconds else _Status.NOT_RUN
-            status = _Status.EXECUTED if node in self.seconds else without
+            without = Status.OPTIMIZED_OUT if self.seconds else Status.NOT_RUN
+            status = Status.EXECUTED if node in self.seconds else without
             found.append(ProfilingInfo(node.friendly_name, node.get_type_name(), status, taken, taken))
         return found

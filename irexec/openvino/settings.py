@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from irexec.openvino.checks import expected
 from irexec.openvino.members import Members
 from irexec.openvino.ov_any import OVAny
 from irexec.types import DYNAMIC
@@ -35,7 +36,7 @@ class Settings:
     def read(self, property: Any, *, compiled: bool = False) -> Any:
         """Return a property of the device or of a compiled model, by its name. Raises RuntimeError for an unknown
         name."""
-        known, name = _known(compiled), str(property)
+        known, name = _known(compiled), str(expected(property, str, "get_property()"))
         if name == "SUPPORTED_PROPERTIES":
             return {"SUPPORTED_PROPERTIES": "RO"} | {n: "RW" if k.writable else "RO" for n, k in known.items()}
         _check(name, known)

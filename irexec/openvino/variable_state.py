@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from irexec.engine.state import VariableState as EngineState
+from irexec.openvino.checks import expected
 from irexec.openvino.tensor import Tensor
+from irexec.types import TensorType
 
 
 class VariableState:
     """A variable of a request. Its `state` is a Tensor; it may be set to a tensor or an array."""
 
-    def __init__(self, state: EngineState, kind: Any) -> None:
-        self._state, self._kind = state, kind
+    def __init__(self, state: EngineState, type: TensorType) -> None:
+        self._state, self._type = state, type
 
     @property
     def name(self) -> str:
@@ -20,11 +24,15 @@ class VariableState:
 
     @property
     def state(self) -> Tensor:
-        return Tensor.of_values(self._state.state, self._kind)
+        return Tensor.of_values(self._state.state, self._type.element_type)
 
     @state.setter
     def state(self, value: Any) -> None:
-        self._state.state = value.values() if isinstance(value, Tensor) else value
+        given = expected(value, (Tensor, np.ndarray), "VariableState.state")
+        array = given.values() if isinstance(given, Tensor) else given
+        if not self._type.shape.accepts(array.shape):
+            raise RuntimeError(f"variable {self.name!r} is {self._type}; the tensor has shape {list(array.shape)}")
+        self._state.state = array
 
     def reset(self) -> None:
         """Reset the variable to its value before the first Assign."""

@@ -19,7 +19,7 @@ _YUV = {
     ColorFormat.I420_THREE_PLANES: "i420",
 }
 # The weights of red, green and blue in grey.
-_GRAY = (0.2989, 0.5870, 0.1140)
+_GRAY = (0.299, 0.587, 0.114)
 
 
 def convert_colors(flow: Flow, target: ColorFormat) -> None:

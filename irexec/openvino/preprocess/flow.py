@@ -47,7 +47,8 @@ class Flow:
     def become(self, made: Any) -> None:
         """Continue with another value."""
         found = value_of(made)
-        assert found is not None
+        if found is None:
+            raise RuntimeError(f"a step needs a node or an output, not {made!r}")
         self.values = [found]
 
     def describe(self) -> str:
@@ -71,13 +72,17 @@ class Step:
 def convert_type(flow: Flow, kind: ElementType | None) -> None:
     """Convert to an element type, by default the model's."""
     kind = kind or flow.wanted_type
-    if kind is not None and flow.value.element_type is not kind:
+    if kind is None:
+        raise RuntimeError("Can't convert to dynamic/unknown element type: set the element type of the output's tensor")
+    if flow.value.element_type is not kind:
         flow.become(ops().convert(flow.value, kind))
 
 
 def convert_layout(flow: Flow, layout: Layout | None, order: list[int] | None = None) -> None:
     """Transpose to a layout, by default the model's, or by an order of axes. Raises RuntimeError."""
     if order is not None:
+        if sorted(order) != list(range(len(order))):
+            raise RuntimeError(f"Convert layout: {order} is not an order of the axes 0 to {len(order) - 1}")
         names = flow.layout.names
         moved = Layout(f"[{','.join(names[axis] for axis in order)}]") if names and _fits(names, order) else Layout()
         flow.become(ops().transpose(flow.value, order))

@@ -34,7 +34,6 @@ class PaddingMode(Members):
     """The values around a padded picture."""
 
     CONSTANT = member(0)
-    EDGE = member(1)
     REFLECT = member(2)
     SYMMETRIC = member(3)
 
@@ -45,5 +44,11 @@ PLANES: dict[ColorFormat, tuple[tuple[str, int, int], ...]] = {
     ColorFormat.I420_THREE_PLANES: (("Y", 1, 1), ("U", 1, 2), ("V", 1, 2)),
 }
 SINGLE_PLANE = (ColorFormat.NV12_SINGLE_PLANE, ColorFormat.I420_SINGLE_PLANE)
-# Formats with more or fewer channels than the model's.
-CHANNELS = {ColorFormat.RGBX: 4, ColorFormat.BGRX: 4}
+# The channels of formats without planes.
+CHANNELS = {
+    ColorFormat.RGB: 3,
+    ColorFormat.BGR: 3,
+    ColorFormat.GRAY: 1,
+    ColorFormat.RGBX: 4,
+    ColorFormat.BGRX: 4,
+}

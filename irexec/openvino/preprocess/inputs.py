@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec.graph import model as graph
 from irexec.graph.runtime_info import RuntimeAttribute
+from irexec.openvino.checks import expected
 from irexec.openvino.layout import Layout, as_layout, check_fit, give_layout, layout_of
 from irexec.openvino.node import Node
 from irexec.openvino.preprocess.flow import Flow, ModelInfo, Step, axes_between, convert_layout, convert_type
@@ -57,6 +58,9 @@ class InputTensorInfo:
 
     def set_color_format(self, format: ColorFormat, sub_names: Sequence[str] = ()) -> InputTensorInfo:
         """Set the meaning of the channels; formats of several planes are several inputs, named by `sub_names`."""
+        planes = PLANES.get(format, ())
+        if sub_names and len(sub_names) != len(planes):
+            raise RuntimeError(f"{format.name} has {len(planes)} planes; {len(sub_names)} names were given")
         self.colors, self.sub_names = format, list(sub_names)
         return self
 
@@ -67,6 +71,7 @@ class InputTensorInfo:
 
     def set_from(self, tensor: Any) -> InputTensorInfo:
         """Set element type and shape from a tensor or array."""
+        expected(tensor, (Tensor, np.ndarray), "set_from()")
         given = tensor if isinstance(tensor, Tensor) else Tensor(np.ascontiguousarray(tensor))
         self.element_type, self.shape = given.element_type, PartialShape(given.shape)
         return self
@@ -160,7 +165,8 @@ class InputInfo:
             shape = PartialShape([value.type.shape[axis] for axis in order])
         elif order_given := next((s for s in self._steps.steps if s.text.startswith("convert layout ([")), None):
             order = [int(axis) for axis in order_given.text.split("[")[1].split("]")[0].split(",")]
-            shape = PartialShape([shape[order.index(axis)] for axis in range(len(order))])
+            if set(order) == set(range(len(order))):
+                shape = PartialShape([shape[order.index(axis)] for axis in range(len(order))])
         if self._tensor.spatial is not None:
             for name, extent in zip("HW", self._tensor.spatial, strict=True):
                 shape[layout.get_index_by_name(name)] = extent
@@ -181,8 +187,6 @@ class InputInfo:
             made[0].outputs[0].names = set(old.outputs[0].names)
         else:
             names = tensor.sub_names or [name for name, _, _ in planes]
-            if len(names) != len(planes):
-                raise RuntimeError(f"{tensor.colors.name} has {len(planes)} planes; {len(names)} names were given")
             made = []
             for name, (_, channels, part) in zip(names, planes, strict=True):
                 plane = PartialShape(shape)
@@ -191,7 +195,8 @@ class InputInfo:
                     plane[axis] = Dimension.of(plane[axis]) // part
                 own = f"{old.given_name}/{name}"
                 made.append(parameter_node(Node, partial_shape(plane), kind, own))
-                made[-1].outputs[0].names = {f"{known}/{name}" for known in old.outputs[0].names}
+                if tensor.sub_names:
+                    made[-1].outputs[0].names = {f"{known}/{name}" for known in old.outputs[0].names}
         for parameter in made:
             parameter.rt_info = dict(old.rt_info)
             give_layout(parameter, layout)

@@ -63,8 +63,7 @@ class OutputInfo:
         value = self.result.inputs[0]
         assert value is not None
         layout = layout_of(self.result) if self._model.layout.empty else self._model.layout
-        wanted = self._tensor.element_type or value.element_type
-        return Flow([value], layout, wanted_type=wanted, wanted_layout=self._tensor.layout)
+        return Flow([value], layout, wanted_type=self._tensor.element_type, wanted_layout=self._tensor.layout)
 
     def implicit(self, flow: Flow) -> list[Step]:
         """Apply the conversions that are needed in addition to the caller's steps."""

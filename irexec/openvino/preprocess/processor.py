@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from irexec.openvino.checks import expected
 from irexec.openvino.editing import changed, checked_model, connect, order, redirect
 from irexec.openvino.layout import give_layout
 from irexec.openvino.model import Model
@@ -25,12 +26,14 @@ class PrePostProcessor:
         """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
         key = next((given for given in (input_index, tensor_name) if given is not None), key)
         ports = self._model.inputs
+        expected(key, (int, str, type(None)), "input()")
         return self._inputs[ports.index(port_named(ports, key, "Input"))]
 
     def output(self, key: Any = None, *, output_index: int | None = None, tensor_name: str | None = None) -> OutputInfo:
         """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
         key = next((given for given in (output_index, tensor_name) if given is not None), key)
         ports = self._model.outputs
+        expected(key, (int, str, type(None)), "output()")
         return self._outputs[ports.index(port_named(ports, key, "Output"))]
 
     def build(self) -> Model:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from irexec.graph.model import Value
+from irexec.openvino.checks import expected
 from irexec.openvino.layout import Layout, as_layout
 from irexec.openvino.preprocess.colors import convert_colors, reverse_channels
 from irexec.openvino.preprocess.flow import Flow, Step, convert_layout, convert_type, ops
@@ -46,7 +47,8 @@ class _Steps:
         return self._add(f"convert layout {layout or ''}", lambda flow: convert_layout(flow, layout))
 
     def custom(self, operation: Callable[[Value], Any]) -> Self:
-        """Continue with the result of a function of the output."""
+        """Continue with the result of a function of the output. Raises TypeError for another object."""
+        expected(operation, Callable, "custom()")  # type: ignore[type-abstract]
         return self._add("custom", lambda flow: flow.become(operation(flow.value)))
 
 
@@ -59,12 +61,12 @@ class PreProcessSteps(_Steps):
 
     def mean(self, value: float | Sequence[float] = (), *, values: Sequence[float] | None = None) -> PreProcessSteps:
         """Subtract a number, or one per channel."""
-        value = value if values is None else values
+        value = _numbers(value if values is None else values, "mean()")
         return self._add(f"mean {_shown(value)}", lambda flow: _per_channel(flow, ops().subtract, value, "mean"))
 
     def scale(self, value: float | Sequence[float] = (), *, values: Sequence[float] | None = None) -> PreProcessSteps:
         """Divide by a number, or by one per channel."""
-        value = value if values is None else values
+        value = _numbers(value if values is None else values, "scale()")
         return self._add(f"scale {_shown(value)}", lambda flow: _per_channel(flow, ops().divide, value, "scale"))
 
     def resize(
@@ -86,7 +88,7 @@ class PreProcessSteps(_Steps):
     def pad(self, pads_begin: Sequence[int], pads_end: Sequence[int], value: Any, mode: PaddingMode) -> PreProcessSteps:
         """Add this number of elements around the picture."""
         fill = float(value[0]) if isinstance(value, (list, tuple)) else float(value)
-        name = mode.name.lower()
+        name = expected(mode, PaddingMode, "pad()").name.lower()
 
         def apply(flow: Flow) -> None:
             constant = np.array(fill, _real(flow, "pad").dtype)
@@ -101,6 +103,13 @@ class PreProcessSteps(_Steps):
     def convert_color(self, dst_format: ColorFormat) -> PreProcessSteps:
         """Convert to another colour format."""
         return self._add(f"convert color ({dst_format.name})", lambda flow: convert_colors(flow, dst_format))
+
+
+def _numbers(value: Any, function: str) -> Any:
+    """Return a number or a list of numbers. Raises TypeError for other objects."""
+    for each in [value] if isinstance(value, str) or not isinstance(value, Iterable) else value:
+        expected(each, (int, float, np.number), function)
+    return value
 
 
 def _shown(value: Any) -> str:
@@ -140,4 +149,11 @@ def _resize(flow: Flow, algorithm: ResizeAlgorithm, size: tuple[int, int] | None
         raise RuntimeError("resize: the model's height and width are not known; give them")
     axes = [layout.get_index_by_name("H"), layout.get_index_by_name("W")]
     sizes = [int(extent) for extent in wanted]
-    flow.become(ops().interpolate(flow.value, sizes, _MODES[algorithm], "sizes", axes=axes))
+    pads = [0] * (flow.value.type.rank or 1)
+    # The coefficient of Pillow, with which OpenVINO's device resizes in this mode, whatever the attribute says.
+    coefficient = {"cube_coeff": -0.5} if algorithm is ResizeAlgorithm.RESIZE_BICUBIC_PILLOW else {}
+    flow.become(
+        ops().interpolate(
+            flow.value, sizes, _MODES[algorithm], "sizes", pads_begin=pads, pads_end=pads, axes=axes, **coefficient
+        )
+    )

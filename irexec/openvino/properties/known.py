@@ -104,7 +104,7 @@ DEVICE: dict[str, Known] = {
     "PERFORMANCE_HINT_NUM_REQUESTS": Known(0),
     "EXECUTION_MODE_HINT": Known(ExecutionMode.ACCURACY),
     "MODEL_PRIORITY": Known(Priority.MEDIUM),
-    "ENABLE_CPU_PINNING": Known(False),
+    "ENABLE_CPU_PINNING": Known(True),
     "ENABLE_CPU_RESERVATION": Known(False),
     "ENABLE_HYPER_THREADING": Known(True),
     "ENABLE_MMAP": Known(True),
