@@ -109,7 +109,8 @@ class Model(graph.Model):
 
     def get_result_index(self, value: Any) -> int:
         """Return the position of a Result, or of the first Result that takes this output; -1 if there is none."""
-        value = node_or_value(value, "get_result_index()")
+        if isinstance(node_or_value(value, "get_result_index()"), graph.Node):
+            node_of_type(value, "Result", "get_result_index()")
         for index, result in enumerate(self.results):
             if result is value or value in (result.outputs[0], result.inputs[0]):
                 return index

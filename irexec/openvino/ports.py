@@ -148,7 +148,7 @@ class Input(graph.Input):
 
     def replace_source_output(self, new_source_output: Any) -> None:
         """Connect this input with another output."""
-        connect(self.node, self.index, new_source_output)
+        connect(self.node, self.index, expected(new_source_output, graph.Value, "replace_source_output()"))
 
     def get_node(self) -> Node:
         return self.node

@@ -29,10 +29,10 @@ class _Match:
 class Matcher:
     """A pattern with a name: `Matcher(pattern, name)`."""
 
-    def __init__(self, node: Any = None, name: str = "", *, output: Any = None) -> None:
+    def __init__(self, node: Any = None, name: str | None = None, *, output: Any = None) -> None:
         node = node if output is None else output
         pattern = value_of(node)
-        if pattern is None:
+        if pattern is None or not isinstance(name, str):
             raise TypeError(f"Matcher takes a node or an output, and a name; not {node!r}")
         self._pattern, self._name = pattern, name
         self._match = _Match()

@@ -36,6 +36,8 @@ class AnyInput(Pattern):
     kind = "patternLabel"
 
     def __init__(self, predicate: Any = None) -> None:
+        if predicate is not None and not callable(predicate) and not isinstance(predicate, dict):
+            raise TypeError(f"AnyInput(): incompatible constructor arguments: {predicate!r} is not a predicate")
         super().__init__(None, predicate)
 
 
@@ -67,6 +69,8 @@ class WrapType(Pattern):
         predicate: Any = None,
     ) -> None:
         names = list(type_names) or ([type_name] if isinstance(type_name, str) else list(type_name))
+        if not names:
+            raise TypeError(f"{type(self).__name__}(): incompatible constructor arguments: no type is named")
         self.operators = [_operator(name) for name in names]
         by_position, condition = _split(given)
         inputs = next((values for values in (inputs, input, by_position) if values is not None), None)

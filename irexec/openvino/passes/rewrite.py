@@ -8,6 +8,7 @@ from typing import Any
 
 from irexec.graph.model import Model, Node
 from irexec.graph.order import ordered
+from irexec.openvino.checks import expected
 from irexec.openvino.editing import changed, checked_model
 from irexec.openvino.passes.base import ModelPass, PassBase
 from irexec.openvino.passes.matcher import Matcher
@@ -40,7 +41,7 @@ class MatcherPass(PassBase):
         """Call the callback if the pattern matches this node; return whether the graph was changed."""
         if self._matcher is None or self._callback is None:
             raise RuntimeError(f"{self.get_name()} has no matcher: call register_matcher")
-        if not node.outputs or not self._matcher.match(node):
+        if not expected(node, Node, "apply()").outputs or not self._matcher.match(node):
             return False
         return bool(self._callback(self._matcher))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from irexec.graph.model import Model, Node
+from irexec.openvino.checks import expected
 from irexec.openvino.editing import changed, checked_model, order, replace
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.kinds.descriptions import Variable, VariableInfo
@@ -24,7 +25,7 @@ class MakeStateful(ModelPass):
     """
 
     def __init__(self, pairs_to_replace: Pairs) -> None:
-        self._pairs = pairs_to_replace
+        self._pairs = expected(pairs_to_replace, (dict, list), "MakeStateful()")
 
     def run_on_model(self, model: Any) -> bool:
         checked = checked_model(model)

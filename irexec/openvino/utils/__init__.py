@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from irexec.graph.model import Node, Value
+from irexec.openvino.checks import expected
 from irexec.openvino.editing import replace
 from irexec.openvino.package_utils import classproperty, deprecated, deprecatedclassproperty, get_cmake_path
 from irexec.openvino.tensor import Tensor
@@ -19,8 +20,16 @@ __all__ = [
 
 
 def replace_node(target: Node, replacement: Any, outputs_order: list[int] | None = None) -> None:
-    """Connect all users of a node's outputs with those of another node, or with the given values, in this order."""
-    values = list(replacement) if isinstance(replacement, list) else list(replacement.outputs)
+    """Connect all users of a node's outputs with those of another node, or with the given values, in this order.
+
+    Raises RuntimeError if the numbers of outputs differ.
+    """
+    expected(target, Node, "replace_node()")
+    values = (
+        replacement if isinstance(replacement, list) else list(expected(replacement, Node, "replace_node()").outputs)
+    )
+    if len(values) != len(target.outputs):
+        raise RuntimeError(f"{target!r} has {len(target.outputs)} outputs, its replacement {len(values)}")
     if outputs_order is not None:
         values = [values[index] for index in outputs_order]
     for old, new in zip(target.outputs, values, strict=True):

@@ -41,16 +41,22 @@ def differences(lines: list[str], theirs: list[Outcome], mine: list[Outcome]) ->
 
 
 def _kind(line: str, theirs: Outcome, mine: Outcome) -> str | None:
-    if theirs.raised or mine.raised:
-        if theirs.raised and mine.raised:
-            # A program that expects OpenVINO's exception catches irexec's.
-            return None if theirs.raised[0] in mine.raised else "exception type"
-        return "stricter" if mine.raised else "looser"
-    if alike(theirs.value, mine.value):
+    if agree(theirs, mine):
         return None
+    if theirs.raised and mine.raised:
+        return "exception type"
+    if theirs.raised or mine.raised:
+        return "stricter" if mine.raised else "looser"
     if "name" in line:
         return "names"
     return "results" if _has_array(theirs.value) else "shapes"
+
+
+def agree(theirs: Outcome, mine: Outcome) -> bool:
+    """Return whether a program that expects what OpenVINO gave gets it: the value, or an exception that it catches."""
+    if theirs.raised or mine.raised:
+        return bool(theirs.raised and mine.raised) and theirs.raised[0] in mine.raised
+    return alike(theirs.value, mine.value)
 
 
 def alike(theirs: Any, mine: Any) -> bool:
