@@ -221,8 +221,7 @@ def words() -> dict[str, Array]:
 
 
 def _named(model: Model, name: str) -> Model:
-    model.outputs[0].node.inputs[0].names.add(name)  # type: ignore[union-attr]
-    model.outputs[0].names.add(name)
+    model.outputs[0].set_names({name})
     return model
 
 

@@ -70,6 +70,9 @@ def written_names(model: Model) -> dict[Node, str]:
 
 
 def _written_name(node: Node, number: int) -> str:
+    if not node.given_name and node.type == "Result" and (source := node.inputs[0]) is not None:
+        if producer := source.node.given_name:
+            return f"{producer}/result" if len(source.node.outputs) == 1 else f"{producer}/result_{source.index}"
     return node.given_name or f"{node.type}_{number}"
 
 

@@ -45,13 +45,13 @@ def test_the_text_is_what_openvino_writes(tmp_path: Path) -> None:
         "\t\t\t\t</port>\n"
         "\t\t\t</input>\n"
         "\t\t\t<output>\n"
-        '\t\t\t\t<port id="1" precision="FP32" names="Result_2">\n'
+        '\t\t\t\t<port id="1" precision="FP32" names="relu/result">\n'
         "\t\t\t\t\t<dim>2</dim>\n"
         "\t\t\t\t\t<dim>3</dim>\n"
         "\t\t\t\t</port>\n"
         "\t\t\t</output>\n"
         "\t\t</layer>\n"
-        '\t\t<layer id="2" name="Result_2" type="Result" version="opset1" output_names="Result_2">\n'
+        '\t\t<layer id="2" name="relu/result" type="Result" version="opset1" output_names="relu/result">\n'
         "\t\t\t<input>\n"
         '\t\t\t\t<port id="0" precision="FP32">\n'
         "\t\t\t\t\t<dim>2</dim>\n"
