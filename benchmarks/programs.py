@@ -25,6 +25,7 @@ BATCH = 100
 def compare(first: int, count: int) -> None:
     """Run programs, and write what differs of each to standard output: one pickle for each program."""
     import openvino
+    import openvino.passes
     from support.api_programs import differences, execute, program
 
     import irexec
@@ -38,7 +39,7 @@ def compare(first: int, count: int) -> None:
         sys.stdout.buffer.flush()
 
 
-def batch(first: int, count: int) -> tuple[dict[int, tuple[int, list[tuple[str, str, str, str, str]]]], int | None]:
+def batch(first: int, count: int) -> tuple[dict[int, tuple[int, list[tuple[str, ...]]]], int | None]:
     """Return the differences of programs by their seeds, and the seed of a program that ended the process."""
     command = [sys.executable, __file__, "--batch", "--first", str(first), "--count", str(count)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
@@ -74,6 +75,7 @@ def main() -> int:
 def show(seed: int) -> int:
     """Print one program, with what its statements give."""
     import openvino
+    import openvino.passes
     from support.api_programs import execute, program
 
     import irexec

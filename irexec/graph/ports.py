@@ -52,20 +52,29 @@ def _is_result_of(port: Value, value: Value) -> bool:
     return taken is not None and taken.is_port(value)
 
 
-def port_of(ports: Sequence[P], key: int | str) -> P:
-    """Return a port by its position or by one of its tensor names. Raises NoSuchPosition or NoSuchPort."""
+def port_of(ports: Sequence[P], key: int | str, what: str = "Port") -> P:
+    """Return a port by its position or by one of its tensor names. Raises NoSuchPosition or NoSuchPort.
+
+    `what`: "Input" or "Output", for the error.
+    """
     if isinstance(key, int):
         return ports[position(ports, key)]
     for port in ports:
         if key in port.names:
             return port
     known = ", ".join(sorted(n for p in ports for n in p.names))
-    raise NoSuchPort(f"no port is named {key!r}; known names: {known or 'none'}")
+    raise NoSuchPort(f"{what} for tensor name {key!r} is not found. Known names: {known or 'none'}")
 
 
 def port_name(port: Value) -> str:
-    """The name of a port for people: a tensor name, or else the layer's name; for a Result that of its producer."""
-    if port.names:
-        return min(port.names)
+    """The name of a port for people: a tensor name, or else the layer's name; for a Result that of its producer.
+
+    The name that a Result got because it has none, here or in a file, is not one for people.
+    """
     source = port.node.inputs[0] if port.node.type == "Result" and port.node.inputs else None
-    return source.node.given_name if source is not None else port.node.given_name
+    if source is None:
+        return min(port.names) if port.names else port.node.given_name
+    producer = source.node.given_name
+    invented = {port.node.name, f"{producer}/result", f"{producer}/result_{source.index}"}
+    names = port.names - invented if producer else port.names
+    return min(names) if names else producer

@@ -70,10 +70,13 @@ def written_names(model: Model) -> dict[Node, str]:
 
 
 def _written_name(node: Node, number: int) -> str:
-    if not node.given_name and node.type == "Result" and (source := node.inputs[0]) is not None:
-        if producer := source.node.given_name:
-            return f"{producer}/result" if len(source.node.outputs) == 1 else f"{producer}/result_{source.index}"
-    return node.given_name or f"{node.type}_{number}"
+    if node.given_name:
+        return node.given_name
+    source = node.inputs[0] if node.type == "Result" else None
+    if source is None or not source.node.given_name:
+        return f"{node.type}_{number}"
+    # A Result that the API has created.
+    return f"{source.node.given_name}/result" + (f"_{source.index}" if len(source.node.outputs) > 1 else "")
 
 
 def _refuse_character(document: str, character: str, findings: Findings) -> None:

@@ -45,7 +45,10 @@ def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[A
         # One of several nodes stands for its first output, a single node for all of its outputs.
         results = [r.outputs[0] if isinstance(r, graph.Node) and len(r.outputs) > 1 else r for r in results]
         # An array that functions of arrays alone have computed stands for a constant.
-        results = [constant_node(Node, r) if type(r) is np.ndarray else r for r in results]
+        results = [
+            constant_node(Node, r) if isinstance(r, np.ndarray) and not isinstance(r, graph.Node) else r
+            for r in results
+        ]
     for given in results:
         node_or_value(given, "Model()")
     sinks = [sink_of(sink) for sink in found.get("sinks", ())]

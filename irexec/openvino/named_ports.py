@@ -21,7 +21,7 @@ def port_named(ports: list[Value], key: Any, what: str) -> Value:
                 f"{what.lower()}() must be called on a model with exactly one; this one has {len(ports)}"
             )
         return ports[0]
-    return port_of(ports, not_negative(key) if isinstance(key, int) else key)
+    return port_of(ports, not_negative(key) if isinstance(key, int) else key, what)
 
 
 def shapes_of(model: graph.Model, shapes: Any) -> dict[Value, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, ValuesView
 from typing import Any
 
 import numpy as np
@@ -125,7 +125,9 @@ class RequestTensors:
 
 def _has_tensors(inputs: Any) -> bool:
     values = inputs.values() if isinstance(inputs, Mapping) else inputs
-    return any(isinstance(each, Tensor) for each in (values if isinstance(values, Iterable) else [values]))
+    return any(
+        isinstance(each, Tensor) for each in (values if isinstance(values, (Sequence, ValuesView)) else [values])
+    )
 
 
 def _joined(tensors: list[Tensor], axis: int) -> Tensor:

@@ -319,6 +319,8 @@ def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
     for key, value in keywords.items():
         parameter = by_name.get(key)
         if key == "name" and parameter is None:
+            if not isinstance(value, (str, type(None))):
+                raise TypeError(f"the name of a node is a text, not {value!r}")
             given.name = value
         elif parameter is None:
             given.others[key] = value

@@ -37,6 +37,10 @@ _NAMED_IN_C |= {f"u{bits}": f"uint{bits}_t" for bits in (1, 2, 3, 4, 6, 8, 16, 3
 _QUANTIZED = frozenset({"i4", "i8", "i32", "u8", "nf4", "f8e4m3", "f8e5m2", "f8e8m0", "f4e2m1"})
 
 
+class NoElementType(TypeError, RuntimeError):
+    """Raised for a NumPy dtype that corresponds to no element type. (OpenVINO raises RuntimeError for it.)"""
+
+
 class ElementType:
     """An element type. There is exactly one object per type, so `is` compares; `ElementType(numpy.float32)` returns it.
 
@@ -243,7 +247,7 @@ class ElementType:
         if found is None:
             found = _by_dtype(False).get(dtype.newbyteorder("=")) or _by_dtype(True).get(dtype)
         if found is None:
-            raise TypeError(f"no element type corresponds to NumPy's {dtype}")
+            raise NoElementType(f"no element type corresponds to NumPy's {dtype}")
         return found
 
     def __repr__(self) -> str:

@@ -26,6 +26,8 @@ class NodeFactory:
     """Creates nodes of one opset."""
 
     def __init__(self, opset_version: str = DEFAULT_OPSET) -> None:
+        if opset_version not in contents.OPSETS:
+            raise RuntimeError(f"Unsupported opset version requested: {opset_version}")
         self._opset = opset_version
 
     def create(

@@ -12,7 +12,8 @@ TOLERANCES = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-4}
 
 
 class Difference(NamedTuple):
-    """A statement that gave something else: its class, the line, both outcomes as text, and the whole program.
+    """A statement that gave something else: its class, the line, both outcomes as text, the whole program, and its
+    earlier statements that raised an exception.
 
     `kind`: "exception type", "stricter" (irexec alone raises), "looser" (OpenVINO alone raises), "names", "shapes" or
     "results".
@@ -23,6 +24,7 @@ class Difference(NamedTuple):
     theirs: str
     mine: str
     program: str
+    raised: str
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.line}\n    OpenVINO: {self.theirs}\n    irexec:   {self.mine}"
@@ -30,11 +32,15 @@ class Difference(NamedTuple):
 
 def differences(lines: list[str], theirs: list[Outcome], mine: list[Outcome]) -> list[Difference]:
     """Return the differences up to the first one after which the two programs have other variables."""
-    found = []
+    found: list[Difference] = []
+    raised: list[str] = []
     for line, one, other in zip(lines, theirs, mine, strict=True):
         kind = _kind(line, one, other)
         if kind is not None:
-            found.append(Difference(kind, line, _text(one), _text(other), "\n".join(lines)))
+            texts = "\n".join(lines), "\n".join(raised)
+            found.append(Difference(kind, line, _text(one), _text(other), *texts))
+        if one.raised or other.raised:
+            raised.append(line)
         if bool(one.raised) != bool(other.raised):
             break
     return found

@@ -47,6 +47,18 @@ QUESTIONS = (
     "{m}.evaluate([ov.Tensor('float32', ov.Shape([1]))], [])",
     "{m} == {m}",
     "{m}.not_a_method()",
+    "ov.serialize({m}, 'saved.xml'); [p.get_partial_shape() for p in ov.Core().read_model('saved.xml').inputs]",
+    "ov.save_model({m}, 'saved.xml'); [p.get_any_name() for p in ov.Core().read_model('saved.xml').inputs]",
+    "ov.save_model({m}, 'saved.xml', False); len(ov.Core().read_model('saved.xml').get_ops())",
+    "ov.save_model({m}, 'saved.xml'); [p.get_names() for p in ov.Core().read_model('saved.xml').outputs]",
+    "{m}.clone().get_rt_info()",
+    "[p.get_names() for p in {m}.clone().inputs]",
+    "sorted(ov.Core().query_model({m}, 'CPU').values())",
+    "{m}.get_result_index({m}.get_results()[0])",
+    "ov.Model({m}).get_friendly_name()",
+    "{m}.output({i}).get_node().input_value(0).get_node().get_type_name()",
+    "[len(n.outputs()) for n in {m}.get_ordered_ops()]",
+    "[sorted(t.get_node().get_type_name() for t in n.output(0).get_target_inputs()) for n in {m}.get_parameters()]",
 )
 CHANGES = (
     "{m}.reshape({{{name}: {shape}}})",
@@ -81,6 +93,15 @@ CHANGES = (
     "{m}.inputs[0].get_node().set_layout(ov.Layout('N...'))",
     "ov.set_batch({m}, {i})",
     "ov.get_batch({m})",
+    "{m}.set_rt_info([{i}, 2], ['list', 'of'])",
+    "{m}.set_rt_info({{'k': {i}}}, 'mapping')",
+    "{m}.inputs[0].get_rt_info()['mark'] = {i}",
+    "mg = ov.passes.Manager(); p = mg.register_pass(ov.passes.ConstantFolding()); mg.run_passes({m})",
+    "ov.utils.replace_node({n}, ops.relu({n}.input_value(0)))",
+    "{n}.output(0).replace({p}.output(0))",
+    "{m}.reshape({{{name}: ov.PartialShape({shape})}})",
+    "{m}.reshape({{{name}: [(1, 4)] * {i}}})",
+    "{m}.add_outputs([({name}, 0)])",
 )
 COMPILED = (
     "[port.get_any_name() for port in {c}.inputs]",
@@ -95,6 +116,10 @@ COMPILED = (
     "{c}.set_property({{'PERF_COUNT': True}})",
     "{c}.get_runtime_model().get_output_size()",
     "{c}.not_a_method()",
+    "{c}.query_state()",
+    "{c}.input({i}).get_names()",
+    "[port.get_node().get_type_name() for port in {c}.outputs]",
+    "ov.Core().import_model({c}.export_model(), 'CPU').inputs[0].get_partial_shape()",
 )
 REQUESTS = (
     "{r}.get_input_tensor({i}).shape",
@@ -117,6 +142,22 @@ REQUESTS = (
     "{r}.get_compiled_model().get_property('NETWORK_NAME')",
     "{r}.userdata",
     "{r}.not_a_method()",
+    "{r}.set_callback(lambda data: data.append(1), []); {r}.start_async(); {r}.wait(); {r}.userdata",
+    "{r}.start_async({{0: {array}}}, userdata={i}); {r}.wait(); {r}.userdata",
+    "{r}.start_async([{array}], share_inputs=True); {r}.wait(); [t.data for t in {r}.output_tensors]",
+    "{r}.set_tensors({{{name}: ov.Tensor({array})}})",
+    "{r}.set_input_tensors({{{i}: ov.Tensor({array})}})",
+    "{r}.set_output_tensors({{{i}: ov.Tensor({array})}})",
+    "{r}.get_tensor({r}.model_inputs[0]).shape",
+    "[port.get_any_name() for port in {r}.model_outputs]",
+    "{r}.results[{i}]",
+    "{r}.results[{name}]",
+    "len({r}.results)",
+    "{r}.results.to_tuple()",
+    "{r}.results.names()",
+    "{r}.reset_state()",
+    "{r}.latency >= 0",
+    "q = ov.AsyncInferQueue({r}.get_compiled_model(), 2); q.start_async({{0: {array}}}); q.wait_all(); len(q)",
 )
 PROPERTIES = (
     "NETWORK_NAME",
@@ -126,6 +167,14 @@ PROPERTIES = (
     "PERF_COUNT",
     "EXECUTION_DEVICES",
     "NOT_A_PROPERTY",
+    "EXECUTION_MODE_HINT",
+    "NUM_STREAMS",
+    "OPTIMAL_NUMBER_OF_INFER_REQUESTS",
+    "PERFORMANCE_HINT_NUM_REQUESTS",
+    "DYNAMIC_QUANTIZATION_GROUP_SIZE",
+    "KV_CACHE_PRECISION",
+    "MODEL_DISTRIBUTION_POLICY",
+    "ENABLE_CPU_PINNING",
 )
 
 
