@@ -19,14 +19,18 @@ class Status(Members):
     EXECUTED = member(2)
 
 
+# In the class below, `Status` is its attribute.
+_NOT_RUN, _OPTIMIZED_OUT, _EXECUTED = Status.NOT_RUN, Status.OPTIMIZED_OUT, Status.EXECUTED
+
+
 @dataclass(frozen=True)
 class ProfilingInfo:
     """One layer's time. There is one processor: real and CPU time are the same measurement."""
 
     Status: ClassVar[type[Members]] = Status
-    NOT_RUN: ClassVar[Members] = Status.NOT_RUN
-    OPTIMIZED_OUT: ClassVar[Members] = Status.OPTIMIZED_OUT
-    EXECUTED: ClassVar[Members] = Status.EXECUTED
+    NOT_RUN: ClassVar[Members] = _NOT_RUN
+    OPTIMIZED_OUT: ClassVar[Members] = _OPTIMIZED_OUT
+    EXECUTED: ClassVar[Members] = _EXECUTED
 
     node_name: str
     node_type: str
@@ -53,7 +57,7 @@ class Profile:
         found = []
         for node in model.nodes:
             taken = timedelta(seconds=self.seconds.get(node, 0.0))
-            without = Status.OPTIMIZED_OUT if self.seconds else Status.NOT_RUN
-            status = Status.EXECUTED if node in self.seconds else without
+            without = _OPTIMIZED_OUT if self.seconds else _NOT_RUN
+            status = _EXECUTED if node in self.seconds else without
             found.append(ProfilingInfo(node.friendly_name, node.get_type_name(), status, taken, taken))
         return found

@@ -9,7 +9,7 @@ import numpy as np
 from irexec.engine.state import VariableState as EngineState
 from irexec.openvino.checks import expected
 from irexec.openvino.tensor import Tensor
-from irexec.types import TensorType
+from irexec.types import Array, TensorType
 
 
 class VariableState:
@@ -28,8 +28,9 @@ class VariableState:
 
     @state.setter
     def state(self, value: Any) -> None:
-        given = expected(value, (Tensor, np.ndarray), "VariableState.state")
-        array = given.values() if isinstance(given, Tensor) else given
+        array: Array = (
+            value.values() if isinstance(value, Tensor) else expected(value, np.ndarray, "VariableState.state")
+        )
         if not self._type.shape.accepts(array.shape):
             raise RuntimeError(f"variable {self.name!r} is {self._type}; the tensor has shape {list(array.shape)}")
         self._state.state = array

@@ -48,7 +48,8 @@ class _Steps:
 
     def custom(self, operation: Callable[[Value], Any]) -> Self:
         """Continue with the result of a function of the output. Raises TypeError for another object."""
-        expected(operation, Callable, "custom()")  # type: ignore[type-abstract]
+        if not callable(operation):
+            raise TypeError(f"custom(): incompatible function arguments: {operation!r} is not a function")
         return self._add("custom", lambda flow: flow.become(operation(flow.value)))
 
 
