@@ -105,6 +105,10 @@ def cases_of(item: str, seed: int) -> Iterator[Case]:
 
 
 def _drawer(family: str) -> Callable[[int, int], Case | None]:
+    if family == "graph.grown":
+        from irexec.conformance.grown import draw_grown
+
+        return draw_grown
     if family.startswith("graph."):
         from irexec.conformance.graphs import draw_graph
 

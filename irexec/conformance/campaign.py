@@ -26,7 +26,7 @@ def families(only: Sequence[str] = ()) -> list[str]:
     """The operators and graph patterns whose names match one of the patterns, or all of them."""
     from irexec.conformance.graphs import patterns
 
-    names = [*map(str, operators()), *patterns()]
+    names = [*map(str, operators()), *patterns(), "graph.grown"]
     if not only:
         return names
     return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in only)]

@@ -215,9 +215,9 @@ CHANGES: tuple[tuple[Change, float], ...] = (
 WEIGHTS = np.array([weight for _, weight in CHANGES]) / sum(weight for _, weight in CHANGES)
 
 
-def changed(rng: np.random.Generator, draft: Draft, steps: int) -> Draft:
-    """The draft after some changes; one that is not legal is dropped."""
-    first = [change_type] * int(rng.choice((0, 0, 1, 2)))
+def changed(rng: np.random.Generator, draft: Draft, steps: int, *, types: bool = True) -> Draft:
+    """The draft after some changes; one that is not legal is dropped. `types`: mostly begin with other types."""
+    first = [change_type] * int(rng.choice((0, 0, 1, 2))) if types else []
     chosen = [CHANGES[int(number)][0] for number in rng.choice(len(CHANGES), steps, p=WEIGHTS)]
     for change in (*first, *chosen):
         trial = draft.copy()

@@ -67,7 +67,7 @@ class Defendant:
         self._config, self._python, self._limit = dict(config or {}), python, limit
         self._process: Process | None = None
         self._errors: IO[bytes] | None = None
-        self._done = 0
+        self._done = self._number = 0
         self._folder = tempfile.TemporaryDirectory(prefix="irexec-conformance-")
         self.described: dict[str, str] = {}
 
@@ -79,7 +79,9 @@ class Defendant:
 
     def run(self, case: Case) -> Answer:
         """Run a case. Raises IRError if its model cannot be written."""
-        path = Path(self._folder.name) / "model.xml"
+        # A new name each time: a file that replaces another one is written through to the disk.
+        path = Path(self._folder.name) / f"model{self._number}.xml"
+        self._number += 1
         write_model(case.model, path)
         arrays = [plain(array) for call in case.inputs for array in call]
         message: dict[str, Any] = {
@@ -89,7 +91,11 @@ class Defendant:
             "cache": "cache" in case.flags,
             "requests": 3 if "requests" in case.flags else 1,
         }
-        return self._ask(message, arrays, case)
+        try:
+            return self._ask(message, arrays, case)
+        finally:
+            path.unlink(missing_ok=True)
+            path.with_suffix(".bin").unlink(missing_ok=True)
 
     def close(self) -> None:
         """End the process."""

@@ -8,6 +8,10 @@ from irexec.conformance.names import CaseName
 
 def case_named(text: str) -> Case:
     """The case of a name. Raises UnreadableName, and IRError if irexec does not accept what the name describes."""
+    if text.startswith("graph.grown/"):
+        from irexec.conformance.grown import grown_case
+
+        return grown_case(text)
     if text.startswith("graph."):
         from irexec.conformance.graphs import graph_case
 
