@@ -12,6 +12,8 @@ import numpy as np
 from irexec.conformance.case import Case, operator_named
 from irexec.conformance.defendant import Answer, Defendant
 from irexec.conformance.drawing import draw
+from irexec.conformance.grown import NAME as GROWN
+from irexec.conformance.grown import draw_grown, grown_case, simpler_grown
 from irexec.conformance.results import Finding, Tally
 from irexec.conformance.verdict import FAILED, Verdict, judge_case
 from irexec.diagnostics import IRError
@@ -47,6 +49,8 @@ class JudgeBlock(Task[Tally]):
             found.runtime = defendant.name
             attributes = [(k[10:], v) for k, v in case.facts.items() if k.startswith("attribute ")]
             found.count(case.operator, case.facts.get("type", "f32"), case.kind, verdict.word, attributes)
+            if verdict.word in FAILED and case.operator == GROWN:
+                case, verdict = smaller(case, verdict, defendant)
             if verdict.word != "passed":
                 found.findings.append(
                     Finding(
@@ -59,6 +63,26 @@ class JudgeBlock(Task[Tally]):
 
     def files(self, item: str) -> list[PathLike]:
         return []
+
+
+def smaller(case: Case, verdict: Verdict, defendant: Defendant) -> tuple[Case, Verdict]:
+    """A grown graph with as few layers as fail in the same way: its layers are what failures are clustered by."""
+    tries, progress = _CRASHES if verdict.word in ("crash", "hang") else _TRIES, True
+    while progress and tries > 0:
+        progress = False
+        for name in simpler_grown(case.name):
+            if tries <= 0:
+                break
+            try:
+                trial = grown_case(name)
+            except (IRError, ValueError, TypeError, IndexError):
+                continue
+            tries -= 1
+            found = judged(trial, defendant)
+            if found.word == verdict.word:
+                case, verdict, progress = trial, found, True
+                break
+    return case, verdict
 
 
 def judged(case: Case, defendant: Defendant) -> Verdict:
@@ -105,9 +129,7 @@ def cases_of(item: str, seed: int) -> Iterator[Case]:
 
 
 def _drawer(family: str) -> Callable[[int, int], Case | None]:
-    if family == "graph.grown":
-        from irexec.conformance.grown import draw_grown
-
+    if family == GROWN:
         return draw_grown
     if family.startswith("graph."):
         from irexec.conformance.graphs import draw_graph
@@ -115,6 +137,10 @@ def _drawer(family: str) -> Callable[[int, int], Case | None]:
         return lambda seed, index: draw_graph(family, seed, index)
     operator = operator_named(family)
     return lambda seed, index: draw(operator, seed, index)
+
+
+_TRIES, _CRASHES = 40, 8
+"""Cases that are run to make a failure smaller; after a crash each of them needs another process."""
 
 
 @lru_cache(maxsize=3)

@@ -64,8 +64,7 @@ def operator_case(name: CaseName) -> Case:
     """The case of one operator. Raises UnreadableName, and IRError if the operator does not accept it."""
     operator = operator_named(name.operator)
     attributes = parsed_attributes(name, operator)
-    count = max((len(d.extents) for p in name.ports if p is not None for d in p.dims), default=1)
-    drawn = [draw_inputs(name, operator, attributes, call) for call in range(count)]
+    drawn = [draw_inputs(name, operator, attributes, call) for call in range(max(name.calls) + 1)]
     parameters: list[Node] = []
     values = [
         None if port is None else _source(port, array, parameters)
@@ -93,6 +92,8 @@ def facts_of(name: CaseName) -> dict[str, str]:
             found[f"{port.name} type"] = port.kind.name
             if port.order is not None:
                 found[f"{port.name} layout"] = "transposed"
+            if port.second is not None:
+                found[f"{port.name} values"] = "change between calls"
             if any(d.at(0) == 0 for d in port.dims):
                 found["empty"] = "yes"
     for flag in name.flags:

@@ -161,7 +161,13 @@ def change_value(rng: np.random.Generator, draft: Draft) -> None:
     stated = [port for port in draft.given if port.values and port.kind is not STRING]
     if not stated:
         return
-    port = pick(rng, stated)
+    change_values(rng, draft, pick(rng, stated))
+
+
+def change_values(rng: np.random.Generator, draft: Draft, port: DraftPort) -> None:
+    """Change one of the values that this input states, or their order."""
+    if not port.values or port.kind is STRING:
+        return
     values = list(port.values)
     at = int(rng.integers(len(values)))
     if port.kind.is_real:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from irexec.conformance.results import Finding, Tally, finding_dict
 
 _NUMBERS = re.compile(r"\b0x[0-9a-f]+\b|\d+")
 _MESSAGE = 90
+_FEWEST, _MOSTLY, _OFTENER = 3, 0.5, 2.5
 
 
 @dataclass
@@ -49,9 +50,8 @@ def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
         groups.setdefault(_key(finding), []).append(finding)
-    found = [
-        Cluster(members[0].operator, members[0].word, _common(members, tally), members) for members in groups.values()
-    ]
+    parts = [part for members in groups.values() for part in _split(members, tally)]
+    found = [Cluster(part[0].operator, part[0].word, _common(part, tally), part) for part in parts]
     return sorted(found, key=lambda cluster: (cluster.operator, cluster.word, -len(cluster.findings)))
 
 
@@ -62,7 +62,35 @@ def _key(finding: Finding) -> tuple[str, ...]:
     later = "later call" if finding.call and finding.kind == "sequence" else ""
     message = signature(finding.detail) if finding.word in ("refused", "crash") else ""
     kind = "integers" if finding.facts.get("type", "f32")[:1] in "iub" and finding.facts.get("type") != "bf16" else ""
-    return finding.operator, finding.word, special if special == "edges" else "", later, message, kind
+    special = special if special in ("edges", "sparse", "wide") else ""
+    return finding.operator, finding.word, special, later, message, kind, finding.facts.get("layers", "")
+
+
+def _split(members: list[Finding], tally: Tally | None) -> Iterator[list[Finding]]:
+    """The failures with the value of an attribute that explains them best, then those of the others.
+
+    A value explains failures if most cases that have it fail, and many more of them than of all cases.
+    """
+    if tally is None or len(members) < _FEWEST:
+        yield members
+        return
+    operator = members[0].operator
+    cases = sum(sum(counts.values()) for cell, counts in tally.cells.items() if cell.split("|")[0] == operator)
+    best: tuple[float, str, str] | None = None
+    for pair in {pair for member in members for pair in member.facts.items() if pair[0].startswith("attribute ")}:
+        total = tally.values.get(f"{operator}|{pair[0].removeprefix('attribute ')}", {}).get(pair[1], 0)
+        count = sum(member.facts.get(pair[0]) == pair[1] for member in members)
+        rate = count / total if total else 0.0
+        if not _FEWEST - 1 <= count < len(members) or rate < _MOSTLY or rate < _OFTENER * len(members) / max(1, cases):
+            continue
+        if best is None or (rate * count, *pair) > best:
+            best = (rate * count, *pair)
+    if best is None:
+        yield members
+        return
+    _, key, value = best
+    yield [member for member in members if member.facts.get(key) == value]
+    yield from _split([member for member in members if member.facts.get(key) != value], tally)
 
 
 def signature(message: str) -> str:

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from irexec.conformance.case import Case, operator_case
-from irexec.conformance.changes import changed, extent, pick
+from irexec.conformance.changes import change_values, changed, extent, pick
 from irexec.conformance.draft import Draft, DraftPort, draft_of
 from irexec.conformance.names import CaseName, Dim, Port
 from irexec.conformance.open import profiles_of
@@ -17,7 +17,7 @@ from irexec.conformance.seeds import calls_of
 from irexec.diagnostics import IRError
 from irexec.ops.declare.contents import CONTENTS, everything
 from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import F64
+from irexec.types import F32
 
 _ATTEMPTS = 12
 _WITH_WEIGHTS = frozenset({"convolution", "sequence", "normalization", "quantization", "activation"})
@@ -68,18 +68,31 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
         turns = not constant[number] and rank > 1 and port.values is None and rng.random() < 0.15
         order = tuple(int(i) for i in rng.permutation(rank)) if turns else None
         values = None if port.values is None else tuple(_text(v) for v in port.values)
-        ports.append(Port(port.name, port.kind, dims[number], constant[number], values, order))
-    profile = pick(rng, profiles_of(operator))
-    if profile == "edges" and draft.given and draft.given[0].kind is F64:
-        profile = "plain"  # Devices that compute f64 in f32 have other infinities.
+        second = None
+        if values and not constant[number] and rng.random() < 0.25:
+            second = _other_values(rng, draft, number)
+        ports.append(Port(port.name, port.kind, dims[number], constant[number], values, order, second))
+    profile = pick(rng, profiles_of(operator, draft.given[0].kind if draft.given else F32))
     flags = [
         flag
-        for flag, share in (("turned", 0.1), ("twice", 0.1), ("requests", 0.03), ("cache", 0.05))
+        for flag, share in (("turned", 0.1), ("twice", 0.06), ("again", 0.06), ("requests", 0.03), ("cache", 0.05))
         if rng.random() < share
     ]
     return CaseName(
         str(operator), tuple(draft.attributes.items()), tuple(ports), int(rng.integers(1000)), profile, tuple(flags)
     )
+
+
+def _other_values(rng: np.random.Generator, draft: Draft, number: int) -> tuple[str, ...] | None:
+    """Other values of a computed input, for the second call; None if no legal ones are near."""
+    for _ in range(4):
+        trial = draft.copy()
+        port = trial.ports[number]
+        assert port is not None
+        change_values(rng, trial, port)
+        if port.values != draft.ports[number].values and trial.is_legal():  # type: ignore[union-attr]
+            return tuple(map(_text, port.values or ()))
+    return None
 
 
 def _text(value: object) -> str:

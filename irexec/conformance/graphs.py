@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -76,3 +77,18 @@ def graph_case(text: str) -> Case:
     facts = {f"attribute {key}": value for key, value in chosen.items()} | {"type": base}
     facts |= {"inner": "read"} if given.get("inner") == "read" else {}
     return graph.case(text, name, facts, read_inner=given.get("inner") == "read", flags=tuple(words & {"default"}))
+
+
+def simpler_graph(text: str) -> Iterator[str]:
+    """Names with the usual choice of a parameter, without what else there is, or with static shapes."""
+    name, base, *parts = text.split("/")
+    usual = {key: options[0] for key, options in PATTERNS[name][1].items()}
+    if parts[-2] != "static":
+        yield "/".join([name, base, *parts[:-2], "static", parts[-1]])
+    for place, part in enumerate(parts[:-2]):
+        key, separator, value = part.partition("=")
+        rest = [name, base, *parts[:place]]
+        if not separator or key not in usual:
+            yield "/".join([*rest, *parts[place + 1 :]])
+        elif value != usual[key]:
+            yield "/".join([*rest, f"{key}={usual[key]}", *parts[place + 1 :]])

@@ -183,17 +183,20 @@ class Growth:
     def _reshaped(self, ref: Ref, rank: int) -> Ref:
         """The value in another rank: the last axes merged, or further axes of 1."""
         array, kind = self.value(ref)
-        if array.ndim > rank >= 1:
-            target = [0] * (rank - 1) + [-1]
-        else:
-            target = [0] * array.ndim + [1] * (rank - array.ndim)
+        merged = [0] * (rank - 1) + [-1], (*array.shape[: rank - 1], -1)
+        added = [1] * (rank - array.ndim)
+        target, shape = merged if array.ndim > rank else ([0] * array.ndim + added, (*array.shape, *added))
         pattern = Constant(np.array(target, np.int64), ElementType.by_name["i64"])
-        shape = (*array.shape[: rank - 1], -1) if array.ndim > rank else (*array.shape, *[1] * (rank - array.ndim))
         self._append("Reshape-1", {"special_zero": "true"}, [ref, pattern], array.reshape(shape), kind)
         return Ref(len(self.layers) - 1, 0)
 
     def _append(
-        self, name: str, attributes: dict[str, str], inputs: list[Ref | Constant | None], array: Array, kind: ElementType
+        self,
+        name: str,
+        attributes: dict[str, str],
+        inputs: list[Ref | Constant | None],
+        array: Array,
+        kind: ElementType,
     ) -> None:
         self.layers.append(Layer(operator_named(name), attributes, inputs, [array], [kind]))
 
@@ -233,7 +236,9 @@ class Growth:
             return False
         types = operator.infer(draft.types(), attributes, [])
         kinds = [t.element_type for t in types]
-        if len(kinds) != len(results) or any(k.is_packed or k.dtype != r.dtype for k, r in zip(kinds, results)):
+        if len(kinds) != len(results) or any(
+            k.is_packed or k.dtype != r.dtype for k, r in zip(kinds, results, strict=True)
+        ):
             return False
         self.given += added
         self.layers.append(Layer(operator, dict(draft.attributes), inputs, results, kinds))
@@ -339,4 +344,3 @@ def _is_calm(
 def _halves(array: Array) -> float:
     """What rounding to 16 bits may change besides."""
     return 0.0 if array.dtype.itemsize > 2 else 0.02 * float(np.abs(array.astype(np.float64)).max(initial=0.0))
-

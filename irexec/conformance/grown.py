@@ -113,7 +113,7 @@ def _case(text: str, growth: Growth, kind: str, words: set[str]) -> Case:
     calls = (0, 1, 0) if kind == "sequence" else (0, 0) if "twice" in flags else (0,)
     names = [str(layer.operator) for layer in growth.layers]
     facts = {"type": growth.base.name, "layers": " ".join(names)}
-    facts |= {flag: "yes" for flag in flags} | ({"inner": "read"} if read_inner else {})
+    facts |= dict.fromkeys(flags, "yes") | ({"inner": "read"} if read_inner else {})
     return Case(text, model, inputs, calls, flags, NAME, kind, facts)
 
 
@@ -123,9 +123,7 @@ def _opened(rng: np.random.Generator, shapes: Shapes) -> list[PartialShape]:
     found = []
     for shape in shapes:
         bounded = rng.random() < 0.2
-        dims = [
-            n if rng.random() >= share else f"{min(n, 1)}..{n + 2}" if bounded else -1 for n in shape
-        ]
+        dims = [n if rng.random() >= share else f"{min(n, 1)}..{n + 2}" if bounded else -1 for n in shape]
         found.append(PartialShape.parse(",".join("?" if d == -1 else str(d) for d in dims)))
     return found
 

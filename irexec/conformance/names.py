@@ -4,8 +4,8 @@
 
 The first part names the operator with its version, the second the element type of its first input; attributes and
 inputs follow. A dimension is an extent, `?3` (dynamic) or `1..8:3` (bounded); `2|5` are the extents of two calls, which
-run as A, B, A. `{...}` are the values, `const:` is a constant of the model, `@1,0` a Transpose between the model's
-input and the operator; `omitted` stands for an optional input that the call has not.
+run as A, B, A. `{...}` are the values, `{1,2|3,4}` those of A and B; `const:` is a constant of the model, `@1,0` a
+Transpose between the model's input and the operator; `omitted` stands for an optional input that the call has not.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from irexec.types import ElementType, PartialShape
 _PORT = re.compile(r"(const:)?([a-z]\w*)?\[([^\]]*)\](?:\{([^}]*)\})?(?:@([\d,]*))?")
 _DIM = re.compile(r"(\?)?(?:(\d+)\.\.(\d+):)?(\d+(?:\|\d+)*)")
 _SEED = re.compile(r"seed(\d+)")
-_ESCAPES = {"%": "%25", "/": "%2F", "=": "%3D"}
+_ESCAPES = {"%": "%25", "/": "%2F", "=": "%3D", "|": "%7C"}
 _OMITTED = "omitted"
-_FLAGS = ("turned", "twice", "requests", "cache", "default")
+_FLAGS = ("turned", "twice", "again", "requests", "cache", "default")
 
 
 class UnreadableName(ValueError):
@@ -62,6 +62,8 @@ class Port:
     constant: bool = False
     values: tuple[str, ...] | None = None
     order: tuple[int, ...] | None = None
+    second: tuple[str, ...] | None = None
+    """The values of call B, if they are others than those of A."""
 
     def shape(self, call: int) -> tuple[int, ...]:
         """The shape that the operator gets in a call."""
@@ -79,13 +81,15 @@ class Port:
         found += self.kind.name if self.kind is not base else ""
         found += "[" + ",".join(map(str, self.dims)) + "]"
         if self.values is not None:
-            found += "{" + ",".join(map(_escaped, self.values)) + "}"
+            second = "" if self.second is None else "|" + ",".join(map(_escaped, self.second))
+            found += "{" + ",".join(map(_escaped, self.values)) + second + "}"
         return found + ("@" + ",".join(map(str, self.order)) if self.order is not None else "")
 
 
 @record(frozen=True)
 class CaseName:
-    """All that a case is made of. `flags`: how it is run (`twice`, `requests`, `cache`, `default`)."""
+    """All that a case is made of. `flags`: how it is run (`twice`; `again`: B has other data; `requests`, `cache`,
+    `default`)."""
 
     operator: str
     attributes: tuple[tuple[str, str], ...]
@@ -102,14 +106,17 @@ class CaseName:
     @property
     def calls(self) -> tuple[int, ...]:
         """The calls in their order: 0 is A, 1 is B."""
-        count = max((len(d.extents) for p in self.ports if p is not None for d in p.dims), default=1)
+        ports = [p for p in self.ports if p is not None]
+        count = max((len(d.extents) for p in ports for d in p.dims), default=1)
+        if "again" in self.flags or any(p.second is not None for p in ports):
+            count = 2
         return (0,) if count == 1 else (*range(count), 0)
 
     @property
     def kind(self) -> str:
         """The kind of shapes: static, bounded, dynamic, or a sequence of calls."""
         dims = [d for p in self.ports if p is not None for d in p.dims]
-        if len(self.calls) > 1:
+        if any(len(d.extents) > 1 for d in dims) or any(p is not None and p.second is not None for p in self.ports):
             return "sequence"
         return "dynamic" if any(d.dynamic for d in dims) else "bounded" if any(d.bounds for d in dims) else "static"
 
@@ -157,7 +164,8 @@ class CaseName:
 
 
 def _port(name: str, base: ElementType, match: re.Match[str], text: str) -> Port:
-    constant, kind, dims, values, order = match.groups()
+    constant, kind, dims, given, order = match.groups()
+    values, separator, second = (None, "", "") if given is None else given.partition("|")
     found = ElementType.by_name.get(kind) if kind else base
     if found is None:
         raise UnreadableName(f"{kind!r} in {text!r} is no element type")
@@ -168,6 +176,7 @@ def _port(name: str, base: ElementType, match: re.Match[str], text: str) -> Port
         constant is not None,
         None if values is None else tuple(map(_plain, values.split(","))) if values else (),
         None if order is None else tuple(map(int, order.split(","))) if order else (),
+        tuple(map(_plain, second.split(","))) if separator else None,
     )
 
 

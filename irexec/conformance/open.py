@@ -6,9 +6,12 @@ from functools import lru_cache
 
 from irexec.ops.declare.contents import CONTENTS
 from irexec.ops.declare.operator import Operator
+from irexec.types import ElementType
 
-_ANY_VALUES = ("activation", "arithmetic", "comparison", "movement", "logical", "condition", "infrastructure")
+_ANY_VALUES = ("activation", "arithmetic", "comparison", "movement", "logical", "condition", "infrastructure", "type")
 """The categories whose pages define the result for infinities and NaN."""
+_LINEAR = ("reduction", "matrix", "convolution", "pooling", "normalization", "shape", "sparse", "sort")
+"""The categories in which an infinity or NaN affects only the results that depend on it."""
 _NO_EDGES = frozenset({
     "Maximum", "Minimum", "CumSum", "Mod", "FloorMod", "Power", "Divide", "SoftMax", "LogSoftmax",
     "Clamp", "HSigmoid", "HardSigmoid", "HSwish", "GatherTree", "ReLU",
@@ -17,17 +20,23 @@ _NO_EDGES = frozenset({
 _TIES = ("sort", "reduction", "comparison", "condition")
 
 
-@lru_cache(maxsize=512)
-def profiles_of(operator: Operator) -> tuple[str, ...]:
-    """The profiles of values that a case of this operator may have."""
+@lru_cache(maxsize=2048)
+def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
+    """The profiles of values that a case of this operator may have, for the element type of its first input."""
     category = CONTENTS[operator.type][0].split(".")[0]
     found = ["plain", "plain", "plain"]
     if category in _ANY_VALUES and operator.type not in _NO_EDGES:
         found.append("edges")
-    if category in _TIES and category != "sort":
+    if category in _TIES and (category != "sort" or operator.type == "TopK"):
         found.append("ties")
-    if category in ("activation", "normalization", "movement", "comparison", "reduction"):
+    if category in ("activation", "arithmetic", "normalization", "movement", "comparison", "reduction"):
         found.append("tails")
+    if category in ("activation", "arithmetic") and kind.is_real:
+        found.append("far")
+    if category in _LINEAR and kind.is_real:
+        found.append("sparse")
     if category in ("movement", "comparison", "type"):
         found.append("large")
+    if kind.is_integral and kind.bitwidth >= 32 and category not in ("detection", "image", "signals", "generation"):
+        found += ["wide", "wide"]
     return tuple(found)

@@ -30,7 +30,9 @@ def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Find
             dict(zip(("operator", "type", "kind"), key.split("|"), strict=True)) | {"verdicts": counts}
             for key, counts in sorted(tally.cells.items())
         ],
+        "values": tally.values,
         "clusters": [cluster.to_dict() for cluster in clusters],
+        "refusals": [cluster.to_dict() for cluster in clusters_of(refusals(tally), tally)],
         "findings": [finding_dict(finding) for finding in tally.findings][:_SHOWN_REFUSALS],
         "unexpected": [finding.name for finding in unexpected],
     }
@@ -42,6 +44,8 @@ def from_json(value: Any) -> Tally:
         if value["format"] != FORMAT:
             raise UnreadableResults(f"format {value['format']}, expected {FORMAT}")
         tally = Tally(runtime=str(value["runtime"]))
+        for key, counts in value.get("values", {}).items():
+            tally.values[key] = dict(counts)
         for cell in value["cells"]:
             tally.cells[f"{cell['operator']}|{cell['type']}|{cell['kind']}"] = dict(cell["verdicts"])
         for f in value["findings"]:
@@ -53,6 +57,11 @@ def from_json(value: Any) -> Tally:
     except (KeyError, TypeError, AttributeError) as error:
         raise UnreadableResults(f"no result of irexec conformance: {error}") from None
     return tally
+
+
+def refusals(tally: Tally) -> list[Finding]:
+    """The legal cases that the runtime refused."""
+    return [finding for finding in tally.findings if finding.word == "refused"]
 
 
 def failures(tally: Tally) -> list[Finding]:

@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterator
 
 from irexec.conformance.case import Case
 from irexec.conformance.drawing import made
-from irexec.conformance.names import CaseName, Dim, Port, UnreadableName
+from irexec.conformance.graphs import simpler_graph
+from irexec.conformance.grown import NAME as GROWN
+from irexec.conformance.grown import simpler_grown
+from irexec.conformance.made import case_named
+from irexec.conformance.names import CaseName, Dim, Port
+from irexec.diagnostics import IRError
 from irexec.records import replace
 
 _MOST_TRIES = 120
@@ -14,11 +19,10 @@ _LARGEST_KEPT = 3
 
 
 def simplest(name: str, fails: Callable[[Case], bool]) -> str:
-    """The simplest name whose case still fails; names of graphs are returned as they are."""
-    try:
-        now = CaseName.parse(name)
-    except UnreadableName:
-        return name
+    """The simplest name whose case still fails."""
+    if name.startswith("graph."):
+        return _simplest_graph(name, fails)
+    now = CaseName.parse(name)
     tries, progress = 0, True
     while progress and tries < _MOST_TRIES:
         progress = False
@@ -31,6 +35,23 @@ def simplest(name: str, fails: Callable[[Case], bool]) -> str:
             if tries >= _MOST_TRIES:
                 break
     return str(now)
+
+
+def _simplest_graph(name: str, fails: Callable[[Case], bool]) -> str:
+    """The same for a graph: layers or choices of its pattern are taken away."""
+    tries, progress = 0, True
+    while progress and tries < _MOST_TRIES:
+        progress = False
+        for other in simpler_grown(name) if name.startswith(f"{GROWN}/") else simpler_graph(name):
+            tries += 1
+            try:
+                case = case_named(other)
+            except (IRError, ValueError, TypeError, IndexError):
+                continue
+            if fails(case):
+                name, progress = other, True
+                break
+    return name
 
 
 def _simpler(name: CaseName) -> Iterator[CaseName]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -43,14 +44,27 @@ def _overflows(node: Node, inputs: Inputs) -> bool:
         return False
     top = 2.0 ** (kind.bitwidth - (kind.kind == "i"))
     low = -top if kind.kind == "i" else 0.0
-    largest = max((float(np.abs(a).max(initial=0.0)) for a in arrays), default=0.0)
+    tops = [float(np.abs(a).max(initial=0.0)) for a in arrays]
+    largest, pair = max(tops), tops[:2] if len(tops) > 1 else [max(tops)] * 2
     if node.type in ("Divide", "Mod", "FloorMod"):
         return bool(inputs[1] is not None and (inputs[1] == 0).any())
     if kind.kind == "u" and node.type in ("Subtract", "SquaredDifference", "Negative"):
         return True
     count = max(a.size for a in arrays)
-    bound = {"Add": 2 * largest, "Subtract": 2 * largest, "Multiply": largest**2, "SquaredDifference": 4 * largest**2}
-    reached = bound.get(node.type, largest**2 * count if node.type != "ReduceProd" else largest**count)
+    bound = {
+        "Add": sum(pair),
+        "Subtract": sum(pair),
+        "Multiply": math.prod(pair),
+        "SquaredDifference": sum(pair) ** 2,
+        "Abs": largest,
+        "Negative": largest,
+        "Power": max(largest, 1.0) ** min(pair[1], 64.0),
+        "ReduceSum": tops[0] * count,
+        "ReduceMean": tops[0] * count,
+        "ReduceL1": tops[0] * count,
+        "CumSum": tops[0] * count,
+    }
+    reached = bound.get(node.type, math.prod(pair) * count if node.type != "ReduceProd" else largest ** min(count, 64))
     return not low <= reached < top
 
 

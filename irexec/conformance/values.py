@@ -12,9 +12,10 @@ from irexec.conformance.names import CaseName, Port
 from irexec.ops.declare.operator import Operator
 from irexec.types import BOOLEAN, STRING, Array, ElementType, PartialShape, TensorType
 
-PROFILES = ("plain", "edges", "ties", "large", "tails")
+PROFILES = ("plain", "edges", "ties", "large", "tails", "far", "sparse", "wide")
 """plain: numbers of both signs and several magnitudes; edges: infinities, signed zeros, halves; ties: few different
-values; large: integers above 2**24, floats of large magnitude; tails: small and large magnitudes."""
+values; large: integers above 2**24, floats of large magnitude; tails: small and large magnitudes; far: magnitudes from
+2 to 120; sparse: few infinities and NaN; wide: integers above 2**24 beside small ones."""
 
 _BOXES = frozenset({"rois", "boxes", "anchors", "input_rois", "proposals", "boxes1"})
 _SCORES = frozenset({"scores", "class_probs", "probabilities", "class_preds"})
@@ -36,7 +37,7 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
         shape = port.shape(0 if port.constant else call)
         at = zlib.crc32(f"{port.name}:{number}".encode())
         rng = np.random.default_rng([name.seed, at, 0 if port.constant else call])
-        array = None if port.values is None else given(port, shape)
+        array = None if port.values is None else given(port, shape, call)
         if array is None:
             array = draw_for(rng, operator, port.name, types, attributes)
             if array is not None and array.dtype != port.kind.dtype:
@@ -44,7 +45,8 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
         if array is None and port.name in _BOXES and shape[-1:] == (4,) and port.kind.is_real:
             array = _boxes(rng, shape).astype(port.kind.dtype)
         if array is None or array.shape != shape:
-            array = _meant(rng, port, draw_values(rng, port.kind, shape, name.data))
+            profile = "plain" if name.data == "wide" and number and rng.random() < 0.6 else name.data
+            array = _meant(rng, port, draw_values(rng, port.kind, shape, profile))
         types[port.name] = TensorType(port.kind, PartialShape(list(shape)), array)
         found.append(array)
     return found
@@ -71,13 +73,14 @@ def _boxes(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     return np.asarray(np.concatenate([corner, corner + size], axis=-1), np.float32)
 
 
-def given(port: Port, shape: tuple[int, ...]) -> Array:
+def given(port: Port, shape: tuple[int, ...], call: int = 0) -> Array:
     """The values that a name states."""
-    assert port.values is not None
+    texts = port.second if call and port.second is not None and not port.constant else port.values
+    assert texts is not None
     if port.kind is STRING:
-        return np.array(port.values, np.dtypes.StringDType()).reshape(shape)
+        return np.array(texts, np.dtypes.StringDType()).reshape(shape)
     dtype = port.kind.dtype
-    numbers = [float(v) if "." in v or "n" in v or "e" in v else int(v) for v in port.values]
+    numbers = [float(v) if "." in v or "n" in v or "e" in v else int(v) for v in texts]
     if len(numbers) != math.prod(shape):
         raise ValueError(f"{port.name} has {len(numbers)} values, but the shape {list(shape)}")
     return np.array(numbers).reshape(shape).astype(dtype)
@@ -102,6 +105,10 @@ def draw_values(rng: np.random.Generator, kind: ElementType, shape: tuple[int, .
         values = values * np.exp2(rng.integers(-12, 8, count))
     elif profile == "large":
         values = values * 100.0
+    elif profile == "far":
+        values = rng.choice((-1.0, 1.0), count) * np.exp2(rng.uniform(0.0, 7.0, count))
+    elif profile == "sparse":
+        values = np.where(rng.random(count) < 0.04, rng.choice((math.inf, -math.inf, math.nan), count), values)
     elif profile == "edges":
         values = np.where(rng.random(count) < 0.6, rng.choice(_EDGES, count), values)
     with np.errstate(all="ignore"):
@@ -113,6 +120,10 @@ def _integers(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...
     top = 2 ** (kind.bitwidth - signed)
     if profile == "ties":
         return rng.integers(0, min(3, top), shape).astype(kind.dtype)
+    if profile == "wide" and kind.bitwidth >= 32:
+        small = rng.integers(-9 if signed else 1, 10, shape)
+        big = rng.integers(2**24, 2**27, shape) * (rng.choice((-1, 1), shape) if signed else 1)
+        return np.where(rng.random(shape) < 0.7, big, small).astype(kind.dtype)
     if profile in ("large", "edges"):
         # CPU plugins keep 32 bits of 64, which is a property of the device and not of an operator.
         high = min(top, 2**30)
