@@ -83,7 +83,7 @@ class Ref(NamedTuple):
     """Another layer's output, or an input of the model (`layer` -1)."""
 
     layer: int
-    index: int
+    output: int
 
 
 @record
@@ -119,9 +119,9 @@ class Growth:
     def value(self, ref: Ref) -> tuple[Array, ElementType]:
         """The value of a reference in the first call."""
         if ref.layer < 0:
-            return self.given[ref.index]
+            return self.given[ref.output]
         layer = self.layers[ref.layer]
-        return layer.results[ref.index], layer.kinds[ref.index]
+        return layer.results[ref.output], layer.kinds[ref.output]
 
     def refs(self) -> list[Ref]:
         """All values, the newest last."""
@@ -236,9 +236,7 @@ class Growth:
             return False
         types = operator.infer(draft.types(), attributes, [])
         kinds = [t.element_type for t in types]
-        if len(kinds) != len(results) or any(
-            k.is_packed or k.dtype != r.dtype for k, r in zip(kinds, results, strict=True)
-        ):
+        if [k.dtype for k in kinds] != [r.dtype for r in results] or any(k.is_packed for k in kinds):
             return False
         self.given += added
         self.layers.append(Layer(operator, dict(draft.attributes), inputs, results, kinds))

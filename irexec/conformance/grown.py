@@ -168,12 +168,12 @@ def _model(growth: Growth, shapes: list[PartialShape], read_inner: bool) -> Mode
             return None
         if isinstance(item, Constant):
             return constant_node(Node, item.array, element_type=item.kind, name=name).outputs[0]
-        return given[item.index].outputs[0] if item.layer < 0 else nodes[item.layer].outputs[item.index]
+        return given[item.output].outputs[0] if item.layer < 0 else nodes[item.layer].outputs[item.output]
 
     for number, layer in enumerate(growth.layers):
         values = [value(item, f"c{number}_{place}") for place, item in enumerate(layer.inputs)]
         nodes.append(make_node(Node, layer.operator, values, layer.attributes, name=f"n{number}"))
-    ends = [nodes[ref.layer].outputs[ref.index] for ref in growth.unread()]
+    ends = [nodes[ref.layer].outputs[ref.output] for ref in growth.unread()]
     if read_inner:
         inside = [node.outputs[0] for node in nodes if node.outputs[0] not in ends]
         ends += inside[: 1 + growth.seed % 2]
