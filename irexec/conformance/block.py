@@ -36,30 +36,60 @@ class JudgeBlock(Task[Tally]):
     limit: float = 60.0
 
     def __call__(self, item: str) -> Tally:
+        """Judge the cases; while the runtime runs one, the one before is judged and the next one is drawn."""
         found = Tally()
+        before: tuple[Case, Defendant] | None = None
         for case in cases_of(item, self.seed):
-            config = json.loads(self.config)
-            defendant = _defendant(self.runtime, json.dumps(config.get(case.config, {})), self.python, self.limit)
+            defendant = self._defendant(case)
+            answer = before[1].finish() if before is not None else None
+            if before is not None and answer is not None and answer.how in ("crash", "hang"):
+                self._judge(found, *before, answer)  # The case runs again, alone.
+                before = None
             try:
-                with np.errstate(all="ignore"):
-                    verdict = judged(case, defendant)
-            except (TypeError, ValueError, ArithmeticError) as error:
-                # One case that cannot be judged does not end a campaign; it is listed with its reason.
-                verdict = Verdict("invalid", f"cannot be judged: {type(error).__name__}: {error}")
-            found.runtime = defendant.name
-            attributes = [(k[10:], v) for k, v in case.facts.items() if k.startswith("attribute ")]
-            found.count(case.operator, case.facts.get("type", "f32"), case.kind, verdict.word, attributes)
-            if verdict.word in FAILED and case.operator == GROWN:
-                case, verdict = smaller(case, verdict, defendant)
-            if verdict.word != "passed":
-                found.findings.append(
-                    Finding(
-                        case.name, verdict.word, verdict.detail, case.operator, case.kind, case.facts, verdict.call,
-                        verdict.output,
-                    )
-                )  # fmt: skip
-            case.model.dissolve()
+                defendant.begin(case)
+            except IRError as error:
+                message = f"the model cannot be written: {error.report.errors[0].message}"
+                self._count(found, case, Verdict("invalid", message))
+                continue
+            finally:
+                if before is not None and answer is not None:
+                    self._judge(found, *before, answer)
+                before = None
+            before = case, defendant
+        if before is not None:
+            self._judge(found, *before, before[1].finish())
         return found
+
+    def _defendant(self, case: Case) -> Defendant:
+        config = json.loads(self.config)
+        return _defendant(self.runtime, json.dumps(config.get(case.config, {})), self.python, self.limit)
+
+    def _judge(self, found: Tally, case: Case, defendant: Defendant, answer: Answer) -> None:
+        try:
+            with np.errstate(all="ignore"):
+                verdict = judged_answer(case, answer, defendant)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            # One case that cannot be judged does not end a campaign; it is listed with its reason.
+            verdict = Verdict("invalid", f"cannot be judged: {type(error).__name__}: {error}")
+        found.runtime = defendant.described.get("name", "the runtime")
+        small = case
+        if verdict.word in FAILED and case.operator == GROWN:
+            small, verdict = smaller(case, verdict, defendant)
+        self._count(found, case, verdict, small)
+
+    def _count(self, found: Tally, case: Case, verdict: Verdict, small: Case | None = None) -> None:
+        """Count a case; a failure is listed by its smaller form."""
+        attributes = [(k[10:], v) for k, v in case.facts.items() if k.startswith("attribute ")]
+        found.count(case.operator, case.facts.get("type", "f32"), case.kind, verdict.word, attributes)
+        if verdict.word != "passed":
+            listed = small or case
+            found.findings.append(
+                Finding(
+                    listed.name, verdict.word, verdict.detail, listed.operator, listed.kind, listed.facts,
+                    verdict.call, verdict.output,
+                )
+            )  # fmt: skip
+        case.model.dissolve()
 
     def files(self, item: str) -> list[PathLike]:
         return []
@@ -91,6 +121,11 @@ def judged(case: Case, defendant: Defendant) -> Verdict:
         answer = defendant.run(case)
     except IRError as error:
         return Verdict("invalid", f"the model cannot be written: {error.report.errors[0].message}")
+    return judged_answer(case, answer, defendant)
+
+
+def judged_answer(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
+    """Judge an answer; a case whose process ended runs again, alone."""
     if answer.how == "crash":
         again: Answer = defendant.run(case)
         if again.how != "crash":

@@ -7,6 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from irexec.conformance.forbidden import FLAG as FORBIDDEN
+from irexec.conformance.forbidden import forbidden_node, reason_of
 from irexec.conformance.names import CaseName, Port, UnreadableName
 from irexec.conformance.values import draw_inputs
 from irexec.graph.model import Model, Node, Value
@@ -63,14 +65,18 @@ def parsed_attributes(name: CaseName, operator: Operator) -> dict[str, object]:
 def operator_case(name: CaseName) -> Case:
     """The case of one operator. Raises UnreadableName, and IRError if the operator does not accept it."""
     operator = operator_named(name.operator)
-    attributes = parsed_attributes(name, operator)
+    forbidden = FORBIDDEN in name.flags
+    attributes = operator.parse_attributes(dict(name.attributes))[0] if forbidden else parsed_attributes(name, operator)
     drawn = [draw_inputs(name, operator, attributes, call) for call in range(max(name.calls) + 1)]
     parameters: list[Node] = []
     values = [
         None if port is None else _source(port, array, parameters)
         for port, array in zip(name.ports, drawn[0], strict=True)
     ]
-    node = make_node(Node, operator, values, dict(name.attributes), name="op")
+    if forbidden:
+        node = forbidden_node(operator, values, name.attributes)
+    else:
+        node = make_node(Node, operator, values, dict(name.attributes), name="op")
     turned = "turned" in name.flags
     outputs = [_turned(value) if turned else value for value in node.outputs]
     results = [make_node(Node, _operator("Result", 1), [value], {}, name=f"out{i}") for i, value in enumerate(outputs)]
@@ -97,7 +103,7 @@ def facts_of(name: CaseName) -> dict[str, str]:
             if any(d.at(0) == 0 for d in port.dims):
                 found["empty"] = "yes"
     for flag in name.flags:
-        found[flag] = "yes"
+        found[flag] = "yes" if flag != FORBIDDEN else reason_of(name)
     return found
 
 

@@ -63,7 +63,9 @@ def _key(finding: Finding) -> tuple[str, ...]:
     message = signature(finding.detail) if finding.word in ("refused", "crash") else ""
     kind = "integers" if finding.facts.get("type", "f32")[:1] in "iub" and finding.facts.get("type") != "bf16" else ""
     special = special if special in ("edges", "sparse", "wide") else ""
-    return finding.operator, finding.word, special, later, message, kind, finding.facts.get("layers", "")
+    special = finding.facts.get("forbidden", special)
+    layers = finding.facts.get("layers", "") if finding.word != "refused" else ""
+    return finding.operator, finding.word, special, later, message, kind, layers
 
 
 def _split(members: list[Finding], tally: Tally | None) -> Iterator[list[Finding]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import struct
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,6 +30,8 @@ KNOWN = {
     "irexec": f"{_HOME / 'runtimes' / 'lowered.py'}:Irexec",
 }
 """The runtimes that have a name; any other one is FILE.py:Class."""
+_PACKAGES = {"openvino": "OpenVINO", "onnxruntime": "ONNX Runtime", "numpy": "NumPy", "onnx": "The package onnx"}
+_MISSING = re.compile(r"No module named '(\w+)")
 _LIFE = 400
 """Models that one process runs: memory that a runtime does not free stays bounded."""
 
@@ -68,6 +71,8 @@ class Defendant:
         self._process: Process | None = None
         self._errors: IO[bytes] | None = None
         self._done = self._number = 0
+        self._flying: tuple[Case, Path] | None = None
+        self._landed: Answer | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="irexec-conformance-")
         self.described: dict[str, str] = {}
 
@@ -79,6 +84,15 @@ class Defendant:
 
     def run(self, case: Case) -> Answer:
         """Run a case. Raises IRError if its model cannot be written."""
+        if self._flying is not None:
+            self._landed = self._land()
+        landed, self._landed = self._landed, None
+        self.begin(case)
+        answer, self._landed = self._land(), landed
+        return answer
+
+    def begin(self, case: Case) -> None:
+        """Let the runtime run a case meanwhile; `finish` returns its answer. Raises IRError as `run`."""
         # A new name each time: a file that replaces another one is written through to the disk.
         path = Path(self._folder.name) / f"model{self._number}.xml"
         self._number += 1
@@ -91,11 +105,17 @@ class Defendant:
             "cache": "cache" in case.flags,
             "requests": 3 if "requests" in case.flags else 1,
         }
-        try:
-            return self._ask(message, arrays, case)
-        finally:
-            path.unlink(missing_ok=True)
-            path.with_suffix(".bin").unlink(missing_ok=True)
+        process = self._started()
+        self._done += 1
+        self._flying = case, path
+        assert process.stdin is not None
+        with contextlib.suppress(OSError):  # It has ended, which `_receive` reports.
+            serve.write(process.stdin, message, arrays)
+
+    def finish(self) -> Answer:
+        """The answer to the case that was begun last."""
+        landed, self._landed = self._landed, None
+        return self._land() if landed is None else landed
 
     def close(self) -> None:
         """End the process."""
@@ -124,16 +144,23 @@ class Defendant:
         if found is None or "described" not in found[0]:
             reason = self._last_words() if found is None else found[0].get("unusable", "")
             self.close()
-            raise Unusable(f"the runtime cannot be used: {reason}")
+            raise Unusable(self._unusable(reason))
         self.described = found[0]["described"]
         return self._process
 
-    def _ask(self, message: dict[str, Any], arrays: Sequence[Array], case: Case) -> Answer:
-        process = self._started()
-        self._done += 1
-        assert process.stdin is not None
-        with contextlib.suppress(OSError):  # It has ended, which `_receive` reports.
-            serve.write(process.stdin, message, arrays)
+    def _land(self) -> Answer:
+        """Wait for the answer to the case that runs."""
+        assert self._flying is not None
+        (case, path), self._flying = self._flying, None
+        try:
+            return self._answer(case)
+        finally:
+            path.unlink(missing_ok=True)
+            path.with_suffix(".bin").unlink(missing_ok=True)
+
+    def _answer(self, case: Case) -> Answer:
+        process = self._process
+        assert process is not None
         late: list[bool] = []
         found = self._receive(self._limit, late)
         if found is None:
@@ -172,6 +199,14 @@ class Defendant:
             timer.cancel()
             if late is None or not late:
                 process.poll()
+
+    def _unusable(self, reason: str) -> str:
+        """Why the runtime cannot be started, and what would help."""
+        missing = _MISSING.search(reason)
+        if missing is not None and missing[1] in _PACKAGES:
+            python = "" if not self._python or self._python == sys.executable else f" for {self._python}"
+            return f"{_PACKAGES[missing[1]]} is not installed{python}: pip install {missing[1]}"
+        return f"the runtime cannot be used: {reason}"
 
     def _last_words(self) -> str:
         if self._errors is None:

@@ -11,6 +11,7 @@ import numpy as np
 from irexec.conformance.case import Case, operator_case
 from irexec.conformance.changes import change_values, changed, extent, pick
 from irexec.conformance.draft import Draft, DraftPort, draft_of
+from irexec.conformance.forbidden import draw_forbidden
 from irexec.conformance.names import CaseName, Dim, Port
 from irexec.conformance.open import profiles_of
 from irexec.conformance.seeds import calls_of
@@ -20,6 +21,8 @@ from irexec.ops.declare.operator import ConstraintError, Operator
 from irexec.types import F32
 
 _ATTEMPTS = 12
+_FORBIDDEN = 12
+"""One in so many cases is forbidden by the specification."""
 _WITH_WEIGHTS = frozenset({"convolution", "sequence", "normalization", "quantization", "activation"})
 """Categories of operators whose further inputs are mostly constants."""
 _WITH_FIXED_ROWS = frozenset({"boxes", "rois", "input_rois", "anchors", "im_info", "image_shape", "im_data"})
@@ -36,7 +39,8 @@ def draw(operator: Operator, seed: int, index: int) -> Case | None:
     """The case number `index` of an operator; None if no legal one was found."""
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, zlib.crc32(str(operator).encode()), index, attempt])
-        name = draw_name(rng, operator)
+        forbidden = index % _FORBIDDEN == _FORBIDDEN - 1 and attempt < _ATTEMPTS // 2
+        name = draw_forbidden(rng, operator) if forbidden else draw_name(rng, operator)
         if name is not None and (case := made(name)) is not None:
             return case
     return None

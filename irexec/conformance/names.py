@@ -22,7 +22,7 @@ _DIM = re.compile(r"(\?)?(?:(\d+)\.\.(\d+):)?(\d+(?:\|\d+)*)")
 _SEED = re.compile(r"seed(\d+)")
 _ESCAPES = {"%": "%25", "/": "%2F", "=": "%3D", "|": "%7C"}
 _OMITTED = "omitted"
-_FLAGS = ("turned", "twice", "again", "requests", "cache", "default")
+_FLAGS = ("turned", "twice", "again", "requests", "cache", "default", "forbidden")
 
 
 class UnreadableName(ValueError):
@@ -89,7 +89,7 @@ class Port:
 @record(frozen=True)
 class CaseName:
     """All that a case is made of. `flags`: how it is run (`twice`; `again`: B has other data; `requests`, `cache`,
-    `default`)."""
+    `default`; `forbidden`: the specification does not allow it)."""
 
     operator: str
     attributes: tuple[tuple[str, str], ...]

@@ -32,6 +32,7 @@ def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Find
         ],
         "values": tally.values,
         "clusters": [cluster.to_dict() for cluster in clusters],
+        "accepted": [cluster.to_dict() for cluster in clusters_of(accepted(tally), tally)],
         "refusals": [cluster.to_dict() for cluster in clusters_of(refusals(tally), tally)],
         "findings": [finding_dict(finding) for finding in tally.findings][:_SHOWN_REFUSALS],
         "unexpected": [finding.name for finding in unexpected],
@@ -62,6 +63,11 @@ def from_json(value: Any) -> Tally:
 def refusals(tally: Tally) -> list[Finding]:
     """The legal cases that the runtime refused."""
     return [finding for finding in tally.findings if finding.word == "refused"]
+
+
+def accepted(tally: Tally) -> list[Finding]:
+    """The cases that the specification forbids and the runtime computed."""
+    return [finding for finding in tally.findings if finding.word == "accepted"]
 
 
 def failures(tally: Tally) -> list[Finding]:
