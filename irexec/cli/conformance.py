@@ -175,7 +175,7 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
     found = to_json(tally, clusters, new, args.seed)
     for cluster, value in zip(clusters, found["clusters"], strict=True):
         if cluster.simplest.name in reproducers:
-            value["reproducer"] = reproducers[cluster.simplest.name]
+            value["reproducer"], value["script"] = reproducers[cluster.simplest.name]
     found["unmet"] = [entry.case for entry in known if not entry.met]
     if args.output is not None:
         save_text(args.output, json.dumps(found, indent=1) + "\n")
@@ -196,15 +196,17 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
     return 1 if new else 0
 
 
-def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Cluster]) -> dict[str, str]:
-    """Write a reproducer of each cluster; the simplest case that fails, by the name of the cluster's case."""
+def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Cluster]) -> dict[str, tuple[str, str]]:
+    """Write a reproducer of each cluster; the simplest case that fails and its script, by the name of the cluster's
+    case."""
     from irexec.conformance.reduced import reproduce
 
     config = json.loads(task.config)
     made = {}
     for cluster in clusters:
         finding: Finding = cluster.simplest
-        made[finding.name] = reproduce(task, finding, Path(args.reproducers), args.device, config)
+        name, path = reproduce(task, finding, Path(args.reproducers), args.device, config)
+        made[finding.name] = name, path.as_posix()
     return made
 
 

@@ -16,8 +16,10 @@ from irexec.conformance.simpler import simplest
 from irexec.conformance.verdict import judge_case
 
 
-def reproduce(task: JudgeBlock, finding: Finding, folder: Path, device: str, config: dict[str, Any]) -> str:
-    """Reduce a failure and write its reproducer; returns the name of the reduced case. Raises OSError."""
+def reproduce(
+    task: JudgeBlock, finding: Finding, folder: Path, device: str, config: dict[str, Any]
+) -> tuple[str, Path]:
+    """Reduce a failure and write its reproducer; returns the reduced case's name and the script. Raises OSError."""
     case = case_named(finding.name)
     settings = config.get(case.config, {})
     defendant = Defendant(task.runtime, settings, python=task.python, limit=task.limit)
@@ -31,7 +33,7 @@ def reproduce(task: JudgeBlock, finding: Finding, folder: Path, device: str, con
         answer = defendant.run(case)
         verdict = judge_case(case, answer, defendant.described)
         properties = {key: value for key, value in settings.items() if key != "device"}
-        write_reproducer(folder, case, answer, verdict, device, json.loads(json.dumps(properties)), task.limit)
+        path = write_reproducer(folder, case, answer, verdict, device, json.loads(json.dumps(properties)), task.limit)
     finally:
         defendant.close()
-    return name
+    return name, path

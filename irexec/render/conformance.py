@@ -10,7 +10,8 @@ from irexec.arrays.brief import plural
 
 Json = Mapping[str, Any]
 _FAILED = ("wrong", "shape", "type", "crash", "hang")
-_WIDTH = 150
+_WIDTH, _FEW, _MANY = 150, 5, 20
+_LISTED = {"refusals": "refused legal case", "accepted": "accepted forbidden case"}
 
 _STYLE = """
 :root { color-scheme: light dark; --ok: #2a7d3b; --bad: #b3261e; --mid: #8a6100; --line: #8884; }
@@ -36,6 +37,12 @@ def conformance_text(found: Json) -> str:
         simplest = cluster["simplest"]
         lines += ["", f"{_title(cluster)}: {plural(cluster['count'], 'case')}"]
         lines += [f"  {cluster.get('reproducer', simplest['case'])}", f"  {simplest['detail'][:_WIDTH]}"]
+    for key, what in _LISTED.items():
+        if clusters := found.get(key, []):
+            lines += ["", f"{plural(sum(c['count'] for c in clusters), what)} in {plural(len(clusters), 'cluster')}:"]
+            largest = sorted(clusters, key=lambda cluster: -cluster["count"])[:_FEW]
+            lines += [f"  {cluster['count']:>5,}  {_title(cluster)}" for cluster in largest]
+            lines += ["         ..."] if len(clusters) > _FEW else []
     if found["unexpected"]:
         lines += ["", f"{plural(len(found['unexpected']), 'failure')} not in the baseline"]
     for entry in found.get("unmet", []):
@@ -50,6 +57,10 @@ def _title(cluster: Json) -> str:
 
 def conformance_page(found: Json) -> str:
     """The results as an HTML page: operators by element types and kinds of shapes, and the clusters."""
+    members: dict[str, list[Json]] = {}
+    for finding in found["findings"]:
+        if finding["verdict"] != "open":
+            members.setdefault(finding["operator"], []).append(finding)
     cells: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
     kinds: list[str] = []
     for cell in found["cells"]:
@@ -57,7 +68,8 @@ def conformance_page(found: Json) -> str:
         kinds += [cell["kind"]] if cell["kind"] not in kinds else []
     kinds.sort()
     rows = [
-        f"<tr><td>{escape(operator)}</td><td>{escape(type)}</td>{''.join(_cell(own.get(kind)) for kind in kinds)}</tr>"
+        f"<tr><td>{_linked(operator, members)}</td><td>{escape(type)}</td>"
+        f"{''.join(_cell(own.get(kind)) for kind in kinds)}</tr>"
         for (operator, type), own in sorted(cells.items())
     ]
     head = "".join(f"<th>{escape(name)}</th>" for name in ("operator", "type", *kinds))
@@ -67,9 +79,33 @@ def conformance_page(found: Json) -> str:
         f"<h1>Conformance of {escape(found['runtime'])}</h1><p>{totals}</p><p>Reached: {reached}</p>",
         "<h2>Clusters of failures</h2>",
         *map(_cluster, found["clusters"]),
+        *(
+            f"<h2>{escape(what.capitalize())}s</h2>{''.join(map(_cluster, found[key]))}"
+            for key, what in _LISTED.items()
+            if found.get(key)
+        ),
         f'<h2>Operators</h2><div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>',
+        "<h2>Cases that did not pass</h2>",
+        *(_cases(operator, findings) for operator, findings in sorted(members.items())),
     ]
     return _page(f"Conformance of {found['runtime']}", "".join(body))
+
+
+def _linked(operator: str, members: Mapping[str, Sequence[Json]]) -> str:
+    """The operator, with a link to its cases that did not pass."""
+    return f'<a href="#{escape(operator)}">{escape(operator)}</a>' if operator in members else escape(operator)
+
+
+def _cases(operator: str, findings: Sequence[Json]) -> str:
+    """The cases of an operator that did not pass, failures first."""
+    ranked = sorted(findings, key=lambda finding: (finding["verdict"] not in _FAILED, len(finding["case"])))
+    items = "".join(
+        f"<li>{escape(f['verdict'])}: <code>{escape(f['case'])}</code><br>{escape(f['detail'][:_WIDTH])}</li>"
+        for f in ranked[:_MANY]
+    )
+    more = f"<p>{len(ranked) - _MANY} more</p>" if len(ranked) > _MANY else ""
+    head = f"<summary>{escape(operator)}: {len(ranked)}</summary>"
+    return f'<details id="{escape(operator)}">{head}<ul>{items}</ul>{more}</details>'
 
 
 def _cell(verdicts: Mapping[str, int] | None) -> str:
@@ -84,9 +120,10 @@ def _cell(verdicts: Mapping[str, int] | None) -> str:
 def _cluster(cluster: Json) -> str:
     simplest = cluster["simplest"]
     name = cluster.get("reproducer", simplest["case"])
+    script = f'<p><a href="{escape(cluster["script"])}">reproducer</a></p>' if "script" in cluster else ""
     return (
         f"<details><summary>{escape(_title(cluster))}: {cluster['count']}</summary>"
-        f"<p><code>{escape(name)}</code></p><p>{escape(simplest['detail'])}</p></details>"
+        f"<p><code>{escape(name)}</code></p><p>{escape(simplest['detail'])}</p>{script}</details>"
     )
 
 
