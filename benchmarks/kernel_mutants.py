@@ -1,9 +1,10 @@
-"""How many wrong kernels irexec conformance notices: `python benchmarks/kernel_mutants.py [PATTERN] [CASES]`.
+"""How many wrong kernels irexec conformance notices: `python benchmarks/kernel_mutants.py [PATTERN] [CASES] [SECONDS]`.
 
 Each mutant is an operator's kernel, or a function of its module that the kernel calls, with one change: a number off by
 one, an operation replaced by its inverse, a comparison with or without equality, exchanged arguments, a dropped factor,
 another rounding, a negated condition. A mutant is killed if one of the operator's cases judges its results as wrong.
-Prints the mutants that survive, and the score. Some mutants compute the same as the kernel and cannot be killed.
+Prints the mutants that survive, and the score. Mutants that compute the same as the kernel, or whose difference a page
+leaves open, cannot be killed: `equivalent_mutants.py` lists them with reasons, and they do not count.
 """
 
 from __future__ import annotations
@@ -12,15 +13,18 @@ import ast
 import copy
 import fnmatch
 import inspect
+import math
 import signal
 import sys
 import textwrap
+import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from equivalent_mutants import reason_of
 
 from irexec.conformance.case import Case
 from irexec.conformance.defendant import Answer
@@ -166,7 +170,25 @@ def results_of(case: Case) -> list[list[np.ndarray]]:
     return found
 
 
-def is_killed(function: types.FunctionType, code: types.CodeType, cases: list[Case]) -> bool:
+class Cases:
+    """The cases of an operator, drawn when they are needed: most mutants do not survive the first ones."""
+
+    def __init__(self, operator: Operator, count: int) -> None:
+        self._operator, self._count = operator, count
+        self._drawn: list[Case] = []
+        self._next = 0
+
+    def __iter__(self) -> Iterator[Case]:
+        yield from self._drawn
+        while self._next < self._count:
+            case = draw(self._operator, 0, self._next)
+            self._next += 1
+            if case is not None and "forbidden" not in case.flags:
+                self._drawn.append(case)
+                yield case
+
+
+def is_killed(function: types.FunctionType, code: types.CodeType, cases: Cases) -> bool:
     """Whether the results of the mutant are judged as wrong for one of the cases."""
     for case in cases:
         own, function.__code__ = function.__code__, code
@@ -189,27 +211,35 @@ def _too_late(*_: object) -> None:
 
 def main() -> int:
     pattern = sys.argv[1] if len(sys.argv) > 1 else "*"
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 24
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    end = time.monotonic() + (float(sys.argv[3]) if len(sys.argv) > 3 else math.inf)
     signal.signal(signal.SIGALRM, _too_late)
     warnings.simplefilter("ignore")
-    killed = total = 0
+    killed = total = same = 0
     for operator in operators():
         if not fnmatch.fnmatchcase(str(operator), pattern) or operator.tolerance.kind == "random":
             continue
-        cases = [case for index in range(count) if (case := draw(operator, 0, index)) is not None]
+        if time.monotonic() > end:
+            print(f"out of time before {operator}")
+            break
+        cases = Cases(operator, count)
         rng = np.random.default_rng(0)
         found = [(f, what, code) for f in functions_of(operator) for what, code in mutants_of(f)]
         chosen = rng.permutation(len(found))[:_MOST]
         own = 0
         for number in chosen:
             function, what, code = found[int(number)]
+            if reason_of(operator, what) is not None:
+                same += 1
+                continue
             with np.errstate(all="ignore"):
                 dead = is_killed(function, code, cases)
             own += dead
             if not dead:
                 print(f"survives: {operator} {what}", flush=True)
         killed, total = killed + own, total + len(chosen)
-    print(f"{killed} of {total} mutants killed, {100 * killed / max(1, total):.1f} %")
+    score = 100 * killed / max(1, total - same)
+    print(f"{killed} of {total} mutants killed, {same} are equivalent: {score:.1f} %")
     return 0
 
 

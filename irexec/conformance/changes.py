@@ -30,14 +30,16 @@ def extent(rng: np.random.Generator) -> int:
 
 
 def change_attribute(rng: np.random.Generator, draft: Draft) -> None:
-    """Give an attribute another value."""
-    if not draft.operator.attributes:
+    """Give an attribute another value, or several ones."""
+    attributes = draft.operator.attributes
+    if not attributes:
         return
-    attribute = pick(rng, draft.operator.attributes)
-    now = draft.attributes.get(attribute.file_name)
-    text = _other_value(rng, attribute, now)
-    if text is not None:
-        draft.attributes[attribute.file_name] = text
+    count = min(len(attributes), int(pick(rng, (1, 1, 1, 2, 3, 8))))
+    for place in rng.choice(len(attributes), count, replace=False):
+        attribute = attributes[int(place)]
+        text = _other_value(rng, attribute, draft.attributes.get(attribute.file_name))
+        if text is not None:
+            draft.attributes[attribute.file_name] = text
 
 
 def leave_out_attribute(rng: np.random.Generator, draft: Draft) -> None:
@@ -63,10 +65,14 @@ def _other_value(rng: np.random.Generator, attribute: Attribute, now: str | None
     if base is str or now is None:
         return None
     items = list(integers(now))
+    if attribute.name.endswith("mask"):
+        return ",".join(map(str, rng.integers(0, 2, len(items) or int(rng.integers(1, 4)))))
     if not items:
         return None
-    if rng.random() < 0.3:
+    if (draw := rng.random()) < 0.3:
         return ",".join([str(pick(rng, (0, 1, 2, 3)))] * len(items))
+    if draw < 0.55:
+        return ",".join(str(pick(rng, (0, 1, 1, 2, 3))) for _ in items)
     at = int(rng.integers(len(items)))
     items[at] = max(-4, items[at] + int(pick(rng, (-1, 1, 2))))
     return ",".join(map(str, items))
@@ -208,7 +214,7 @@ def add_input(rng: np.random.Generator, draft: Draft) -> None:
 
 
 CHANGES: tuple[tuple[Change, float], ...] = (
-    (change_attribute, 5.0),
+    (change_attribute, 7.0),
     (leave_out_attribute, 1.5),
     (rename_extent, 5.0),
     (change_rank, 2.0),
@@ -228,6 +234,41 @@ def changed(rng: np.random.Generator, draft: Draft, steps: int, *, types: bool =
     for change in (*first, *chosen):
         trial = draft.copy()
         change(rng, trial)
-        if trial.is_legal():
-            draft = trial
+        found = trial if trial.is_legal() else repaired(rng, trial) if change in _REPAIRED else None
+        draft = draft if found is None else found
     return draft
+
+
+def repaired(rng: np.random.Generator, draft: Draft) -> Draft | None:
+    """A draft that one or two further changes of shapes or values make legal: an attribute often asks for others."""
+    for _ in range(_REPAIRS):
+        trial = draft.copy()
+        for _ in range(int(pick(rng, (1, 1, 2)))):
+            pick(rng, (swap_axes, swap_axes, rename_extent, change_rank, one_extent, change_value))(rng, trial)
+        if trial.is_legal():
+            return trial
+    return None
+
+
+def swap_axes(rng: np.random.Generator, draft: Draft) -> None:
+    """Exchange two axes of one input."""
+    ports = [port for port in draft.given if len(port.shape) > 1]
+    if ports:
+        port = pick(rng, ports)
+        i, j = rng.choice(len(port.shape), 2, replace=False)
+        shape = list(port.shape)
+        shape[i], shape[j] = shape[j], shape[i]
+        reshape(port, tuple(shape))
+
+
+def one_extent(rng: np.random.Generator, draft: Draft) -> None:
+    """Give one axis of one input the extent of another one."""
+    ports = [port for port in draft.given if port.shape]
+    if ports:
+        port = pick(rng, ports)
+        at, new = int(rng.integers(len(port.shape))), pick(rng, [n for p in ports for n in p.shape])
+        reshape(port, tuple(new if i == at else n for i, n in enumerate(port.shape)))
+
+
+_REPAIRED = frozenset({change_attribute, leave_out_attribute, change_rank, rename_extent, change_value, add_input})
+_REPAIRS = 4

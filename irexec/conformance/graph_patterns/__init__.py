@@ -1,5 +1,5 @@
 """The patterns of graphs. Importing this package registers them."""
 
-from irexec.conformance.graph_patterns import layers, loops, memory, movements, norms, quantised
+from irexec.conformance.graph_patterns import composed, layers, loops, memory, movements, norms, quantised
 
-ALL = (layers, loops, memory, movements, norms, quantised)
+ALL = (composed, layers, loops, memory, movements, norms, quantised)

@@ -38,11 +38,12 @@ def _outer(g: Graph, operator: str, inputs: list[Any], bodies: list[Body], count
 
 @pattern(
     trips=("3", "1", "0", "computed", "until"),
-    body=("scale", "add", "counter", "relu"),
+    body=("scale", "add", "counter", "relu", "matmul", "softmax", "unchanged"),
     kept=("last", "all", "both"),
     shape=("fixed", "open"),
+    after=("none", "relu", "add of the input", "matmul", "reshape", "transpose"),
 )
-def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str) -> None:
+def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str, after: str) -> None:
     """A Loop that changes a value."""
     width = g.channels(1, 3, 8)
     dims: list[int | str] = ["N" if shape == "open" else 2, width]
@@ -58,6 +59,9 @@ def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str) -> None:
         "scale": lambda: _layer("Multiply-1", [inner, factor]),
         "add": lambda: _layer("Add-1", [inner, factor]),
         "relu": lambda: _layer("ReLU-1", [_layer("Subtract-1", [inner, factor])]),
+        "matmul": lambda: _layer("MatMul-1", [inner, g.array(width, width, scale=0.4)]),
+        "softmax": lambda: _layer("SoftMax-8", [_layer("Multiply-1", [inner, factor])], {"axis": "-1"}),
+        "unchanged": lambda: inner.outputs[0],
         "counter": lambda: _layer("Add-1", [inner, _layer("Convert-1", [step], {"destination_type": g.base.name})]),
     }[body]()
     go_on: Any = np.array([True])
@@ -70,7 +74,20 @@ def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str) -> None:
     if kept in ("all", "both"):
         outputs.append(BodyOutput(1, external=len(outputs), slicing=Slicing(0)))
     found = _outer(g, "Loop-5", [count, np.array(True), x], [Body(model, inputs, outputs, condition=0)], len(outputs))
-    g.result(*found)
+    g.result(*(_followed(g, y, x, width, after) for y in found))
+
+
+def _followed(g: Graph, y: Value, x: Value, width: int, after: str) -> Value:
+    """What reads the results of a body, which may be empty."""
+    if after == "relu":
+        return g.op("ReLU-1", [y])
+    if after == "add of the input":
+        return g.op("Add-1", [y, g.op("ReduceSum-1", [x, np.array([0], np.int64)], {"keep_dims": "true"})])
+    if after == "matmul":
+        return g.op("MatMul-1", [y, g.array(width, 5, scale=0.4)])
+    if after == "reshape":
+        return g.op("Reshape-1", [y, np.array([-1, width, 1], np.int64)], {"special_zero": "false"})
+    return g.op("Transpose-1", [y, np.array([1, 0], np.int64)]) if after == "transpose" else y
 
 
 @pattern(
@@ -110,9 +127,9 @@ def iterator(g: Graph, *, body: str, axis: str, way: str, kept: str, part: str) 
 
 
 @pattern(
-    then=("add", "other shape", "unchanged"),
+    then=("add", "other shape", "unchanged", "f16 constant", "matmul", "reduced"),
     condition=("computed", "of the data", "constant"),
-    after=("relu", "none"),
+    after=("relu", "none", "add of the input", "matmul"),
 )
 def condition(g: Graph, *, then: str, condition: str, after: str) -> None:
     """An If whose branches differ."""
@@ -124,6 +141,11 @@ def condition(g: Graph, *, then: str, condition: str, after: str) -> None:
         "add": lambda: _layer("Add-1", [yes, g.number(1.5)]),
         "other shape": lambda: _layer("Concat-1", [yes, yes], {"axis": 0}),
         "unchanged": lambda: yes.outputs[0],
+        "f16 constant": lambda: _layer(
+            "Multiply-1", [yes, _layer("Convert-1", [g.array(width, kind="f16")], {"destination_type": g.base.name})]
+        ),
+        "matmul": lambda: _layer("MatMul-1", [yes, g.array(width, width, scale=0.4)]),
+        "reduced": lambda: _layer("ReduceMean-1", [yes, np.array([0], np.int64)], {"keep_dims": "true"}),
     }[then]()
     second = _layer("Multiply-1", [no, g.number(-2.0)])
     bodies = [
@@ -138,4 +160,4 @@ def condition(g: Graph, *, then: str, condition: str, after: str) -> None:
     else:
         chosen = np.array(True)
     (y,) = _outer(g, "If-8", [chosen, x], bodies, 1)
-    g.result(g.op("ReLU-1", [y]) if after == "relu" else y)
+    g.result(_followed(g, y, x, width, after))
