@@ -66,13 +66,15 @@ def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str, after: str) 
     }[body]()
     go_on: Any = np.array([True])
     go_on = _layer("Less-1", [step, np.array([1], np.int64)]) if trips == "until" else g.constant(go_on)
-    model = _body([go_on, y], [step, inner])
+    # Each iteration gives one element of the axis along which results are joined.
+    row = _layer("Unsqueeze-1", [y, np.array([0], np.int64)])
+    model = _body([go_on, y, row], [step, inner])
     inputs = [BodyInput(0, iteration=True), BodyInput(1, external=2, back=1)]
     outputs: list[BodyOutput] = []
     if kept in ("last", "both"):
         outputs.append(BodyOutput(1, external=len(outputs)))
     if kept in ("all", "both"):
-        outputs.append(BodyOutput(1, external=len(outputs), slicing=Slicing(0)))
+        outputs.append(BodyOutput(2, external=len(outputs), slicing=Slicing(0)))
     found = _outer(g, "Loop-5", [count, np.array(True), x], [Body(model, inputs, outputs, condition=0)], len(outputs))
     g.result(*(_followed(g, y, x, width, after) for y in found))
 
@@ -87,7 +89,7 @@ def _followed(g: Graph, y: Value, x: Value, width: int, after: str) -> Value:
         return g.op("MatMul-1", [y, g.array(width, 5, scale=0.4)])
     if after == "reshape":
         return g.op("Reshape-1", [y, np.array([-1, width, 1], np.int64)], {"special_zero": "false"})
-    return g.op("Transpose-1", [y, np.array([1, 0], np.int64)]) if after == "transpose" else y
+    return g.op("Transpose-1", [y, np.arange(y.type.rank or 2)[::-1].copy()]) if after == "transpose" else y
 
 
 @pattern(
