@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _EXACT = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0", "KV_CACHE_PRECISION": "f32"}
 _PROPERTIES = {"openvino": _EXACT}
+_PATIENCE = 5.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -151,15 +152,24 @@ def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
     if not names:
         raise UnreadableName(f"--only {' '.join(args.only)}: no operator or pattern has such a name")
     total, begun = Tally(), time.monotonic()
-    for items in [args.case] if args.case else rounds(names, _extent(args)):
+    for items in [args.case] if args.case else rounds(names, _extent(args), args.seed):
         for outcome in gather_all(args, task, items, "blocks"):
             if outcome.error is not None:
                 raise outcome.error
             if outcome.result is not None:
                 total.add(outcome.result)
-        if args.minutes is not None and time.monotonic() - begun > args.minutes * 60:
-            break
+        _show_state(total, time.monotonic() - begun)
     return total
+
+
+def _show_state(tally: Tally, seconds: float) -> None:
+    """The counts so far on stderr, if that is a terminal."""
+    if not sys.stderr.isatty() or seconds < _PATIENCE:
+        return
+    totals = tally.totals
+    count = sum(totals.values())
+    words = ", ".join(f"{number:,} {word}" for word, number in sorted(totals.items(), key=lambda pair: -pair[1]))
+    print(f"{count:,} cases, {60 * count / seconds:,.0f} a minute: {words}", file=sys.stderr)
 
 
 def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list[Any]) -> int:

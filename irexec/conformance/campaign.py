@@ -7,9 +7,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from irexec.conformance.drawing import operators
+from irexec.conformance.grown import NAME as GROWN
 
 BLOCK = 8
+PART = 64
+"""Blocks after which a campaign looks at the clock."""
+GROWN_SHARE = 32
+"""How many times as many grown graphs as cases of one operator a campaign has."""
 QUICK, FULL = 16, 400
 """Cases of each operator in the quick and the full list."""
 
@@ -26,18 +33,27 @@ def families(only: Sequence[str] = ()) -> list[str]:
     """The operators and graph patterns whose names match one of the patterns, or all of them."""
     from irexec.conformance.graphs import patterns
 
-    names = [*map(str, operators()), *patterns(), "graph.grown"]
+    names = [*map(str, operators()), *patterns(), GROWN]
     if not only:
         return names
     return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in only)]
 
 
-def rounds(names: Sequence[str], extent: Extent, clock: Callable[[], float] = time.monotonic) -> Iterator[list[str]]:
-    """The items of `JudgeBlock`, in rounds: each has a block of every operator and pattern."""
+def rounds(
+    names: Sequence[str], extent: Extent, seed: int = 0, clock: Callable[[], float] = time.monotonic
+) -> Iterator[list[str]]:
+    """The items of `JudgeBlock` in parts. A round has a block of every operator and pattern, in an order drawn from the
+    seed, so that a campaign that ends early has seen some of everything. `graph.grown` has more cases than others."""
     begun, first = clock(), 0
     while extent.cases is None or first < extent.cases:
-        if extent.seconds is not None and clock() - begun >= extent.seconds:
-            return
         count = BLOCK if extent.cases is None else min(BLOCK, extent.cases - first)
-        yield [f"{name}#{first}+{count}" for name in names]
+        items = [f"{name}#{first}+{count}" for name in names if name != GROWN]
+        if GROWN in names:
+            begin = first * GROWN_SHARE
+            items += [f"{GROWN}#{begin + part * count}+{count}" for part in range(GROWN_SHARE)]
+        order = np.random.default_rng([seed, first]).permutation(len(items))
+        for begin in range(0, len(items), PART):
+            if extent.seconds is not None and clock() - begun >= extent.seconds:
+                return
+            yield [items[int(place)] for place in order[begin : begin + PART]]
         first += count

@@ -62,7 +62,7 @@ def _key(finding: Finding) -> tuple[str, ...]:
     later = "later call" if finding.call and finding.kind == "sequence" else ""
     message = signature(finding.detail) if finding.word in ("refused", "crash") else ""
     kind = "integers" if finding.facts.get("type", "f32")[:1] in "iub" and finding.facts.get("type") != "bf16" else ""
-    special = special if special in ("edges", "sparse", "wide") else ""
+    special = special if special in ("edges", "sparse", "wide", "far", "tails") else ""
     special = finding.facts.get("forbidden", special)
     layers = finding.facts.get("layers", "") if finding.word != "refused" else ""
     return finding.operator, finding.word, special, later, message, kind, layers

@@ -212,10 +212,22 @@ def _contradicting(node: Node, inputs: Inputs) -> bool:
     if node.type == "MVN" and node.operator is not None and node.operator.opset == "opset2":
         return bool(a.get("reduction_axes"))
     if node.type.startswith("PriorBox") and a.get("max_size"):
-        return len(a.get("min_size") or ()) != len(a["max_size"])
+        # Without scale_all_sizes the page counts boxes of max_size that it does not compute.
+        return len(a.get("min_size") or ()) != len(a["max_size"]) or not a.get("scale_all_sizes", True)
     return node.type == "MaxPool" and inputs[0] is not None and inputs[0].dtype == np.uint64
 
 
+def _rows_of_old_versions(node: Node, inputs: Inputs) -> bool:
+    """The number of rows of NonMaxSuppression before version 5: the pages' formula leaves out the images."""
+    return node.type == "NonMaxSuppression" and node.operator is not None and node.operator.opset in _OLD_SELECTIONS
+
+
+def _empty_maps(node: Node, inputs: Inputs) -> bool:
+    """Regions of feature maps that have no elements."""
+    return "ROI" in node.type and any(a is not None and a.ndim == 4 and not a.size for a in inputs)
+
+
+_OLD_SELECTIONS = ("opset1", "opset3", "opset4")
 _BETWEEN = 1e-3
 _CLOSE = 1e-5
 _PERIODS = 1 << 16
@@ -236,5 +248,6 @@ _RULES_OF_VALUES = (
 RULES: tuple[Callable[[Node, Inputs], bool], ...] = (
     _ties, _has_nan, _overflows, _out_of_range, _shifts_all, _many_periods, _nothing_reduced, _fractions,
     _divides_by_zero, _negative_count, _other_thresholds, _contradicting,
+    _rows_of_old_versions, _empty_maps,
     *_RULES_OF_VALUES,
 )  # fmt: skip
