@@ -19,6 +19,7 @@ import numpy as np
 from irexec.conformance import serve
 from irexec.conformance.case import Case
 from irexec.graph.write import write_model
+from irexec.ir.writing import remove
 from irexec.processes.path import absolute_path
 from irexec.processes.starting import Process, end, start_script
 from irexec.records import field, record
@@ -155,8 +156,8 @@ class Defendant:
         try:
             return self._answer(case)
         finally:
-            path.unlink(missing_ok=True)
-            path.with_suffix(".bin").unlink(missing_ok=True)
+            remove(path)
+            remove(path.with_suffix(".bin"))
 
     def _answer(self, case: Case) -> Answer:
         process = self._process
