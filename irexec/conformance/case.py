@@ -103,7 +103,7 @@ def facts_of(name: CaseName) -> dict[str, str]:
             if any(d.at(0) == 0 for d in port.dims):
                 found["empty"] = "yes"
     for flag in name.flags:
-        found[flag] = "yes" if flag != FORBIDDEN else reason_of(name)
+        found[flag] = "yes" if flag != FORBIDDEN else reason_of(operator_named(name.operator), name)
     return found
 
 

@@ -10,6 +10,7 @@ from irexec.conformance.changes import CHANGES, Change, changed, pick
 from irexec.conformance.draft import Draft, DraftPort, draft_of
 from irexec.conformance.names import CaseName, Dim, Port
 from irexec.conformance.seeds import calls_of
+from irexec.conformance.values import given
 from irexec.graph.model import Node, Value
 from irexec.ops.declare.operator import Breach, Operator
 from irexec.types import DYNAMIC, FOREIGN, STRING, ElementType, TensorType
@@ -45,11 +46,8 @@ def broken_by(draft: Draft) -> str | None:
     return words.pop() if len(words) == 1 else None
 
 
-def reason_of(name: CaseName) -> str:
+def reason_of(operator: Operator, name: CaseName) -> str:
     """What a case breaks, in the words of `broken_by`."""
-    from irexec.conformance.case import operator_named
-    from irexec.conformance.values import given
-
     ports: list[DraftPort | None] = []
     for port in name.ports:
         if port is None:
@@ -57,7 +55,7 @@ def reason_of(name: CaseName) -> str:
             continue
         values = None if port.values is None else tuple(given(port, port.shape(0)).reshape(-1).tolist())
         ports.append(DraftPort(port.name, port.kind, port.shape(0), values))
-    return broken_by(Draft(operator_named(name.operator), dict(name.attributes), ports)) or "several constraints"
+    return broken_by(Draft(operator, dict(name.attributes), ports)) or "several constraints"
 
 
 def forbidden_node(operator: Operator, values: Sequence[Value | None], attributes: Sequence[tuple[str, str]]) -> Node:
