@@ -60,6 +60,17 @@ def test_a_name_that_is_part_of_the_interface() -> None:
     assert [round(float(x), 4) for x in first] == EXPECTED
 
 
+def test_values_that_change_between_calls() -> None:
+    text = "Gather-8/f32/data=[4,3]/indices=i64[2]{0,3|-1,1}/axis=const:i64[]{0}/seed7"
+    name = CaseName.parse(text)
+    assert str(name) == text and name.kind == "sequence" and name.calls == (0, 1, 0)
+    case = case_named(text)
+    assert [call[1].tolist() for call in case.inputs] == [[0, 3], [-1, 1]]
+    again = case_named("Abs-1/f32/x=[2]/again/seed1")
+    assert again.calls == (0, 1, 0) and again.kind == "static"
+    assert again.inputs[0][0].tolist() != again.inputs[1][0].tolist()
+
+
 def test_attributes_with_reserved_characters() -> None:
     name = CaseName("Einsum-7", (("equation", "a/b=c%"),), (), 1)
     assert CaseName.parse(str(name)) == name

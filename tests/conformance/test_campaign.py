@@ -1,0 +1,67 @@
+"""Campaigns: what is judged in which order, and within the time; clusters by the attribute that explains failures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from irexec.conformance.campaign import GROWN_SHARE, Extent, families, rounds
+from irexec.conformance.case import operator_named
+from irexec.conformance.clusters import clusters_of
+from irexec.conformance.open import profiles_of
+from irexec.conformance.report import failures, from_json, to_json
+from irexec.conformance.results import Finding, Tally
+from irexec.types import F32, I32
+
+pytestmark = pytest.mark.any_python
+
+
+def test_every_family_has_its_cases() -> None:
+    names = families(["Abs-1", "Add-1", "graph.l*", "graph.grown"])
+    items = [item for part in rounds(names, Extent(cases=10), seed=3) for item in part]
+    count: Counter[str] = Counter()
+    for item in items:
+        family, _, numbers = item.partition("#")
+        count[family] += int(numbers.partition("+")[2])
+    assert {count[name] for name in names if name != "graph.grown"} == {10}
+    assert count["graph.grown"] == 10 * GROWN_SHARE and len(set(items)) == len(items)
+
+
+def test_a_campaign_ends_in_time() -> None:
+    """The clock is looked at between parts of a round."""
+
+    def clock() -> Iterator[float]:
+        now = 0.0
+        while True:
+            yield now
+            now += 30.0
+
+    ticks = clock()
+    parts = list(rounds(families(), Extent(seconds=60), clock=lambda: next(ticks)))
+    assert len(parts) == 1 or len(parts) == 2
+
+
+def test_failures_are_split_by_the_attribute_that_explains_them() -> None:
+    tally = Tally()
+    for number in range(40):
+        mode = "cubic" if number % 4 == 0 else "nearest"
+        wrong = mode == "cubic" or number in (1, 2)
+        facts = {"type": "f32", "attribute mode": mode}
+        tally.count("Interpolate-11", "f32", "static", "wrong" if wrong else "passed", [("mode", mode)])
+        if wrong:
+            tally.findings.append(Finding(f"case {number}", "wrong", "", "Interpolate-11", "static", facts))
+    found = clusters_of(failures(tally), tally)
+    assert [(c.common.get("attribute mode"), len(c.findings)) for c in found] == [("cubic", 10), ("nearest", 2)]
+    again = from_json(to_json(tally, found, [], 0))
+    assert [c.title for c in clusters_of(failures(again), again)] == [c.title for c in found]
+
+
+def test_values_go_with_the_operator_and_the_type() -> None:
+    assert {"far", "edges"} <= set(profiles_of(operator_named("SoftPlus-4"), F32))
+    assert "wide" in profiles_of(operator_named("Divide-1"), I32) and "wide" not in profiles_of(
+        operator_named("Divide-1"), F32
+    )
+    assert "sparse" in profiles_of(operator_named("MatMul-1"), F32)
+    assert "edges" not in profiles_of(operator_named("Maximum-1"), F32)
