@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="runtime",
         default="openvino",
         metavar="RUNTIME",
-        help="openvino, irexec, or FILE.py:Class (default: openvino)",
+        help="openvino, onnxruntime, irexec, or FILE.py:Class (default: openvino)",
     )
     judged.add_argument("--device", default="CPU", help="the device of OpenVINO (default: CPU)")
     judged.add_argument(

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from irexec.conformance.case import Case, operator_named
-from irexec.conformance.defendant import Answer, Defendant
+from irexec.conformance.defendant import Answer, Defendant, Unusable
 from irexec.conformance.drawing import draw
 from irexec.conformance.grown import NAME as GROWN
 from irexec.conformance.grown import draw_grown, grown_case, simpler_grown
@@ -71,6 +71,8 @@ class JudgeBlock(Task[Tally]):
         except (TypeError, ValueError, ArithmeticError) as error:
             # One case that cannot be judged does not end a campaign; it is listed with its reason.
             verdict = Verdict("invalid", f"cannot be judged: {type(error).__name__}: {error}")
+        if verdict.word == "wrong" and self.runtime != "onnxruntime" and (second := opinion(case)):
+            verdict.detail += f"; {second}"
         found.runtime = defendant.described.get("name", "the runtime")
         small = case
         if verdict.word in FAILED and case.operator == GROWN:
@@ -93,6 +95,19 @@ class JudgeBlock(Task[Tally]):
 
     def files(self, item: str) -> list[PathLike]:
         return []
+
+
+def opinion(case: Case) -> str:
+    """What ONNX Runtime says to a case, where it is installed and all operators have a twin in ONNX; or nothing."""
+    try:
+        defendant = _defendant("onnxruntime", "{}", "", _SECOND_LIMIT)
+        answer = defendant.run(case)
+    except (Unusable, IRError):
+        return ""
+    if answer.how != "results":
+        return ""
+    word = judge_case(case, answer, defendant.described).word
+    return {"passed": "ONNX Runtime agrees with irexec", "wrong": "ONNX Runtime differs from irexec, too"}.get(word, "")
 
 
 def smaller(case: Case, verdict: Verdict, defendant: Defendant) -> tuple[Case, Verdict]:
@@ -174,6 +189,7 @@ def _drawer(family: str) -> Callable[[int, int], Case | None]:
     return lambda seed, index: draw(operator, seed, index)
 
 
+_SECOND_LIMIT = 20.0
 _TRIES, _CRASHES = 40, 8
 """Cases that are run to make a failure smaller; after a crash each of them needs another process."""
 

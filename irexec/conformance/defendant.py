@@ -28,6 +28,7 @@ from irexec.types import Array, ElementType
 _HOME = Path(__file__).parent
 KNOWN = {
     "openvino": f"{_HOME / 'runtimes' / 'openvino.py'}:OpenVINO",
+    "onnxruntime": f"{_HOME / 'runtimes' / 'onnx_runtime.py'}:OnnxRuntime",
     "irexec": f"{_HOME / 'runtimes' / 'lowered.py'}:Irexec",
 }
 """The runtimes that have a name; any other one is FILE.py:Class."""

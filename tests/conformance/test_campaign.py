@@ -62,4 +62,5 @@ def test_values_go_with_the_operator_and_the_type() -> None:
     assert {"far", "edges"} <= set(profiles_of(operator_named("SoftPlus-4"), F32))
     divide = operator_named("Divide-1")
     assert "wide" in profiles_of(divide, I32) and "wide" not in profiles_of(divide, F32)
+    assert "sparse" in profiles_of(operator_named("MatMul-1"), F32)
     assert "edges" not in profiles_of(operator_named("Maximum-1"), F32)

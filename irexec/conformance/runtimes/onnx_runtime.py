@@ -1,0 +1,40 @@
+"""ONNX Runtime as a judged runtime: it runs the ONNX graph of a model whose operators all have a twin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import irexec
+from irexec.conformance.twins import Twin
+
+
+class OnnxRuntime:
+    """ONNX Runtime's CPU provider; `optimised="no"` turns its graph transformations off."""
+
+    def __init__(self, optimised: str = "yes") -> None:
+        import onnxruntime
+
+        self.runtime: Any = onnxruntime
+        self.options: Any = onnxruntime.SessionOptions()
+        self.options.log_severity_level = 4
+        if optimised == "no":
+            self.options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        self.session: Any = None
+        self.types: list[Any] = []
+
+    def describe(self) -> dict[str, str]:
+        return {"name": f"ONNX Runtime {self.runtime.__version__}"}
+
+    def load(self, path: str, cache: bool) -> None:
+        model = irexec.read_model(path)
+        self.types = [value.element_type for value in model.inputs]
+        proto = Twin(model).proto
+        self.session = self.runtime.InferenceSession(
+            proto.SerializeToString(), self.options, providers=["CPUExecutionProvider"]
+        )
+
+    def infer(self, inputs: list[Any]) -> list[Any]:
+        names = [entry.name for entry in self.session.get_inputs()]
+        if any(t.dtype is None or t.dtype.isbuiltin != 1 for t in self.types):
+            raise TypeError("ONNX Runtime takes no arrays of this element type")
+        return list(self.session.run(None, dict(zip(names, inputs, strict=True))))
