@@ -56,7 +56,7 @@ def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[Any], ast.AST]]]:
         yield "other comparison", _other_comparison
     if isinstance(node, ast.Attribute) and node.attr in _ROUNDINGS:
         yield f"{node.attr} replaced", lambda n: ast.Attribute(n.value, _ROUNDINGS[n.attr], n.ctx)
-    if isinstance(node, ast.Call) and len(node.args) == 2 and not _is_commutative(node):
+    if isinstance(node, ast.Call) and len(node.args) == 2 and not _is_commutative(node) and not _is_same(node):
         yield "exchanged arguments", lambda n: ast.Call(n.func, n.args[::-1], n.keywords)
     if isinstance(node, ast.IfExp):
         yield "negated condition", lambda n: ast.IfExp(n.test, n.orelse, n.body)
@@ -68,7 +68,14 @@ def _is_commutative(call: ast.Call) -> bool:
     return name in _COMMUTATIVE or any(isinstance(argument, ast.Starred) for argument in call.args)
 
 
+def _is_same(call: ast.Call) -> bool:
+    """Whether both arguments are the same, or one of them is the buffer for results, which a direct call has not."""
+    first, second = map(ast.dump, call.args)
+    return first == second or any(isinstance(a, ast.Name) and a.id == "out" for a in call.args)
+
+
 _COMMUTATIVE = {
+    "swapaxes",
     "max",
     "min",
     "maximum",
@@ -115,7 +122,7 @@ def mutants_of(function: types.FunctionType) -> Iterator[tuple[str, types.CodeTy
         return
     whole.decorator_list = []
     places = [n for statement in whole.body for n in ast.walk(statement)]
-    inside_checks = {id(n) for call in places if _is_check(call) for n in ast.walk(call)}
+    inside_checks = {id(n) for place in places for part in _no_results(place) for n in ast.walk(part)}
     for number, place in enumerate(places):
         if id(place) in inside_checks:
             continue
@@ -136,9 +143,21 @@ _FUTURE = 0x1000000
 """`from __future__ import annotations`."""
 
 
-def _is_check(node: ast.AST) -> bool:
-    """Whether a node checks a constraint: what it refuses is no result."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("require", "check")
+def _no_results(node: ast.AST) -> Iterator[ast.AST]:
+    """Parts of a node that do not decide about results: checks of constraints, which legal cases pass, with the
+    conditions under which an error is raised; annotations; negative extents of reshape, of which all mean the same."""
+    if isinstance(node, ast.Call):
+        names = [part.id for part in (node.func, *node.args[:1]) if isinstance(part, ast.Name)]
+        if {"require", "check", "reserve"} & {*names}:
+            yield node
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "reshape":
+            yield from (n for n in ast.walk(node) if isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.USub))
+    elif isinstance(node, ast.Raise):
+        yield node
+    elif isinstance(node, ast.If) and len(node.body) == 1 and isinstance(node.body[0], ast.Raise):
+        yield node.test
+    elif isinstance(node, ast.AnnAssign):
+        yield node.annotation
 
 
 def _replace(tree: ast.AST, old: ast.AST, new: ast.AST) -> None:

@@ -190,6 +190,18 @@ def change_values(rng: np.random.Generator, draft: Draft, port: DraftPort) -> No
     port.values = tuple(values)
 
 
+def state_scalar(rng: np.random.Generator, draft: Draft) -> None:
+    """Give an input one stated value for all elements, such as the neutral one: runtimes treat 0, 1 and 2 in a way of
+    their own."""
+    ports = [
+        p for p in draft.given[1:] if p.kind.is_real and p.values is None and p.name not in draft.operator.generators
+    ]
+    if ports:
+        port = pick(rng, ports)
+        port.shape = pick(rng, ((), (1,), (1,) * len(draft.given[0].shape)))
+        port.values = (float(pick(rng, (*_FLOATS, "2", "3", "1", "0", "-1"))),)
+
+
 def draw_instead(rng: np.random.Generator, draft: Draft) -> None:
     """Draw the values of an input that has a generator from the seed."""
     stated = [p for p in draft.given if p.values is not None and p.name in draft.operator.generators]
@@ -221,6 +233,7 @@ CHANGES: tuple[tuple[Change, float], ...] = (
     (change_type, 2.5),
     (change_value, 3.0),
     (draw_instead, 0.7),
+    (state_scalar, 1.0),
     (leave_out_input, 0.7),
     (add_input, 0.7),
 )

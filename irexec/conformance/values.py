@@ -43,7 +43,8 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
             if array is not None and array.dtype != port.kind.dtype:
                 array = array.astype(port.kind.dtype)
         if array is None and port.name in _BOXES and shape[-1:] == (4,) and port.kind.is_real:
-            array = _boxes(rng, shape).astype(port.kind.dtype)
+            scale = rng.choice((1.0, 1.0, 8.0, 40.0)) if "rois" in port.name else 1.0
+            array = (_boxes(rng, shape) * scale).astype(port.kind.dtype)
         if array is None or array.shape != shape:
             # A NaN in a kernel also meets the padding, of which runtimes make no products.
             mixed = number and (name.data == "sparse" or (name.data == "wide" and rng.random() < 0.6))
