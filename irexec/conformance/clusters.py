@@ -11,6 +11,8 @@ from irexec.conformance.results import Finding, Tally, finding_dict
 
 _NUMBERS = re.compile(r"\b0x[0-9a-f]+\b|\d+")
 _MESSAGE = 90
+_INFINITY = "infinity in f64"
+_F64_INFINITY = re.compile(r"e\+3[78] instead of -?inf")
 _FEWEST, _MOSTLY, _OFTENER = 3, 0.5, 2.5
 
 
@@ -51,8 +53,13 @@ def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list
     for finding in findings:
         groups.setdefault(_key(finding), []).append(finding)
     parts = [part for members in groups.values() for part in _split(members, tally)]
-    found = [Cluster(part[0].operator, part[0].word, _common(part, tally), part) for part in parts]
+    found = [Cluster(_named(part), part[0].word, _common(part, tally), part) for part in parts]
     return sorted(found, key=lambda cluster: (cluster.operator, cluster.word, -len(cluster.findings)))
+
+
+def _named(members: Sequence[Finding]) -> str:
+    """The operator of a cluster, or what failures of several operators are."""
+    return members[0].operator if len({member.operator for member in members}) == 1 else _INFINITY
 
 
 def _key(finding: Finding) -> tuple[str, ...]:
@@ -62,6 +69,9 @@ def _key(finding: Finding) -> tuple[str, ...]:
     later = "later call" if finding.call and finding.kind == "sequence" else ""
     message = signature(finding.detail) if finding.word in ("refused", "crash") else ""
     kind = "integers" if finding.facts.get("type", "f32")[:1] in "iub" and finding.facts.get("type") != "bf16" else ""
+    if _F64_INFINITY.search(finding.detail) and finding.facts.get("type") == "f64":
+        # One cause, which every operator shows.
+        return (_INFINITY, finding.word)
     special = special if special in ("edges", "sparse", "wide", "far", "tails") else ""
     special = finding.facts.get("forbidden", special)
     layers = finding.facts.get("layers", "") if finding.word != "refused" else ""

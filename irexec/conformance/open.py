@@ -10,7 +10,7 @@ from irexec.types import ElementType
 
 _ANY_VALUES = ("activation", "arithmetic", "comparison", "movement", "logical", "condition", "infrastructure", "type")
 """The categories whose pages define the result for infinities and NaN."""
-_LINEAR = ("reduction", "matrix", "convolution", "pooling", "normalization", "shape", "sparse", "sort")
+_LINEAR = ("reduction", "matrix", "convolution", "pooling", "shape", "sparse", "sort")
 """The categories in which an infinity or NaN affects only the results that depend on it."""
 _NO_EDGES = frozenset({
     "Maximum", "Minimum", "CumSum", "Mod", "FloorMod", "Power", "Divide", "SoftMax", "LogSoftmax",

@@ -70,7 +70,8 @@ def _overflows(node: Node, inputs: Inputs) -> bool:
 
 def _has_nan(node: Node, inputs: Inputs) -> bool:
     """An order among values of which some are NaN."""
-    return node.type in _ORDERS and any(a is not None and a.dtype.kind == "f" and np.isnan(a).any() for a in inputs)
+    ordered = node.type in _ORDERS or str(node.attributes.get("reduction", "none")) in ("min", "max")
+    return ordered and any(a is not None and a.dtype.kind == "f" and np.isnan(a).any() for a in inputs)
 
 
 def _ties(node: Node, inputs: Inputs) -> bool:

@@ -28,7 +28,7 @@ answer; open: the page leaves the result open; accepted: what the specification 
 evaluation agrees with the runtime and not with irexec; invalid: irexec itself refuses the case when it runs."""
 _LEAST_UNITS = 64.0
 """Units in the last place of f32 that no report is worth, 0.0004 %."""
-_F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), float(np.finfo(np.float32).tiny)
+_F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), 8 * float(np.finfo(np.float32).tiny)
 _I32_END = 2.0**31
 _F16_MAX = float(np.finfo(np.float16).max)
 _SUM_FLOOR, _HALF_SUM_FLOOR, _QUANTISED_FLOOR = 2e-5, 0.01, 0.04
@@ -217,7 +217,8 @@ _SMALL_PART, _CANCELLED = 1e-3, 1e-6
 
 
 def _comparable(array: Array, units: Mapping[str, str]) -> Array:
-    """Results as devices give them: numbers below the normal range may be zero, and f64 may be computed in f32."""
+    """Results as devices give them: numbers near the end of the normal range and below may be zero, and f64 may be
+    computed in f32."""
     if array.dtype.kind == "U":
         return np.array(array.tolist(), np.dtypes.StringDType()).reshape(array.shape)
     if array.dtype == np.float64 and units.get("f64") == "f32":

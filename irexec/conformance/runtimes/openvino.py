@@ -93,7 +93,7 @@ def tensor(ov: Any, array: Any, kind: Any) -> Any:
 def values(made: Any) -> Any:
     """A copy of a tensor's values."""
     if made.get_element_type().get_type_name() == "string":
-        return np.array(made.str_data)
+        return np.array(made.str_data, dtype=np.str_)
     array = np.array(made.data)
     if made.get_element_type().get_type_name() == "bf16":
         return array.view(np.uint16)
