@@ -141,7 +141,7 @@ def _extent(args: argparse.Namespace) -> Extent:
 
 def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
     """Judge the cases. Raises Unusable and UnreadableName."""
-    from irexec.conformance.campaign import families, rounds
+    from irexec.conformance.campaign import PART, PART_OF_MANY, families, rounds
     from irexec.conformance.made import case_named
     from irexec.conformance.names import UnreadableName
     from irexec.conformance.results import Tally
@@ -152,7 +152,8 @@ def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
     if not names:
         raise UnreadableName(f"--only {' '.join(args.only)}: no operator or pattern has such a name")
     total, begun = Tally(), time.monotonic()
-    for items in [args.case] if args.case else rounds(names, _extent(args), args.seed):
+    part = PART if args.jobs == 1 and args.cluster is None else PART_OF_MANY
+    for items in [args.case] if args.case else rounds(names, _extent(args), args.seed, part=part):
         for outcome in gather_all(args, task, items, "blocks"):
             if outcome.error is not None:
                 raise outcome.error

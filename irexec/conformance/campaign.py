@@ -13,8 +13,8 @@ from irexec.conformance.drawing import operators
 from irexec.conformance.grown import NAME as GROWN
 
 BLOCK = 8
-PART = 64
-"""Blocks after which a campaign looks at the clock."""
+PART, PART_OF_MANY = 8, 64
+"""Blocks after which a campaign looks at the clock; several processes are started again for each part."""
 GROWN_SHARE = 32
 """How many times as many grown graphs as cases of one operator a campaign has."""
 QUICK, FULL = 16, 400
@@ -40,10 +40,16 @@ def families(only: Sequence[str] = ()) -> list[str]:
 
 
 def rounds(
-    names: Sequence[str], extent: Extent, seed: int = 0, clock: Callable[[], float] = time.monotonic
+    names: Sequence[str],
+    extent: Extent,
+    seed: int = 0,
+    *,
+    part: int = PART,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[list[str]]:
     """The items of `JudgeBlock` in parts. A round has a block of every operator and pattern, in an order drawn from the
-    seed, so that a campaign that ends early has seen some of everything. `graph.grown` has more cases than others."""
+    seed, so that a campaign that ends early has seen some of everything. `graph.grown` has more cases than others.
+    `part`: blocks between two looks at the clock."""
     begun, first = clock(), 0
     while extent.cases is None or first < extent.cases:
         count = BLOCK if extent.cases is None else min(BLOCK, extent.cases - first)
@@ -52,8 +58,8 @@ def rounds(
             begin = first * GROWN_SHARE
             items += [f"{GROWN}#{begin + part * count}+{count}" for part in range(GROWN_SHARE)]
         order = np.random.default_rng([seed, first]).permutation(len(items))
-        for begin in range(0, len(items), PART):
+        for begin in range(0, len(items), part):
             if extent.seconds is not None and clock() - begun >= extent.seconds:
                 return
-            yield [items[int(place)] for place in order[begin : begin + PART]]
+            yield [items[int(place)] for place in order[begin : begin + part]]
         first += count

@@ -39,7 +39,7 @@ def test_a_campaign_ends_in_time() -> None:
             now += 30.0
 
     ticks = clock()
-    parts = list(rounds(families(), Extent(seconds=60), clock=lambda: next(ticks)))
+    parts = list(rounds(families(), Extent(seconds=60), part=64, clock=lambda: next(ticks)))
     assert len(parts) == 1 or len(parts) == 2
 
 
