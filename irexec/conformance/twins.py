@@ -34,12 +34,10 @@ class NoTwin(Exception):
 
 
 class Twin:
-    """The ONNX graph of a model: `proto` is complete after construction. Raises NoTwin."""
+    """The ONNX graph of a model: `proto` is complete after construction. `onnx`: the package. Raises NoTwin."""
 
-    def __init__(self, model: Model) -> None:
-        import onnx
-
-        self._onnx: Any = onnx
+    def __init__(self, model: Model, onnx: Any) -> None:
+        self._onnx = onnx
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._names: dict[Value, str] = {}

@@ -10,6 +10,7 @@ from irexec.conformance.made import case_named
 from irexec.conformance.twins import NoTwin, Twin
 
 pytest.importorskip("onnxruntime")
+onnx = pytest.importorskip("onnx")
 pytestmark = [pytest.mark.processes, pytest.mark.any_python]
 
 PASS = [
@@ -47,10 +48,10 @@ def test_twins_compute_the_same() -> None:
 def test_uses_without_a_twin(name: str, reason: str) -> None:
     model = case_named(name).model
     if not reason:
-        assert [node.op_type for node in Twin(model).proto.graph.node][-2] == "ReduceSum"
+        assert [node.op_type for node in Twin(model, onnx).proto.graph.node][-2] == "ReduceSum"
         return
     with pytest.raises(NoTwin, match=reason):
-        Twin(model)
+        Twin(model, onnx)
 
 
 def test_the_second_judge() -> None:

@@ -12,8 +12,10 @@ class OnnxRuntime:
     """ONNX Runtime's CPU provider; `optimised="no"` turns its graph transformations off."""
 
     def __init__(self, optimised: str = "yes") -> None:
+        import onnx
         import onnxruntime
 
+        self.onnx: Any = onnx
         self.runtime: Any = onnxruntime
         self.options: Any = onnxruntime.SessionOptions()
         self.options.log_severity_level = 4
@@ -28,7 +30,7 @@ class OnnxRuntime:
     def load(self, path: str, cache: bool) -> None:
         model = irexec.read_model(path)
         self.types = [value.element_type for value in model.inputs]
-        proto = Twin(model).proto
+        proto = Twin(model, self.onnx).proto
         self.session = self.runtime.InferenceSession(
             proto.SerializeToString(), self.options, providers=["CPUExecutionProvider"]
         )
