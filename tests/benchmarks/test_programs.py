@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 openvino = pytest.importorskip("openvino")
+pytest.importorskip("openvino.passes")
 
 from support.amounts import amount
 from support.api_programs import Difference, differences, execute, program, reason
@@ -19,7 +21,10 @@ pytestmark = pytest.mark.any_python
 
 
 @pytest.mark.parametrize("first", range(0, amount(100, 20), 20))
-def test_random_programs_differ_only_for_listed_reasons(first: int) -> None:
+def test_random_programs_differ_only_for_listed_reasons(
+    first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for seed in range(first, first + 20):
         lines = program(seed)
         found = differences(lines, execute(lines, openvino), execute(lines, irexec))

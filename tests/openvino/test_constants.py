@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,40 @@ def test_names_of_ports(name: str) -> None:
     assert model.input().names >= {"x", "own"}
     compiled = ov.Core().compile_model(model, "CPU")
     assert compiled({"x": np.float32([-1, 1])})["first"].tolist() == [0, 1]
+
+
+@BOTH
+def test_a_model_names_its_ports_when_it_is_created(name: str, tmp_path: Path) -> None:
+    ov, ops = package(name)
+    x, y = ops.parameter([2], np.float32, name="x"), ops.parameter([2], np.float32, name="y")
+    relu = ops.relu(x, name="relu")
+    assert x.output(0).names == set()  # The name of a node is not that of its tensor.
+    y.output(0).tensor.add_names({"own"})
+    model = ov.Model([relu], [x, y])
+    assert (x.output(0).names, y.output(0).names) == ({"x"}, {"own"})
+    with pytest.raises(RuntimeError, match="Input for tensor name 'y' is not found"):
+        model.input("y")
+    invented = model.get_results()[0].get_friendly_name()
+    assert invented.startswith("Result_")
+    assert model.output().names == relu.output(0).names == {invented}
+    # Added outputs are named, added Parameters and Results are not.
+    assert model.add_outputs(ops.tanh(relu).output(0))[0].any_name.startswith("Result_")
+    model.add_results([ops.result(ops.exp(relu))])
+    model.add_parameters([ops.parameter([2], np.float32, name="z")])
+    compiled = ov.Core().compile_model(model, "CPU")
+    assert [bool(port.names) for port in compiled.outputs] == [True, True, False]
+    assert [sorted(port.names) for port in compiled.inputs] == [["x"], ["own"], []]
+    # A file contains the invented names in some form.
+    ov.save_model(model, tmp_path / "m.xml")
+    again = ov.Core().read_model(tmp_path / "m.xml")
+    assert [bool(port.names) for port in again.outputs] == [True, True, False]
+    assert again.output(0).any_name == again.get_results()[0].get_friendly_name()
+
+
+@BOTH
+def test_models_and_results_have_names_of_their_own(name: str) -> None:
+    ov, ops = package(name)
+    x = ops.parameter([2], np.float32, name="x")
     unnamed = ov.Model([ops.relu(x)], [x])
     assert unnamed.friendly_name.startswith("Model")
     assert ov.Core().compile_model(unnamed, "CPU").output().any_name.startswith("Result_")

@@ -24,7 +24,7 @@ class Difference(NamedTuple):
     theirs: str
     mine: str
     program: str
-    raised: str
+    raised: str = ""
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.line}\n    OpenVINO: {self.theirs}\n    irexec:   {self.mine}"
