@@ -43,7 +43,8 @@ def propagate(
     """
     known = all(tensor is None or tensor.has_value for tensor in inputs)
     carries = operator.values is not None and len(outputs) > 0 and outputs[0].element_type in _SHAPE_TYPES
-    if not (known or carries) or not inputs or any(o.has_value or o.partial is not None for o in outputs):
+    anything = known or (carries and any(t is not None and (t.has_value or t.partial is not None) for t in inputs))
+    if not anything or not inputs or any(o.has_value or o.partial is not None for o in outputs):
         return outputs
     if operator.has_state or operator.tolerance.kind == "random":
         return outputs

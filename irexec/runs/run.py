@@ -257,9 +257,9 @@ def _static_shapes(model: Model, types: list[TensorType], choice: Given) -> list
 def _sought(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | None] | None:
     """Return input shapes that inference accepts, searched dimension by dimension; None if none were found in time."""
     from irexec.sizes.base import find_base
-    from irexec.sizes.probe import Prober
+    from irexec.sizes.tracer import Tracer
 
-    prober = Prober(model, [t.shape for t in types])
+    prober = Tracer(model, [t.shape for t in types])
     with prober.limited(_SEEKING):
         sizes, _ = find_base(prober)
     return None if sizes is None else [shape.to_shape() for shape in prober.inputs_at(sizes)]

@@ -361,20 +361,20 @@ class Shapes:
         base = cases[0].base
         leads = self.leads
         every = [number for number, group in enumerate(self.groups) if group == number]
-        shapes = [(sizes, self._prober.at(sizes).outputs) for sizes in self._samples]
+        shapes = [(sizes, self._prober.outputs(sizes)) for sizes in self._samples]
         fitted: list[list[Expression | None] | None] = []
         for number in range(len(self.model.outputs)):
             own = [(sizes, found[number]) for sizes, found in shapes]
-            ranks = {shape.rank for _, shape in own}
+            ranks = {None if shape is None else len(shape) for _, shape in own}
             if len(ranks) != 1 or None in ranks:
                 fitted.append(None)
                 continue
             dims: list[Expression | None] = []
             for axis in range(ranks.pop() or 0):
-                if not all(shape[axis].is_static for _, shape in own):
+                samples = [(sizes, shape[axis]) for sizes, shape in own if shape is not None]
+                if any(size is None for _, size in samples):
                     dims.append(None)
                     continue
-                samples = [(sizes, shape[axis].value) for sizes, shape in own]
                 found = fit(samples, base, leads) or fit(samples, base, every)
                 dims.append(found if self._evidence is None else self._evidence.output(number, axis, found))
             fitted.append(dims)

@@ -11,8 +11,8 @@ from irexec.graph.model import Model
 from irexec.graph.ports import port_name
 from irexec.reading import PathLike, accepted, read
 from irexec.sizes.answer import Shapes
-from irexec.sizes.probe import Prober
 from irexec.sizes.study import study
+from irexec.sizes.tracer import Tracer
 from irexec.types import Dimension, PartialShape
 
 DEFAULT_SECONDS = 60.0
@@ -109,5 +109,5 @@ def _study(
             hint = f"give its dimensions: --input {name}=?,?,?"
             findings.add("U004", f"the rank of the input {name!r} is not known", hint=hint)
             raise IRError(findings.report)
-    prober = Prober(model, shapes, progress)
+    prober = Tracer(model, shapes, progress)
     return Shapes(prober, study(prober, seconds))

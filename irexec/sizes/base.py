@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from irexec.graph.model import Model
-from irexec.sizes.probe import Outcome, OutOfProbes, Prober, Sizes
+from irexec.sizes.probe import OutOfProbes, Refusal, Sizes
+from irexec.sizes.solving import solve
+from irexec.sizes.tracer import Tracer
 from irexec.types import Stored
 
 # Sizes that models are exported with or made for, the handiest first. Sizes above 1 tell dimensions from those that
@@ -23,48 +25,45 @@ _MAX_ROUNDS = 60
 _MOST_STARTS = 8
 
 
-def find_base(prober: Prober, starts: Iterable[Sizes] = ()) -> tuple[Sizes | None, Outcome | None]:
+def find_base(prober: Tracer) -> tuple[Sizes | None, Refusal | None]:
     """Return sizes that the model accepts; None with the refusal at the latest layer that was reached.
 
     First all dimensions are of one size, or those of axis 0 of another. From the starts that came furthest, the
-    dimensions that the refusing layer depends on are changed one by one. Sizes of 1 come last, as they broadcast.
-    `starts`: combinations to begin with.
+    comparisons that refuse are solved, or the dimensions that the refusing layer depends on are changed one by one.
+    Sizes of 1 come last, as they broadcast.
     """
-    refused: dict[Sizes, Outcome] = {}
+    refused: dict[Sizes, int] = {}
     try:
-        for candidates in ((*starts, *_simple(prober, _LADDER)), None, _simple(prober, (1,))):
-            if candidates is None:
-                best = _furthest(refused)
-                for sizes in best:
-                    found, outcome = _climb(prober, sizes, refused[sizes])
-                    if found is not None:
-                        return found, None
-                    if outcome is not None:
-                        refused[sizes] = outcome
-                continue
-            for sizes in candidates:
-                outcome = prober.at(sizes)
-                if outcome.refusal is None:
+        for candidates in (_simple(prober, _LADDER), None, _simple(prober, (1,))):
+            for sizes in candidates or ():
+                position = prober.position(sizes)
+                if position is None:
                     return sizes, None
-                refused[sizes] = outcome
+                refused[sizes] = position
+            for climb in (_solved, _climbed) if candidates is None else ():
+                for sizes in _furthest(refused):
+                    reached, position = climb(prober, sizes)
+                    if position is None:
+                        return reached, None
+                    refused[reached] = position
     except OutOfProbes:
         pass
     furthest = _furthest(refused)
-    return None, refused[furthest[0]] if furthest else None
+    return None, prober.refusal(furthest[0]) if furthest else None
 
 
-def _furthest(refused: dict[Sizes, Outcome]) -> list[Sizes]:
+def _furthest(refused: dict[Sizes, int]) -> list[Sizes]:
     """Return the combinations that came furthest, the first tried first."""
-
-    def position(sizes: Sizes) -> int:
-        refusal = refused[sizes].refusal
-        return -1 if refusal is None else refusal.position
-
-    ordered = sorted(refused, key=position, reverse=True)
-    return [sizes for sizes in ordered if position(sizes) == position(ordered[0])][:_MOST_STARTS]
+    latest = max(refused.values(), default=0)
+    return [sizes for sizes, position in refused.items() if position == latest][:_MOST_STARTS]
 
 
-def _simple(prober: Prober, ladder: Iterable[int]) -> Iterator[Sizes]:
+def _solved(prober: Tracer, sizes: Sizes) -> tuple[Sizes, int | None]:
+    reached = solve(prober, sizes)
+    return reached, prober.position(reached)
+
+
+def _simple(prober: Tracer, ladder: Iterable[int]) -> Iterator[Sizes]:
     dims = prober.dims
     seen: set[Sizes] = set()
     for size in ladder:
@@ -82,33 +81,32 @@ def _bounded(size: int, low: int, high: int | None) -> int:
     return max(low, size if high is None else min(size, high))
 
 
-def _climb(prober: Prober, sizes: Sizes, outcome: Outcome) -> tuple[Sizes | None, Outcome | None]:
+def _climbed(prober: Tracer, sizes: Sizes) -> tuple[Sizes, int | None]:
+    """Change dimensions to sizes that get further, until the model accepts them or none does; return the last ones with
+    the position of the layer that refuses them."""
     constants = _constants(prober.model)
     seen: set[Sizes] = {sizes}
+    position = prober.position(sizes)
     for _ in range(_MAX_ROUNDS):
-        refusal = outcome.refusal
-        if refusal is None:
-            return sizes, None
-        best: tuple[int, Sizes, Outcome] | None = None
-        for candidate in _neighbours(prober, sizes, outcome, constants):
+        best: tuple[int, Sizes] | None = None
+        refusal = prober.refusal(sizes)
+        for candidate in _neighbours(prober, sizes, refusal, constants) if refusal is not None else ():
             if candidate in seen:
                 continue
             seen.add(candidate)
-            tried = prober.at(candidate)
-            if tried.refusal is None:
+            reached = prober.position(candidate)
+            if reached is None:
                 return candidate, None
-            if tried.refusal.position > refusal.position and (best is None or tried.refusal.position > best[0]):
-                best = tried.refusal.position, candidate, tried
+            if position is not None and reached > position and (best is None or reached > best[0]):
+                best = reached, candidate
         if best is None:
-            return None, outcome
-        _, sizes, outcome = best
-    return None, outcome
+            break
+        position, sizes = best
+    return sizes, position
 
 
-def _neighbours(prober: Prober, sizes: Sizes, outcome: Outcome, constants: list[int]) -> Iterator[Sizes]:
+def _neighbours(prober: Tracer, sizes: Sizes, refusal: Refusal, constants: list[int]) -> Iterator[Sizes]:
     """Yield the sizes that differ in a dimension, or in equal dimensions, on which the refusing layer depends."""
-    refusal = outcome.refusal
-    assert refusal is not None
     bits = prober.reached.get(refusal.node, 0) if refusal.node is not None else -1
     concerned = [number for number, dim in enumerate(prober.dims) if bits >> dim.input & 1] or range(len(sizes))
     groups: list[tuple[int, ...]] = [(number,) for number in concerned]

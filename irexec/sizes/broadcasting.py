@@ -28,22 +28,22 @@ def broadcast_units(prober: Prober, base: Sizes, members: Sequence[int]) -> list
 def _unit(prober: Prober, base: Sizes, candidates: Sequence[int]) -> list[int] | None:
     """Return the group of the first candidate, grown by the dimension that lets inference get furthest."""
     unit = [candidates[0]]
-    refusal = prober.at(with_ones(base, unit)).refusal
-    while refusal is not None:
+    position = prober.position(with_ones(base, unit))
+    while position is not None:
         best: tuple[int, int] | None = None
         for dim in candidates:
             if dim in unit:
                 continue
-            other = prober.at(with_ones(base, [*unit, dim])).refusal
+            other = prober.position(with_ones(base, [*unit, dim]))
             if other is None:
                 return [*unit, dim]
-            if other.position > refusal.position and (best is None or other.position > best[0]):
-                best = other.position, dim
+            if other > position and (best is None or other > best[0]):
+                best = other, dim
                 break
         if best is None:
             return None
         unit.append(best[1])
-        refusal = prober.at(with_ones(base, unit)).refusal
+        position = prober.position(with_ones(base, unit))
     return unit
 
 

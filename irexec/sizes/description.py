@@ -279,6 +279,8 @@ class Description:
     def _add_reason(self, dim: int, sizes: Sizes) -> bool:
         if not all(each.allows(size) for each, size in zip(self._prober.dims, sizes, strict=True)):
             return False
+        if self._prober.position(sizes) is None:
+            return False
         refusal = self._prober.at(sizes).refusal
         if refusal is not None:
             self._case.reasons.append(Reason(dim, sizes, refusal))

@@ -83,7 +83,7 @@ class Evidence:
             tried = tuple(sizes.tolist())
             if not all(dim.allows(size) for dim, size in zip(self._prober.dims, tried, strict=True)):
                 continue
-            if self._prober.accepts(tried) is not any(all(each.holds(tried) for each in part) for part in found):
+            if self._prober.at(tried).accepted is not any(all(each.holds(tried) for each in part) for part in found):
                 return None
         return found
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.records import record
+from irexec.records import field, record
 from irexec.sizes.expressions import Names
 from irexec.sizes.probe import Sizes
 from irexec.types.traced import Operand, Tape
@@ -35,17 +35,22 @@ class Size:
     def dims(self) -> frozenset[int]:
         return frozenset((self.dim,))
 
+    @property
+    def key(self) -> str:
+        return f"S{self.dim:03}"
+
     def text(self, names: Names) -> str:
         return names[self.dim]
 
 
 @record(frozen=True)
 class Divided:
-    """`part // divisor` or `part % divisor`."""
+    """`part // divisor` or `part % divisor`. `key` orders the atoms of a product, always alike."""
 
     part: Formula
     operator: str
     divisor: Formula
+    key: str = field(default="", compare=False)
 
     def value(self, sizes: Any) -> Any:
         left, right = self.part.value(sizes), self.divisor.value(sizes)
@@ -87,6 +92,15 @@ class Formula:
     def is_constant(self) -> bool:
         return all(not term for term, _ in self.terms)
 
+    @property
+    def only(self) -> Atom | None:
+        """The atom that the formula consists of, if it is one."""
+        return self.terms[0][0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 == len(self.terms[0][0]) else None
+
+    @property
+    def key(self) -> str:
+        return "+".join([f"{factor}*{_key(term)}" for term, factor in self.terms])
+
     def text(self, names: Names) -> str:
         parts = [_term_text(term, factor, names) for term, factor in self.terms]
         text = " ".join(parts or ["+ 0"])
@@ -107,6 +121,15 @@ def _inner(formula: Formula, names: Names) -> str:
     return text if text.replace("_", "").isalnum() else f"({text})"
 
 
+def _key(term: Term) -> str:
+    return ",".join([atom.key for atom in term])
+
+
+def _divided(part: Formula, operator: str, divisor: Formula) -> Formula:
+    key = f"D({part.key}{operator}{divisor.key})"
+    return Formula((((Divided(part, operator, divisor, key),), 1),))
+
+
 def number(value: int) -> Formula:
     return _made({(): value})
 
@@ -119,7 +142,7 @@ def _made(terms: Mapping[Term, int]) -> Formula:
     kept = {term: factor for term, factor in terms.items() if factor}
     if len(kept) > _MOST_TERMS:
         raise TooLarge
-    return Formula(tuple(sorted(kept.items(), key=lambda item: (not item[0], -len(item[0]), repr(item[0])))))
+    return Formula(tuple(sorted(kept.items(), key=lambda item: (not item[0], -len(item[0]), _key(item[0])))))
 
 
 def add(one: Formula, other: Formula, sign: int = 1) -> Formula:
@@ -133,7 +156,7 @@ def multiply(one: Formula, other: Formula) -> Formula:
     terms: dict[Term, int] = {}
     for term, factor in one.terms:
         for more, scale in other.terms:
-            joined = tuple(sorted((*term, *more), key=repr))
+            joined = tuple(sorted((*term, *more), key=lambda atom: atom.key))
             terms[joined] = terms.get(joined, 0) + factor * scale
     return _made(terms)
 
@@ -143,8 +166,14 @@ def divide(one: Formula, other: Formula) -> Formula:
     exact = _shared(one, other)
     if exact is not None:
         one, other = exact
-    if not other.is_constant or other.constant <= 0:
-        return Formula((((Divided(one, "//", other),), 1),))
+    if not other.is_constant:
+        if one.terms and one.terms[0][1] < 0:
+            # -x // y is -((x + y - 1) // y): sizes are at least 1.
+            turned = add(number(-1), add(other, one, -1))
+            return Formula(tuple((term, -factor) for term, factor in _divided(turned, "//", other).terms))
+        return _divided(one, "//", other)
+    if other.constant <= 0:
+        return _divided(one, "//", other)
     divisor = other.constant
     if divisor == 1:
         return one
@@ -167,7 +196,7 @@ def divide(one: Formula, other: Formula) -> Formula:
     merged = _nested(rest, divisor)
     if merged is not None:
         return add(_made(outside), merged)
-    return add(_made(outside), Formula((((Divided(rest, "//", other),), 1),)))
+    return add(_made(outside), _divided(rest, "//", other))
 
 
 def _nested(rest: Formula, divisor: int) -> Formula | None:
@@ -205,12 +234,14 @@ def _shared(one: Formula, other: Formula) -> tuple[Formula, Formula] | None:
 
 
 def remainder(one: Formula, other: Formula) -> Formula:
+    if one == other:
+        return number(0)
     if other.is_constant and other.constant > 0:
         divisor = other.constant
         one = _made({term: factor % divisor for term, factor in one.terms})
         if one.is_constant:
             return one
-    return Formula((((Divided(one, "%", other),), 1),))
+    return _divided(one, "%", other)
 
 
 def without_common_factor(formula: Formula) -> Formula:

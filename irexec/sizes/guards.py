@@ -10,8 +10,18 @@ import numpy as np
 
 from irexec.records import record
 from irexec.sizes.expressions import Names
-from irexec.sizes.formulas import Divided, Formula, Formulas, Size, add, number, without_common_factor
-from irexec.types.traced import Tape
+from irexec.sizes.formulas import (
+    Divided,
+    Formula,
+    Formulas,
+    Size,
+    TooLarge,
+    add,
+    multiply,
+    number,
+    without_common_factor,
+)
+from irexec.types.traced import Operand, Tape
 
 
 @record(frozen=True)
@@ -79,7 +89,7 @@ class Guard:
     def weight(self) -> tuple[int, int, int]:
         """How hard the condition is to read: the smallest first."""
         order = {"==": 0, ">=": 1, "<=": 1, "!=": 2}[self.operator]
-        return order, len(self.dims), len(repr(self.left)) + len(repr(self.right))
+        return order, len(self.dims), len(self.left.key) + len(self.right.key)
 
 
 @record(frozen=True)
@@ -153,16 +163,33 @@ def guards(tape: Tape) -> list[Guard]:
     formulas = Formulas(tape)
     found: dict[Guard, None] = {}
     for (operator, left, right), result in tape.guards.items():
-        one, other = formulas.of(left), formulas.of(right)
-        if one is None or other is None:
-            continue
-        for made in _normal(add(one, other, -1), operator, result):
-            found.setdefault(made)
+        found.update(dict.fromkeys(_guard(formulas, operator, left, right, result)))
     for entry in tape.pinned:
         if (formula := formulas.of(entry)) is not None:
             for made in _normal(add(formula, number(tape.values[entry]), -1), "==", True):
                 found.setdefault(made)
-    return list(found)
+    return list(dict.fromkeys((*found, *multiplied_out(found))))
+
+
+def equalities_of(tape: Tape) -> list[Guard]:
+    """Return the conditions of a tape that two numbers are equal."""
+    formulas = Formulas(tape)
+    compared = [guard for guard, result in tape.guards.items() if guard[0] == "==" and result]
+    return list(dict.fromkeys(made for guard in compared for made in _guard(formulas, *guard, True)))
+
+
+def guard_of(tape: Tape, operator: str, left: Operand, right: Operand, result: bool) -> Iterator[Guard]:
+    """Yield the condition under which a comparison of two entries has this result, if it is not too long."""
+    return _guard(Formulas(tape), operator, left, right, result)
+
+
+def _guard(formulas: Formulas, operator: str, left: Operand, right: Operand, result: bool) -> Iterator[Guard]:
+    one, other = formulas.of(left), formulas.of(right)
+    if one is not None and other is not None:
+        try:
+            yield from _normal(add(one, other, -1), operator, result)
+        except TooLarge:
+            return
 
 
 def _normal(difference: Formula, operator: str, result: bool) -> Iterator[Guard]:
@@ -238,6 +265,29 @@ def _residue(difference: Formula, bound: int) -> Guard | None:
                 if low is not None:
                     return Guard(low.part, "==", number(0), width)
     return None
+
+
+def multiplied_out(found: Iterable[Guard]) -> list[Guard]:
+    """Return equalities without exact quotients: `p == q*r` for `p // q == r` where `p % q == 0`."""
+    known = set(found)
+    equal = [each for each in known if each.operator == "==" and each.modulus == 1]
+    equal += [
+        Guard(each.left, "==", each.right)
+        for each in known
+        if each.operator == "<=" and Guard(each.left, ">=", each.right) in known
+    ]
+    exact = {
+        (rest.part, rest.divisor)
+        for each in equal
+        if each.right == number(0) and isinstance(rest := each.left.only, Divided) and rest.operator == "%"
+    }
+    made: list[Guard] = []
+    for each in equal:
+        for side, other in ((each.left, each.right), (each.right, each.left)):
+            quotient = side.only
+            if isinstance(quotient, Divided) and (quotient.part, quotient.divisor) in exact:
+                made += _normal(add(quotient.part, multiply(other, quotient.divisor), -1), "==", True)
+    return made
 
 
 def _scaled(formula: Formula, factor: int) -> Formula:

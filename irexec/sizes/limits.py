@@ -14,6 +14,8 @@ from irexec.sizes.study import Study
 
 # Upper bounds from here on stand for an open end.
 _NO_BOUND = 2**31 - 1
+# Accepted sizes at which tables are looked at, beside the largest ones.
+_TRIED = 8
 
 Expressions = Sequence[Sequence[Expression | None] | None]
 """For each output an expression for each dimension; None where none is known."""
@@ -35,7 +37,8 @@ def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: 
 def _tables(prober: Prober, samples: Sequence[Sizes]) -> list[str]:
     """Return the tables that accepted sizes read behind their last row."""
     found: dict[str, None] = {}
-    for sizes in samples:
+    largest = {max(samples, key=lambda sizes: sizes[number]): None for number in range(len(prober.dims)) if samples}
+    for sizes in (*largest, *samples[:: len(samples) // _TRIED + 1]):
         for node, rows in prober.at(sizes).beyond:
             found.setdefault(
                 f"{node.type} {node.friendly_name!r} reads behind the end of a table of {rows} rows for some accepted "

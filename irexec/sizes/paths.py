@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.sizes.guards import guards
-from irexec.sizes.probe import OutOfProbes, Prober, Sizes
-from irexec.sizes.tracing import Trace, trace
+from irexec.sizes.guards import equalities_of
+from irexec.sizes.probe import OutOfProbes, Sizes
+from irexec.sizes.tracer import Tracer
 
 # Sizes along each dimension, and those of which pairs are tried.
 _ALONG = (*range(1, 66), 70, 72, 77, 80, 96, 98, 100, 112, 126, 127, 128, 129, 160, 192, 196, 224, 255, 256, 257)
@@ -32,9 +32,9 @@ class Paths:
     or -1.
     """
 
-    def __init__(self, prober: Prober, seeds: Sequence[Sizes]) -> None:
+    def __init__(self, prober: Tracer, seeds: Sequence[Sizes]) -> None:
         self._prober = prober
-        self.traces: list[Trace] = []
+        self.traces = prober.traces
         self._chance = Random(11)
         self.points = np.zeros((0, len(prober.dims)), np.int64)
         self.decided = np.zeros(0, np.int64)
@@ -69,13 +69,13 @@ class Paths:
             # The first ones are the seeds, which the study found to matter.
             place = left[0] if len(self.traces) % 3 == 0 else self._chance.choice(left.tolist())
             try:
-                made = trace(self._prober, tuple(self.points[place].tolist()))
+                self._prober.look()
+                made = self._prober.trace(tuple(self.points[place].tolist()))
             except OutOfProbes:
                 return
             holding = made.tape.holds(self.points[left])
-            self.decided[left[holding]] = len(self.traces)
-            self.decided[place] = len(self.traces)
-            self.traces.append(made)
+            self.decided[left[holding]] = len(self.traces) - 1
+            self.decided[place] = len(self.traces) - 1
 
     def accepted(self) -> np.ndarray[Any, Any]:
         """Return for each point 1 where it is accepted, 0 where it is refused, -1 where nothing decides it."""
@@ -126,7 +126,7 @@ class Paths:
         accepting = [number for number, each in enumerate(self.traces) if each.outcome.accepted][:_MOST_SOLVED]
         count = len(self._prober.dims)
         for number in accepting:
-            equalities = [each for each in guards(self.traces[number].tape) if each.is_solvable]
+            equalities = [each for each in equalities_of(self.traces[number].tape) if each.is_solvable]
             if not equalities or count < 2:
                 continue
             bases = self.points[self.decided == number]
@@ -165,7 +165,7 @@ def _with(base: Sizes, changed: dict[int, int]) -> Sizes:
     return tuple(changed.get(number, own) for number, own in enumerate(base))
 
 
-def followed(prober: Prober, seeds: Sequence[Sizes]) -> Paths:
+def followed(prober: Tracer, seeds: Sequence[Sizes]) -> Paths:
     """Return traces that decide combinations around the seeds, of which the first is accepted."""
     paths = Paths(prober, seeds[:1])
     paths.follow(_SECONDS, 1)

@@ -21,6 +21,9 @@ from irexec.types import PartialShape, TensorType
 Sizes = tuple[int, ...]
 """One size for each open dimension, in the order of `Prober.dims`."""
 
+Extents = tuple[int | None, ...]
+"""The extents of a shape; None where one depends on values."""
+
 # The number of layer results that are kept between probes, which are some 100 MB.
 _MAX_REPEATS = 200_000
 # The number of layers that are inferred between two looks at the clock.
@@ -138,17 +141,47 @@ class Prober:
         """Return the outcome of inference at these sizes."""
         found = self._known.get(sizes)
         if found is None:
-            if self._deadlines and time.monotonic() > min(self._deadlines):
-                raise OutOfProbes
+            self.look()
             found = self._known[sizes] = self._infer(sizes)
             self.probes += 1
-            if self._progress is not None:
-                self._progress(self.probes)
+            self.tell()
         return found
+
+    def look(self) -> None:
+        """Raise OutOfProbes where the time for probing has run out."""
+        if self._deadlines and time.monotonic() > min(self._deadlines):
+            raise OutOfProbes
+
+    def tell(self) -> None:
+        """Report the progress."""
+        if self._progress is not None:
+            self._progress(self.combinations)
+
+    @property
+    def combinations(self) -> int:
+        """The number of combinations that were decided."""
+        return self.probes
 
     def accepts(self, sizes: Sizes) -> bool:
         """Return whether inference at these sizes reports no error."""
-        return all(dim.allows(size) for dim, size in zip(self.dims, sizes, strict=True)) and self.at(sizes).accepted
+        is_allowed = all(dim.allows(size) for dim, size in zip(self.dims, sizes, strict=True))
+        return is_allowed and self.position(sizes) is None
+
+    def position(self, sizes: Sizes) -> int | None:
+        """Return the position of the layer that refuses these sizes; None where the model accepts them."""
+        refusal = self.at(sizes).refusal
+        return None if refusal is None else refusal.position
+
+    def refusal(self, sizes: Sizes) -> Refusal | None:
+        """Return the refusal of these sizes, with its finding; None where the model accepts them."""
+        return self.at(sizes).refusal
+
+    def outputs(self, sizes: Sizes) -> tuple[Extents | None, ...]:
+        """Return the shapes of the outputs at accepted sizes; None for a rank or a dimension that is not known."""
+        return tuple(
+            None if shape.rank is None else tuple(each.value if each.is_static else None for each in shape)
+            for shape in self.at(sizes).outputs
+        )
 
     def inputs_at(self, sizes: Sizes) -> list[PartialShape]:
         """Return the shapes of the inputs at these sizes."""
@@ -165,11 +198,6 @@ class Prober:
         return run.inference
 
     @property
-    def tried(self) -> list[Sizes]:
-        """The combinations that were inferred, the accepted ones first."""
-        return sorted(self._known, key=lambda sizes: not self._known[sizes].accepted)
-
-    @property
     def changing(self) -> list[Node]:
         """The layers that depend on sizes, in order."""
         return [node for _, node in self._changing]
@@ -177,7 +205,9 @@ class Prober:
     def followed(self, sizes: Sizes) -> tuple[Outcome, Inference, Node | None]:
         """Return the outcome at these sizes with the types that were inferred, and the layer that refuses."""
         run, outcome = self._run(sizes)
-        self._known.setdefault(sizes, outcome)
+        if sizes not in self._known:
+            self._known[sizes] = outcome
+            self.probes += 1
         return outcome, run.inference, None if outcome.refusal is None else outcome.refusal.node
 
     def _begun(self, sizes: Sizes, findings: Findings) -> Inferring:

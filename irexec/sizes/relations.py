@@ -114,8 +114,7 @@ def _position(prober: Prober, base: Sizes, factors: dict[int, int], step: int) -
         dim.allows(size) for dim, size in zip(prober.dims, moved, strict=True)
     ):
         return -1
-    refusal = prober.at(moved).refusal
-    return None if refusal is None else refusal.position
+    return prober.position(moved)
 
 
 def _minimal(prober: Prober, base: Sizes, factors: dict[int, int], number: int, step: int) -> dict[int, int]:

@@ -12,7 +12,8 @@ from irexec.sizes.case import Case
 from irexec.sizes.conditions import Accepted
 from irexec.sizes.description import Description
 from irexec.sizes.paths import Paths, followed
-from irexec.sizes.probe import OutOfProbes, Prober, Refusal, Sizes
+from irexec.sizes.probe import OutOfProbes, Refusal, Sizes
+from irexec.sizes.tracer import Tracer
 
 # Random combinations that look for accepted sizes outside the cases.
 _UNCOVERED = 40
@@ -29,7 +30,7 @@ class Study:
     decide thousands of combinations.
     """
 
-    prober: Prober
+    prober: Tracer
     cases: list[Case]
     refusal: Refusal | None = None
     is_complete: bool = True
@@ -39,27 +40,26 @@ class Study:
         return any(case.contains(sizes) for case in self.cases)
 
 
-def study(prober: Prober, seconds: float) -> Study:
+def study(prober: Tracer, seconds: float) -> Study:
     """Find the cases of a model within a time; what was found until then counts."""
     made = Study(prober, [])
     with prober.limited(seconds):
-        base, outcome = find_base(prober)
+        base, made.refusal = find_base(prober)
         if base is None:
-            made.refusal = None if outcome is None else outcome.refusal
             made.is_complete = False
             return made
         try:
             _explore(prober, base, made)
         except OutOfProbes:
             made.is_complete = False
-        made.paths = followed(prober, [base, *(case.base for case in made.cases), *prober.tried])
+        made.paths = followed(prober, [base, *(case.base for case in made.cases), *prober.known])
     if not made.cases:
         made.cases.append(Case(base, {dim: Accepted(None, (size,)) for dim, size in enumerate(base)}))
     made.is_complete = made.is_complete and not any(case.unexplained for case in made.cases)
     return made
 
 
-def _explore(prober: Prober, base: Sizes, made: Study) -> None:
+def _explore(prober: Tracer, base: Sizes, made: Study) -> None:
     """Describe the case of the base, and those of accepted sizes that lie outside the cases described so far."""
     seeds = [base]
     chance = random.Random(0)
@@ -79,7 +79,7 @@ def _explore(prober: Prober, base: Sizes, made: Study) -> None:
             end = now + max(_LEAST_SECONDS, _FURTHER * (now - begin))
 
 
-def _uncovered(prober: Prober, made: Study, case: Case, chance: random.Random) -> Iterator[Sizes]:
+def _uncovered(prober: Tracer, made: Study, case: Case, chance: random.Random) -> Iterator[Sizes]:
     """Yield accepted sizes outside the cases, beside those that a case describes."""
     count = len(case.base)
     near = [

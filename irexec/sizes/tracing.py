@@ -21,9 +21,9 @@ from irexec.inference.propagate import propagate
 from irexec.inference.variables import check_variables
 from irexec.ops.declare.operator import Breach
 from irexec.records import record
-from irexec.sizes.probe import Outcome, Prober, Sizes
+from irexec.sizes.probe import Extents, Outcome, Prober, Sizes
 from irexec.types import Array, Dimension, PartialShape, TensorType
-from irexec.types.traced import Tape, Traced, is_traced, untraced
+from irexec.types.traced import Program, Tape, Traced, is_traced, untraced
 
 _COMPARISONS = frozenset({"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"})
 _BETWEEN_LOOKS = 64
@@ -34,13 +34,30 @@ class Trace:
     """One traced inference: the tape, the outcome at its sizes, and the entries of the outputs' dimensions.
 
     Where all guards hold, the outcome is the same. `outputs`: for each output a traced or plain number for each
-    dimension; None where the shape depends on values.
+    dimension; None where the shape depends on values. `program` decides whether the trace holds, and computes these.
     """
 
     sizes: Sizes
     tape: Tape
     outcome: Outcome
-    outputs: tuple[tuple[Any, ...] | None, ...] = ()
+    outputs: tuple[tuple[Any, ...] | None, ...]
+    program: Program
+
+    @property
+    def position(self) -> int | None:
+        """The position of the layer that refuses the sizes; None where the model accepts them."""
+        return None if self.outcome.refusal is None else self.outcome.refusal.position
+
+    def outputs_at(self, sizes: Sizes) -> tuple[Extents | None, ...] | None:
+        """Return the shapes of the outputs at other sizes; None where the trace does not hold there."""
+        found = self.program.run(sizes)
+        if found is None:
+            return None
+        numbers = iter(found)
+        return tuple(
+            None if shape is None else tuple(next(numbers) if is_traced(each) else each for each in shape)
+            for shape in self.outputs
+        )
 
     @property
     def is_pinned(self) -> bool:
@@ -107,13 +124,14 @@ def trace(prober: Prober, sizes: Sizes) -> Trace:
             ask("tracing sizes")
         tracing.node(node, plain, node is refusing)
         if node is refusing:
-            return Trace(sizes, tape, outcome)
+            return Trace(sizes, tape, outcome, (), tape.program(()))
     tracing.check_variables(prober.model, plain)
     outputs = tuple(
         _numbers(tracing.types.get(value.node, plain.outputs(value.node))[value.index].shape)
         for value in prober.model.outputs
     )
-    return Trace(sizes, tape, outcome, outputs)
+    traced = [each.entry for shape in outputs for each in shape or () if is_traced(each)]
+    return Trace(sizes, tape, outcome, outputs, tape.program(traced))
 
 
 def _numbers(shape: PartialShape) -> tuple[Any, ...] | None:
@@ -174,7 +192,7 @@ class _Tracing:
         expected = plain.outputs(node)
         made: Types | None = None
         try:
-            made = self._inferred(node, inputs)
+            made = self._inferred(node, inputs, expected)
         except _Refused:
             if refused:
                 return
@@ -194,7 +212,7 @@ class _Tracing:
         else:
             _pin(inputs)
 
-    def _inferred(self, node: Node, inputs: Sequence[TensorType | None]) -> Types | None:
+    def _inferred(self, node: Node, inputs: Sequence[TensorType | None], expected: Types) -> Types | None:
         """Return the types that the operator's rule finds; None where it fails. Raises _Refused for a breach."""
         operator = node.operator
         if operator is None:
@@ -212,15 +230,17 @@ class _Tracing:
             return types
         if node.type in _COMPARISONS and (compared := self._compared(node, inputs, types)) is not None:
             return compared
-        pinned = len(self.tape.pinned)
+        pins, guards = len(self.tape.pinned), len(self.tape.guards)
         try:
             made = propagate(operator, inputs, node.attributes, types)
         except Exception:
             return None
-        if len(self.tape.pinned) == pinned:
+        if len(self.tape.pinned) == pins:
             return made
-        # Contents that cost pins are hidden: they matter only where a layer reads them.
-        self.tape.unpin(pinned)
+        # Contents that cost pins are hidden: they matter only where a layer reads them. Where plain inference finds
+        # none, although the tensor is small enough for that, there are none at other sizes.
+        has_contents = any(type.has_value or type.partial is not None for type in expected)
+        self.tape.rewind(pins, None if has_contents else guards)
         return types
 
     def _compared(self, node: Node, inputs: Sequence[TensorType | None], types: list[TensorType]) -> Types | None:

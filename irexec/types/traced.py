@@ -31,14 +31,15 @@ class Tape:
     """What one inference computed with the sizes of open dimensions.
 
     `entries`: every number that was computed, equal ones once. `guards`: every comparison whose result the sizes
-    decide, with this result. `pinned`: the entries that were turned into plain numbers: the tape holds for these only.
+    decide, with this result. `pinned`: the entries that were turned into plain numbers, with the number of guards
+    before each: the tape holds for these numbers only.
     """
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.values: list[int] = []
         self.guards: dict[tuple[str, Operand, Operand], bool] = {}
-        self.pinned: dict[Operand, None] = {}
+        self.pinned: dict[Operand, int] = {}
         self._bounds: list[tuple[int, int]] = []
         self._known: dict[Entry, Operand] = {}
 
@@ -53,7 +54,8 @@ class Tape:
         """Return the result of an operation: a plain number where the sizes do not decide it."""
         neutral = self._simplified(operation, left, right)
         if neutral is not None:
-            return Traced(self, neutral)
+            low, high = self._bounds[neutral]
+            return low if low == high else Traced(self, neutral)
         value = _APPLY[operation](self.values[left], self.values[right])
         bounds = self._interval(operation, left, right)
         if bounds[0] == bounds[1]:
@@ -79,13 +81,19 @@ class Tape:
 
     def pin(self, entry: Operand) -> int:
         """Return the number itself: what follows holds for this number only."""
-        self.pinned.setdefault(entry)
+        self.pinned.setdefault(entry, len(self.guards))
         return self.values[entry]
 
-    def unpin(self, count: int) -> None:
-        """Forget all pinned entries but the first ones: what was computed from the later ones is not used."""
-        for entry in list(self.pinned)[count:]:
+    def rewind(self, pins: int, guards: int | None = None) -> None:
+        """Forget all pinned entries but the first ones, and the guards behind the first that is forgotten, or behind a
+        number of guards: what was computed since then is not used."""
+        forgotten = list(self.pinned.items())[pins:]
+        for entry, _ in forgotten:
             del self.pinned[entry]
+        if guards is None:
+            guards = forgotten[0][1] if forgotten else len(self.guards)
+        for guard in list(self.guards)[guards:]:
+            del self.guards[guard]
 
     def evaluate(self, sizes: np.ndarray[Any, Any]) -> Callable[[Operand], Any]:
         """Return a function that gives the values of an entry at many combinations of sizes, one in each row."""
@@ -116,13 +124,25 @@ class Tape:
 
     def holds(self, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return for each row of sizes whether all guards hold and all pinned entries have their values."""
+        rows = np.arange(len(sizes))
         value = self.evaluate(sizes)
-        holding = np.ones(len(sizes), bool)
-        for (operation, left, right), result in self.guards.items():
-            holding &= _COMPARE[operation](value(left), value(right)) == result
-        for entry in self.pinned:
-            holding &= value(entry) == self.values[entry]
-        return holding
+        pins = [("==", entry, None, True) for entry in self.pinned]
+        for operation, left, right, result in (*((*guard, result) for guard, result in self.guards.items()), *pins):
+            other = self.values[left] if right is None else value(right)
+            holding = np.broadcast_to(_COMPARE[operation](value(left), other) == result, len(rows))
+            if not holding.all():
+                # Most combinations fail one of the first guards: the others are evaluated for what is left.
+                rows = rows[holding]
+                if not len(rows):
+                    break
+                value = self.evaluate(sizes[rows])
+        found = np.zeros(len(sizes), bool)
+        found[rows] = True
+        return found
+
+    def program(self, wanted: Sequence[Operand]) -> Program:
+        """Return what decides whether the tape holds for one combination, and computes some entries where it does."""
+        return Program(self, wanted)
 
     def _entry(self, entry: Entry, value: int, bounds: tuple[int, int]) -> Operand:
         found = self._known.get(entry)
@@ -145,6 +165,16 @@ class Tape:
             return int(other[2])
         if operation in ("*", "//") and other == ("constant", 1):
             return left
+        if operation == "*":
+            # (x // y) * y is x where x % y was found to be 0.
+            for quotient, factor in ((left, right), (right, left)):
+                kind, *operands = self.entries[quotient]
+                if kind == "//" and operands[1] == factor and self._is_exact(operands[0], factor):
+                    return int(operands[0])
+        if operation in ("//", "%") and self.entries[left][0] == "*" and right in self.entries[left][1:]:
+            # (x * y) // y is x, and the remainder is 0.
+            _, one, factor = self.entries[left]
+            return int(one if factor == right else factor) if operation == "//" else self.constant(0)
         if operation == "*" and self.entries[left] == ("constant", 1):
             return right
         if operation in ("+", "-") and other[0] == "constant" and self.entries[left][0] in ("+", "-"):
@@ -158,6 +188,13 @@ class Tape:
                 made = self.apply("+" if whole > 0 else "-", first, self.constant(abs(whole)))
                 return made.entry if type(made) is Traced else None
         return None
+
+    def _is_exact(self, left: Operand, right: Operand) -> bool:
+        remainder = self._known.get(("%", left, right))
+        zero = self._known.get(("constant", 0))
+        if remainder is None or zero is None:
+            return False
+        return self.guards.get(("==", min(remainder, zero), max(remainder, zero)), False)
 
     def _interval(self, operation: str, left: Operand, right: Operand) -> tuple[int, int]:
         (low, high), (other_low, other_high) = self._bounds[left], self._bounds[right]
@@ -176,6 +213,65 @@ class Tape:
         else:
             found = -_FAR, _FAR
         return max(found[0], -_FAR), min(found[1], _FAR)
+
+
+class Program:
+    """The steps that a tape takes for one combination of sizes, up to the first guard that does not hold."""
+
+    def __init__(self, tape: Tape, wanted: Sequence[Operand]) -> None:
+        self._blank: list[Any] = [None] * len(tape.entries)
+        self._sizes: list[tuple[Operand, int]] = []
+        # An operation writes its result to the last operand; a comparison has None there, and must have `result`.
+        self._steps: list[tuple[Callable[[Any, Any], Any], Operand, Operand, Operand | None, Any]] = []
+        self._wanted = list(wanted)
+        known = [False] * len(tape.entries)
+        for (operation, left, right), result in tape.guards.items():
+            self._need(tape, left, known)
+            self._need(tape, right, known)
+            self._steps.append((_COMPARE[operation], left, right, None, result))
+        for entry in tape.pinned:
+            self._need(tape, entry, known)
+            number = tape.constant(tape.values[entry])
+            if number == len(self._blank):
+                self._blank.append(None)
+                known.append(False)
+            self._need(tape, number, known)
+            self._steps.append((operator.eq, entry, number, None, True))
+        for entry in wanted:
+            self._need(tape, entry, known)
+
+    def _need(self, tape: Tape, entry: Operand, known: list[bool]) -> None:
+        waiting = [entry]
+        while waiting:
+            current = waiting.pop()
+            if known[current]:
+                continue
+            kind, *operands = tape.entries[current]
+            if kind == "size":
+                self._sizes.append((current, operands[0]))
+            elif kind == "constant":
+                self._blank[current] = operands[0]
+            elif missing := [each for each in operands if not known[each]]:
+                waiting += [current, *missing]
+                continue
+            else:
+                self._steps.append((_APPLY[kind], *operands, current, None))
+            known[current] = True
+
+    def run(self, sizes: Sequence[int]) -> list[int] | None:
+        """Return the wanted entries; None where the tape does not hold for these sizes."""
+        values = self._blank.copy()
+        for entry, dim in self._sizes:
+            values[entry] = sizes[dim]
+        try:
+            for apply, left, right, target, result in self._steps:
+                if target is not None:
+                    values[target] = apply(values[left], values[right])
+                elif apply(values[left], values[right]) is not result:
+                    return None
+        except ZeroDivisionError:
+            return None
+        return [values[entry] for entry in self._wanted]
 
 
 class Traced:

@@ -62,20 +62,29 @@ def _whole(function: Any, x: Array, out: Array | None) -> Array:
     return elementwise(function if is_float(x.dtype) else np.positive, x, out)
 
 
-def _exact(type: str, function: Any, doc: str, apply: Callable[..., Array] = elementwise) -> Operator:
+def _exact(
+    type: str,
+    function: Any,
+    doc: str,
+    apply: Callable[..., Array] = elementwise,
+    values: Literal["elementwise"] | None = None,
+) -> Operator:
     """An operator that applies a function whose results the type holds."""
 
     def kernel(x: T, /, *, out: Array | None = None) -> T:
         return apply(function, x, out)
 
-    return operator(type, "opset1", shapes=same_as(), inplace="x", doc=doc)(kernel)
+    return operator(type, "opset1", shapes=same_as(), inplace="x", values=values, doc=doc)(kernel)
 
 
 abs_1 = _exact(
-    "Abs", ufunc("absolute"), "The absolute value of each element; the lowest integer stays itself (it wraps)."
+    "Abs",
+    ufunc("absolute"),
+    "The absolute value of each element; the lowest integer stays itself (it wraps).",
+    values="elementwise",
 )
-ceiling_1 = _exact("Ceiling", ufunc("ceil"), "Each element rounded up to a whole number.", _whole)
-floor_1 = _exact("Floor", ufunc("floor"), "Each element rounded down to a whole number.", _whole)
+ceiling_1 = _exact("Ceiling", ufunc("ceil"), "Each element rounded up to a whole number.", _whole, "elementwise")
+floor_1 = _exact("Floor", ufunc("floor"), "Each element rounded down to a whole number.", _whole, "elementwise")
 sign_1 = _exact("Sign", ufunc("sign"), "-1, 0 or 1 for negative, zero and positive elements; nan stays nan.")
 
 

@@ -138,9 +138,13 @@ def _resolved(
         # Beside an extent of 0 any number would do for -1: it is 0.
         check_count(source.contains(0))
         return [Dimension(0) if i in lefts else d for i, d in enumerate(dims)]
-    low, high = source.ceildiv(count).min, (source // count).max
-    fits = high is None or low <= high
-    left = Dimension(low, high) if fits else ANY_DIMENSION
+    if source.is_static:
+        fits = source.value % count == 0
+        left = Dimension(source.value // count) if fits else ANY_DIMENSION
+    else:
+        low, high = source.ceildiv(count).min, (source // count).max
+        fits = high is None or low <= high
+        left = Dimension(low, high) if fits else ANY_DIMENSION
     merged = dims[open_[0]].merge(left)
     check_count(fits and merged is not None, found=str(count), allowed=str(source))
     return [d if i not in open_ or merged is None else merged for i, d in enumerate(dims)]

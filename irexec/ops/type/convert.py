@@ -89,6 +89,6 @@ def _converted(check: Check, data: TensorType, target: ElementType, attribute: s
     message = f"{source} does not convert to {target}"
     allowed = "string" if source is STRING else "any type but string"
     fits = check("C1", castable(source, target), message, attribute=attribute, found=str(target), allowed=allowed)
-    if fits and data.value is not None and (source.is_carried or target.is_carried):
+    if fits and (source.is_carried or target.is_carried) and data.value is not None:
         return TensorType(target, data.shape, cast(data.value, source, target))
     return data.shape

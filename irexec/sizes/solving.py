@@ -1,0 +1,70 @@
+"""Solving: sizes with which the comparison holds that made a layer refuse others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from irexec.sizes.guards import Guard, guard_of
+from irexec.sizes.probe import Sizes
+from irexec.sizes.tracer import Tracer
+from irexec.sizes.tracing import Trace
+
+# The comparisons before a refusal that are tried, the last ones first, and the steps from one refusal to the next.
+_LAST, _STEPS = 8, 60
+
+
+def solve(prober: Tracer, sizes: Sizes) -> Sizes:
+    """Change sizes, one comparison after another, until the model accepts them, or none helps; return the last ones."""
+    current = prober.trace(sizes)
+    tried = {sizes}
+    for _ in range(_STEPS):
+        best: Trace | None = None
+        for candidate in _flipped(prober, current):
+            if candidate in tried:
+                continue
+            tried.add(candidate)
+            prober.look()
+            made = prober.trace(candidate)
+            if made.position is None:
+                return candidate
+            if _progress(made) > _progress(best or current):
+                best = made
+        if best is None:
+            break
+        current = best
+    return current.sizes
+
+
+def _progress(made: Trace) -> tuple[int, int]:
+    """How far a trace came: to which layer, and there by how many comparisons."""
+    return made.position or 0, len(made.tape.guards)
+
+
+def _flipped(prober: Tracer, made: Trace) -> Iterator[Sizes]:
+    """Yield sizes that differ in one dimension, or in equal ones, with which one of the last comparisons turns out
+    otherwise."""
+    for (operator, left, right), result in list(reversed(made.tape.guards.items()))[:_LAST]:
+        for guard in guard_of(made.tape, operator, left, right, not result):
+            for dim in sorted(guard.dims):
+                alike = [number for number, size in enumerate(made.sizes) if size == made.sizes[dim]]
+                for group in ((dim,), alike) if len(alike) > 1 else ((dim,),):
+                    for size in _fitting(guard, made.sizes, dim):
+                        changed = tuple(size if number in group else own for number, own in enumerate(made.sizes))
+                        if all(size > 0 and each.allows(size) for each, size in zip(prober.dims, changed, strict=True)):
+                            yield changed
+
+
+def _fitting(guard: Guard, sizes: Sizes, dim: int) -> Iterator[int]:
+    """Yield sizes of a dimension with which a condition holds: the solved one, else the next ones by trial."""
+
+    def holds(size: int) -> bool:
+        return bool(guard.holds(tuple(size if number == dim else own for number, own in enumerate(sizes))))
+
+    if guard.operator == "==" and guard.modulus == 1 and dim in guard.solvable:
+        yield guard.solved(sizes, dim)
+        return
+    own = sizes[dim]
+    for way in (range(own + 1, own + 1025), range(own - 1, 0, -1)):
+        found = next((size for size in way if holds(size)), None)
+        if found is not None:
+            yield found
