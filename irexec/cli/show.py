@@ -5,19 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.options import add_extensions, add_limit, add_output, add_shapes, add_weights
 from irexec.cli.shown import add_choice_arguments, begin
 from irexec.cli.streams import say
-from irexec.diagnostics import Place, Report
+from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
 
 if TYPE_CHECKING:
     from irexec.inspect.facts import Summary
+    from irexec.reading import Reading
+
+# The time for the sizes that a dynamic model accepts, and for its costs as functions of them.
+_SECONDS = 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,19 +48,22 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.inspect.read import read_summary
+    from irexec.inspect.read import summary_of
+    from irexec.reading import read
     from irexec.runs.values import read_shapes
 
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
     _, choice, report = begin(args)
     report.extend([*check_readable(args.file), *findings.report])
-    summary, found = read_summary(args.file, args.weights, shapes, choice) if report.ok else (None, Report())
+    reading = read(args.file, args.weights, mode="strict") if report.ok else None
+    summary, found = summary_of(reading, shapes, choice) if reading is not None else (None, Report())
     report.extend(found)
-    if summary is None:
+    if summary is None or reading is None:
         write(report, sys.stderr)
         return 2
-    text = _text(args, summary, report)
+    is_open = bool(summary.totals.uncounted) or summary.totals.live.bytes is None
+    text = _text(args, summary, report, _sized(reading, shapes) if is_open and args.format == "text" else [])
     if args.output is None:
         sys.stdout.write(text)
         return exit_code(report)
@@ -72,7 +79,36 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(report)
 
 
-def _text(args: argparse.Namespace, summary: Summary, report: Report) -> str:
+def _sized(reading: Reading, given: dict[str, tuple[int, ...]]) -> list[tuple[str, str]]:
+    """Return the costs of a dynamic model as functions of its sizes; nothing where no sizes are found in time."""
+    from irexec.graph.ports import port_name
+    from irexec.render.shapes import cost_rows
+    from irexec.render.status import Status
+    from irexec.sizes.ask import accepted_shapes
+
+    if reading.model is None:
+        return []
+    try:
+        with Status() as status:
+            shapes = accepted_shapes(
+                reading.model,
+                given,
+                seconds=_SECONDS,
+                progress=lambda count: status.tell(f"{count} combinations of sizes"),
+            )
+            if not shapes.has_sizes:
+                return []
+            rows = cost_rows(shapes, _SECONDS)
+    except (IRError, ValueError):
+        return []
+    named = [
+        f"{port_name(value)} [{', '.join(map(str, shapes.input_text(number)))}]"
+        for number, value in enumerate(reading.model.inputs)
+    ]
+    return [*rows, ("open sizes", ", ".join(named))] if rows else []
+
+
+def _text(args: argparse.Namespace, summary: Summary, report: Report, sized: Sequence[tuple[str, str]]) -> str:
     """The summary in the format that is asked for."""
     if args.format == "json":
         return json.dumps(summary.to_dict(), indent=2) + "\n"
@@ -88,6 +124,6 @@ def _text(args: argparse.Namespace, summary: Summary, report: Report) -> str:
     from irexec.render.summary import show
 
     page = Printout(color=args.output is None and wants_color(sys.stdout))
-    show(summary, page)
+    show(summary, page, sized)
     page.findings(report, verbose=False)
     return page.text

@@ -18,8 +18,8 @@ from irexec.records import record
 from irexec.sizes.answer import Shapes
 from irexec.sizes.probe import Sizes
 
-# Attention is quadratic in the number of tokens; products of more than four sizes are not considered.
-_HIGHEST_POWER, _HIGHEST_DEGREE = 2, 4
+# Attention is quadratic in the number of tokens; products of more than five sizes are not considered.
+_HIGHEST_POWER, _HIGHEST_DEGREE = 2, 5
 _MOST_SYMBOLS = 3
 # Sizes of each dimension at which the costs are determined.
 _EACH = 4
@@ -39,7 +39,12 @@ class Polynomial:
 
     def text(self, names: Sequence[str]) -> str:
         parts = [
-            "*".join([str(factor), *("*".join([names[dim]] * power) for dim, power in powers)])
+            "*".join(
+                [
+                    *([str(factor)] if factor != 1 or not powers else []),
+                    *(names[dim] for dim, power in powers for _ in range(power)),
+                ]
+            )
             for factor, powers in self.terms
         ]
         text = " + ".join(parts).replace("+ -", "- ") or "0"
@@ -55,8 +60,8 @@ class Cost:
     polynomial: Polynomial
     multiple: int
 
-    def text(self, names: Sequence[str]) -> str:
-        text = self.polynomial.text(names)
+    def text(self, names: Sequence[str], unit: str = "") -> str:
+        text = self.polynomial.text(names) + unit
         return text if self.multiple == 1 else f"{text} for multiples of {self.multiple}"
 
 
@@ -87,8 +92,11 @@ def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
     """
     found: list[Cost | None] = [None, None]
     end = time.monotonic() + seconds
+    leads = _moving(shapes)
     for multiple in _MULTIPLES:
-        samples = shapes.regular_samples(_EACH, multiple) if len(shapes.leads) <= _MOST_SYMBOLS else []
+        samples = shapes.regular_samples(leads, _EACH, multiple) if len(leads) <= _MOST_SYMBOLS else []
+        # Sizes between these show where a layer with a stride rounds.
+        samples += shapes.regular_samples(leads, 2, multiple, start=1) if samples and multiple == 1 else []
         made: list[tuple[Sizes, tuple[int | None, int | None]]] = []
         for sizes in samples:
             if time.monotonic() > end:
@@ -96,11 +104,21 @@ def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
             made.append((sizes, _costs_at(shapes, sizes)))
         for index in (0, 1):
             if found[index] is None:
-                polynomial = _fitted([(sizes, values[index]) for sizes, values in made], shapes.leads)
+                polynomial = _fitted([(sizes, values[index]) for sizes, values in made], leads)
                 found[index] = None if polynomial is None else Cost(polynomial, multiple)
         if None not in found:
             break
     return Costs(found[0], found[1], _costs_at(shapes, shapes.smallest_sizes))
+
+
+def _moving(shapes: Shapes) -> list[int]:
+    """Return the dimensions that change the costs: a mask often follows other inputs."""
+    base = _costs_at(shapes, shapes.base_sizes)
+    return [
+        lead
+        for lead in shapes.leads
+        if any(_costs_at(shapes, sizes) != base for sizes in shapes.regular_samples([lead], 3, 1))
+    ]
 
 
 def _costs_at(shapes: Shapes, sizes: Sizes) -> tuple[int | None, int | None]:

@@ -102,7 +102,15 @@ def _outputs(shapes: Shapes, page: Printout) -> None:
 
 
 def _costs(shapes: Shapes, page: Printout) -> None:
-    found = costs(shapes)
+    rows = cost_rows(shapes)
+    if rows:
+        page.heading("size")
+        page.table(rows, wrap=True)
+
+
+def cost_rows(shapes: Shapes, seconds: float = 10.0) -> list[tuple[str, str]]:
+    """Return the multiply-adds and the memory of activations as functions of the sizes, as rows."""
+    found = costs(shapes, seconds)
     rows: list[tuple[str, str]] = []
     for label, cost, least, shown in (
         ("multiply-adds", found.multiply_adds, found.smallest[0], shown_count),
@@ -110,12 +118,10 @@ def _costs(shapes: Shapes, page: Printout) -> None:
     ):
         if cost is not None:
             unit = " bytes" if label == "peak activations" else ""
-            rows.append((label, f"{cost.text(shapes.symbols)}{unit}"))
+            rows.append((label, cost.text(shapes.symbols, unit)))
         elif least is not None:
             rows.append((label, f"{shown(least)} at the smallest sizes"))
-    if rows:
-        page.heading("size")
-        page.table(rows, wrap=True)
+    return rows
 
 
 def _own_reasons(shapes: Shapes) -> dict[str, str]:

@@ -12,8 +12,9 @@ _MOST = 12
 _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
-def show(summary: Summary, page: Printout) -> None:
-    """The facts about a model, a heading for each kind."""
+def show(summary: Summary, page: Printout, sized: Sequence[tuple[str, str]] = ()) -> None:
+    """The facts about a model, a heading for each kind. `sized`: rows about its size that replace those of the same
+    name."""
     page.line(summary.name or "model", "heading")
     if summary.file is not None and summary.file.lower().endswith(".onnx"):
         page.line("  the layers are OpenVINO's, which the ONNX nodes were converted to", "dim")
@@ -21,7 +22,8 @@ def show(summary: Summary, page: Printout) -> None:
         page.heading(title)
         page.table(map(_port_row, ports), ("name", None, None, "dim"))
     page.heading("size")
-    page.table(size_rows(summary), ("name",))
+    own = {name for name, _ in sized}
+    page.table([*(row for row in size_rows(summary) if row[0] not in own), *sized], ("name",))
     page.heading("operators")
     page.table(_operator_rows(summary), ("name",))
     if summary.states:

@@ -180,16 +180,19 @@ class Shapes:
         """The open dimensions that can be chosen; the others follow them or have a single size."""
         return [dim for dim, accepted in self._study.cases[0].choices.items() if not accepted.is_single]
 
-    def regular_samples(self, count: int, multiple: int) -> list[Sizes]:
-        """Return the combinations of up to `count` sizes of each lead, multiples of a number where it accepts some."""
+    def regular_samples(self, leads: Sequence[int], count: int, multiple: int, start: int = 0) -> list[Sizes]:
+        """Return the combinations of up to `count` sizes of some leads, multiples of a number where they accept some;
+        the others have the sizes of the base. `start`: other sizes, where a lead accepts others."""
         case = self._study.cases[0]
         sizes: list[list[int]] = []
-        for lead in self.leads:
+        for lead in leads:
             accepted = case.choices[lead]
             steps = range(multiple, 40 * multiple, multiple) if multiple > 1 else ()
             regular = [size for size in steps if accepted.contains(size)]
-            sizes.append((regular or [size for size in accepted.some(count + 1) if size])[:count])
-        combined = (case.fill(dict(zip(self.leads, chosen, strict=True))) for chosen in product(*sizes))
+            # Not only neighbours: strides round, so that these may cost the same.
+            sizes.append(regular[:count] or [size for size in accepted.some(4 * count) if size][start::4][:count])
+        base = {lead: case.base[lead] for lead in case.choices}
+        combined = (case.fill(base | dict(zip(leads, chosen, strict=True))) for chosen in product(*sizes))
         return [each for each in combined if case.contains(each) and self._prober.accepts(each)]
 
     @property
@@ -371,8 +374,9 @@ class Shapes:
                 continue
             dims: list[Expression | None] = []
             for axis in range(ranks.pop() or 0):
-                samples = [(sizes, shape[axis]) for sizes, shape in own if shape is not None]
-                if any(size is None for _, size in samples):
+                extents = [(sizes, shape[axis]) for sizes, shape in own if shape is not None]
+                samples = [(sizes, size) for sizes, size in extents if size is not None]
+                if len(samples) < len(extents):
                     dims.append(None)
                     continue
                 found = fit(samples, base, leads) or fit(samples, base, every)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from irexec.records import record
 from irexec.sizes.conditions import Condition
-from irexec.sizes.expressions import Expression
-from irexec.sizes.formulas import Formulas
+from irexec.sizes.expressions import Combined, Expression
+from irexec.sizes.formulas import Formula, Formulas
+from irexec.sizes.formulas import number as constant_formula
 from irexec.sizes.guards import Choice, Guard
 from irexec.sizes.implicants import implicants
 from irexec.sizes.paths import Paths
@@ -21,6 +23,8 @@ from irexec.types.traced import is_traced
 _ENOUGH = 8
 # Combinations at which conditions that traces gave are compared with plain inference.
 _VERIFIED = 40
+# Formulas of an output's size that are tried alone and in pairs, and in threes.
+_MOST_FORMULAS, _MOST_JOINED = 24, 12
 
 Alternatives = Sequence[Sequence[Condition]]
 
@@ -136,13 +140,33 @@ class Evidence:
         if fitted is not None and all(fitted.value(each) == size for each, size in zip(points, sizes, strict=True)):
             return fitted
         columns = list(np.array(points, np.int64).T)
+        formulas = self._formulas(number, axis)
+        values = [np.broadcast_to(formula.value(columns), len(points)) for formula in formulas]
+        for formula, found in zip(formulas, values, strict=True):
+            if (found == sizes).all():
+                return formula
+        for operator, choose in (("max", np.maximum), ("min", np.minimum)):
+            # Broadcasting gives the larger of two sizes, a Slice the smaller one.
+            for one, other in combinations(range(len(formulas)), 2):
+                if (choose(values[one], values[other]) == sizes).all():
+                    return Combined(operator, (formulas[one], formulas[other]))
+            for some in combinations(range(len(formulas)), 3) if len(formulas) <= _MOST_JOINED else ():
+                if (choose.reduce([values[each] for each in some]) == sizes).all():
+                    return Combined(operator, tuple(formulas[each] for each in some))
+        return fitted
+
+    def _formulas(self, number: int, axis: int) -> list[Formula]:
+        """Return the different formulas of an output's axis in all traces, the simplest first."""
+        found: dict[Formula, None] = {}
         for each in self._paths.traces:
             shape = each.outputs[number] if each.outputs else None
             entry: Any = shape[axis] if shape is not None and axis < len(shape) else None
             formula = Formulas(each.tape).of(entry.entry) if is_traced(entry) else None
-            if formula is not None and (np.broadcast_to(formula.value(columns), len(points)) == sizes).all():
-                return formula
-        return fitted
+            if formula is None and isinstance(entry, int) and not is_traced(entry):
+                formula = constant_formula(entry)
+            if formula is not None:
+                found.setdefault(formula)
+        return sorted(found, key=lambda formula: len(formula.key))[:_MOST_FORMULAS]
 
     def _sizes_of(self, number: int, axis: int) -> tuple[list[int], list[int]] | None:
         """Return the size of an output's axis at the accepted combinations; None where a trace does not know it."""

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from irexec.graph.model import Value
 from irexec.graph.ports import port_name
-from irexec.sizes.conditions import Accepted
-from irexec.sizes.expressions import Expression
+from irexec.sizes.expressions import Combined, Expression
 from irexec.sizes.names import assignment
 from irexec.sizes.probe import Prober, Sizes
 from irexec.sizes.study import Study
@@ -28,7 +27,7 @@ def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: 
         *_tables(prober, samples),
         *_mixed_batches(prober, symbols, outputs),
         *_unknown_outputs(prober, outputs),
-        *_declarations(found, symbols),
+        *_declarations(found, samples),
         *_states(prober),
         *_gaps(found, symbols),
     ]
@@ -50,13 +49,25 @@ def _tables(prober: Prober, samples: Sequence[Sizes]) -> list[str]:
 def _mixed_batches(prober: Prober, symbols: Sequence[str], outputs: Expressions) -> list[str]:
     """Return the outputs of which an axis other than the first depends on the batch."""
     batches = {number for number, name in enumerate(symbols) if name.startswith("batch")}
+
+    def first(dims: Sequence[Expression | None]) -> frozenset[int]:
+        return dims[0].dims & batches if dims[0] is not None else frozenset()
+
     return [
         f"dimension {axis} of the output {_named(prober, value)} is {expression.text(symbols)}: "
         f"the elements of a batch are mixed"
         for value, dims in zip(prober.model.outputs, outputs, strict=False)
         for axis, expression in enumerate(dims or ())
-        if axis and expression is not None and expression.dims & batches
+        if axis
+        and expression is not None
+        and expression.dims & (batches if _is_computed(expression, symbols) else first(dims))
     ]
+
+
+def _is_computed(expression: Expression, symbols: Sequence[str]) -> bool:
+    """Return whether a size is computed from others: not one of them, nor the larger one, as broadcasting gives it."""
+    parts = expression.parts if isinstance(expression, Combined) and expression.operator == "max" else (expression,)
+    return not all(part.text(symbols).isidentifier() for part in parts)
 
 
 def _unknown_outputs(prober: Prober, outputs: Expressions) -> list[str]:
@@ -76,23 +87,19 @@ def _named(prober: Prober, value: Value) -> str:
     return repr(port_name(value)) if port_name(value) else str(prober.model.outputs.index(value))
 
 
-def _declarations(found: Study, symbols: Sequence[str]) -> list[str]:
+def _declarations(found: Study, samples: Sequence[Sizes]) -> list[str]:
     """Return the open dimensions that need not be open, and bounds that bound nothing."""
+    accepted = [*samples, *(() if found.paths is None else found.paths.accepted_points())]
     remarks: list[str] = []
     for number, dim in enumerate(found.prober.dims):
         name = port_name(found.prober.model.inputs[dim.input])
         where = f"dimension {dim.axis} of the input {name!r}"
-        sizes = {_only_size(case.choices.get(number)) for case in found.cases}
-        if found.is_complete and len(sizes) == 1 and None not in sizes:
+        sizes = {each[number] for each in accepted}
+        if found.is_complete and len(sizes) == 1 and dim.low != dim.high:
             remarks.append(f"{where} is open and accepts {sizes.pop()} only: it can be declared as such")
         if dim.high is not None and dim.high >= _NO_BOUND:
             remarks.append(f"{where} declares the bound {dim.high}, which compilers for NPUs refuse; ? means the same")
     return remarks
-
-
-def _only_size(accepted: Accepted | None) -> int | None:
-    """Return the size of a choice that has a single one."""
-    return accepted.singles[0] if accepted is not None and accepted.is_single and accepted.singles else None
 
 
 def _states(prober: Prober) -> list[str]:

@@ -82,6 +82,10 @@ class Paths:
         outcomes = np.array([*(each.outcome.accepted for each in self.traces), False], np.int64)
         return np.where(self.decided < 0, -1, outcomes[self.decided])
 
+    def accepted_points(self) -> Iterator[Sizes]:
+        """Yield the combinations that a trace of accepted ones decides."""
+        yield from map(tuple, self.points[self.accepted() == 1].tolist())
+
     def is_pinned(self) -> np.ndarray[Any, Any]:
         """Return for each point whether it is decided only because a number that left the tape is the same there."""
         pinned = np.array([*(each.is_pinned for each in self.traces), True])
