@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from irexec.fixes.written import Owner
+from irexec.graph.ports import port_name
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Edge, Layer, Net, PortMap
 from irexec.ir.text import whole
@@ -131,6 +132,22 @@ def edge_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int
         if source is not None and target is not None:
             made = analysis.type_of(source)
             yield tag.stop, f"{_label(source.layer)} {made or ''} → {_label(target.layer)}".replace("  ", " ")
+
+
+def size_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int, str]]:
+    """For each input with open dimensions between two offsets: the end of its tag, and the sizes that the model
+    accepts."""
+    for element, node in analysis.nodes.items():
+        if node.type != "Parameter" or not node.outputs or not node.outputs[0].type.shape.is_dynamic:
+            continue
+        tag = analysis.tag(element)
+        if tag is None or tag.stop < start or tag.start > stop:
+            continue
+        told = dict(analysis.sizes)
+        shape = told.get(port_name(node.outputs[0]))
+        if shape is not None:
+            symbols = dict.fromkeys(name for name in shape.strip("[]").split(", ") if name in told)
+            yield tag.stop, "; ".join([shape, *(f"{name}: {told[name]}" for name in symbols if told[name] != "any")])
 
 
 def _label(layer: Layer) -> str:

@@ -11,7 +11,7 @@ from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import choices
 from irexec.lsp.cursor import cursor_at
 from irexec.lsp.hover import hover
-from irexec.lsp.links import Refusal, definition, edge_labels, references, rename, renamed_at
+from irexec.lsp.links import Refusal, definition, edge_labels, references, rename, renamed_at, size_labels
 from irexec.lsp.more_requests import answer_commands, answer_structure
 from irexec.lsp.opened import Opened
 from irexec.lsp.outline import Symbol, folds, symbols
@@ -135,7 +135,8 @@ def _places(server: Server) -> None:
             start, stop = opened.units.offset(params.range.start), opened.units.offset(params.range.end)
             return [
                 lsp.InlayHint(opened.units.position(place), label, padding_left=True)
-                for place, label in edge_labels(analysis, start, stop)
+                for labels in (size_labels, edge_labels)
+                for place, label in labels(analysis, start, stop)
             ]
 
         return await server.ask(params.text_document.uri, answer) or []

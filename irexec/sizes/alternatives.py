@@ -7,7 +7,8 @@ from itertools import islice, product
 
 from irexec.sizes.case import Case
 from irexec.sizes.conditions import Compare, Condition, OneOf
-from irexec.sizes.expressions import constant, size_of
+from irexec.sizes.expressions import Combined, constant, size_of
+from irexec.sizes.formulas import Size
 from irexec.sizes.guards import Choice, Guard
 from irexec.sizes.probe import Prober
 
@@ -45,3 +46,13 @@ def says_equal(condition: Guard | Choice, groups: Sequence[int]) -> bool:
         and len(dims) == 2
         and condition.is_plain
     )
+
+
+def plain(condition: Guard | Choice) -> Condition:
+    """Return a choice between 1 and sizes as the condition that words are known for; other conditions as they are."""
+    if isinstance(condition, Guard):
+        return condition
+    if condition.formula is None:
+        return OneOf(condition.dim, (constant(1), Combined("max", tuple(map(size_of, condition.among)))))
+    alone = condition.formula.only
+    return OneOf(condition.dim, (constant(1), size_of(alone.dim))) if isinstance(alone, Size) else condition

@@ -14,7 +14,7 @@ from irexec.graph.model import Node
 from irexec.graph.ports import port_name
 from irexec.inference.inference import Inference
 from irexec.records import record
-from irexec.sizes.alternatives import alternatives_of, says_equal
+from irexec.sizes.alternatives import alternatives_of, plain, says_equal
 from irexec.sizes.baked import Baked, baked_sizes
 from irexec.sizes.case import Case, Reason
 from irexec.sizes.conditions import Condition
@@ -69,7 +69,7 @@ class Shapes:
             return False
         groups = evidence.groups()
         alternatives: list[list[Condition]] = [
-            [each for each in part if not says_equal(each, groups)] for part in found
+            [plain(each) for each in part if not says_equal(each, groups)] for part in found
         ]
         if evidence.differing(alternatives, groups):
             return False
@@ -237,9 +237,10 @@ class Shapes:
         return sorted(found.values(), key=lambda each: each.dim)
 
     def _reasons(self) -> Iterator[Reason]:
-        reasons = [] if self._is_derived else [reason for case in self._study.cases for reason in case.reasons]
-        yield from reasons
-        named = {self.symbols[reason.dim] for reason in reasons}
+        # Of a description that traces replaced, only the reasons that sizes are equal count.
+        told = [reason for case in self._study.cases for reason in case.reasons]
+        yield from (reason for reason in told if not self._is_derived or not self._equal(reason.sizes))
+        named = set() if self._is_derived else {self.symbols[reason.dim] for reason in told}
         for each in () if self._evidence is None else self._evidence.refused(self.alternatives, self.groups):
             if not named & {self.symbols[dim] for dim in each.condition.dims}:
                 yield Reason(min(each.condition.dims), each.sizes, each.refusal)

@@ -141,17 +141,17 @@ class Evidence:
             return fitted
         columns = list(np.array(points, np.int64).T)
         formulas = self._formulas(number, axis)
-        values = [np.broadcast_to(formula.value(columns), len(points)) for formula in formulas]
-        for formula, found in zip(formulas, values, strict=True):
-            if (found == sizes).all():
+        tried = [np.broadcast_to(formula.value(columns), len(points)) for formula in formulas]
+        for formula, found in zip(formulas, tried, strict=True):
+            if np.array_equal(found, sizes):
                 return formula
         for operator, choose in (("max", np.maximum), ("min", np.minimum)):
             # Broadcasting gives the larger of two sizes, a Slice the smaller one.
             for one, other in combinations(range(len(formulas)), 2):
-                if (choose(values[one], values[other]) == sizes).all():
+                if np.array_equal(choose(tried[one], tried[other]), sizes):
                     return Combined(operator, (formulas[one], formulas[other]))
             for some in combinations(range(len(formulas)), 3) if len(formulas) <= _MOST_JOINED else ():
-                if (choose.reduce([values[each] for each in some]) == sizes).all():
+                if np.array_equal(choose.reduce([tried[each] for each in some]), sizes):
                     return Combined(operator, tuple(formulas[each] for each in some))
         return fitted
 

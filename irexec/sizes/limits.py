@@ -48,10 +48,15 @@ def _tables(prober: Prober, samples: Sequence[Sizes]) -> list[str]:
 
 def _mixed_batches(prober: Prober, symbols: Sequence[str], outputs: Expressions) -> list[str]:
     """Return the outputs of which an axis other than the first depends on the batch."""
-    batches = {number for number, name in enumerate(symbols) if name.startswith("batch")}
+    named = {
+        name
+        for name, dim in zip(symbols, prober.dims, strict=True)
+        if dim.axis == 0 and len(prober.shapes[dim.input]) > 1
+    }
+    batches = {number for number, name in enumerate(symbols) if name in named}
 
-    def first(dims: Sequence[Expression | None]) -> frozenset[int]:
-        return dims[0].dims & batches if dims[0] is not None else frozenset()
+    def first(dims: Sequence[Expression | None] | None) -> frozenset[int]:
+        return dims[0].dims & batches if dims and dims[0] is not None else frozenset()
 
     return [
         f"dimension {axis} of the output {_named(prober, value)} is {expression.text(symbols)}: "

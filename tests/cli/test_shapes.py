@@ -35,8 +35,8 @@ def test_text_of_alternatives(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     irexec.save_model(MODELS["cache"](), tmp_path / "cache.xml")
     assert main(["shapes", str(tmp_path / "cache.xml")]) == 0
     text = printed(capsys)
-    assert "one of\n  total == seq + past\n  total == 1\n" in text
-    assert "    batch  equal to batch_2, or one of them 1\n" in text
+    assert "together\n  total in [1, seq + past]\n" in text
+    assert "    batch  equal to batch_2, or one of them 1  batch = 2: Add-1 broadcast" in text
     assert "batch of past  3 beside 2: Concat-1 C3" in text
 
 
@@ -149,7 +149,7 @@ def test_an_onnx_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), tmp_path / "pool.onnx")
     assert main(["shapes", str(tmp_path / "pool.onnx"), "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)["outputs"] == [["batch", 3, "H // 2", "W // 2"]]
+    assert json.loads(capsys.readouterr().out)["outputs"] == [["n", 3, "h // 2", "w // 2"]]
 
 
 def test_files_that_are_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,6 +38,17 @@ def test_a_stride_rounds_up_so_that_multiples_have_the_polynomial() -> None:
     assert found is not None and found.text(shapes.symbols) == "54*batch*H*W for multiples of 32"
 
 
+def test_patches_cost_a_polynomial_of_multiples_only() -> None:
+    """Neighbouring sizes have as many patches: they say nothing about others."""
+    image = op.parameter([-1, 3, -1, -1], np.float32, name="image")
+    patches = op.convolution(image, op.constant(np.ones((4, 3, 8, 8), np.float32)), [8, 8], [0, 0], [0, 0], [1, 1])
+    flat = op.reshape(patches, np.array([0, 4, -1]), special_zero=True)
+    shapes = irexec.shapes(irexec.Model([op.matmul(flat, flat, True, False)], [image], "patches"))
+    found = costs(shapes).multiply_adds
+    assert found is not None
+    assert found.text(shapes.symbols) == "(batch*H*H*W*W + 12288*batch*H*W) // 1024 for multiples of 32"
+
+
 def test_the_values_are_those_of_the_summary() -> None:
     model = MODELS["unet"]()
     shapes = irexec.shapes(model)
@@ -66,5 +77,5 @@ def test_time_that_runs_out() -> None:
 def test_text() -> None:
     names = ("a", "b")
     assert Polynomial(((3, ((0, 1), (1, 2))), (-5, ()))).text(names) == "3*a*b*b - 5"
-    assert Polynomial(((3, ((0, 1),)), (1, ((1, 1),))), 4).text(names) == "(3*a + 1*b) // 4"
+    assert Polynomial(((3, ((0, 1),)), (1, ((1, 1),))), 4).text(names) == "(3*a + b) // 4"
     assert Polynomial(()).text(names) == "0"

@@ -222,6 +222,23 @@ def test_hover_of_an_input_gives_the_sizes_that_the_model_accepts(editor: Editor
     assert "accepted sizes\n\n- image: `[batch, 3, H, W]`\n- batch: `any`\n- H: `multiples of 4, at least 4`" in shown
 
 
+def test_an_inlay_hint_of_an_input_gives_the_sizes_that_the_model_accepts(editor: Editor) -> None:
+    sample = Path(__file__).parents[2] / "samples" / "segmenter" / "model.xml"
+    text = sample.read_text()
+    editor.open(address(sample), text)
+    versions: list[int] = []
+
+    def hinted() -> list[str]:
+        versions.append(len(versions) + 2)
+        editor.change(address(sample), versions[-1], [{"text": text}])
+        whole = {"start": {"line": 0, "character": 0}, "end": {"line": 8, "character": 0}}
+        hints = editor.request("textDocument/inlayHint", {"textDocument": {"uri": address(sample)}, "range": whole})
+        return [hint["label"] for hint in hints if "multiples" in hint["label"]]
+
+    told = "[batch, 3, H, W]; H: multiples of 4, at least 4; W: multiples of 4, at least 4"
+    assert until(hinted, "a complete study") == [told]
+
+
 def test_hover_of_a_constant_gives_its_values(editor: Editor) -> None:
     sample = Path(__file__).parents[2] / "samples" / "classifier" / "model.xml"
     text = sample.read_text()
