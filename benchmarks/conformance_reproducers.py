@@ -1,0 +1,52 @@
+"""The page of reproducers: `python benchmarks/conformance_reproducers.py > docs/conformance/reproducers.md`.
+
+The scripts are what `irexec conformance --reproducers docs/conformance/reproducers` wrote.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "docs" / "conformance" / "reproducers"
+HEAD = """# Reproducers
+
+What irexec conformance found wrong in OpenVINO 2026.4.1, CPU. Each script runs a reduced case with `openvino` and NumPy
+alone, and prints `reproduced`, `not here` or `something else`:
+
+```sh
+python docs/conformance/reproducers/Exp_1_f32_x_3_3_data_edges_seed719.py
+```
+
+`python benchmarks/conformance_reproducers.py` makes this page of the scripts.
+"""
+_DETAIL = 140
+
+
+def main() -> int:
+    print(HEAD)
+    for script in sorted(FOLDER.glob("*.py")):
+        name, _, detail = said(script).partition(": ")
+        operators = name.partition("/")[0]
+        if operators == "graph.grown":
+            layers = name.split("/")[2].removeprefix("layers=").split(",")
+            operators = " and ".join(layer.partition(".")[0] for layer in layers)
+        print(f"- **{operators}**, {_plain(detail)[:_DETAIL].strip()}\n\n  `{name}`\n\n  `reproducers/{script.name}`\n")
+    return 0
+
+
+def said(script: Path) -> str:
+    """What a script says about its failure: the name of the case, the verdict and the error."""
+    for statement in ast.parse(script.read_text("utf-8")).body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "SAID":
+            return str(ast.literal_eval(statement.value))
+    raise ValueError(f"{script}: no reproducer of irexec conformance")
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "/").replace("<", "(").replace("*", "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

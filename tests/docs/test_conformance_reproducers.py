@@ -1,0 +1,32 @@
+"""The committed reproducers: each has its files, and the page is what the script makes of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import irexec
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "conformance" / "reproducers"
+
+pytestmark = pytest.mark.any_python
+
+
+def test_each_script_has_a_model_that_irexec_reads() -> None:
+    scripts = sorted(FOLDER.glob("*.py"))
+    assert len(scripts) >= 15
+    for script in scripts:
+        assert irexec.read_model(script.with_suffix(".xml")).outputs
+        assert (
+            Path(f"{script.with_suffix('')}.expected.npz").is_file() and Path(f"{script.with_suffix('')}.npz").is_file()
+        )
+
+
+def test_the_page_is_made_of_them() -> None:
+    command = [sys.executable, ROOT / "benchmarks" / "conformance_reproducers.py"]
+    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert made == (ROOT / "docs" / "conformance" / "reproducers.md").read_text("utf-8")
