@@ -24,6 +24,7 @@ from irexec.types import Array, TensorType
 # The module with the lowerings of each operator type. Modules are imported when a model has such a layer.
 _MODULES = {
     **dict.fromkeys(("Convolution", "GroupConvolution"), "convolution"),
+    **dict.fromkeys(("ConvolutionBackpropData", "GroupConvolutionBackpropData"), "transposed"),
     **dict.fromkeys(("AvgPool", "MaxPool"), "pooling"),
     **dict.fromkeys(("Gelu", "Mish", "Sigmoid", "Swish", "Tanh"), "pointwise"),
     **dict.fromkeys(("GRUSequence", "LSTMSequence", "RNNSequence"), "sequence"),

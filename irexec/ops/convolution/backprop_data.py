@@ -79,18 +79,10 @@ def _spread(
     """Compute a transposed convolution with a kernel `[G, I, O, *K]`, with blocks of output channels on all threads."""
     groups, inputs, outputs, *taps = kernel.shape
     batch, _, *extents = data.shape
-    n = len(extents)
-    strides, dilations, begins, ends = windows.for_rank(n)
-    padding = windows.output_padding or (0,) * n
+    strides, dilations, *_ = windows.for_rank(len(extents))
     wanted = None if output_shape is None else [int(v) for v in output_shape]
     in_range(require, "C6", "output_shape", wanted, 0)
-    full = [(x - 1) * s + dilated(k, d) for x, s, k, d in zip(extents, strides, taps, dilations, strict=True)]
-    if wanted is None:
-        counts = [f - b - e + p for f, b, e, p in zip(full, begins, ends, padding, strict=True)]
-    else:
-        counts = wanted
-        totals = [max(0, f - w + p) for f, w, p in zip(full, wanted, padding, strict=True)]
-        begins = tuple(t - t // 2 if windows.auto_pad == "same_upper" else t // 2 for t in totals)
+    counts, begins = placement(extents, taps, windows, wanted)
     dtype = sum_dtype(data.dtype, inputs * int(np.prod(taps)))
     result = summing_buffer((batch, groups * outputs, *counts), dtype, out)
     if 0 in data.shape or 0 in kernel.shape or 0 in result.shape:
@@ -124,6 +116,19 @@ def _spread(
     with np.errstate(over="ignore", invalid="ignore"):
         parallel_for(len(tasks), task)
     return settle(result, data.dtype, out)
+
+
+def placement(
+    extents: Sequence[int], taps: Sequence[int], windows: Spreading, wanted: Sequence[int] | None
+) -> tuple[list[int], Sequence[int]]:
+    """Return the extents of the result, `wanted` if given, and the padding at the beginning of each spatial axis."""
+    strides, dilations, begins, ends = windows.for_rank(len(extents))
+    padding = windows.output_padding or (0,) * len(extents)
+    full = [(x - 1) * s + dilated(k, d) for x, s, k, d in zip(extents, strides, taps, dilations, strict=True)]
+    if wanted is None:
+        return [f - b - e + p for f, b, e, p in zip(full, begins, ends, padding, strict=True)], begins
+    totals = [max(0, f - w + p) for f, w, p in zip(full, wanted, padding, strict=True)]
+    return list(wanted), [t - t // 2 if windows.auto_pad == "same_upper" else t // 2 for t in totals]
 
 
 def _rule(
