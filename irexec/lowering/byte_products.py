@@ -22,7 +22,7 @@ from irexec.lowering.llvm.memory import Records
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.table import Lowered, Site
 from irexec.lowering.tasks import tasks_for
-from irexec.lowering.work import F32, Work, in_doubles
+from irexec.lowering.work import F32, Work, by_numbers
 from irexec.ops.matrix.matmul import as_matrix
 from irexec.ops.matrix.product import FEW_ROWS
 from irexec.threads.parallel import split
@@ -139,7 +139,4 @@ class WholeProduct(InBytes):
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         if (shape := self.shape(*inputs)) is None:
             return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
-        work, sums = Work(), np.empty(shape, np.int32)
-        self._multiply(work, inputs[0].astype(F32), sums.view(F32), (), 0)
-        work.run()
-        return in_doubles(sums, out)
+        return by_numbers(inputs[0], shape, out, lambda work, data, sums: self._multiply(work, data, sums, (), 0))

@@ -16,7 +16,7 @@ from irexec.lowering.llvm.memory import Records
 from irexec.lowering.quantized import ByteConvolver, quantized
 from irexec.lowering.sliding import Sliding
 from irexec.lowering.table import Lowered, Site, lowers
-from irexec.lowering.work import F32, Work, in_doubles
+from irexec.lowering.work import F32, Work, by_numbers
 from irexec.ops.compute.products import sum_dtype
 from irexec.ops.convolution.convolution import convolution_1, group_convolution_1, without_idle_taps
 from irexec.ops.declare.prepared import Prepared
@@ -120,10 +120,7 @@ class WholeConvolution(Convolution):
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         if (shape := self.shape(*inputs)) is None:
             return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
-        work, sums = Work(), np.empty(shape, np.int32)
-        self.tasks(work, (inputs[0].astype(F32), None), sums.view(F32))
-        work.run()
-        return in_doubles(sums, out)
+        return by_numbers(inputs[0], shape, out, lambda work, data, sums: self.tasks(work, (data, None), sums))
 
 
 class _Sized:

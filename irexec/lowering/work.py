@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -84,9 +84,17 @@ class Work:
         return array if array.strides[-1] == F32.itemsize and array.flags.aligned else self.contiguous(array, slot)
 
 
-def in_doubles(sums: Array, out: Array | None) -> Array:
-    """Return whole numbers as f64, in `out` if it is given."""
-    if out is None:
-        return sums.astype(np.float64)
-    np.copyto(out, sums)
-    return out
+def by_numbers(
+    data: Array, shape: tuple[int, ...], out: Array | None, add: Callable[[Work, Array, Array], None]
+) -> Array:
+    """Return the f64 result of jobs on whole numbers, in `out` if it is given: `add(work, data, sums)` adds the jobs, for
+    the data in f32 and sums of 32 bits in an f32 array.
+    """
+    work = Work()
+    numbers, sums = work.scratch("numbers", data.shape), work.scratch("number sums", shape)
+    np.copyto(numbers, data, casting="same_kind")
+    add(work, numbers, sums)
+    work.run()
+    result = np.empty(shape) if out is None else out
+    np.copyto(result, sums.view(np.int32))
+    return result
