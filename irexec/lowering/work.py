@@ -87,8 +87,9 @@ class Work:
 def by_numbers(
     data: Array, shape: tuple[int, ...], out: Array | None, add: Callable[[Work, Array, Array], None]
 ) -> Array:
-    """Return the f64 result of jobs on whole numbers, in `out` if it is given: `add(work, data, sums)` adds the jobs, for
-    the data in f32 and sums of 32 bits in an f32 array.
+    """Return the f64 result of jobs on whole numbers, in `out` if it is given.
+
+    `add(work, data, sums)` adds the jobs, for the data in f32 and sums of 32 bits in an f32 array.
     """
     work = Work()
     numbers, sums = work.scratch("numbers", data.shape), work.scratch("number sums", shape)
