@@ -7,6 +7,7 @@ import json
 import re
 import signal
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -34,6 +35,8 @@ KNOWN = {
 """The runtimes that have a name; any other one is FILE.py:Class."""
 _PACKAGES = {"openvino": "OpenVINO", "onnxruntime": "ONNX Runtime", "numpy": "NumPy", "onnx": "The package onnx"}
 _MISSING = re.compile(r"No module named '(\w+)")
+_ENDING = 5.0
+"""Seconds for a process to end after it has closed its pipe: some write their memory to a file."""
 _LIFE = 400
 """Models that one process runs: memory that a runtime does not free stays bounded."""
 
@@ -166,6 +169,8 @@ class Defendant:
         late: list[bool] = []
         found = self._receive(self._limit, late)
         if found is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_ENDING)  # Its pipe ends before it does.
             code = process.poll()
             self.close()
             if late:

@@ -202,9 +202,12 @@ def _negative_count(node: Node, inputs: Inputs) -> bool:
 
 
 def _other_thresholds(node: Node, inputs: Inputs) -> bool:
-    """Thresholds of another element type than that of the boxes: what is rounded to which type is open."""
+    """Thresholds of another element type than that of the boxes: what is rounded to which type is open; and a negative
+    number of boxes."""
+    if node.type not in ("NonMaxSuppression", "NMSRotated"):
+        return False
     given = {a.dtype for a in (inputs[0], *inputs[3:]) if a is not None}
-    return node.type in ("NonMaxSuppression", "NMSRotated") and len(given) > 1
+    return len(given) > 1 or (len(inputs) > 2 and inputs[2] is not None and bool((inputs[2] < 0).any()))
 
 
 def _contradicting(node: Node, inputs: Inputs) -> bool:
