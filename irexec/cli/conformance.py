@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    for option, path in (("-o", args.output), ("--html", args.html)):
+    for option, path in (("-o", args.output), ("--html", args.html), ("--reproducers", args.reproducers)):
         if path is not None:
             yield option, [path]
     yield from log_output(args)
