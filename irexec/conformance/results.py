@@ -40,6 +40,7 @@ class Tally:
     """By `operator|attribute`: how often each value was reached."""
     findings: list[Finding] = field(default_factory=list)
     runtime: str = ""
+    _kept: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
 
     def count(self, operator: str, type: str, kind: str, word: str, attributes: Iterable[tuple[str, str]]) -> None:
         """Count a case."""
@@ -51,13 +52,18 @@ class Tally:
                 seen[value] = seen.get(value, 0) + 1
 
     def add(self, other: Tally) -> None:
-        """Add the results of other cases."""
+        """Add the results of other cases. Failures are all kept; of other cases that did not pass, so many of each
+        operator and verdict that a campaign of hours does not need more and more memory."""
         for mine, theirs in ((self.cells, other.cells), (self.values, other.values)):
             for key, counts in theirs.items():
                 own = mine.setdefault(key, {})
                 for word, number in counts.items():
                     own[word] = own.get(word, 0) + number
-        self.findings += other.findings
+        for finding in other.findings:
+            kind = finding.operator, finding.word
+            self._kept[kind] = self._kept.get(kind, 0) + 1
+            if finding.failed or self._kept[kind] <= _MOST_KEPT:
+                self.findings.append(finding)
         self.runtime = self.runtime or other.runtime
 
     @property
@@ -83,7 +89,7 @@ class Tally:
         }
 
 
-_MOST_VALUES = 64
+_MOST_VALUES, _MOST_KEPT = 64, 200
 
 
 def finding_dict(finding: Finding) -> dict[str, Any]:

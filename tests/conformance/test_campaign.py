@@ -58,6 +58,18 @@ def test_failures_are_split_by_the_attribute_that_explains_them() -> None:
     assert [c.title for c in clusters_of(failures(again), again)] == [c.title for c in found]
 
 
+def test_a_long_campaign_keeps_failures_and_some_of_the_rest() -> None:
+    total = Tally()
+    for number in range(300):
+        part = Tally()
+        for word in ("wrong", "open"):
+            part.count("Add-1", "f32", "static", word, [])
+            part.findings.append(Finding(f"{word} {number}", word, "", "Add-1", "static"))
+        total.add(part)
+    assert total.totals == {"wrong": 300, "open": 300}
+    assert [sum(f.word == word for f in total.findings) for word in ("wrong", "open")] == [300, 200]
+
+
 def test_values_go_with_the_operator_and_the_type() -> None:
     assert {"far", "edges"} <= set(profiles_of(operator_named("SoftPlus-4"), F32))
     divide = operator_named("Divide-1")

@@ -52,6 +52,15 @@ def test_what_cannot_be_used() -> None:
         Defendant(RUNTIME, {"type": "Sigmoid"}, python="/nowhere/python").run(case_named(STATIC))
 
 
+def test_a_missing_package_is_named_with_what_installs_it(tmp_path: Path) -> None:
+    file = tmp_path / "absent.py"
+    file.write_text(
+        "class Absent:\n    def __init__(self):\n        raise ImportError(\"No module named 'openvino'\")\n"
+    )
+    with pytest.raises(Unusable, match=r"^OpenVINO is not installed: pip install openvino$"):
+        Defendant(f"{file}:Absent").run(case_named(STATIC))
+
+
 def test_failures_are_clustered_and_made_simpler() -> None:
     task = JudgeBlock(RUNTIME, '{"f32": {"type": "Sigmoid", "how": "late"}}', seed=1)
     tally = task("Sigmoid-1#0+24")
