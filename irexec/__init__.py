@@ -105,7 +105,7 @@ def _named(name: str) -> Any:
 
 
 def _is_registered(opset: str) -> bool:
-    """True for the opset name of a user's own operators."""
+    """Return True for the opset name of a user's own operators."""
     declared = sys.modules.get("irexec.ops.declare.operator")
     return declared is not None and any(own == opset for _, own in declared.REGISTRY)
 

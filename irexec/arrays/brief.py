@@ -16,7 +16,7 @@ _ITEMS = ((50, 50), (12, 12), (8, 8), (6, 6), (4, 6), (3, 4), (2, 4), (1, 8), (1
 
 
 def shown(array: Array, limit: int = 200) -> str:
-    """The values as a page would print them, on one line; of a long axis the first items and `...`."""
+    """Return the values as a page would print them, on one line; of a long axis the first items and `...`."""
     if array.ndim == 0:
         return _cut(shown_item(array[()]), limit)
     text = ""
@@ -41,7 +41,7 @@ def _nested(array: Array, outer: int, inner: int) -> str:
 
 
 def shown_item(value: Any) -> str:
-    """One element: whole floats without a point, others with six digits, strings in quotes."""
+    """Return one element: whole floats without a point, others with six digits, strings in quotes."""
     if isinstance(value, str):
         return repr(str(value))
     if isinstance(value, (bool, np.bool_)):
@@ -61,7 +61,7 @@ def _cut(text: str, limit: int) -> str:
 
 
 def shown_shape(shape: tuple[int, ...]) -> str:
-    """A shape in OpenVINO's form: `[1,3,224,224]`."""
+    """Return a shape in OpenVINO's form: `[1,3,224,224]`."""
     return "[" + ",".join(map(str, shape)) + "]"
 
 
@@ -70,14 +70,14 @@ def plural(count: int, word: str) -> str:
 
 
 def shown_number(value: float | None) -> str:
-    """A statistic with four digits, or `-` if there is none."""
+    """Return a statistic with four digits, or `-` if there is none."""
     if value is None:
         return "-"
     return str(int(value)) if value.is_integer() and abs(value) < 1e6 else f"{value:.4g}"
 
 
 def shown_seconds(seconds: float) -> str:
-    """A time with three digits: `12.3 ms`."""
+    """Return a time with three digits: `12.3 ms`."""
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -22,7 +22,9 @@ def most_drawn() -> int:
 
 
 def undrawable(kind: ElementType, shape: tuple[int, ...], drawn: int) -> str | None:
-    """The reason why no values of this type can be drawn, with `drawn` bytes drawn already; None if they can be."""
+    """Return the reason why no values of this type can be drawn, with `drawn` bytes drawn already; None if they can
+    be.
+    """
     if len(shape) > MAX_RANK:
         return f"has rank {len(shape)}, but an array can have at most {MAX_RANK} axes"
     if kind.dtype is not None and drawn + math.prod(shape) * kind.dtype.itemsize > most_drawn():
@@ -33,7 +35,7 @@ def undrawable(kind: ElementType, shape: tuple[int, ...], drawn: int) -> str | N
 def draw_for(
     rng: np.random.Generator, operator: Operator, name: str, types: dict[str, TensorType], attributes: dict[str, Any]
 ) -> Array | None:
-    """Random values for a port, from the operator's own generator; None where it has none.
+    """Return random values for a port, from the operator's own generator; None where it has none.
 
     `types` are those of all inputs by name, with the values of those that were drawn before.
     """
@@ -47,7 +49,9 @@ def draw_for(
 
 
 def repeated(rng: np.random.Generator, indices: Array) -> Array:
-    """The indices with repetitions: each entry (a row of the last axis, or one element) is drawn from half of them."""
+    """Return the indices with repetitions: each entry (a row of the last axis, or one element) is drawn from half of
+    them.
+    """
     width = indices.shape[-1] if indices.ndim > 1 else 1
     rows = indices.reshape(-1, width) if width else indices.reshape(-1, 1)
     picked: Array = rows[rng.integers(0, max(1, len(rows) // 2), len(rows))]
@@ -55,7 +59,7 @@ def repeated(rng: np.random.Generator, indices: Array) -> Array:
 
 
 def draw(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...]) -> Array:
-    """Random values of an element type: normal floats, small whole numbers, coin flips, short words."""
+    """Return random values of an element type: normal floats, small whole numbers, coin flips, short words."""
     count = math.prod(shape)
     if count <= _BLOCK:
         return _drawn(rng, kind, shape)

@@ -43,7 +43,7 @@ class Given:
     past: int = 0
 
     def origin_text(self, origin: Origin | None) -> str:
-        """The origin of an input's values as JSON and tables show it; empty when the input has no values."""
+        """Return the origin of an input's values as JSON and tables show it; empty when the input has no values."""
         texts = {Origin.PAGE: "page", Origin.SUPPLIED: "--input", Origin.DRAWN: f"random (seed {self.seed})"}
         return "" if origin is None else texts[origin]
 

@@ -41,7 +41,7 @@ class Unfinished(Enum):
 
 
 def read_values(comment: str, *, closing: bool = False) -> Listed | Unfinished | None:
-    """The values that a comment lists, or None when it is only a remark.
+    """Return the values that a comment lists, or None when it is only a remark.
 
     A comment whose brackets are still open at its end is `Unfinished`: the text of the next comment belongs to it.
     With `closing=True` there is no next comment, and missing closing brackets are supplied.
@@ -63,7 +63,7 @@ def read_values(comment: str, *, closing: bool = False) -> Listed | Unfinished |
 
 
 def shape_of(value: ListedValue) -> tuple[int, ...] | None:
-    """The shape of a nested list, `()` for a scalar, None when its rows differ in length."""
+    """Return the shape of a nested list, `()` for a scalar, None when its rows differ in length."""
     if not isinstance(value, list):
         return ()
     inner = {shape_of(item) for item in value} or {()}
@@ -73,14 +73,14 @@ def shape_of(value: ListedValue) -> tuple[int, ...] | None:
 
 
 def role_of(comment: str) -> str | None:
-    """The port's name in a remark that lists no values: "indices", "`X` input data", "query: B=1, H=2"."""
+    """Return the port's name in a remark that lists no values: "indices", "`X` input data", "query: B=1, H=2"."""
     text = _one_line(comment)
     match = _QUOTED_ROLE.match(text) or _ROLE.fullmatch(text) or _ROLE_WITH_REMARK.match(text)
     return match[1] if match and match[1].lower() not in _NOT_A_ROLE else None
 
 
 def _one_line(comment: str) -> str:
-    """The comment with each run of blanks outside quotes replaced by one blank."""
+    """Return the comment with each run of blanks outside quotes replaced by one blank."""
     return _BLANKS.sub(lambda match: match[1] or " ", comment).strip()
 
 
@@ -98,7 +98,7 @@ _MOST_WORDS = {":": 8, "=": 3, "#": 3, "": 8}
 
 
 def _leads(text: str) -> list[tuple[str, int]]:
-    """Every way to cut `text` into words that introduce values and what may be the values: (lead, start)."""
+    """Return every way to cut `text` into words that introduce values and what may be the values: (lead, start)."""
     found = [("", 0)]
     for match in _INTRODUCER.finditer(text[:_LONGEST_LEAD]):
         start = match.end() + (text[match.end() : match.end() + 1] == " ")
@@ -143,7 +143,9 @@ class _Literal(NamedTuple):
 
 
 def _literal(text: str, start: int, *, after_lead: bool) -> _Literal | None:
-    """A list, several lists or scalars in a row, or one scalar, at `start`; None when something else stands there."""
+    """Return a list, several lists or scalars in a row, or one scalar, at `start`; None when something else stands
+    there.
+    """
     items: list[ListedValue] = []
     position, is_float = start, False
     while True:
@@ -190,7 +192,7 @@ def _scalar(text: str, position: int) -> _Literal | None:
 
 
 def _list(text: str, position: int) -> _Literal | None:
-    """A bracketed list; `open` counts the brackets that the text does not close."""
+    """Return a bracketed list; `open` counts the brackets that the text does not close."""
     whole: list[ListedValue] = []
     stack = [whole]
     is_float, separated = False, True

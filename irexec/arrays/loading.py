@@ -31,7 +31,7 @@ class BadArrayFile(ValueError):
 
 
 def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
-    """The array of a .npy file, mapped and read-only, or the arrays of a .npz by name.
+    """Return the array of a .npy file, mapped and read-only, or the arrays of a .npz by name.
 
     The header is checked against the size of the file before any memory is allocated. Raises OSError, also for anything
     but a regular file, and BadArrayFile.

@@ -15,7 +15,9 @@ _BLOCK = 1 << 16
 
 
 def exact_array(array: Array, kind: ElementType) -> Array:
-    """The array in a dtype that NumPy alone can read: bf16, f8 and f4 as f32, i4 as i8, u2 and u4 as u8, exactly."""
+    """Return the array in a dtype that NumPy alone can read: bf16, f8 and f4 as f32, i4 as i8, u2 and u4 as u8,
+    exactly.
+    """
     if array.dtype.kind in "TUO":
         return array if array.dtype.kind == "U" else np.array(array.tolist(), dtype=np.str_).reshape(array.shape)
     if is_numpys(array.dtype):
@@ -42,7 +44,7 @@ def unicode_array(array: Array) -> Array:
 
 
 def json_values(array: Array, most: int = 1000) -> Any:
-    """The values as nested lists for JSON, None for more than `most`; NaN and infinities as texts."""
+    """Return the values as nested lists for JSON, None for more than `most`; NaN and infinities as texts."""
     if array.size > most:
         return None
     return _json(array.tolist() if array.dtype.kind in "biufTUO" else _plain(array))

@@ -67,12 +67,12 @@ def save_text(path: str | os.PathLike[str], text: str, files: Together | None = 
 
 
 def safe_name(name: str) -> str:
-    """A safe file name close to `name`: no separators, no leading dot, not too long."""
+    """Return a safe file name close to `name`: no separators, no leading dot, not too long."""
     return _UNSAFE.sub("_", name)[:_MAX_NAME].lstrip(".-") or "_"
 
 
 def archive_names(names: list[str]) -> list[str]:
-    """Unique keys of an archive for these names. The first use of a safe name is kept as it is.
+    """Return unique keys of an archive for these names. The first use of a safe name is kept as it is.
 
     Unsafe and repeated names become `output_` and their position, followed by underscores where that name is taken.
     """
@@ -91,7 +91,7 @@ def archive_names(names: list[str]) -> list[str]:
 
 
 def _is_safe_key(name: str) -> bool:
-    """True for a name that is a file name inside the folder where the archive is unpacked."""
+    """Return True for a name that is a file name inside the folder where the archive is unpacked."""
     parts = name.replace("\\", "/").split("/")
     leaves = ".." in parts or name.startswith(("/", "\\")) or ":" in parts[0][:2]
     return bool(name) and not leaves and name.isprintable() and len(name) <= 1000

@@ -22,7 +22,7 @@ class Statistics:
 
     @staticmethod
     def of(array: Array) -> Statistics:
-        """The statistics of an array; strings and complex numbers have none."""
+        """Return the statistics of an array; strings and complex numbers have none."""
         if array.dtype.kind in "TUOc" or array.size == 0:
             return Statistics(None, None, None, 0, 0)
         numbers = _plain(array)
@@ -42,7 +42,7 @@ class Statistics:
         return Statistics(float(numbers.min()), float(numbers.max()), float(mean), nans, infinite)
 
     def to_dict(self) -> dict[str, Any]:
-        """The statistics as JSON-ready values."""
+        """Return the statistics as JSON-ready values."""
         return {"min": self.min, "max": self.max, "mean": self.mean, "nan": self.nan, "inf": self.inf}
 
 
@@ -58,7 +58,9 @@ class Histogram:
 
     @staticmethod
     def of(array: Array) -> Histogram | None:
-        """The histogram of an array; None where there is nothing to count, or the range is beyond all numbers."""
+        """Return the histogram of an array; None where there is nothing to count, or the range is beyond all
+        numbers.
+        """
         if array.dtype.kind in "TUOc" or array.size == 0:
             return None
         numbers = _plain(array).reshape(-1)
@@ -75,10 +77,10 @@ class Histogram:
         return Histogram([float(edge) for edge in edges], [int(count) for count in counts])
 
     def to_dict(self) -> dict[str, Any]:
-        """The histogram as JSON-ready values."""
+        """Return the histogram as JSON-ready values."""
         return {"edges": self.edges, "counts": self.counts}
 
 
 def _plain(array: Array) -> Array:
-    """Numbers that NumPy counts with: 8-bit floats and the like as f32."""
+    """Return numbers that NumPy counts with: 8-bit floats and the like as f32."""
     return array if array.dtype.kind in "biuf" else array.astype(np.float32)

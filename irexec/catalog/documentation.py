@@ -36,7 +36,7 @@ _PAGES = {
 
 
 def page_address(facts: OperatorFacts) -> str | None:
-    """The page of an operator on docs.openvino.ai; None for an operator that OpenVINO does not have."""
+    """Return the page of an operator on docs.openvino.ai; None for an operator that OpenVINO does not have."""
     if not facts.opset.startswith("opset"):
         return None
     if facts.name in _PAGES:
@@ -46,7 +46,7 @@ def page_address(facts: OperatorFacts) -> str | None:
 
 
 def _number(facts: OperatorFacts) -> int:
-    """The version in the name of the page, which may be that of an earlier opset than the operator's.
+    """Return the version in the name of the page, which may be that of an earlier opset than the operator's.
 
     The operator's module names its pages: `Source: operation pages Gather-1, -7 and -8.`
     """

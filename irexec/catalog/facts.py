@@ -87,18 +87,19 @@ class OperatorFacts(BaseModel):
 
 
 def all_facts() -> list[OperatorFacts]:
-    """Every operator of the opsets, by type and version, those that are not implemented among them."""
+    """Return every operator of the opsets, by type and version, those that are not implemented among them."""
     return [_facts(type, f"opset{number}", found) for type, number, found in contents.everything()]
 
 
 def foreign_facts() -> list[OperatorFacts]:
-    """The operators that extensions have registered."""
+    """Return the operators that extensions have registered."""
     own = {(type, f"opset{number}") for type, (_, numbers) in contents.CONTENTS.items() for number in numbers}
     return [_facts(*key, REGISTRY[key]) for key in sorted(REGISTRY.keys() - own)]
 
 
 def facts_of(text: str) -> OperatorFacts | None:
-    """The operator called `Gather`, `Gather-7`, `Gather-opset7` or `MyOp-mine`, ignoring the letter case of the type.
+    """Return the operator called `Gather`, `Gather-7`, `Gather-opset7` or `MyOp-mine`, ignoring the letter case of the
+    type.
 
     Without a version, the newest one; a number may also be the one on the operation page.
     """
@@ -120,12 +121,12 @@ def facts_of(text: str) -> OperatorFacts | None:
 
 
 def nearest(text: str) -> list[str]:
-    """Names of operators that look like the text."""
+    """Return names of operators that look like the text."""
     return contents.nearest_types(text.partition("-")[0])
 
 
 def operator_of(facts: OperatorFacts) -> Operator | None:
-    """The operator that the facts are about; None while it is not implemented."""
+    """Return the operator that the facts are about; None while it is not implemented."""
     return REGISTRY.get((facts.type, facts.opset))
 
 
@@ -141,7 +142,7 @@ def _registered(type: str, version: str) -> OperatorFacts | None:
 
 
 def _versions(type: str) -> list[str]:
-    """The opsets that have registered the type, the newest of each kind last: `onnx9` before `onnx11`."""
+    """Return the opsets that have registered the type, the newest of each kind last: `onnx9` before `onnx11`."""
     own = [opset for name, opset in REGISTRY if name == type]
     return sorted(own, key=lambda opset: (opset.rstrip("0123456789"), len(opset), opset))
 
@@ -224,7 +225,7 @@ def _attributes(operator: Operator) -> Iterator[AttributeFacts]:
 
 
 def _type_text(schema: dict[str, Any]) -> str:
-    """An attribute's type in words: `integer, at least 1`, `list of number`, `element type`."""
+    """Return an attribute's type in words: `integer, at least 1`, `list of number`, `element type`."""
     if "anyOf" in schema:
         return _type_text(next(option for option in schema["anyOf"] if option.get("type") != "null"))
     if "enum" in schema or "const" in schema:
@@ -241,7 +242,7 @@ def _type_text(schema: dict[str, Any]) -> str:
 
 
 def element_types(types: frozenset[ElementType]) -> str:
-    """A set of element types in few words: `numeric, boolean`."""
+    """Return a set of element types in few words: `numeric, boolean`."""
     rest, words = set(types), []
     for word, group in _GROUPS.items():
         if len(rest) > 2 and group <= rest:
@@ -253,5 +254,5 @@ def element_types(types: frozenset[ElementType]) -> str:
 
 
 def module_path(facts: OperatorFacts) -> str:
-    """The source file of an operator, from the root of the repository."""
+    """Return the source file of an operator, from the root of the repository."""
     return Path(*facts.module.split(".")).with_suffix(".py").as_posix()

@@ -13,7 +13,9 @@ from irexec.types import ElementType, PartialShape
 
 
 def operator_schema(operator: Operator) -> dict[str, Any]:
-    """The JSON Schema of an operator's attributes by their names in a file; values are numbers and lists, not texts."""
+    """Return the JSON Schema of an operator's attributes by their names in a file; values are numbers and lists, not
+    texts.
+    """
     with warnings.catch_warnings():
         # Defaults that are element types or shapes; they are put in below.
         warnings.simplefilter("ignore")

@@ -43,14 +43,14 @@ class _Entry(NamedTuple):
 
 
 def ir_schema() -> str:
-    """The RELAX NG schema of IR 10 and 11, in XML syntax."""
+    """Return the RELAX NG schema of IR 10 and 11, in XML syntax."""
     entries = [_Entry(*entry) for entry in contents.everything()]
     parts = [_HEAD, _core(), _operators(entries), _text_forms(entries), "</grammar>\n"]
     return "\n".join(parts)
 
 
 def _core() -> str:
-    """The definitions of core.rng."""
+    """Return the definitions of core.rng."""
     text = resources.files("irexec.catalog").joinpath("core.rng").read_text("utf-8")
     return text.partition('structure/1.0">\n\n')[2].removesuffix("\n</grammar>\n")
 
@@ -140,7 +140,7 @@ def _attribute(name: str, form: str) -> list[str]:
 
 
 def _around(tag: str, lines: list[str], attributes: str = "") -> list[str]:
-    """An element about these lines: on the same line when there is only one and it is short."""
+    """Return an element about these lines: on the same line when there is only one and it is short."""
     start, end = f"<{tag}{attributes}>", f"</{tag}>"
     if len(lines) == 1 and len(start) + len(lines[0]) + len(end) <= _WIDTH:
         return [f"{start}{lines[0]}{end}"]
@@ -148,7 +148,7 @@ def _around(tag: str, lines: list[str], attributes: str = "") -> list[str]:
 
 
 def _form(schema: dict[str, Any]) -> str:
-    """The pattern for the text of an attribute, from its JSON Schema; empty for any text.
+    """Return the pattern for the text of an attribute, from its JSON Schema; empty for any text.
 
     A bound without a text form (at least 2, at most 1) is replaced by the nearest weaker one.
     """
@@ -187,7 +187,7 @@ def _choice(members: list[str]) -> str:
 
 
 def _lines(values: str) -> list[str]:
-    """A choice of many values over several lines."""
+    """Return a choice of many values over several lines."""
     if len(values) <= _WIDTH or not values.startswith("<choice>"):
         return [values]
     items = values.removeprefix("<choice>").removesuffix("</choice>").replace("><value>", "> <value>")
@@ -200,7 +200,7 @@ def _element_types() -> list[str]:
 
 
 def _opsets(entry: _Entry) -> tuple[int, ...]:
-    """The opsets in which the type means this operator."""
+    """Return the opsets in which the type means this operator."""
     return tuple(
         number for number in contents.OPSETS.values() if contents.introduced(entry.type, number) == entry.opset
     )

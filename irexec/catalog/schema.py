@@ -21,17 +21,17 @@ RNG_NAME = "ir.rng"
 
 
 def json_text(operator: Operator) -> str:
-    """The JSON Schema of an operator as the text of its file."""
+    """Return the JSON Schema of an operator as the text of its file."""
     return json.dumps(operator_schema(operator), indent=2, ensure_ascii=False) + "\n"
 
 
 def file_name(operator: Operator) -> str:
-    """The name of an operator's JSON Schema, `Gather-opset8.json`."""
+    """Return the name of an operator's JSON Schema, `Gather-opset8.json`."""
     return f"{operator.type}-{operator.opset}.json"
 
 
 def schema_files() -> Iterator[tuple[Path, str]]:
-    """Every schema: its path below the folder of schemas, and its text."""
+    """Yield every schema: its path below the folder of schemas, and its text."""
     yield Path(RNG_NAME), ir_schema()
     for _, _, operator in contents.everything():
         if operator is not None:

@@ -25,7 +25,7 @@ CONTENTS: dict[str, tuple[str, tuple[int, ...]]] = {
 
 
 def table() -> str:
-    """The text of irexec/ops/declare/table.py."""
+    """Return the text of irexec/ops/declare/table.py."""
     for module in _modules():
         importlib.import_module(module)
     versions: dict[tuple[str, str], list[int]] = {}

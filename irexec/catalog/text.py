@@ -12,7 +12,7 @@ _TITLES = {"condition": "Conditions and selection", "type": "Types", "signals": 
 
 
 def list_text(rows: Sequence[OperatorFacts]) -> str:
-    """A line for each operator, and how many of them are implemented."""
+    """Return a line for each operator, and how many of them are implemented."""
     if not rows:
         return "all operators are implemented\n"
     head = ("OPERATOR", "OPSETS", "INPUTS", "ATTRIBUTES", "ELEMENT TYPES")
@@ -23,7 +23,7 @@ def list_text(rows: Sequence[OperatorFacts]) -> str:
 
 
 def count_text(rows: Sequence[OperatorFacts]) -> str:
-    """How many of the operators are implemented."""
+    """Return how many of the operators are implemented."""
     done = sum(facts.implemented for facts in rows)
     return f"{done} of {len(rows)} operators are implemented."
 
@@ -37,7 +37,7 @@ def _row(facts: OperatorFacts) -> tuple[str, ...]:
 
 
 def opsets_text(facts: OperatorFacts) -> str:
-    """The opsets in which a file may name the operator: `8-17`."""
+    """Return the opsets in which a file may name the operator: `8-17`."""
     return _runs([text.removeprefix("opset") for text in facts.opsets])
 
 
@@ -54,7 +54,7 @@ def _runs(names: Sequence[str]) -> str:
 
 
 def types_text(facts: OperatorFacts) -> str:
-    """The element types of each group of inputs: `T: numeric; T_IND: i32, i64`."""
+    """Return the element types of each group of inputs: `T: numeric; T_IND: i32, i64`."""
     groups = dict.fromkeys((port.group, port.types) for port in facts.inputs)
     return "; ".join(f"{group}: {types}" if group else types for group, types in groups)
 
@@ -69,7 +69,7 @@ def _input_name(port: PortFacts) -> str:
 
 
 def operator_text(facts: OperatorFacts) -> str:
-    """Everything about one operator."""
+    """Return everything about one operator."""
     lines = [f"{facts.name} (version {opsets_text(facts)})"]
     if len(facts.versions) > 1:
         others = [f"{facts.type}-{v.removeprefix('opset')}" for v in facts.versions if v != facts.opset]
@@ -112,7 +112,7 @@ def _table(rows: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def page_text(rows: Sequence[OperatorFacts]) -> str:
-    """The status page in docs/: a table for each category of the operation pages."""
+    """Return the status page in docs/: a table for each category of the operation pages."""
     lines = [
         "# Operators",
         "",

@@ -16,7 +16,7 @@ DIMENSION = "(-1|\\?|[0-9]{1,19}|[0-9]{0,19}\\.\\.[0-9]{0,19})"
 
 
 def list_of(item: str) -> str:
-    """The pattern of any number of items between commas."""
+    """Return the pattern of any number of items between commas."""
     return f"(({item})( ?, ?({item}))*)?"
 
 

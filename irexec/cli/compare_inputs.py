@@ -62,7 +62,7 @@ def compare_inputs(args: argparse.Namespace) -> int:
 
 
 def _other(args: argparse.Namespace) -> str:
-    """The runtime, model or folder to compare with, with a path that the workers can access."""
+    """Return the runtime, model or folder to compare with, with a path that the workers can access."""
     other: str = args.other
     kind, _, rest = other.partition(":")
     file, _, function = rest.rpartition(":")
@@ -72,7 +72,7 @@ def _other(args: argparse.Namespace) -> str:
 
 
 def _version(other: str) -> str:
-    """The version of the package that `--with` names: results that are logged hold for that one alone."""
+    """Return the version of the package that `--with` names: results that are logged hold for that one alone."""
     from importlib import metadata
 
     try:

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def commands() -> dict[str, tuple[str, list[Option]]]:
-    """Every command with its line in the help and its options."""
+    """Return every command with its line in the help and its options."""
     from irexec.cli.main import COMMANDS, command_parsers
 
     _, parsers = command_parsers(COMMANDS)
@@ -47,7 +47,7 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[Option]:
 
 
 def bash_script() -> str:
-    """A function for bash's `complete`: names of commands and options, values that can be listed, and files."""
+    """Return a function for bash's `complete`: names of commands and options, values that can be listed, and files."""
     known = commands()
     cases: list[str] = []
     values: dict[str, str] = {}
@@ -107,6 +107,6 @@ def fish_script() -> str:
 
 
 def _quoted(text: str) -> str:
-    """A text as a word of fish."""
+    """Return a text as a word of fish."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

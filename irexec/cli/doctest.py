@@ -106,7 +106,7 @@ def _show_differences(args: argparse.Namespace, files: Sequence[str], choice: Ch
 
 
 def _failed(outcome: Outcome[CheckedPage]) -> CheckedPage:
-    """A page whose check ended without a result."""
+    """Return a page whose check ended without a result."""
     from irexec.pages.doctest import CheckedPage
 
     return CheckedPage(outcome.item, problem=outcome.report.errors[0].message, readable=False)

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reports(files: list[str], args: argparse.Namespace, choice: Choice) -> Iterator[Report]:
-    """The remaining findings of each file, after selection."""
+    """Yield the remaining findings of each file, after selection."""
     how: dict[str, Any] = {"weights": args.weights, "unsafe": args.unsafe, "wanted": choice.keeps}
     for path in files:
         if path == STDIN:
@@ -118,5 +118,5 @@ def _stdin_fixed(diff: bool, **how: Any) -> Report:
 
 
 def _shown(text: str, stream: IO[str]) -> str:
-    """The text as it is, for `patch`; on a terminal, nothing of a file acts on that."""
+    """Return the text as it is, for `patch`; on a terminal, nothing of a file acts on that."""
     return "\n".join(map(visible_text, text.split("\n"))) if stream.isatty() else text

@@ -76,7 +76,9 @@ def add_sample_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -> tuple[Loaded | None, Report]:
-    """The model with its inputs, and all findings; None where there is nothing to run. `reading`: of its file."""
+    """Return the model with its inputs, and all findings; None where there is nothing to run. `reading`: of its
+    file.
+    """
     from irexec.arrays.given import Given
     from irexec.reading import read
     from irexec.runs.run import complete
@@ -132,7 +134,7 @@ def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[lis
 
 
 def _steps(args: argparse.Namespace, model: Model, findings: Findings) -> list[dict[str, Array]]:
-    """The arrays of each step, or of each sample."""
+    """Return the arrays of each step, or of each sample."""
     from irexec.runs.values import read_inputs
 
     samples = getattr(args, "inputs", None)

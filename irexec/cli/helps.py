@@ -107,14 +107,14 @@ _HEADING = "examples:\n"
 
 
 def examples_text(command: str) -> str:
-    """The examples of a command, as the end of its help."""
+    """Return the examples of a command, as the end of its help."""
     lines = (line for example, purpose in EXAMPLES.get(command, ()) for line in (f"  {example}", f"      {purpose}"))
     text = "\n".join(lines)
     return f"{_HEADING}{text}" if text else ""
 
 
 def groups_text(summaries: Mapping[str, str]) -> str:
-    """The commands in their groups, with their summaries."""
+    """Return the commands in their groups, with their summaries."""
     width = max(map(len, summaries)) + 2
     parts = []
     for group, names in GROUPS.items():

@@ -22,14 +22,14 @@ _BEGINNING = 1 << 16
 
 
 def refuse(code: str, message: str, *, place: Place | None = None, hint: str | None = None) -> Report:
-    """A report with a single finding about the command line."""
+    """Return a report with a single finding about the command line."""
     findings = Findings()
     findings.add(code, message, place=place, hint=hint)
     return findings.report
 
 
 def check_readable(path: str, role: str = "the model", *, stdin: bool = False) -> Report:
-    """An empty report, or U001 if there is no file to read at `path`; with `stdin`, STDIN is accepted.
+    """Return an empty report, or U001 if there is no file to read at `path`; with `stdin`, STDIN is accepted.
 
     `role`: the purpose of the file in the command; see `irexec.ir.guard`, whose OutputIsInput is raised.
     """
@@ -45,7 +45,7 @@ def check_readable(path: str, role: str = "the model", *, stdin: bool = False) -
 
 
 def check_weights(path: str | None, files: Sequence[str]) -> Report:
-    """An empty report, or why `--weights` cannot be used for the models."""
+    """Return an empty report, or why `--weights` cannot be used for the models."""
     if path is None:
         return Report()
     if len(files) > 1:
@@ -67,7 +67,8 @@ def find_files(
     all_named: bool = True,
     marks: tuple[bytes, ...] = (b"<net", b"<layer"),
 ) -> list[str]:
-    """The files to process: for a folder, every .onnx file below it and every .xml file that contains one of `marks`.
+    """Return the files to process: for a folder, every .onnx file below it and every .xml file that contains one of
+    `marks`.
 
     Files in folders are skipped if they match a pattern of `exclude`: patterns are for paths relative to `base`, or for
     names. Without `all_named`, an .xml file given by name is also skipped if it contains no model or layers.
@@ -83,7 +84,7 @@ def find_files(
 
 
 def _holds(path: str, marks: tuple[bytes, ...]) -> bool:
-    """True if the beginning of the file contains one of the marks, or if the file is not XML."""
+    """Return True if the beginning of the file contains one of the marks, or if the file is not XML."""
     if not path.lower().endswith(".xml"):
         return True
     try:
@@ -96,7 +97,7 @@ def _holds(path: str, marks: tuple[bytes, ...]) -> bool:
 
 
 def is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
-    """Whether a pattern names the file, by its name or by its path relative to `base`."""
+    """Return whether a pattern names the file, by its name or by its path relative to `base`."""
     relative = os.path.relpath(path, base).replace(os.sep, "/")
     return any(fnmatch(relative, pattern) or fnmatch(os.path.basename(path), pattern) for pattern in patterns)
 
@@ -109,7 +110,7 @@ def exit_code(report: Report) -> int:
 
 
 def _similar(path: str) -> str | None:
-    """A file next to `path` with a similar name."""
+    """Return a file next to `path` with a similar name."""
     from pathlib import Path
 
     wanted = Path(path)
@@ -128,7 +129,7 @@ def add_format_argument(parser: argparse._ActionsContainer, json: str) -> None:
 
 
 def read_stdin() -> bytes:
-    """All of standard input, which may be a file."""
+    """Return all of standard input, which may be a file."""
     with suppress(OSError, ValueError):
         reads("/dev/stdin", "the file on standard input", os.fstat(sys.stdin.buffer.fileno()))
     return sys.stdin.buffer.read()

@@ -37,7 +37,9 @@ def install() -> None:
 
 
 def run(work: Callable[[], int]) -> int:
-    """The exit code of `work`, in which the first signal raises KeyboardInterrupt; a second one ends the process."""
+    """Return the exit code of `work`, in which the first signal raises KeyboardInterrupt; a second one ends the
+    process.
+    """
     global _working
     try:
         # Python calls handlers between instructions that call or jump: assignments leave no moment in between.
@@ -52,7 +54,7 @@ def run(work: Callable[[], int]) -> int:
 
 
 def received() -> bool:
-    """Whether a signal was received, so that later failures are consequences of it."""
+    """Return whether a signal was received, so that later failures are consequences of it."""
     return bool(_received)
 
 
@@ -79,7 +81,7 @@ def _raise_again(unraisable: sys.UnraisableHookArgs) -> None:
 
 
 def _ignore() -> None:
-    """The last that Python does before it takes itself apart: there is nothing to interrupt any more."""
+    """Ignore signals from here on: this runs last at exit, when nothing is left to interrupt."""
     for number in (signals.SIGINT, signals.SIGTERM):
         if signals.getsignal(number) == _handle:
             signals.signal(number, signals.SIG_IGN)

@@ -108,7 +108,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
-    """The deadline of a command that has one for all that it does."""
+    """Return the deadline of a command that has one for all that it does."""
     limit = getattr(args, "limit_of_all", 0)
     if not limit:
         return nullcontext()
@@ -118,7 +118,9 @@ def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
 
 
 def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """The parser of the command line, and that of each command; only those that are chosen know their arguments."""
+    """Return the parser of the command line, and that of each command; only those that are chosen know their
+    arguments.
+    """
     parser = _MainParser(prog="irexec", description="Run, check and explain OpenVINO IR.", epilog=EXIT_CODES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     # With `prog` given, argparse does not lay out a usage line to find it.
@@ -142,7 +144,7 @@ def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, di
 
 
 def _no_outputs(args: argparse.Namespace) -> Iterator[tuple[str, Iterable[str]]]:
-    """The outputs of a command that writes no file."""
+    """Return the outputs of a command that writes no file."""
     return iter(())
 
 

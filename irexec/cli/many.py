@@ -49,7 +49,7 @@ def add_many_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def log_output(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    """The log, as a command's `outputs` name it."""
+    """Yield the log, as a command's `outputs` name it."""
     if args.resume is not None:
         yield "--resume", [args.resume]
 
@@ -64,12 +64,12 @@ def _count(text: str) -> int:
 
 
 def shared_path(args: argparse.Namespace, path: str) -> str:
-    """A path as the workers find it: whole where they are elsewhere, as it was given otherwise."""
+    """Return a path as the workers find it: whole where they are elsewhere, as it was given otherwise."""
     return os.path.abspath(path) if args.cluster is not None else path
 
 
 def shared_input(args: argparse.Namespace, option: str) -> str:
-    """A value of --input as the workers find it."""
+    """Return a value of --input as the workers find it."""
     from irexec.runs.values import file_of_option
 
     found = file_of_option(option)
@@ -77,7 +77,7 @@ def shared_input(args: argparse.Namespace, option: str) -> str:
 
 
 def gather_all(args: argparse.Namespace, task: Task[R], items: Sequence[str], what: str) -> list[Outcome[R]]:
-    """The outcome for each item, computed by the processes or the cluster given by the options.
+    """Return the outcome for each item, computed by the processes or the cluster given by the options.
 
     Raises IRError, and OutputIsInput if a file is written for one item and read for another.
     """
@@ -181,7 +181,7 @@ def _refused(code: str, message: str, **details: Any) -> IRError:
 
 @contextmanager
 def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
-    """A progress bar on stderr, if that is a terminal and the work takes long."""
+    """Show a progress bar on stderr while this context is open, if stderr is a terminal and the work takes long."""
     if total < 2 or not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -195,13 +195,13 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
 
 def _limited(args: argparse.Namespace, task: Task[R]) -> Task[R]:
-    """The task with --limit, which holds for each item, in whatever process it is done."""
+    """Return the task with --limit, which holds for each item, in whatever process it is done."""
     limit = getattr(args, "limit_of_each", 0)
     return Limited(task, limit) if limit else task
 
 
 def _extended(args: argparse.Namespace, task: Task[R]) -> Task[R]:
-    """The task with the operators of --extension, for workers."""
+    """Return the task with the operators of --extension, for workers."""
     elsewhere = args.cluster is not None or args.jobs > 1
     paths = tuple(shared_path(args, path) for path in getattr(args, "extension", ()))
     return Extended(task, paths, elsewhere) if paths else task

@@ -52,7 +52,7 @@ def add_no_repairs(parser: _ActionsContainer) -> None:
 
 
 def whole(least: int = 0) -> Callable[[str], int]:
-    """The type of an option that is a whole number of `least` or more."""
+    """Return the type of an option that is a whole number of `least` or more."""
 
     def read(text: str) -> int:
         with suppress(ValueError):
@@ -64,7 +64,7 @@ def whole(least: int = 0) -> Callable[[str], int]:
 
 
 def number(text: str) -> float:
-    """The type of an option that is a number of 0 or more."""
+    """Return the type of an option that is a number of 0 or more."""
     with suppress(ValueError):
         if (value := float(text)) >= 0:
             return value
@@ -76,7 +76,7 @@ SECONDS = 60
 
 
 def seconds(text: str) -> float:
-    """The type of an option that is a time limit: a number; 0 and `none` mean no limit."""
+    """Return the type of an option that is a time limit: a number; 0 and `none` mean no limit."""
     return 0.0 if text == "none" else number(text)
 
 
@@ -95,7 +95,7 @@ def add_limit(parser: _ActionsContainer, default: float = 0, *, each: str = "") 
 
 
 def release(text: str) -> tuple[int, int]:
-    """A release of OpenVINO, such as 2024.2, as the type of an option."""
+    """Return a release of OpenVINO, such as 2024.2, as the type of an option."""
     from irexec.graph.releases import release_of
 
     try:

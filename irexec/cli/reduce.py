@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _suffix(args: argparse.Namespace) -> str:
-    """The suffix of the smallest model's file."""
+    """Return the suffix of the smallest model's file."""
     from irexec.debug.choose import ONNX_RUNTIME
 
     is_onnx = args.file.lower().endswith(".onnx")
@@ -131,7 +131,7 @@ def _suffix(args: argparse.Namespace) -> str:
 
 
 def _asked(args: argparse.Namespace) -> list[str]:
-    """The part of the command line that defines the failure."""
+    """Return the part of the command line that defines the failure."""
     words = ["--check", shlex.quote(args.check)] if args.check is not None else ["--with", shlex.quote(args.other)]
     words += [word for entry in args.config for word in ("--config", shlex.quote(entry))]
     words += ["--same", shlex.quote(args.same)] if args.same else []
@@ -142,7 +142,7 @@ def _asked(args: argparse.Namespace) -> list[str]:
 
 
 def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Iterable[Case], Sequence[Stage]]:
-    """The judge of failures, the initial cases, and the stages that make them smaller. Raises CannotRun."""
+    """Return the judge of failures, the initial cases, and the stages that make them smaller. Raises CannotRun."""
     from irexec.debug.choose import ONNX_RUNTIME, runtime_of
     from irexec.debug.errors import Bounds
     from irexec.debug.reduce import guesses, whole

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _output(args: argparse.Namespace) -> str:
-    """The file to write."""
+    """Return the file to write."""
     return args.output or f"{Path(args.file).stem}.html"
 
 

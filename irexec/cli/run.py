@@ -149,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _given(args: argparse.Namespace) -> tuple[Given, Report]:
-    """The values given by options, and findings about invalid ones."""
+    """Return the values given by options, and findings about invalid ones."""
     from irexec.arrays.given import Given
     from irexec.runs.values import read_inputs, read_precisions, read_shapes
 
@@ -237,7 +237,7 @@ def _explained(args: argparse.Namespace, result: ModelRun) -> list[Explanation] 
 
 
 def _forecast(args: argparse.Namespace, result: ModelRun) -> Forecast | None:
-    """The simulation in another precision, if --as is given and the model runs."""
+    """Return the simulation in another precision, if --as is given and the model runs."""
     kind = getattr(args, "as")
     if kind is None or not result.executed:
         return None

@@ -36,7 +36,9 @@ class Settings:
 
 
 def read_settings(folder: str) -> tuple[Settings, Report]:
-    """The settings for a folder, from the nearest file that has any; with findings, they are those without a file."""
+    """Return the settings for a folder, from the nearest file that has any; with findings, they are those without a
+    file.
+    """
     for above in _and_above(folder):
         for path in (os.path.join(above, "irexec.toml"), os.path.join(above, "pyproject.toml")):
             if os.path.isfile(path):
@@ -49,7 +51,7 @@ def read_settings(folder: str) -> tuple[Settings, Report]:
 
 
 def _and_above(folder: str) -> Iterator[str]:
-    """A folder and all that it is in, the innermost first."""
+    """Yield a folder and all that it is in, the innermost first."""
     yield folder
     while (above := os.path.dirname(folder)) != folder:
         yield (folder := above)

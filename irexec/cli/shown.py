@@ -48,7 +48,9 @@ def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
-    """The project's settings, and which findings count; the extensions are loaded. The report: why not to go on."""
+    """Return the project's settings, and which findings count; the extensions are loaded. The report: why not to go
+    on.
+    """
     settings, report = read_settings(os.getcwd())
     choice, unknown = chosen(args, settings)
     report.extend([*unknown, *load_extensions(args.extension)])
@@ -56,7 +58,9 @@ def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
 
 
 def chosen(args: argparse.Namespace, settings: Settings) -> tuple[Choice, Report]:
-    """The codes selected and ignored by the options, or by the project settings; findings about unknown codes."""
+    """Return the codes selected and ignored by the options, or by the project settings; findings about unknown
+    codes.
+    """
     report = Report()
 
     def codes(option: str, otherwise: tuple[str, ...] | None) -> tuple[str, ...] | None:

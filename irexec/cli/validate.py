@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reports(files: list[str], args: argparse.Namespace, settings: Settings, choice: Choice) -> Iterator[Report]:
-    """The findings about each file, after selection."""
+    """Yield the findings about each file, after selection."""
     mode = args.mode or settings.mode or "strict"
     weights = args.weights and shared_path(args, args.weights)
     reports = {path: _prepared(path, args, choice) for path in files}

@@ -28,7 +28,7 @@ class Known:
     met: int = 0
 
     def covers(self, finding: Finding) -> bool:
-        """Whether a failure is this one."""
+        """Return whether a failure is this one."""
         return fnmatch.fnmatchcase(finding.name, _literal(self.case)) and self.verdict in ("", finding.word)
 
 
@@ -63,7 +63,7 @@ def _known(entry: Any, number: int) -> Known:
 
 
 def unexpected(findings: Iterable[Finding], known: list[Known], today: datetime.date) -> list[Finding]:
-    """The failures that no valid entry covers; entries that cover one count it."""
+    """Return the failures that no valid entry covers; entries that cover one count it."""
     found = []
     for finding in findings:
         entry = next((k for k in known if k.covers(finding)), None)

@@ -154,7 +154,7 @@ def judged_answer(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
 
 
 def _later(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
-    """A case whose process died because of an earlier one, or now and then: it is run again, several times."""
+    """Return a case whose process died because of an earlier one, or now and then: it is run again, several times."""
     for _ in range(3):
         again = defendant.run(case)
         if again.how == "crash":
@@ -163,7 +163,7 @@ def _later(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
 
 
 def cases_of(item: str, seed: int) -> Iterator[Case]:
-    """The cases of an item."""
+    """Yield the cases of an item."""
     from irexec.conformance.made import case_named
 
     if "#" not in item:

@@ -33,15 +33,15 @@ class Graph:
         self._extents: dict[str, tuple[int, int]] = {}
 
     def pick(self, *options: Any) -> Any:
-        """One of some options."""
+        """Return one of some options."""
         return options[int(self.rng.integers(len(options)))]
 
     def channels(self, *options: int) -> int:
-        """A number of channels."""
+        """Return a number of channels."""
         return int(self.pick(*(options or CHANNELS)))
 
     def extent(self, letter: str) -> tuple[int, int]:
-        """The extents of a letter in the calls A and B."""
+        """Return the extents of a letter in the calls A and B."""
         if letter not in self._extents:
             first, second = (int(self.pick(*_VARYING[letter])) for _ in range(2))
             self._extents[letter] = (first, second if self.kind == "sequence" else first)
@@ -50,7 +50,7 @@ class Graph:
     def input(
         self, dims: Sequence[int | str], kind: str = "", *, low: float | None = None, data: str = "plain"
     ) -> Value:
-        """An input of the model. `low`: values are at least this."""
+        """Return an input of the model. `low`: values are at least this."""
         element = ElementType.by_name[kind] if kind else self.base
         declared, shapes = [], ([], [])  # type: ignore[var-annotated]
         for dim in dims:
@@ -74,11 +74,11 @@ class Graph:
         return self.op("Transpose-1", [parameter, np.argsort(order).astype(np.int64)])
 
     def number_input(self, first: int, second: int) -> Value:
-        """A scalar input of i64 with a value for each of the calls A and B."""
+        """Return a scalar input of i64 with a value for each of the calls A and B."""
         return self._scalar(np.array(first, np.int64), np.array(second, np.int64))
 
     def switch(self) -> Value:
-        """A scalar boolean input: true in call A, false in B."""
+        """Return a scalar boolean input: true in call A, false in B."""
         return self._scalar(np.array(True), np.array(False))
 
     def _scalar(self, *values: Array) -> Value:
@@ -90,32 +90,32 @@ class Graph:
         return parameter.outputs[0]
 
     def constant(self, array: Array) -> Value:
-        """A constant as a value."""
+        """Return a constant as a value."""
         return constant_node(Node, array).outputs[0]
 
     def array(self, *shape: int, scale: float = 1.0, low: float | None = None, kind: str = "") -> Array:
-        """Values of a constant."""
+        """Return values of a constant."""
         array = draw_values(self.rng, ElementType.by_name["f32"], shape, "plain") * np.float32(scale)
         if low is not None:
             array = np.abs(array) + np.float32(low)
         return array.astype(ElementType.by_name[kind].dtype if kind else self.base.dtype)
 
     def integers(self, low: int, high: int, *shape: int, kind: str) -> Value:
-        """A constant of an integer type, also a packed one."""
+        """Return a constant of an integer type, also a packed one."""
         element = ElementType.by_name[kind]
         array = self.rng.integers(low, high, shape).astype(element.dtype)
         return constant_node(Node, array, element_type=element, name=f"c{len(self.inner)}_{kind}").outputs[0]
 
     def number(self, value: float, kind: str = "") -> Array:
-        """A scalar constant."""
+        """Return a scalar constant."""
         return np.array(value, ElementType.by_name[kind].dtype if kind else self.base.dtype)
 
     def op(self, operator: str, inputs: Sequence[Any], attributes: dict[str, Any] | None = None) -> Value:
-        """The first output of a layer."""
+        """Return the first output of a layer."""
         return self.ops(operator, inputs, attributes)[0]
 
     def ops(self, operator: str, inputs: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Value]:
-        """All outputs of a layer."""
+        """Return all outputs of a layer."""
         given = [self._as_input(value) for value in inputs]
         node = make_node(Node, operator_named(operator), given, attributes or {}, name=f"n{len(self.inner)}")
         self.inner += node.outputs
@@ -133,7 +133,7 @@ class Graph:
     def case(
         self, text: str, name: str, facts: dict[str, str], *, read_inner: bool = False, flags: tuple[str, ...] = ()
     ) -> Case:
-        """The case. `read_inner`: one of the values inside is a result as well."""
+        """Return the case. `read_inner`: one of the values inside is a result as well."""
         results = list(self.results)
         if read_inner:
             inside = [v for v in self.inner if v not in results and v.element_type.is_real]

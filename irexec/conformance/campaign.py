@@ -30,7 +30,7 @@ class Extent:
 
 
 def families(only: Sequence[str] = ()) -> list[str]:
-    """The operators and graph patterns whose names match one of the patterns, or all of them."""
+    """Return the operators and graph patterns whose names match one of the patterns, or all of them."""
     from irexec.conformance.graphs import patterns
 
     names = [*map(str, operators()), *patterns(), GROWN]

@@ -41,7 +41,7 @@ class Case:
 
 
 def operator_named(text: str) -> Operator:
-    """The operator of a versioned name such as `Gather-8`. Raises UnreadableName."""
+    """Return the operator of a versioned name such as `Gather-8`. Raises UnreadableName."""
     type, _, version = text.rpartition("-")
     found = find(type, f"opset{version}")
     if found is None or found.versioned_name != text:
@@ -58,12 +58,12 @@ def _parsed(operator: Operator, attributes: tuple[tuple[str, str], ...]) -> dict
 
 
 def parsed_attributes(name: CaseName, operator: Operator) -> dict[str, object]:
-    """The attributes of a case as the kernel takes them. Raises UnreadableName."""
+    """Return the attributes of a case as the kernel takes them. Raises UnreadableName."""
     return _parsed(operator, name.attributes)
 
 
 def operator_case(name: CaseName) -> Case:
-    """The case of one operator. Raises UnreadableName, and IRError if the operator does not accept it."""
+    """Return the case of one operator. Raises UnreadableName, and IRError if the operator does not accept it."""
     operator = operator_named(name.operator)
     forbidden = FORBIDDEN in name.flags
     attributes = operator.parse_attributes(dict(name.attributes))[0] if forbidden else parsed_attributes(name, operator)
@@ -87,7 +87,7 @@ def operator_case(name: CaseName) -> Case:
 
 
 def facts_of(name: CaseName) -> dict[str, str]:
-    """The properties of a case that failures may have in common."""
+    """Return the properties of a case that failures may have in common."""
     found = {f"attribute {key}": value for key, value in name.attributes}
     found["type"] = name.base.name
     found["data"] = name.data
@@ -134,7 +134,7 @@ def _turned(value: Value) -> Value:
 
 
 def _given(ports: Sequence[Port | None], arrays: Sequence[Array | None]) -> list[Array]:
-    """The arrays of the model's own inputs: before the Transposes, without constants."""
+    """Return the arrays of the model's own inputs: before the Transposes, without constants."""
     found = []
     for port, array in zip(ports, arrays, strict=True):
         if port is not None and array is not None and not port.constant:

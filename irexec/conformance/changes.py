@@ -21,12 +21,12 @@ Change = Callable[[np.random.Generator, Draft], None]
 
 
 def pick(rng: np.random.Generator, items: Any) -> Any:
-    """One of some items."""
+    """Return one of some items."""
     return items[int(rng.integers(len(items)))]
 
 
 def extent(rng: np.random.Generator) -> int:
-    """An extent: mostly small, sometimes around the sizes of vectors and tiles, seldom 0."""
+    """Return an extent: mostly small, sometimes around the sizes of vectors and tiles, seldom 0."""
     draw = rng.random()
     return 0 if draw < 0.03 else pick(rng, LARGE) if draw < 0.3 else pick(rng, SMALL)
 
@@ -160,7 +160,7 @@ def change_type(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def _whole(types: frozenset[ElementType]) -> list[ElementType]:
-    """The types whose tensors runtimes take as inputs and give as results."""
+    """Return the types whose tensors runtimes take as inputs and give as results."""
     return [t for t in types - FOREIGN if not t.is_packed] or list(types)
 
 

@@ -37,7 +37,7 @@ class Cluster:
         return f"{self.operator}: {self.word}" + (f" ({', '.join(parts)})" if parts else "")
 
     def to_dict(self) -> dict[str, Any]:
-        """The cluster for JSON."""
+        """Return the cluster for JSON."""
         return {
             "operator": self.operator,
             "verdict": self.word,
@@ -48,7 +48,7 @@ class Cluster:
 
 
 def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list[Cluster]:
-    """The clusters, largest first. `tally`: all results, to leave out properties that every case has."""
+    """Return the clusters, largest first. `tally`: all results, to leave out properties that every case has."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
         groups.setdefault(_key(finding), []).append(finding)
@@ -63,8 +63,9 @@ def _named(members: Sequence[Finding]) -> str:
 
 
 def _key(finding: Finding) -> tuple[str, ...]:
-    """What separates clusters: besides operator and verdict, the message of a refusal or crash, special values, and
-    whether only a later call of a sequence fails."""
+    """Return the key of a cluster: besides operator and verdict, the message of a refusal or crash, special values,
+    and whether only a later call of a sequence fails.
+    """
     special = finding.facts.get("data", "plain") if finding.word == "wrong" else ""
     later = "later call" if finding.call and finding.kind == "sequence" else ""
     message = signature(finding.detail) if finding.word in ("refused", "crash") else ""
@@ -106,7 +107,7 @@ def _split(members: list[Finding], tally: Tally | None) -> Iterator[list[Finding
 
 
 def signature(message: str) -> str:
-    """A message without its numbers."""
+    """Return a message without its numbers."""
     found = message.rpartition("failed at")[0] or message
     return _NUMBERS.sub("N", found)[-_MESSAGE:]
 
@@ -129,7 +130,7 @@ def _common(members: Sequence[Finding], tally: Tally | None) -> dict[str, str]:
 
 
 def _has_only(tally: Tally, operator: str, key: str, value: str) -> bool:
-    """Whether every case of the operator has this property, so that it explains nothing."""
+    """Return whether every case of the operator has this property, so that it explains nothing."""
     if key.startswith("attribute "):
         seen = tally.values.get(f"{operator}|{key.removeprefix('attribute ')}", {})
         return set(seen) == {value}

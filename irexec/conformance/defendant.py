@@ -224,7 +224,7 @@ class Defendant:
 
 
 def plain(array: Array) -> Array:
-    """An array as it is sent: types that NumPy lacks as their bits."""
+    """Return an array as it is sent: types that NumPy lacks as their bits."""
     if array.dtype.kind == "T":
         # NumPy does not convert an empty array of strings.
         return np.array(array.tolist(), np.str_).reshape(array.shape)
@@ -234,7 +234,7 @@ def plain(array: Array) -> Array:
 
 
 def typed(array: Array, kind: ElementType) -> Array:
-    """An array as it came, in the element type that the model declares where the bits have its width."""
+    """Return an array as it came, in the element type that the model declares where the bits have its width."""
     dtype = kind.dtype
     if dtype is None or array.dtype == dtype or array.dtype.kind == "U":
         return array

@@ -38,7 +38,7 @@ class Draft:
     ports: list[DraftPort | None]
 
     def copy(self) -> Draft:
-        """A copy that can be changed."""
+        """Return a copy that can be changed."""
         return Draft(self.operator, dict(self.attributes), [None if p is None else replace(p) for p in self.ports])
 
     @property
@@ -47,13 +47,13 @@ class Draft:
         return [port for port in self.ports if port is not None]
 
     def types(self) -> list[TensorType | None]:
-        """The types of the inputs, with the values that are known."""
+        """Return the types of the inputs, with the values that are known."""
         return [
             None if p is None else TensorType(p.kind, PartialShape(list(p.shape)), values_of(p)) for p in self.ports
         ]
 
     def is_legal(self) -> bool:
-        """Whether the signature and the shape rule accept the call."""
+        """Return whether the signature and the shape rule accept the call."""
         if any(n < 0 for p in self.given for n in p.shape) or self.size() > MOST_ELEMENTS:
             return False
         values, faults = self.operator.parse_attributes(self.attributes)
@@ -69,12 +69,12 @@ class Draft:
         return all(t.shape.is_dynamic or np.prod(t.shape.to_shape(), dtype=float) < 4 * MOST_ELEMENTS for t in outputs)
 
     def size(self) -> int:
-        """The number of elements of all inputs."""
+        """Return the number of elements of all inputs."""
         return sum(int(np.prod(p.shape, dtype=np.int64)) for p in self.given)
 
 
 def values_of(port: DraftPort) -> Array | None:
-    """The values of an input that states them."""
+    """Return the values of an input that states them."""
     if port.values is None:
         return None
     if port.kind is STRING:
@@ -83,7 +83,7 @@ def values_of(port: DraftPort) -> Array | None:
 
 
 def draft_of(operator: Operator, line: Line) -> Draft:
-    """The draft of a call in the table."""
+    """Return the draft of a call in the table."""
     _, inputs, attributes = line
     return Draft(operator, dict(attributes), [_port(operator, i, item) for i, item in enumerate(inputs)])
 
@@ -105,7 +105,7 @@ def _port(operator: Operator, index: int, item: list[Any] | None) -> DraftPort |
 
 
 def integers(text: str) -> Iterator[int]:
-    """The integers of an attribute's text; nothing for another text."""
+    """Yield the integers of an attribute's text; nothing for another text."""
     try:
         yield from [int(part) for part in text.split(",") if part.strip()]
     except ValueError:

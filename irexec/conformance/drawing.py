@@ -31,12 +31,12 @@ _WITH_FIXED_ROWS = frozenset({"boxes", "rois", "input_rois", "anchors", "im_info
 
 @lru_cache(maxsize=1)
 def operators() -> tuple[Operator, ...]:
-    """The operators that have cases of their own."""
+    """Return the operators that have cases of their own."""
     return tuple(op for _, _, op in everything() if op is not None and str(op) in calls_of())
 
 
 def draw(operator: Operator, seed: int, index: int) -> Case | None:
-    """The case number `index` of an operator; None if no legal one was found."""
+    """Return the case number `index` of an operator; None if no legal one was found."""
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, zlib.crc32(str(operator).encode()), index, attempt])
         forbidden = index % _FORBIDDEN == _FORBIDDEN - 1 and attempt < _ATTEMPTS // 2
@@ -47,7 +47,7 @@ def draw(operator: Operator, seed: int, index: int) -> Case | None:
 
 
 def made(name: CaseName) -> Case | None:
-    """The case, if irexec accepts it."""
+    """Return the case, if irexec accepts it."""
     try:
         case = operator_case(name)
         return None if any(value.element_type.is_packed for value in case.model.outputs) else case
@@ -56,7 +56,7 @@ def made(name: CaseName) -> Case | None:
 
 
 def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
-    """A name whose static form is legal."""
+    """Return a name whose static form is legal."""
     lines = calls_of()[str(operator)]
     draft = changed(rng, draft_of(operator, pick(rng, lines)), int(rng.integers(1, 10)))
     if not draft.is_legal():
@@ -104,7 +104,7 @@ def _text(value: object) -> str:
 
 
 def _constants(rng: np.random.Generator, draft: Draft) -> list[bool]:
-    """Which inputs are constants of the model; never all of them."""
+    """Return which inputs are constants of the model; never all of them."""
     share = pick(rng, (0.0, 0.5, 0.9, 0.9))
     category = CONTENTS[draft.operator.type][0].split(".")[0]
     others = pick(rng, (0.0, 0.9, 0.9)) if category in _WITH_WEIGHTS else share / 2
@@ -116,7 +116,7 @@ def _constants(rng: np.random.Generator, draft: Draft) -> list[bool]:
 
 
 def _dims(rng: np.random.Generator, draft: Draft, constant: list[bool]) -> list[tuple[Dim, ...]]:
-    """The dimensions of all inputs: static, bounded, dynamic, or those of several calls."""
+    """Return the dimensions of all inputs: static, bounded, dynamic, or those of several calls."""
     static = [() if p is None else tuple(Dim((n,)) for n in p.shape) for p in draft.ports]
     kind = pick(rng, ("static", "static", "dynamic", "dynamic", "bounded", "sequence", "sequence"))
     if kind == "static":
@@ -146,7 +146,7 @@ def _dims(rng: np.random.Generator, draft: Draft, constant: list[bool]) -> list[
 
 
 def _other_call(rng: np.random.Generator, draft: Draft, constant: list[bool]) -> Draft | None:
-    """The draft with other extents, for the second call: legal, with the same constants and stated values."""
+    """Return the draft with other extents, for the second call: legal, with the same constants and stated values."""
     extents = sorted(
         {n for number, p in enumerate(draft.ports) if p is not None and not constant[number] for n in p.shape}
     )

@@ -18,7 +18,7 @@ _NARROW = (F16, BF16, F32)
 
 
 def exact_results(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
-    """The results of the model in f64, rounded to its own types; None if an operator has no such form."""
+    """Return the results of the model in f64, rounded to its own types; None if an operator has no such form."""
     made = copied(model)
     try:
         for node in made.nodes:

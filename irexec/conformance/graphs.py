@@ -29,13 +29,13 @@ _ATTEMPTS = 6
 
 @lru_cache(maxsize=1)
 def patterns() -> tuple[str, ...]:
-    """The names of all patterns."""
+    """Return the names of all patterns."""
     assert ALL
     return tuple(sorted(PATTERNS))
 
 
 def draw_graph(name: str, seed: int, index: int) -> Case | None:
-    """The case number `index` of a pattern; None if irexec does not accept any of those that were tried."""
+    """Return the case number `index` of a pattern; None if irexec does not accept any of those that were tried."""
     _, choices = PATTERNS[name]
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, zlib.crc32(name.encode()), index, attempt])
@@ -58,7 +58,7 @@ def _chosen(rng: np.random.Generator, options: tuple[str, ...]) -> str:
 
 
 def graph_case(text: str) -> Case:
-    """The case of a name. Raises UnreadableName, and IRError if irexec does not accept the graph."""
+    """Return the case of a name. Raises UnreadableName, and IRError if irexec does not accept the graph."""
     name, *parts = text.split("/")
     if name not in PATTERNS or len(parts) < 3:
         raise UnreadableName(f"{text!r} is no name of a graph")

@@ -37,7 +37,7 @@ class Dim(NamedTuple):
     bounds: tuple[int, int] | None = None
 
     def at(self, call: int) -> int:
-        """The extent in a call."""
+        """Return the extent in a call."""
         return self.extents[min(call, len(self.extents) - 1)]
 
     @property
@@ -66,7 +66,7 @@ class Port:
     """The values of call B, if they are others than those of A."""
 
     def shape(self, call: int) -> tuple[int, ...]:
-        """The shape that the operator gets in a call."""
+        """Return the shape that the operator gets in a call."""
         return tuple(dim.at(call) for dim in self.dims)
 
     @property
@@ -76,7 +76,7 @@ class Port:
         return PartialShape.parse(",".join(dim.declared for dim in dims))
 
     def text(self, base: ElementType) -> str:
-        """The port as the name contains it."""
+        """Return the port as the name contains it."""
         found = "const:" if self.constant else ""
         found += self.kind.name if self.kind is not base else ""
         found += "[" + ",".join(map(str, self.dims)) + "]"
@@ -128,7 +128,7 @@ class CaseName:
         return "/".join(parts)
 
     def with_ports(self, ports: Sequence[Port | None]) -> CaseName:
-        """The same case with other inputs."""
+        """Return the same case with other inputs."""
         return replace(self, ports=tuple(ports))
 
     @staticmethod

@@ -19,7 +19,7 @@ class UnreadableResults(ValueError):
 
 
 def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Finding], seed: int) -> Json:
-    """The results for JSON, as schemas/conformance.schema.json describes them."""
+    """Return the results for JSON, as schemas/conformance.schema.json describes them."""
     return {
         "format": FORMAT,
         "runtime": tally.runtime,
@@ -40,7 +40,7 @@ def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Find
 
 
 def from_json(value: Any) -> Tally:
-    """The results that `to_json` wrote. Raises UnreadableResults."""
+    """Return the results that `to_json` wrote. Raises UnreadableResults."""
     try:
         if value["format"] != FORMAT:
             raise UnreadableResults(f"format {value['format']}, expected {FORMAT}")
@@ -71,12 +71,12 @@ def accepted(tally: Tally) -> list[Finding]:
 
 
 def failures(tally: Tally) -> list[Finding]:
-    """The cases in which the runtime is wrong."""
+    """Return the cases in which the runtime is wrong."""
     return [finding for finding in tally.findings if finding.failed]
 
 
 def compared(before: Tally, after: Tally) -> dict[str, list[str]]:
-    """What broke, what was mended and what fails in both, as the titles of clusters."""
+    """Return what broke, what was mended and what fails in both, as the titles of clusters."""
     old, new = ({(c.operator, c.word): c for c in clusters_of(failures(t), t)} for t in (before, after))
     ran = {key.split("|")[0] for key in after.cells} & {key.split("|")[0] for key in before.cells}
     return {
@@ -88,7 +88,9 @@ def compared(before: Tally, after: Tally) -> dict[str, list[str]]:
 
 
 def scoreboard(tallies: Sequence[Tally]) -> tuple[list[str], dict[str, list[str]]]:
-    """The runtimes, and for each operator a cell of each: the number of failures among the cases, or an empty text."""
+    """Return the runtimes, and for each operator a cell of each: the number of failures among the cases, or an empty
+    text.
+    """
     names = [tally.runtime for tally in tallies]
     rows: dict[str, list[str]] = {}
     for place, tally in enumerate(tallies):
@@ -101,7 +103,7 @@ def scoreboard(tallies: Sequence[Tally]) -> tuple[list[str], dict[str, list[str]
 
 
 def by_operator(tally: Tally) -> dict[str, dict[str, int]]:
-    """The verdicts of each operator."""
+    """Return the verdicts of each operator."""
     found: dict[str, dict[str, int]] = {}
     for key, counts in tally.cells.items():
         own = found.setdefault(key.split("|")[0], {})
@@ -111,7 +113,7 @@ def by_operator(tally: Tally) -> dict[str, dict[str, int]]:
 
 
 def merged(tallies: Iterable[Tally]) -> list[Tally]:
-    """The results of several machines: those about the same runtime are added up."""
+    """Return the results of several machines: those about the same runtime are added up."""
     found: dict[str, Tally] = {}
     for tally in tallies:
         found.setdefault(tally.runtime, Tally(runtime=tally.runtime)).add(tally)

@@ -51,6 +51,6 @@ def write_reproducer(
 
 
 def file_stem(name: str) -> str:
-    """A name of a case as the name of a file."""
+    """Return a name of a case as the name of a file."""
     text = re.sub(r"[^A-Za-z0-9.]+", "_", name).strip("_")
     return text if len(text) <= 100 else f"{text[:80]}_{text[-16:]}"

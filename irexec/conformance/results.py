@@ -93,7 +93,7 @@ _MOST_VALUES, _MOST_KEPT = 64, 200
 
 
 def finding_dict(finding: Finding) -> dict[str, Any]:
-    """A finding for JSON."""
+    """Return a finding for JSON."""
     return {
         "case": finding.name,
         "verdict": finding.word,

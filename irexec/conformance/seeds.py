@@ -16,13 +16,13 @@ Line = tuple[str, list[Any], dict[str, str]]
 
 @cache
 def table() -> list[Line]:
-    """All calls."""
+    """Return all calls."""
     return [tuple(line) for line in json.loads(files("irexec.conformance").joinpath("data/calls.json").read_text())]
 
 
 @cache
 def calls_of() -> dict[str, list[Line]]:
-    """The calls of each operator, by its versioned name."""
+    """Return the calls of each operator, by its versioned name."""
     found: dict[str, list[Line]] = {}
     for line in table():
         found.setdefault(line[0], []).append(line)

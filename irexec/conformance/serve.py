@@ -26,7 +26,7 @@ NAMES = {dtype: name for name, dtype in DTYPES.items() if name != "bf16"}
 
 
 def read(stream: IO[bytes]) -> Optional[Tuple[Dict[str, Any], List[Any]]]:  # noqa: UP006, UP045
-    """The next message and its arrays; None at the end."""
+    """Return the next message and its arrays; None at the end."""
     head = stream.read(8)
     if len(head) < 8:
         return None
@@ -60,7 +60,7 @@ def _array(item: Dict[str, Any], stream: IO[bytes]) -> Any:  # noqa: UP006
 
 
 def made(name: str, config: Dict[str, Any]) -> Any:  # noqa: UP006
-    """The runtime: an object of the class in a file."""
+    """Return the runtime: an object of the class in a file."""
     file, _, attribute = name.rpartition(":")
     spec: Any = importlib.util.spec_from_file_location("judged_runtime", file)
     module = importlib.util.module_from_spec(spec)

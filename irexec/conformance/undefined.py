@@ -23,13 +23,13 @@ Inputs = Sequence[Array | None]
 
 
 def is_undefined(node: object, inputs: Inputs) -> bool:
-    """Whether the result of a layer is open for these inputs."""
+    """Return whether the result of a layer is open for these inputs."""
     assert isinstance(node, Node)
     return any(rule(node, inputs) for rule in RULES)
 
 
 def is_meaningless(node: object, inputs: Inputs) -> bool:
-    """Whether a layer has no result at all for these inputs, so that even a crash is no verdict."""
+    """Return whether a layer has no result at all for these inputs, so that even a crash is no verdict."""
     assert isinstance(node, Node)
     return any(rule(node, inputs) for rule in (_divides_by_zero, _negative_count, _inconsistent))
 
@@ -96,14 +96,14 @@ def _out_of_range(node: Node, inputs: Inputs) -> bool:
 
 
 def _shifts_all(node: Node, inputs: Inputs) -> bool:
-    """A shift by at least the width of the type, or by a negative number."""
+    """Return whether the layer shifts by at least the width of the type, or by a negative number."""
     if not node.type.startswith("Bitwise") or not node.type.endswith("Shift") or inputs[1] is None:
         return False
     return bool(((inputs[1] < 0) | (inputs[1] >= node.outputs[0].element_type.bitwidth)).any())
 
 
 def _many_periods(node: Node, inputs: Inputs) -> bool:
-    """A remainder of so many periods that the quotient is not exact."""
+    """Return whether the layer computes a remainder of so many periods that the quotient is not exact."""
     if node.type not in ("Mod", "FloorMod") or inputs[0] is None or inputs[1] is None or inputs[0].dtype.kind in "iu":
         return False
     with np.errstate(all="ignore"):
@@ -118,7 +118,7 @@ def _rounds_to_integer(node: Node, inputs: Inputs) -> bool:
 
 
 def _only_padding(node: Node, inputs: Inputs) -> bool:
-    """A pooling window without any element."""
+    """Return whether a pooling window contains no element of the data."""
     if node.type != "MaxPool" or node.operator is None or inputs[0] is None or inputs[0].dtype.kind in "iu":
         return False
     values = np.asarray(node.operator.compute(*inputs, **node.all_attributes)[0])
@@ -126,7 +126,7 @@ def _only_padding(node: Node, inputs: Inputs) -> bool:
 
 
 def _counts_closely(node: Node, inputs: Inputs) -> bool:
-    """A Range whose number of elements depends on the rounding of a quotient."""
+    """Return whether the layer is a Range whose number of elements depends on the rounding of a quotient."""
     if node.type != "Range" or any(a is None for a in inputs[:3]):
         return False
     start, stop, step = (float(np.asarray(a).reshape(-1)[0]) for a in inputs[:3])
@@ -135,7 +135,7 @@ def _counts_closely(node: Node, inputs: Inputs) -> bool:
 
 
 def _negative_index(node: Node, inputs: Inputs) -> bool:
-    """A negative index of a Gather whose page knows none."""
+    """Return whether the layer is a Gather with a negative index, which its page does not define."""
     old = node.type == "Gather" and node.operator is not None and node.operator.opset in ("opset1", "opset7")
     return bool(old and inputs[1] is not None and (inputs[1] < 0).any())
 
@@ -155,7 +155,7 @@ def _inconsistent(node: Node, inputs: Inputs) -> bool:
 
 
 def _between_levels(node: Node, inputs: Inputs) -> bool:
-    """A value so close to the middle between two levels that its rounding depends on the order of the arithmetic."""
+    """Return whether a value is so close to the middle of two levels that its rounding depends on the arithmetic."""
     if node.type != "FakeQuantize" or any(a is None for a in inputs[:3]):
         return False
     x, low, high = (a.astype(np.float64) for a in inputs[:3] if a is not None)
@@ -173,7 +173,7 @@ def _order_of_rows(node: Node, inputs: Inputs) -> bool:
 
 
 def _nothing_reduced(node: Node, inputs: Inputs) -> bool:
-    """The least or largest of no elements."""
+    """Return whether the layer takes the least or largest of no elements."""
     data = inputs[0] if inputs else None
     return node.type in ("ReduceMin", "ReduceMax", "ReduceMean") and data is not None and not data.size
 
@@ -187,14 +187,14 @@ def _fractions(node: Node, inputs: Inputs) -> bool:
 
 
 def _divides_by_zero(node: Node, inputs: Inputs) -> bool:
-    """An integer that is divided by zero."""
+    """Return whether the layer divides an integer by zero."""
     divisor = inputs[1] if len(inputs) > 1 else None
     divides = node.type in ("Divide", "Mod", "FloorMod") and node.outputs[0].element_type.is_integral_number
     return bool(divides and divisor is not None and (divisor == 0).any())
 
 
 def _negative_count(node: Node, inputs: Inputs) -> bool:
-    """A negative number of repetitions, or a negative power of integers."""
+    """Return whether there is a negative number of repetitions, or a negative power of integers."""
     second = inputs[1] if len(inputs) > 1 else None
     if second is None or second.dtype.kind not in "i":
         return False

@@ -24,7 +24,7 @@ _EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, 
 
 
 def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object], call: int) -> list[Array | None]:
-    """The arrays of all inputs in a call. Constants are those of the first call."""
+    """Return the arrays of all inputs in a call. Constants are those of the first call."""
     types: dict[str, TensorType] = {}
     for port in name.ports:
         if port is not None:
@@ -56,7 +56,7 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
 
 
 def _meant(rng: np.random.Generator, port: Port, array: Array) -> Array:
-    """Values that mean something: scores are distinct probabilities, sizes are positive."""
+    """Return values that mean something: scores are distinct probabilities, sizes are positive."""
     if port.kind.is_real and port.name in _SCORES:
         ranks = rng.permutation(array.size) + rng.uniform(0.2, 0.8, array.size)
         return np.asarray((ranks / max(1, array.size)).reshape(array.shape), port.kind.dtype)
@@ -70,7 +70,7 @@ def _meant(rng: np.random.Generator, port: Port, array: Array) -> Array:
 
 
 def _boxes(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Boxes as two corners of which the second is beyond the first."""
+    """Return boxes as two corners of which the second is beyond the first."""
     corner = rng.uniform(0.0, 8.0, (*shape[:-1], 2))
     size = rng.uniform(0.5, 6.0, corner.shape)
     return np.asarray(np.concatenate([corner, corner + size], axis=-1), np.float32)
@@ -90,7 +90,7 @@ def given(port: Port, shape: tuple[int, ...], call: int = 0) -> Array:
 
 
 def draw_values(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...], profile: str) -> Array:
-    """Values of an element type."""
+    """Return values of an element type."""
     count = math.prod(shape)
     if kind is BOOLEAN:
         return rng.integers(0, 2, shape).astype(np.bool_)

@@ -109,8 +109,9 @@ def _judge_call(
 
 
 def _floor(case: Case) -> float:
-    """The part of the largest magnitude that a graph may be off, since a runtime rounds elsewhere than irexec; 0 for a
-    single operator in the precision that it declares."""
+    """Return the part of the largest magnitude that a graph may be off, since a runtime rounds elsewhere than irexec; 0
+    for a single operator in the precision that it declares.
+    """
     if case.config == "default":
         return _DEFAULT_FLOOR
     if not case.operator.startswith("graph."):
@@ -122,7 +123,7 @@ def _floor(case: Case) -> float:
 
 
 def _is_near(right: Array, other: Array, floor: float) -> bool:
-    """Whether the largest difference is less than a part of the largest magnitude."""
+    """Return whether the largest difference is less than a part of the largest magnitude."""
     if right.dtype.kind in "TU" or (right.dtype.kind != "f" and right.dtype.isbuiltin == 1):
         return not measure(right, other)
     a, b = right.astype(np.float64), other.astype(np.float64)
@@ -142,7 +143,7 @@ def _second_look(
     worst: tuple[int, Error],
     units: Mapping[str, str],
 ) -> Verdict:
-    """Results that differ by more than the tolerance: inputs are moved by a few units to see how much that changes."""
+    """Judge results that differ by more than the tolerance: move the inputs by a few units to see what changes."""
     number, error = worst
     try:
         measured, agrees = judge_model(case.model, function_of, inputs, list(found), tolerance)
@@ -172,13 +173,15 @@ def _second_look(
 
 
 def _is_elementwise(model: Model) -> bool:
-    """Whether each result depends on single elements, so that small results are no differences of large numbers."""
+    """Return whether each result depends on single elements, so that small results are no differences of large
+    numbers.
+    """
     nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
     return all(CONTENTS.get(n.type, ("",))[0].split(".")[0] in ("activation", "arithmetic") for n in nodes)
 
 
 def _is_near_sum(right: Array, other: Array) -> bool:
-    """Whether an error is small beside the largest result, as that of a sum in another order is."""
+    """Return whether an error is small beside the largest result, as that of a sum in another order is."""
     floor = _SUM_FLOOR if right.dtype.itemsize > 2 else _HALF_SUM_FLOOR
     return _is_near(right, other, floor)
 
@@ -234,7 +237,7 @@ def _comparable(array: Array, units: Mapping[str, str]) -> Array:
 
 
 def _is_beyond(arrays: Sequence[Array], units: Mapping[str, str]) -> bool:
-    """Whether a device that keeps 32 bits of integers with 64 cannot hold a result."""
+    """Return whether a device that keeps 32 bits of integers with 64 cannot hold a result."""
     if units.get("i64") != "i32":
         return False
     wide = (a for a in arrays if a.dtype in (np.int64, np.uint64) and a.size)
@@ -242,7 +245,7 @@ def _is_beyond(arrays: Sequence[Array], units: Mapping[str, str]) -> bool:
 
 
 def _is_open(case: Case, inputs: Sequence[Array]) -> bool:
-    """Whether the page leaves the result open for these inputs."""
+    """Return whether the page leaves the result open for these inputs."""
     return any(is_undefined(node, values) for node, values in _nodes(case.model, inputs))
 
 
@@ -259,7 +262,7 @@ def _nodes(model: Model, inputs: Sequence[Array]) -> list[tuple[object, list[Arr
 def _agrees_with_exact(
     case: Case, inputs: Sequence[Array], found: Sequence[Array], expected: Sequence[Array], tolerance: Tolerance
 ) -> bool:
-    """Whether an evaluation in f64 agrees with the runtime and not with irexec."""
+    """Return whether an evaluation in f64 agrees with the runtime and not with irexec."""
     from irexec.conformance.exact import exact_results
 
     exact = exact_results(case.model, inputs)
@@ -281,7 +284,7 @@ def _tolerance(model: Model, inputs: Sequence[Array], expected: Sequence[Array])
 
 
 def _judge_forms(expected: Sequence[Array], found: Sequence[Array]) -> Verdict:
-    """Random results: only their shapes and types are judged."""
+    """Judge only the shapes and types, because the results are random."""
     for number, (right, other) in enumerate(zip(expected, found, strict=True)):
         forms = _form(right, other, number)
         if forms is not None:

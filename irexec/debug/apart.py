@@ -39,13 +39,13 @@ class Server(Protocol):
     def fused(self) -> list[list[str]]: ...
 
     def states(self, steps: Steps) -> list[dict[str, Array]]:
-        """The variables after each step, by name."""
+        """Return the variables after each step, by name."""
 
     def about(self) -> dict[str, str]:
-        """How the loaded model runs: devices, instruction sets, precisions."""
+        """Return how the loaded model runs: devices, instruction sets, precisions."""
 
     def describe(self) -> str:
-        """The runtime's name for people."""
+        """Return the runtime's name for people."""
 
 
 class Apart:
@@ -95,7 +95,7 @@ class Apart:
         return Remote(self, file, written_names(model), folder)
 
     def reads(self, file: Path) -> Loaded:
-        """The model of a file that the other process reads as it is."""
+        """Return the model of a file that the other process reads as it is."""
         return Remote(self, file, {})
 
 
@@ -133,7 +133,7 @@ class Remote:
         return found
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
-        """The arrays stay in the other process until they are requested."""
+        """Return the values; their arrays stay in the other process until they are requested."""
         known = [(value, shown) for value in values if (shown := self.shown(value)) is not None]
         mine = object()
 
@@ -151,7 +151,7 @@ class Remote:
         return [_Observed(take, step, {known[i][0]: i for i in there}) for step, there in enumerate(look())]
 
     def shown(self, value: Value) -> Shown | None:
-        """How the other process finds a value; None if it has none."""
+        """Return how the other process finds a value; None if it has none."""
         name = self._names.get(value.node, value.node.friendly_name)
         return Shown(name, value.index, tuple(sorted(value.names)))
 

@@ -23,7 +23,7 @@ _FAR = 4.0
 
 
 def changed(model: Model, twins: Twins | None, nodes: Sequence[Node]) -> Culprit | None:
-    """The first of these layers that the other model has otherwise, whatever that changes."""
+    """Return the first of these layers that the other model has otherwise, whatever that changes."""
     for node in nodes if twins is not None else ():
         if twins is not None and (changes := twins.changes(node)):
             return Culprit(model, [node], (), NONE, "exact", changes=changes)
@@ -31,7 +31,7 @@ def changed(model: Model, twins: Twins | None, nodes: Sequence[Node]) -> Culprit
 
 
 def failing(model: Model, twins: Twins | None, layer: str) -> Culprit | None:
-    """The layer that makes the other model fail in a layer of its own: the nearest one that is not the same.
+    """Return the layer that makes the other model fail in a layer of its own: the nearest one that is not the same.
 
     `layer`: the name of the layer that fails. Where only names are known, it is that layer.
     """
@@ -64,7 +64,7 @@ def _backwards(model: Model, node: Node) -> list[Node]:
 def wrong_state(
     reference: Reference, loaded: Loaded, written: Mapping[Node, Value], errors: Sequence[Sequence[Error]]
 ) -> Culprit | None:
-    """The variable that is first something else than what was assigned to it in a step whose results agree.
+    """Return the variable that is first something else than what was assigned to it in a step whose results agree.
 
     `written`: the values that are assigned to the variables which layers read. `errors`: of the results, per step. A
     runtime may keep variables in another type, without showing it to anyone.
@@ -89,7 +89,7 @@ def wrong_state(
 def other_end(
     reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
 ) -> Culprit | None:
-    """The result of the model that is the value of another layer on the other side.
+    """Return the result of the model that is the value of another layer on the other side.
 
     `plain`: the other side's results, per step; `errors`: theirs.
     """
@@ -119,7 +119,7 @@ def _outputs(nodes: Sequence[Node]) -> list[Value]:
 def _unlike_its_source(
     reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
 ) -> Culprit | None:
-    """The result that is not the value which it reads, although the other side always computes the same."""
+    """Return the result that is not the value which it reads, although the other side always computes the same."""
     sources = [result.inputs[0] for result in reference.model.results]
     seen = loaded.observe(reference.steps, [value for value in sources if value is not None])
     for index, (result, value) in enumerate(zip(reference.model.results, sources, strict=True)):

@@ -93,7 +93,7 @@ def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
 
 
 def _files(model: Path) -> Iterator[Path]:
-    """The files of a reduction, without where to go on."""
+    """Yield the files of a reduction, without where to go on."""
     archives = sorted(model.parent.glob("*.npz"))
     own = re.compile(rf"{re.escape(model.stem)}(\.\d+|\.expected)?\.npz")
     for path in (model, model.with_suffix(".bin"), model.with_suffix(".py"), model.with_suffix(".md")):
@@ -130,7 +130,7 @@ def _write_all(stream: IO[bytes], data: bytes) -> None:
 
 
 def _kind(text: str) -> str:
-    """What a script looks for, without names."""
+    """Return what a script looks for, without names."""
     found = re.search(r"^KIND = '([a-z ]+)'$", text, re.MULTILINE)
     return {
         "difference": "The results differ from the expected ones.",

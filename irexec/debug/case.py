@@ -46,17 +46,17 @@ class Case:
 
 
 def computing(model: Model) -> list[Node]:
-    """The layers that compute something, in order: no Parameters, Results and constants."""
+    """Return the layers that compute something, in order: no Parameters, Results and constants."""
     return [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result")]
 
 
 def size_of(model: Model) -> int:
-    """How many layers compute, those of bodies included."""
+    """Return how many layers compute, those of bodies included."""
     return sum(n.type not in ("Parameter", "Const", "Result") for n in model.walk())
 
 
 def case_of(model: Model, steps: Sequence[Sequence[Array]]) -> Case:
-    """A model as a case; inputs that nothing reads are left out. Its declarations are replaced by what follows.
+    """Return a model as a case; inputs that nothing reads are left out. Its declarations are replaced by what follows.
 
     Raises IRError when the model is not valid, or cannot be run with these inputs; ValueError when it has no input.
     """
@@ -87,7 +87,7 @@ def _forget(model: Model) -> None:
 
 
 def part_of(case: Case, nodes: Collection[Node], ends: Sequence[Value | Node]) -> Case:
-    """A case with these layers and `ends` as results; values from other layers become inputs with their recorded
+    """Return a case with these layers and `ends` as results; values from other layers become inputs with their recorded
     values.
 
     Raises IRError and ValueError.
@@ -99,7 +99,7 @@ def part_of(case: Case, nodes: Collection[Node], ends: Sequence[Value | Node]) -
 
 
 def recorded(case: Case, values: Sequence[Value]) -> Steps:
-    """The values, per step. Raises ValueError for one whose layer does not run."""
+    """Return the values, per step. Raises ValueError for one whose layer does not run."""
     ports = {port: index for index, port in enumerate(case.model.inputs)}
     if all(value in ports for value in values):
         return [[step[ports[value]] for value in values] for step in case.steps]
@@ -111,8 +111,9 @@ def recorded(case: Case, values: Sequence[Value]) -> Steps:
 
 
 def edited(case: Case, edit: Callable[[Model, dict[Node, Node]], Steps | None]) -> Case:
-    """A copy of the case that `edit` changes; it is given the model and which layer is the copy of which, and returns
-    the inputs where they change, too. Raises IRError and ValueError."""
+    """Return a copy of the case that `edit` changes; it is given the model and which layer is the copy of which, and
+    returns the inputs where they change, too. Raises IRError and ValueError.
+    """
     model, copies = twin(case.model)
     steps = edit(model, copies)
     return case_of(model, case.steps if steps is None else steps)
@@ -132,7 +133,7 @@ def reconnect(model: Model, places: Mapping[Value, Value]) -> None:
 
 
 def read_by_others(model: Model, nodes: Collection[Node]) -> list[Value]:
-    """The values of these layers that other layers read, without values that only a sink stores."""
+    """Return the values of these layers that other layers read, without values that only a sink stores."""
     inside, constant = {*nodes}, constant_nodes(model)
     outer = {value for node in model.nodes if node not in inside | constant for value in node.inputs}
     made = (node for node in model.nodes if node in inside and node not in constant and node.type != "Assign")

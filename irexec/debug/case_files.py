@@ -75,7 +75,7 @@ def load_case(path: str | os.PathLike[str]) -> Case:
 
 
 def input_names(model: Model) -> list[str]:
-    """The names of the model's inputs in an archive."""
+    """Return the names of the model's inputs in an archive."""
     return archive_names([port_name(port) for port in model.inputs])
 
 

@@ -15,7 +15,7 @@ TORCH = "torch:"
 def runtime_of(
     text: str, config: dict[str, str] | None = None, original: Model | None = None, limit: float = LIMIT
 ) -> Runtime:
-    """The runtime that `--with` names: openvino[:DEVICE], onnxruntime, torch:MODULE:FUNCTION, a model,
+    """Return the runtime that `--with` names: openvino[:DEVICE], onnxruntime, torch:MODULE:FUNCTION, a model,
     or a folder of arrays.
 
     `config`: settings of the runtime. `original`: the model that it may read from its own file. `limit`: seconds that

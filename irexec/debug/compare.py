@@ -98,13 +98,13 @@ def compare(
 
 
 def _errors(reference: Reference, plain: Sequence[Sequence[Array]]) -> list[list[Error]]:
-    """The errors of the other side's results, per step."""
+    """Return the errors of the other side's results, per step."""
     steps = zip(reference.results(), plain, strict=False)
     return [[measure(a, b) for a, b in zip(ours, theirs, strict=True)] for ours, theirs in steps]
 
 
 def _is_marginal(rows: Sequence[Row]) -> bool:
-    """Whether no layer is off by much more than its tolerance."""
+    """Return whether no layer is off by much more than its tolerance."""
     return all(row.agrees or row.is_marginal for row in rows)
 
 
@@ -115,7 +115,7 @@ def _judge_results(
     plain: list[list[Array]],
     errors: list[list[Error]],
 ) -> None:
-    """Whether the results agree although they are not equal, where no layer is wrong by itself."""
+    """Decide whether the results agree although they are not equal, where no layer is wrong by itself."""
     reference, bounds = comparing.reference, comparing.bounds
     if any(row.tolerance == "random" for row in found.rows):
         return

@@ -61,7 +61,7 @@ class Row:
         return self.own.ulp / max(self.limit, self.noise, 1.0) if self.own is not None else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The row in the form of `Compared`, which `irexec report` reads."""
+        """Return the row in the form of `Compared`, which `irexec report` reads."""
         return {
             "name": self.node.friendly_name,
             "type": self.node.type,
@@ -194,7 +194,7 @@ class Comparison:
         return list(hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees, cache))
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison in the form of `Comparison`, which `irexec report` reads, with more fields."""
+        """Return the comparison in the form of `Comparison`, which `irexec report` reads, with more fields."""
         inner = self.culprit is not None and bool(self.culprit.outer)
         return {
             "kind": "compare",

@@ -109,7 +109,7 @@ class Culprit:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """The layers as rows of a comparison, for layers inside bodies."""
+        """Return the layers as rows of a comparison, for layers inside bodies."""
         known = {"outer": list(self.outer), "agrees": False, "own": self.own.to_dict(), "total": None}
         return [
             {"name": n.friendly_name, "type": n.type, **known, "tolerance": self.tolerance, "step": self.step}
@@ -141,7 +141,7 @@ class Culprit:
 def alone(
     whole: Cutter, nodes: Sequence[Node], ends: Sequence[Value], values: Mapping[Value, Array]
 ) -> tuple[list[Value], Model]:
-    """The values that some layers of a model read, and these layers as a separate model."""
+    """Return the values that some layers of a model read, and these layers as a separate model."""
     part = whole.cut(nodes, ends)
     part.model.file = part.model.source = None
     give_types(part, [values[value] for value in part.begins])
@@ -149,7 +149,7 @@ def alone(
 
 
 def function_of(model: Model) -> Run:
-    """The results of a model as a function of its inputs."""
+    """Return the results of a model as a function of its inputs."""
     compiled = CompiledModel(model)
 
     def run(arrays: Sequence[Array]) -> list[Array]:
@@ -164,8 +164,8 @@ def function_of(model: Model) -> Run:
 def descend(
     suspect: Culprit, whole: Cutter, compare: Callable[[Reference, Runtime], Culprit | None], runtime: Runtime
 ) -> Culprit | None:
-    """The first wrong layer inside the bodies of a layer, if there is one. The body is compared as a separate model
-    whose steps are its iterations. `whole` cuts the model of the layer; `compare` finds the culprit of a model.
+    """Return the first wrong layer inside the bodies of a layer, if there is one. The body is compared as a separate
+    model whose steps are its iterations. `whole` cuts the model of the layer; `compare` finds the culprit of a model.
     """
     (node,) = suspect.nodes
     for number, first, inner in iterations(whole, node, suspect.inputs):
@@ -186,16 +186,16 @@ def descend(
 
 
 def body_of(runtime: Runtime, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
-    """The runtime for a body and its inputs, or None if the runtime has no results for the body alone."""
+    """Return the runtime for a body and its inputs, or None if the runtime has no results for the body alone."""
     if runtime.runs_parts:
         return runtime, None
     return runtime.body(node, number, step) if isinstance(runtime, KnowsBodies) else None
 
 
 def iterations(whole: Cutter, node: Node, inputs: Mapping[Value, Array]) -> Iterator[tuple[int, int, Reference]]:
-    """The bodies of a layer that run, as separate models: the number of the body, the number of the first iteration,
-    and the model. Its steps are consecutive iterations, with the inputs that irexec computes; bodies with more than
-    FIRST_ITERATIONS come several times. `inputs` are those of the layer.
+    """Yield the bodies of a layer that run, as separate models: the number of the body, the number of the first
+    iteration, and the model. Its steps are consecutive iterations, with the inputs that irexec computes; bodies with
+    more than FIRST_ITERATIONS come several times. `inputs` are those of the layer.
     """
     if not node.bodies:
         return
@@ -218,7 +218,7 @@ def iterations(whole: Cutter, node: Node, inputs: Mapping[Value, Array]) -> Iter
 
 
 def _unread(value: Value) -> Array:
-    """A placeholder for a Parameter that no layer reads: zeros, with the least extents it may have."""
+    """Return a placeholder for a Parameter that no layer reads: zeros, with the least extents it may have."""
     shape = value.type.shape
     extents = [] if shape.rank is None else [d.min for d in shape]
     return np.zeros(extents, np.float32 if value.element_type is DYNAMIC else value.element_type.dtype)
@@ -264,7 +264,9 @@ def _computing(model: Model) -> list[Node]:
 def _cut_there(
     reference: Reference, runtime: Runtime, loaded: Loaded, computing: list[Node], bounds: Bounds | None
 ) -> Culprit | None:
-    """The smallest group of layers that is wrong when the other side observes only the values that leave the group."""
+    """Return the smallest group of layers that is wrong when the other side observes only the values that leave the
+    group.
+    """
     for nodes in _candidates(loaded.fused(), computing):
         culprit = _together(reference, runtime, nodes, bounds)
         while culprit is not None and len(nodes) > 1:
@@ -279,7 +281,9 @@ def _cut_there(
 
 
 def _candidates(fused: list[list[str]], computing: list[Node]) -> Iterator[list[Node]]:
-    """Layers that the runtime may fuse: first those that it reports as fused, then increasingly many neighbours."""
+    """Yield layers that the runtime may fuse: first those that it reports as fused, then increasingly many
+    neighbours.
+    """
     for names in fused:
         group = [node for node in computing if node.friendly_name in names]
         if len(group) > 1:
@@ -292,7 +296,7 @@ def _candidates(fused: list[list[str]], computing: list[Node]) -> Iterator[list[
 
 
 def _together(reference: Reference, runtime: Runtime, nodes: list[Node], bounds: Bounds | None) -> Culprit | None:
-    """These layers as a culprit; None when they are right, or cannot be run alone."""
+    """Return these layers as a culprit; None when they are right, or cannot be run alone."""
     ends = leaving(reference.model, nodes)
     whole = Cutter(reference.model)
     part = whole.cut(nodes, ends)

@@ -21,7 +21,7 @@ def one_by_one(fails: Callable[[list[T]], bool], subsets: Iterable[list[T]]) -> 
 
 
 def fewest(things: Sequence[T], fails: Callable[[list[T]], bool], earliest: Earliest[T] = one_by_one) -> list[T]:
-    """A subset of the items, in order, that is minimal: without any one of its items, `fails` is False.
+    """Return a subset of the items, in order, that is minimal: without any one of its items, `fails` is False.
 
     All items together are assumed to fail. Source: Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing
     Input.
@@ -57,6 +57,6 @@ def fewest(things: Sequence[T], fails: Callable[[list[T]], bool], earliest: Earl
 
 
 def first(things: Sequence[T], fails: Callable[[list[T]], bool], earliest: Earliest[T] = one_by_one) -> list[T]:
-    """The first thing that fails alone, or all of them where none does."""
+    """Return the first thing that fails alone, or all of them where none does."""
     place, _ = earliest(fails, [[thing] for thing in things])
     return [things[place]] if place >= 0 else list(things)

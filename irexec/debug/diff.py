@@ -47,7 +47,9 @@ class Change:
 
 
 def changes_dict(a: str, b: str, changes: Iterable[Change]) -> dict[str, Any]:
-    """The changes from one file to another as one JSON-ready object, which `irexec diff` prints and a report draws."""
+    """Return the changes from one file to another as one JSON-ready object, which `irexec diff` prints and a report
+    draws.
+    """
     return {"kind": "diff", "a": a, "b": b, "changes": [change.to_dict() for change in changes]}
 
 
@@ -62,7 +64,7 @@ class _Changed:
         self._reads = reader.type
 
     def group(self, port: int) -> str:
-        """The common property of constants that are combined into one line."""
+        """Return the common property of constants that are combined into one line."""
         if self.arranged:
             return self.arranged.partition(":")[0]
         return (
@@ -71,7 +73,7 @@ class _Changed:
 
 
 def diff(a: Model, b: Model) -> list[Change]:
-    """The differences between `a` and `b`. Raises IRError if constants cannot be computed.
+    """Return the differences between `a` and `b`. Raises IRError if constants cannot be computed.
 
     Layers are aligned by name, tensor names and structure. Sub-graphs of constants are compared by the values that
     other layers read; a different way to compute them is one line, however many layers it takes.
@@ -129,14 +131,14 @@ class _Diff:
                 yield self._many(change, [(one, two) for one, two, _ in entries], text)
 
     def _many(self, change: str, pairs: Iterable[tuple[Node | None, Node | None]], text: str) -> Change:
-        """One line about many layers."""
+        """Return one line about many layers."""
         changes = [self._change(change, one, two, "") for one, two in pairs]
         return Change(change, None, None, text, self.outer, tuple((each.a, each.b) for each in changes))
 
     # Layers
 
     def _missing(self, model: Model, paired: dict[Node, Node], change: str) -> Iterator[Change]:
-        """One line for each layer, or one line for many layers of a type."""
+        """Yield one line for each layer, or one line for many layers of a type."""
         groups: dict[str, list[Node]] = defaultdict(list)
         for node in model.nodes:
             if node not in paired and node not in self.constant:
@@ -153,7 +155,7 @@ class _Diff:
                 yield self._many(change, [(n, None) if change == "removed" else (None, n) for n in nodes], text)
 
     def _behind(self, node: Node) -> str:
-        """The non-constant inputs of a layer."""
+        """Return the non-constant inputs of a layer."""
         return ", ".join(v.node.friendly_name for v in node.inputs if v is not None and v.node not in self.constant)
 
     def _replaced(self) -> Iterator[tuple[Node, Node, str, str]]:
@@ -192,7 +194,7 @@ class _Diff:
                 yield one, two, group, f"input {port}: {names[0]} became {names[1]}"
 
     def _is_commuted(self, one: Node, two: Node) -> bool:
-        """Whether a layer reads the same two values in the other order, which does not change its result."""
+        """Return whether a layer reads the same two values in the other order, which does not change its result."""
         if len(one.inputs) != 2 or len(two.inputs) != 2 or in_order(one, [1, 0]) != (0, 1):
             return False
         straight, crossed = (
@@ -209,14 +211,14 @@ class _Diff:
         return self.alignment.value(ours) is theirs
 
     def _leads(self, ours: Value | None, theirs: Value | None) -> bool:
-        """Whether both are the same value, with nothing but added or removed layers in between."""
+        """Return whether both are the same value, with nothing but added or removed layers in between."""
         if ours is None or theirs is None:
             return ours is theirs
         left, right = self._through(ours, self.alignment.forward), self._through(theirs, self.alignment.back)
         return any(self.alignment.value(one) is two for one in left for two in right)
 
     def _through(self, value: Value, paired: dict[Node, Node]) -> list[Value]:
-        """The value, or the values that it is computed from if its layer has no counterpart."""
+        """Return the value, or the values that it is computed from if its layer has no counterpart."""
         found: list[Value] = []
         stack, seen = [value], set[Node]()
         while stack:
@@ -239,7 +241,7 @@ class _Diff:
                     yield one, two, f"{one.type}, {text}", text
 
     def _types(self) -> Iterator[Change]:
-        """Element types and shapes that differ although those of the inputs do not."""
+        """Yield element types and shapes that differ although those of the inputs do not."""
         for one, two in self.pairs:
             given = zip(one.inputs, two.inputs, strict=False)
             if one.type == "Result" or any(_type(x) != _type(y) for x, y in given):
@@ -316,7 +318,7 @@ def _type(value: Value | None) -> tuple[str, str]:
 
 
 def _stored(value: Value) -> str:
-    """The element type of the largest constant that a value follows from."""
+    """Return the element type of the largest constant that a value follows from."""
     largest: tuple[int, str] = (-1, "")
     stack = [value]
     while stack:
@@ -328,7 +330,9 @@ def _stored(value: Value) -> str:
 
 
 def _apart(a: Array, b: Array) -> tuple[float, float]:
-    """The largest error, and the signal-to-noise ratio in decibels; infinite for values that cannot be subtracted."""
+    """Return the largest error, and the signal-to-noise ratio in decibels; infinite for values that cannot be
+    subtracted.
+    """
     if a.size != b.size or a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
         return math.inf, -math.inf
     one, two = a.reshape(-1).astype(np.float64), b.reshape(-1).astype(np.float64)
@@ -342,7 +346,7 @@ def _apart(a: Array, b: Array) -> tuple[float, float]:
 
 
 def _arranged(a: Array, b: Array) -> str:
-    """How the same values are stored differently (transposed, reshaped); empty if the values differ."""
+    """Return how the same values are stored differently (transposed, reshaped); empty if the values differ."""
     if a.ndim == b.ndim >= 2 and same(np.swapaxes(a, -1, -2), b):
         return f"transposed: {list(a.shape)} became {list(b.shape)}"
     if a.shape != b.shape and a.size == b.size and same(a.reshape(-1), b.reshape(-1)):
@@ -351,7 +355,7 @@ def _arranged(a: Array, b: Array) -> str:
 
 
 def _extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, ...]:
-    """The largest error and the least ratio of many, in words."""
+    """Return the largest error and the least ratio of many, in words."""
     found = list(errors)
     if all(largest == 0 for largest, _ in found):
         return ("the same values",)
@@ -372,7 +376,7 @@ def _difference(a: Array, b: Array) -> str:
 
 
 def _is_brief(array: Array) -> bool:
-    """Whether a constant is told by its values: axes, orders, shapes and bounds."""
+    """Return whether a constant is told by its values: axes, orders, shapes and bounds."""
     return array.size <= (_BRIEF if array.dtype.kind in "iub" else 1) and array.ndim <= 1
 
 

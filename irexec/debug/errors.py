@@ -68,7 +68,7 @@ class Bounds:
 
 
 def shown_error(error: Error | None) -> str:
-    """An error in a few words: `123 ulp, 0.5 %`."""
+    """Return an error in a few words: `123 ulp, 0.5 %`."""
     if error is None:
         return "-"
     if not error or not math.isfinite(error.absolute):
@@ -78,7 +78,7 @@ def shown_error(error: Error | None) -> str:
 
 
 def shown_part(error: Error) -> str:
-    """An error in one unit: a percentage, or units in the last place for what is hardly more than rounding."""
+    """Return an error in one unit: a percentage, or units in the last place for what is hardly more than rounding."""
     if not error:
         return "0"
     if not math.isfinite(error.absolute):
@@ -87,22 +87,22 @@ def shown_part(error: Error) -> str:
 
 
 def is_percentage(error: Error) -> bool:
-    """Whether an error is given as a percentage, not in units in the last place."""
+    """Return whether an error is given as a percentage, not in units in the last place."""
     return _HARDLY <= error.relative < math.inf
 
 
 def percent(part: float) -> str:
-    """A part of one as a percentage: `140 %`, `0.5 %`."""
+    """Return a part of one as a percentage: `140 %`, `0.5 %`."""
     return f"{_rounded(min(100 * part, sys.float_info.max))} %"
 
 
 def off(error: Error) -> str:
-    """How far a value is off, as a part of a sentence: `780 % off`, `of shape [2] instead of [3]`."""
+    """Return how far a value is off, as a part of a sentence: `780 % off`, `of shape [2] instead of [3]`."""
     return shown_part(error) if error.reason else f"{shown_part(error)} off"
 
 
 def _rounded(number: float) -> str:
-    """Two digits, with an exponent for very small and very large numbers: `140`, `0.5`, `0.00012`, `3.4e38`."""
+    """Return two digits, with an exponent for very small and very large numbers: `140`, `0.5`, `0.00012`, `3.4e38`."""
     if number and not _PLAIN[0] <= number < _PLAIN[1]:
         digits, exponent = f"{number:.1e}".split("e")
         return f"{digits.removesuffix('.0')}e{int(exponent)}"
@@ -110,14 +110,15 @@ def _rounded(number: float) -> str:
 
 
 def measure(reference: Array, other: Array, kind: ElementType | None = None) -> Error:
-    """The largest error of `other`. `kind`: the element type whose units count, if not the reference's own."""
+    """Return the largest error of `other`. `kind`: the element type whose units count, if not the reference's own."""
     return _in_units(reference, other, kind=kind)
 
 
 def _in_units(
     reference: Array, other: Array, *, kind: ElementType | None = None, floor: float = 0.0, spread: Any = None
 ) -> Error:
-    """The largest error in units in the last place, of the element or of a typical one around it, whichever is larger.
+    """Return the largest error in units in the last place, of the element or of a typical one around it, whichever is
+    larger.
 
     `floor`: the least magnitude whose unit counts. `spread`: added to the unit of each element.
     """
@@ -167,8 +168,8 @@ def judge(
     bounds: Bounds | None = None,
     wavering: Callable[[], Iterable[Run]] = tuple,
 ) -> tuple[Error, bool]:
-    """The largest error of `other` compared with the result of `run` for the inputs, and whether every element is
-    within the tolerance.
+    """Return the largest error of `other` compared with the result of `run` for the inputs, and whether every element
+    is within the tolerance.
 
     The unit of an element is its own unit in the last place or that of a typical element around it. If the tolerance is
     exceeded, the inputs are perturbed by a few units, and the sensitivity of the result (sums that cancel, rounding to
@@ -188,7 +189,7 @@ def judge(
 
 
 def _judged(reference: Array, other: Array, tolerance: Tolerance, spread: Any = None) -> tuple[Error, bool]:
-    """The error of one output, and whether it is within tolerance. `spread`: how far nudged inputs move it."""
+    """Return the error of one output, and whether it is within tolerance. `spread`: how far nudged inputs move it."""
     real = ElementType.of(reference.dtype).is_real
     limit = max(tolerance.ulp, FUSED)
     if spread is None or not (real or tolerance.kind == "rounded"):
@@ -203,7 +204,7 @@ def _judged(reference: Array, other: Array, tolerance: Tolerance, spread: Any = 
 
 
 def within(reference: Array, other: Array, bounds: Bounds) -> bool:
-    """Whether every element of `other` is within the bounds."""
+    """Return whether every element of `other` is within the bounds."""
     if reference.shape != other.shape or reference.dtype.kind in "TUO":
         return not measure(reference, other)
     allowed = bounds.atol + bounds.rtol * np.abs(np.nan_to_num(widened(reference)))
@@ -211,7 +212,7 @@ def within(reference: Array, other: Array, bounds: Bounds) -> bool:
 
 
 def _spreads(run: Run, inputs: Sequence[Array], wavering: Iterable[Run]) -> list[Any]:
-    """How far each element of the results moves when the inputs are moved by a few units in the last place."""
+    """Return how far each element of the results moves when the inputs are moved by a few units in the last place."""
     rng = np.random.default_rng(0)
     expected = run(inputs)
     spreads: list[Any] = [np.zeros(array.shape) for array in expected]

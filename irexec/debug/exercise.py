@@ -20,14 +20,14 @@ _REDUCING = ("SoftMax", "Softmax", "LogSoftmax", "CumSum", "TopK", "MVN", "Norma
 
 
 def says_something(array: Array) -> bool:
-    """Whether an array has a value that could differ: not empty, and not all NaN."""
+    """Return whether an array has a value that could differ: not empty, and not all NaN."""
     if not array.size:
         return False
     return array.dtype.kind in "biuTUO" or not bool(np.all(np.isnan(widened(array))))
 
 
 def not_exercised(reference: Reference, seen: Shapes) -> Iterator[str]:
-    """Sentences about what the inputs did not exercise. `seen`: shapes in each step."""
+    """Yield sentences about what the inputs did not exercise. `seen`: shapes in each step."""
     model, steps = reference.model, reference.steps
     states = [node for node in model.nodes if node.type == "ReadValue"]
     if states and len(steps) == 1:
@@ -50,7 +50,7 @@ def not_exercised(reference: Reference, seen: Shapes) -> Iterator[str]:
 
 
 def _is_single(node: Node, seen: Shapes) -> bool:
-    """Whether a layer worked along an axis that had one element in every step."""
+    """Return whether a layer worked along an axis that had one element in every step."""
     given = node.inputs[0] if node.inputs else None
     if given is None or given not in seen or not _works_along(node):
         return False
@@ -62,7 +62,7 @@ def _is_single(node: Node, seen: Shapes) -> bool:
 
 
 def watched(node: Node) -> list[Value]:
-    """The values of a layer whose shapes matter to `not_exercised`."""
+    """Return the values of a layer whose shapes matter to `not_exercised`."""
     if node.type == "ReadValue":
         return [node.outputs[0]]
     return [value for value in node.inputs[:1] if value is not None] if _works_along(node) else []

@@ -45,7 +45,7 @@ def explained(reference: Reference, units: Mapping[Node, float]) -> list[list[fl
 
 
 def unexplained(errors: Sequence[Sequence[Error]], bounds: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The steps and results whose errors are larger than explained."""
+    """Return the steps and results whose errors are larger than explained."""
     return [
         (step, index)
         for step, (some, most) in enumerate(zip(errors, bounds, strict=True))
@@ -65,7 +65,7 @@ def _disturbed(reference: Reference, units: Mapping[Node, float], rng: np.random
 
 
 def _disturbing(operator: Operator, units: float, rng: np.random.Generator) -> Operator:
-    """The operator with results that are randomly off by up to so many units."""
+    """Return the operator with results that are randomly off by up to so many units."""
     made = copy.copy(operator)
     right = operator.kernel
 

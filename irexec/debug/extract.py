@@ -59,7 +59,7 @@ class Extract:
 
 
 def find(model: Model, name: str) -> tuple[Model, Node] | None:
-    """The layer with this name (or else id), and the model or body that contains it."""
+    """Return the layer with this name (or else id), and the model or body that contains it."""
     for node in model.nodes:
         if node.friendly_name == name:
             return model, node
@@ -73,8 +73,8 @@ def find(model: Model, name: str) -> tuple[Model, Node] | None:
 def extract(
     reference: Reference, whole: Model, nodes: Collection[Node], ends: Sequence[Value], *, step: int = 0, call: int = 0
 ) -> Extract:
-    """A model of these layers of `whole` (the reference's model or one of its bodies), with the inputs recorded in a
-    run.
+    """Return a model of these layers of `whole` (the reference's model or one of its bodies), with the inputs recorded
+    in a run.
 
     `call`: which of a body's iterations. Raises IRError when the model cannot be run, ValueError when these layers do
     not run then.
@@ -96,7 +96,7 @@ def extract(
 
 
 def _runs(reference: Reference, node: Node, call: int) -> str:
-    """The reason why a layer has no values in its `call`-th run."""
+    """Return the reason why a layer has no values in its `call`-th run."""
     readers = {n for n in reference.model.walk() if any(v is not None and v.node is node for v in n.inputs)}
     counts = reference.count()
     times = max(counts.get(n, 0) for n in (node, *readers))
@@ -122,7 +122,7 @@ def fix_type(parameter: Node, array: Array) -> None:
 
 
 def anonymised(part: Extract, seed: int = 0) -> Extract:
-    """The same structure with other names, no rt_info, and noise of the same range for weights and inputs. Whole
+    """Return the same structure with other names, no rt_info, and noise of the same range for weights and inputs. Whole
     numbers that are inputs stay only where the model runs with no others."""
     rng = np.random.default_rng(seed)
     model = copied(part.model)
@@ -139,7 +139,7 @@ def anonymised(part: Extract, seed: int = 0) -> Extract:
 
 
 def renamed(model: Model) -> Model:
-    """The same model with other names and no rt_info."""
+    """Return the same model with other names and no rt_info."""
     made = copied(model)
     made.name = "model"
     _strip(made, None, [0])
@@ -166,8 +166,9 @@ def _strip_body(body: Body, rng: np.random.Generator | None, counter: list[int])
 
 
 def _noise(array: Array, rng: np.random.Generator, structure: int = MAX_STRUCTURE) -> Array:
-    """Random values of the same type, shape and range. Arrays of up to `structure` whole numbers or booleans, and
-    numbers that everybody writes, such as 0.5 and 1e-5, stay: they are structure."""
+    """Return random values of the same type, shape and range. Arrays of up to `structure` whole numbers or booleans,
+    and numbers that everybody writes, such as 0.5 and 1e-5, stay: they are structure.
+    """
     kind = ElementType.of(array.dtype)
     if array.dtype.kind in "TUO":
         words = ["".join(rng.choice([*"abcdefgh"], len(text))) for text in array.reshape(-1).tolist()]
@@ -190,5 +191,7 @@ def _noise(array: Array, rng: np.random.Generator, structure: int = MAX_STRUCTUR
 
 
 def _is_common(number: float, dtype: np.dtype[Any]) -> bool:
-    """Whether a number has at most two digits or is a power of two, so that it reveals nothing about the model."""
+    """Return whether a number has at most two digits or is a power of two, so that it reveals nothing about the
+    model.
+    """
     return number == float(np.asarray(float(f"{number:.2g}")).astype(dtype)) or abs(np.frexp(number)[0]) == 0.5

@@ -54,7 +54,7 @@ class Folder:
         return inner, inner.given(node.bodies[number].model)
 
     def given(self, model: Model) -> Steps | None:
-        """The inputs of the steps, where they were recorded."""
+        """Return the inputs of the steps, where they were recorded."""
         found = [step.given(model) for step in self.steps]
         return None if any(step is None for step in found) else [step for step in found if step is not None]
 
@@ -79,7 +79,7 @@ class _Step:
             raise CannotRun(f"{folder} contains neither {INDEX} nor .npy files")
 
     def _indexed(self) -> dict[str, Path]:
-        """Files by the layer's name and output, of the layers' first calls."""
+        """Return files by the layer's name and output, of the layers' first calls."""
         path = self.folder / INDEX
         try:
             index: Any = json.loads(read_file(path, "a recording"))
@@ -105,7 +105,7 @@ class _Step:
         return not self._files
 
     def given(self, model: Model) -> list[Array] | None:
-        """The inputs of the model; None where they were not recorded."""
+        """Return the inputs of the model; None where they were not recorded."""
         path = self.folder / INPUTS
         if not path.is_file():
             return None
@@ -118,7 +118,7 @@ class _Step:
         return found
 
     def array(self, value: Value) -> Array | None:
-        """The array of a value, or None if there is none. Raises CannotRun if its file cannot be read."""
+        """Return the array of a value, or None if there is none. Raises CannotRun if its file cannot be read."""
         path = next((self._files[key] for key in _keys(value) if key in self._files), None)
         return None if path is None else _converted(_read(path), value.element_type, path)
 
@@ -198,7 +198,7 @@ def _key(name: str, output: int, type: str) -> str:
 
 
 def _keys(value: Value) -> list[str]:
-    """How the files of a value may be called."""
+    """Return how the files of a value may be called."""
     node: Node = value.node
     names = [*sorted(value.names), *([node.friendly_name] if node.friendly_name else [])]
     if node.type == "Result":

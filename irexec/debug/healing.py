@@ -23,8 +23,9 @@ class Healing:
         self._variables = {node.attributes.get("variable_id"): node for node in model.nodes if node.type == "ReadValue"}
 
     def heals(self, row: Row, *, rounded: bool) -> bool:
-        """Whether every way from a layer to a result leads through a layer whose values agree. `rounded`: other layers
-        on the way may round differently, so that small differences remain."""
+        """Return whether every way from a layer to a result leads through a layer whose values agree. `rounded`: other
+        layers on the way may round differently, so that small differences remain.
+        """
         stack, seen = [row.node], {row.node}
         while stack:
             node = stack.pop()
@@ -47,7 +48,7 @@ class Healing:
 
 
 def _is_clean(row: Row, rounded: bool) -> bool:
-    """Whether the values of a layer, as they are in both runs, differ by no more than rounding."""
+    """Return whether the values of a layer, as they are in both runs, differ by no more than rounding."""
     if row.total is None or not row.said:
         return False
     kind = row.node.outputs[0].element_type

@@ -51,7 +51,7 @@ def hints(
 
 
 def _halved(node: Node) -> bool:
-    """Whether a layer reads a constant in f16 that is converted to another type."""
+    """Return whether a layer reads a constant in f16 that is converted to another type."""
     sources = [value.node for value in node.inputs if value is not None]
     sources += [value.node for source in sources for value in source.inputs if value is not None]
     return any(

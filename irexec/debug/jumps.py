@@ -20,7 +20,7 @@ _SHOWN = 3
 
 
 def jumps(rows: Sequence[Row]) -> Iterator[str]:
-    """Sentences about the layers where rounding becomes a jump, in their order."""
+    """Yield sentences about the layers where rounding becomes a jump, in their order."""
     known = {row.node: row for row in rows}
     found = [(row, given) for row in rows if (given := _jump(row, known)) is not None]
     for row, given in found[:_SHOWN]:
@@ -33,7 +33,7 @@ def jumps(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _jump(row: Row, known: dict[Node, Row]) -> Error | None:
-    """The error of the input of a layer that is right by itself and makes a jump of it."""
+    """Return the error of the input of a layer that is right by itself and makes a jump of it."""
     total = row.total
     if not row.agrees or not total or not _is_step(row.node):
         return None

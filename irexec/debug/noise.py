@@ -59,18 +59,22 @@ class Noise:
 
     @classmethod
     def of(cls, precision: str, about: Mapping[str, str]) -> Noise | None:
-        """The noise of a runtime that computes in `precision` and reports these properties; None without noise."""
+        """Return the noise of a runtime that computes in `precision` and reports these properties; None without
+        noise.
+        """
         group = about.get(GROUP, "")
         found = cls(_LOWER.get(precision, F32), int(group) if group.isdecimal() else 0)
         return found if found != cls() else None
 
     def applies(self, nodes: Sequence[Node]) -> bool:
-        """Whether these layers may be computed with fewer bits."""
+        """Return whether these layers may be computed with fewer bits."""
         lower = self.kind is not F32 and any(v.element_type is F32 for node in nodes for v in node.outputs)
         return lower or bool(self.group and any(map(packed, nodes)))
 
     def judge(self, model: Model, inputs: Sequence[Array], other: Sequence[Array | None]) -> Judged | None:
-        """Whether noise explains the results `other` of a model of a few layers; None where it cannot be measured."""
+        """Return whether noise explains the results `other` of a model of a few layers; None where it cannot be
+        measured.
+        """
         right = _run(model)(inputs)
         runs = list(self._runs(model, inputs))
         runs = [found for found in runs if all(a.shape == b.shape for a, b in zip(right, found, strict=True))]
@@ -108,7 +112,7 @@ class Noise:
 
 
 def packed(node: Node) -> bool:
-    """Whether a layer reads a large constant of whole numbers, through layers that depend on constants alone."""
+    """Return whether a layer reads a large constant of whole numbers, through layers that depend on constants alone."""
     if node.type != "MatMul":
         return False
     stack, seen = [value.node for value in node.inputs if value is not None], set[Node]()
@@ -129,7 +133,7 @@ def _run(model: Model) -> Run:
 
 
 def _rounding(operator: Operator, kind: ElementType, group: int, rng: np.random.Generator) -> Operator:
-    """The operator with inputs and results that are rounded at random."""
+    """Return the operator with inputs and results that are rounded at random."""
     made = copy.copy(operator)
     right = operator.kernel
 
@@ -163,7 +167,7 @@ def _rounded(array: Array, kind: ElementType, rng: np.random.Generator, scale: f
 
 
 def _quantized(array: Array, group: int, axis: int, rng: np.random.Generator) -> Array:
-    """Activations that are off by up to half a level of 8 bits, of the largest in their group."""
+    """Return activations that are off by up to half a level of 8 bits, of the largest in their group."""
     if array.dtype.kind != "f" or not array.ndim or not array.size:
         return array
     last = np.moveaxis(array, axis, -1).astype(np.float32)
@@ -175,7 +179,9 @@ def _quantized(array: Array, group: int, axis: int, rng: np.random.Generator) ->
 
 
 def _explains(runs: Sequence[Array], right: Array, found: Array) -> bool:
-    """Whether the errors of disturbed runs explain an error: of all elements, of every slice, and of each element."""
+    """Return whether the errors of disturbed runs explain an error: of all elements, of every slice, and of each
+    element.
+    """
     if right.shape != found.shape:
         return False
     error = apart(right, found)

@@ -51,7 +51,7 @@ def _save(proto: Any, path: Path, files: Together | None = None) -> bytes:
 
 
 def onnx_case(proto: Any, steps: Steps) -> OnnxCase:
-    """An ONNX model as a case. Raises IRError when it is not valid, or cannot be run with these inputs."""
+    """Return an ONNX model as a case. Raises IRError when it is not valid, or cannot be run with these inputs."""
     folder = tempfile.TemporaryDirectory(prefix="irexec-")
     path = Path(folder.name) / "model.onnx"  # Other runtimes read it.
     model = accepted(read(_save(proto, path), file=path))
@@ -59,12 +59,12 @@ def onnx_case(proto: Any, steps: Steps) -> OnnxCase:
 
 
 def onnx_case_of(path: Path, steps: Steps) -> OnnxCase:
-    """The model of a file as a case. Raises IRError and OSError."""
+    """Return the model of a file as a case. Raises IRError and OSError."""
     return onnx_case(parts.load(path), steps)
 
 
 def onnx_whole(reference: Reference) -> OnnxCase:
-    """A model that was read from an ONNX file as a case. Raises IRError and OSError."""
+    """Return a model that was read from an ONNX file as a case. Raises IRError and OSError."""
     assert reference.model.file is not None
     proto = parts.load(reference.model.file)
     return OnnxCase(reference.model, reference.steps, reference.results(), proto, None)
@@ -92,7 +92,7 @@ def _part(case: Case, nodes: Collection[int], outputs: Collection[str] = ()) -> 
 
 
 def _recorded(case: Case, names: Sequence[str]) -> list[dict[str, Array]]:
-    """The tensors with these names that irexec computed, per step."""
+    """Return the tensors with these names that irexec computed, per step."""
     made = [value for node in case.model.nodes if node.type != "Result" for value in node.outputs]
     values = {name: value for value in made for name in value.names if name in names}
     runs = Reference(case.model, case.steps).record(set(values.values()))
@@ -152,7 +152,7 @@ def _constants(case: Case) -> list[str]:
 
 
 def _keep_constants(case: Case, kept: list[str]) -> OnnxCase:
-    """The other weights become ones."""
+    """Return the case with all other weights set to ones."""
     known = parts.weights(_proto(case))
     ones = {name: np.ones_like(known[name]) for name in _constants(case) if name not in kept}
     return onnx_case(parts.with_weights(_proto(case), ones), case.steps)

@@ -129,7 +129,7 @@ class Server:
             raise CannotRun(f"OpenVINO cannot compile the model: {_brief(error)}") from None
 
     def _run(self, compiled: Any, steps: Steps, places: Sequence[int] | None = None) -> list[list[Array]]:
-        """The outputs (at these places, or all) of steps on one new request."""
+        """Return the outputs (at these places, or all) of steps on one new request."""
         request = compiled.create_infer_request()
         found = []
         for _ in self._outputs_of(request, compiled, steps):
@@ -184,7 +184,7 @@ class _Ports:
 
 
 def _array(tensor: Any) -> Array:
-    """A copy of a tensor as irexec has it: types that NumPy lacks as ml_dtypes."""
+    """Return a copy of a tensor as irexec has it: types that NumPy lacks as ml_dtypes."""
     kind = ElementType.by_name.get(tensor.get_element_type().get_type_name())
     if kind is STRING:
         return np.array(tensor.str_data.tolist(), dtype=np.str_).reshape(tensor.str_data.shape)
@@ -197,13 +197,13 @@ def _array(tensor: Any) -> Array:
 
 
 def _shown(value: Any) -> str:
-    """A property as a text: the name of a type, a list without brackets."""
+    """Return a property as a text: the name of a type, a list without brackets."""
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_shown, value))
     return str(value.get_type_name() if hasattr(value, "get_type_name") else getattr(value, "name", value))
 
 
 def _brief(error: Exception) -> str:
-    """The last telling line of OpenVINO's message."""
+    """Return the last telling line of OpenVINO's message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[-1] if lines else type(error).__name__)[:300]

@@ -138,17 +138,18 @@ def forecast(reference: Reference, kind: ElementType) -> Forecast:
 
 
 def magnitudes(reference: Reference, kind: ElementType) -> list[Magnitudes]:
-    """The magnitudes of the results of all f32 layers in a run. Raises IRError."""
+    """Return the magnitudes of the results of all f32 layers in a run. Raises IRError."""
     return _measured(reference, kind)[1]
 
 
 def limit_of(kind: ElementType) -> float:
-    """The largest number of a type."""
+    """Return the largest number of a type."""
     return float(_info(kind).max)
 
 
 def lowered(model: Model, kind: ElementType, keep: Collection[Node] = ()) -> tuple[Model, dict[Node, Node]]:
-    """The model with every f32 value rounded to `kind`, by a Convert there and back, and whose layer each layer is.
+    """Return the model with every f32 value rounded to `kind`, by a Convert there and back, and whose layer each layer
+    is.
 
     Of the layers in `keep`, results stay f32 for each other; who else reads them reads them rounded. Constants are cut
     to the type's limits, as OpenVINO does when it compresses a model.
@@ -183,7 +184,7 @@ def _lower(model: Model, kind: ElementType, kept: Collection[Node], origin: dict
 
 
 def rounded(value: Value, kind: ElementType, origin: dict[Node, Node], node_class: type[Node]) -> Value:
-    """The value after a Convert to the type and back."""
+    """Return the value after a Convert to the type and back."""
     node = value.node
     if node.constant is not None:
         limit = float(_info(kind).max)
@@ -216,7 +217,7 @@ class _Measuring:
         self._normal, self._least = float(info.smallest_normal), float(info.smallest_subnormal) / 2
 
     def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
-        """Nothing is known before a layer runs."""
+        """Do nothing: there are no results before a layer runs."""
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
         for array in outputs:
@@ -242,7 +243,7 @@ class _Breaking:
         self._origin, self._left = origin, dict(allowed)
 
     def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
-        """Nothing is known before a layer runs."""
+        """Do nothing: there are no results before a layer runs."""
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
         if self.broken is not None:
@@ -274,7 +275,7 @@ class _Trial:
                     self._readers.setdefault(value.node, []).append(node)
 
     def run(self, keep: Iterable[Node]) -> Lowered:
-        """One run. Raises IRError."""
+        """Return one run. Raises IRError."""
         model, origin = lowered(self._reference.model, self._kind, {*keep})
         listener = _Breaking(origin, self._allowed)
         request = CompiledModel(model).create_infer_request([listener])
@@ -291,7 +292,9 @@ class _Trial:
         return self._kind if kind is F32 else kind
 
     def fixing(self, losing: list[Magnitudes]) -> set[Node] | None:
-        """Layers that correct the results when kept in f32, or None. `losing`: the layers whose values lose most."""
+        """Return layers that correct the results when kept in f32, or None. `losing`: the layers whose values lose
+        most.
+        """
         kept = self._unbroken()
         count = 1
         while kept is not None and not self.run(kept).fine:
@@ -303,7 +306,7 @@ class _Trial:
         return kept
 
     def _unbroken(self, kept: Iterable[Node] = ()) -> set[Node] | None:
-        """These layers and more, so that nothing breaks; None where that cannot be."""
+        """Return these layers and more, so that nothing breaks; None where that cannot be."""
         kept = {*kept}
         while (run := self.run(kept)).broken is not None:
             broken = run.broken
@@ -327,7 +330,7 @@ def _measured(reference: Reference, kind: ElementType) -> tuple[list[list[Array]
 
 
 def _way(last: Node, rows: dict[Node, Magnitudes], limit: float) -> list[Magnitudes]:
-    """The layers leading to this one: for each layer, the input with the largest magnitude."""
+    """Return the layers leading to this one: for each layer, the input with the largest magnitude."""
     way: list[Magnitudes] = []
     node: Node | None = last
     while node is not None and len(way) < _LONGEST_WAY:

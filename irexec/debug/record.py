@@ -35,7 +35,7 @@ class Recorder:
                     self._keep(value, array)
 
     def take(self) -> dict[Value, Array]:
-        """The values recorded since the last call; the next run is recorded from scratch."""
+        """Return the values recorded since the last call; the next run is recorded from scratch."""
         kept, self.values, self._calls = self.values, {}, {}
         return kept
 
@@ -62,7 +62,7 @@ class CallRecorder:
                 found[value] = array.copy()
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
-        """What layers read is known before they run."""
+        """Record the inputs of a layer, which exist before it runs."""
 
 
 class Counter:
@@ -89,14 +89,14 @@ class Reference:
         self._compiled = CompiledModel(model)
 
     def results(self) -> list[list[Array]]:
-        """The model's results, per step. Raises IRError."""
+        """Return the model's results, per step. Raises IRError."""
         request = self._compiled.create_infer_request()
         return [list(request.infer(step).to_tuple()) for step in self.steps]
 
     def record(
         self, wanted: Collection[Value], call: int = 0, *, up_to_error: bool = False
     ) -> list[dict[Value, Array]]:
-        """The wanted values, per step; those that no layer made or read are left out. Raises IRError; with
+        """Return the wanted values, per step; those that no layer made or read are left out. Raises IRError; with
         `up_to_error` the values up to the error are returned instead.
         """
         found = []
@@ -118,26 +118,26 @@ class Reference:
         return found
 
     def record_calls(self, wanted: Collection[Value], calls: range) -> list[dict[Value, Array]]:
-        """The wanted values that layers read in the first step, for each of these calls. Raises IRError."""
+        """Return the wanted values that layers read in the first step, for each of these calls. Raises IRError."""
         recorder = CallRecorder(wanted, calls)
         self._compiled.create_infer_request([recorder]).infer(self.steps[0])
         return recorder.values
 
     def count(self) -> dict[Node, int]:
-        """How often each layer runs in the first step, those of bodies included. Raises IRError."""
+        """Return how often each layer runs in the first step, those of bodies included. Raises IRError."""
         counter = Counter()
         self._compiled.create_infer_request([counter]).infer(self.steps[0])
         return counter.calls
 
 
 def known_value(value: Value) -> Array | None:
-    """The array known from inference, so that no layer needs to be run for it."""
+    """Return the array known from inference, so that no layer needs to be run for it."""
     known = value.type.value
     return known if known is not None and known.dtype == value.element_type.dtype else None
 
 
 def same(a: Any, b: Any) -> bool:
-    """True for arrays of the same type, shape and bits, NaN included."""
+    """Return True for arrays of the same type, shape and bits, NaN included."""
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype != b.dtype or a.shape != b.shape:
         return False

@@ -44,16 +44,16 @@ class Watcher(Protocol):
     """Is told about the progress of a reduction."""
 
     def tried(self, reduction: Reduction, stage: Stage, smaller: bool) -> None:
-        """One more candidate was tried; `smaller`: it is the smallest case so far."""
+        """Handle one more tried candidate; `smaller`: it is the smallest case so far."""
 
 
 def whole(reference: Reference) -> Case:
-    """A model with its inputs as a case. Raises IRError and ValueError."""
+    """Return a model with its inputs as a case. Raises IRError and ValueError."""
     return case_of(copied(reference.model), reference.steps)
 
 
 def begin(judge: Judge, cases: Iterable[Case]) -> Reduction | None:
-    """The first of the cases that fails; None where none does. Raises CannotRun."""
+    """Return the first of the cases that fails; None where none does. Raises CannotRun."""
     for case in cases:
         fault = judge.fault(case)
         if fault is not None:
@@ -153,7 +153,7 @@ class _Work:
         return candidate, judge.fault(candidate, self.reduction.fault)
 
     def _taken(self, candidate: Case | None, found: Fault | None) -> bool:
-        """Whether a candidate fails in the same way; it is the smallest case then."""
+        """Return whether a candidate fails in the same way; it is the smallest case then."""
         if candidate is None:
             return False
         reduction = self.reduction

@@ -15,8 +15,9 @@ _SHOWN = 3
 
 
 def remarks(rows: Sequence[Row], reference: Reference, shapes: Shapes, twins: Twins | None) -> Iterator[str]:
-    """Sentences about the layers of a comparison. `shapes`: of their values in each step. `twins`: if the other side is
-    a model."""
+    """Yield sentences about the layers of a comparison. `shapes`: of their values in each step. `twins`: if the other
+    side is a model.
+    """
     yield from jumps(rows)
     for text in (*not_exercised(reference, shapes), *_silent(rows)):
         yield f"not exercised: {text}"
@@ -26,7 +27,7 @@ def remarks(rows: Sequence[Row], reference: Reference, shapes: Shapes, twins: Tw
 
 
 def _without_effect(rows: Sequence[Row], twins: Twins) -> Iterator[str]:
-    """Layers that the other model has otherwise, and that compute the same all the same."""
+    """Yield layers that the other model has otherwise, and that compute the same all the same."""
     texts = []
     for row in rows:
         if row.agrees and not row.behind and twins.relation([row.node]) is Relation.CHANGED:

@@ -66,7 +66,7 @@ class Repro:
         self._written = 0.0
 
     def resumed(self) -> Reduction | None:
-        """The reduction that was begun here; None where there was none, or one of something else."""
+        """Return the reduction that was begun here; None where there was none, or one of something else."""
         try:
             with own_files():
                 known: Any = json.loads(read_file(self.file.with_suffix(".json")))
@@ -171,7 +171,7 @@ def _results(case: Case) -> list[Any]:
 
 
 def _others(case: Case, runtime: Runtime | None) -> list[tuple[str, str, Array]]:
-    """The results of the runtime with their names and its own; none where it gives none."""
+    """Return the results of the runtime with their names and its own; none where it gives none."""
     steps = _found(case, runtime)
     if runtime is None or not steps:
         return []
@@ -180,7 +180,7 @@ def _others(case: Case, runtime: Runtime | None) -> list[tuple[str, str, Array]]
 
 
 def _found(case: Case, runtime: Runtime | None) -> list[list[Array]]:
-    """The results of the runtime, per step; none where it gives none."""
+    """Return the results of the runtime, per step; none where it gives none."""
     try:
         return [] if runtime is None else [list(step) for step in runtime.load(case.model).results(case.steps)]
     except CannotRun:
@@ -188,7 +188,7 @@ def _found(case: Case, runtime: Runtime | None) -> list[list[Array]]:
 
 
 def _table(case: Case) -> list[str]:
-    """The layers with their types, as a table of Markdown."""
+    """Return the layers with their types, as a table of Markdown."""
     rows = ["| layer | inputs | outputs | attributes |", "|---|---|---|---|"]
     for node in case.model.walk():
         if node.type in ("Const", "Result"):
@@ -213,7 +213,9 @@ def _port(value: Value) -> str:
 
 
 def identity(reference: Reference, asked: str) -> str:
-    """The key by which reductions are distinguished: the model's file, the inputs, and the failure to reproduce."""
+    """Return the key by which reductions are distinguished: the model's file, the inputs, and the failure to
+    reproduce.
+    """
     found = sha256(os.fsencode(asked))
     if (source := reference.model.source) is not None:
         found.update(source.text.encode("utf-8", "surrogatepass"))

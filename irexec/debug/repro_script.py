@@ -148,13 +148,13 @@ def run():
 
 
 def openvino_script(device: str, config: dict[str, str], **values: object) -> str:
-    """The script for OpenVINO. `values`: model, archives, inputs, expected, kind, said and limit."""
+    """Return the script for OpenVINO. `values`: model, archives, inputs, expected, kind, said and limit."""
     settings = f"DEVICE = {device!r}\nCONFIG = {config!r}"
     return _filled("openvino and numpy", "import openvino as ov\n", settings, _OPENVINO, values)
 
 
 def onnx_runtime_script(**values: object) -> str:
-    """The script for ONNX Runtime, on its CPU."""
+    """Return the script for ONNX Runtime, on its CPU."""
     return _filled("onnxruntime and numpy", "import onnxruntime\n", "", _ONNX_RUNTIME, values)
 
 
@@ -164,7 +164,7 @@ def _filled(needs: str, imports: str, settings: str, run: str, values: dict[str,
 
 
 def known_results(expected: Sequence[Sequence[Array]], found: Sequence[Sequence[Array]]) -> dict[str, Array]:
-    """The expected results, and those of the runtime where it gives any, as the script compares them."""
+    """Return the expected results, and those of the runtime where it gives any, as the script compares them."""
     kept: dict[str, Array] = {}
     for word, steps in (("expected", expected), ("found", found)):
         for step, results in enumerate(steps):

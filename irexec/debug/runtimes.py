@@ -49,16 +49,17 @@ class Loaded(Protocol):
     precision: str
 
     def results(self, steps: Steps) -> list[list[Array]]:
-        """The model's results, per step, with nothing shown that would change how it runs. Raises CannotRun."""
+        """Return the model's results, per step, with nothing shown that would change how it runs. Raises CannotRun."""
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
-        """The runtime's results for these values of the model, per step; values that it does not have are omitted.
+        """Return the runtime's results for these values of the model, per step; values that it does not have are
+        omitted.
 
         A mapping may fetch its arrays when they are asked for.
         """
 
     def fused(self) -> list[list[str]]:
-        """The names of layers that it runs as one."""
+        """Return the names of layers that it runs as one."""
 
 
 class Runtime(Protocol):
@@ -76,7 +77,9 @@ class KnowsBodies(Protocol):
     """A runtime that cannot run parts of a model, but knows the bodies of the loaded model."""
 
     def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
-        """The runtime for a body of a layer, and its iterations' inputs in a step if it has results for these alone."""
+        """Return the runtime for a body of a layer, and its iterations' inputs in a step if it has results for these
+        alone.
+        """
 
 
 @runtime_checkable
@@ -98,7 +101,7 @@ class KnowsStates(Protocol):
     """A loaded model whose variables can be read."""
 
     def states(self, steps: Steps) -> list[dict[str, Array]]:
-        """The variables after each step, by `variable_id`, with nothing shown that would change how it runs."""
+        """Return the variables after each step, by `variable_id`, with nothing shown that would change how it runs."""
 
 
 @runtime_checkable
@@ -119,7 +122,7 @@ class KnowsModules(Protocol):
     """A loaded model that consists of modules, as networks of PyTorch do."""
 
     def module_of(self, node: Node) -> str:
-        """The module whose result a layer computes, for people; empty if no module has this result."""
+        """Return the module whose result a layer computes, for people; empty if no module has this result."""
 
     @property
     def unpaired(self) -> list[str]:
@@ -218,8 +221,8 @@ class Aligned:
         ]
 
     def _is_comparable(self, ours: Value, theirs: Value) -> bool:
-        """Whether values correspond: a layer that only stands in the same place, such as the inside of a translation,
-        may have another shape, and what only other layers read may be arranged for these.
+        """Return whether values correspond: a layer that only stands in the same place, such as the inside of a
+        translation, may have another shape, and what only other layers read may be arranged for these.
         """
         if self.twins.leads_elsewhere(ours.node):
             return False
@@ -231,7 +234,7 @@ class Aligned:
         return []
 
     def reference(self, steps: Steps) -> Reference:
-        """The other model with these inputs, in its own order."""
+        """Return the other model with these inputs, in its own order."""
         # The other model's input at each position is the one that the first model's is aligned with.
         places = {theirs: ours for ours, theirs in self._inputs.items()}
         return Reference(self._alignment.b, [[step[places[i]] for i in range(len(step))] for step in steps])

@@ -110,7 +110,7 @@ class Sanitizer:
                     del known[value]
 
     def _is_odd(self, value: Value, array: Array) -> bool:
-        """Whether a value contains NaN or infinity: recorded for results, computed for inputs and constants."""
+        """Return whether a value contains NaN or infinity: recorded for results, computed for inputs and constants."""
         if value not in self._odd or value.node.type == "Parameter":
             self._odd[value] = any(_not_finite(array))
         return self._odd[value]
@@ -132,7 +132,7 @@ def sanitize(model: Model, inputs: Sequence[Array]) -> Report:
 
 
 def _not_finite(array: Array) -> tuple[int, int]:
-    """How many elements are NaN, and how many infinite."""
+    """Return how many elements are NaN, and how many infinite."""
     if not array.size or array.dtype.kind in "TUObiu" or not ElementType.of(array.dtype).is_real:
         return 0, 0
     wide = array if array.dtype.kind == "f" else array.astype(np.float32)

@@ -27,7 +27,8 @@ def select(
     anonymise: bool = False,
     report: Report,
 ) -> Extract | None:
-    """The layers from `begin` to `end`, or around one layer; None, with findings in `report`, if this is impossible.
+    """Return the layers from `begin` to `end`, or around one layer; None, with findings in `report`, if this is
+    impossible.
 
     A layer of a body makes a part of the body, with the values of its `call`-th iteration.
     """
@@ -76,7 +77,7 @@ def _between(reference: Reference, begin: str | None, end: str, call: int, findi
 
 
 def can_be_cut(type: str, operator: Operator | None) -> bool:
-    """Whether layers of this operator compute results of their inputs alone, so that they can be cut out."""
+    """Return whether layers of this operator compute results of their inputs alone, so that they can be cut out."""
     return type not in _UNCUT and not (operator is not None and operator.has_state)
 
 

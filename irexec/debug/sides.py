@@ -44,7 +44,7 @@ class Sides:
         return f"irexec, {_listed(self.found)} all differ from each other"
 
     def _is_close(self, one: Comparison, other: Comparison) -> bool:
-        """Whether two sides are much closer to each other than either is to irexec."""
+        """Return whether two sides are much closer to each other than either is to irexec."""
         if not one.plain or not other.plain:
             return False
         pairs = (pair for a, b in zip(one.plain, other.plain, strict=True) for pair in zip(a, b, strict=True))
@@ -64,7 +64,7 @@ def _listed(found: Sequence[Comparison]) -> str:
 
 
 def _also(wrong: Sequence[Comparison], right: Sequence[Comparison]) -> str:
-    """Whether those that agree also agree about the layer that is named."""
+    """Return whether those that agree also agree about the layer that is named."""
     culprit = wrong[0].culprit
     if culprit is None or culprit.outer or len(culprit.nodes) > 1:
         return ""

@@ -19,7 +19,7 @@ from irexec.types import Array, ElementType, PartialShape
 
 
 def extents(case: Case) -> list[int]:
-    """The extents of inputs and weights that could be smaller."""
+    """Return the extents of inputs and weights that could be smaller."""
     weights = [n.constant for n in case.model.walk() if n.constant is not None and _is_weight(n.constant)]
     found = {extent for arrays in (*case.steps, weights) for array in arrays for extent in array.shape}
     return sorted((extent for extent in found if extent > 1), reverse=True)
@@ -71,7 +71,7 @@ def _set_constant(node: Node, array: Array) -> None:
 
 
 def constants(case: Case) -> list[Node]:
-    """The weights that are not all one number."""
+    """Return the weights that are not all one number."""
     found = [n for n in case.model.walk() if n.constant is not None and n.constant.size > 1]
     return [n for n in found if _is_weight(n.constant) and not _is_plain(n.constant)]
 
@@ -85,7 +85,7 @@ def _is_plain(array: Array | None) -> bool:
 
 
 def keep_constants(case: Case, kept: list[Node]) -> Case:
-    """The other weights become ones."""
+    """Return the case with all other weights set to ones."""
 
     def edit(model: Model, copies: dict[Node, Node]) -> None:
         for node in set(constants(case)) - {*kept}:
@@ -101,7 +101,7 @@ Setting = tuple[Node, str, Any]
 
 
 def attributes(case: Case) -> list[Setting]:
-    """The attributes that could have a plainer value: their default, or zeros or ones."""
+    """Return the attributes that could have a plainer value: their default, or zeros or ones."""
     found: list[Setting] = []
     for node in case.model.walk():
         for attribute in node.operator.attributes if node.operator is not None and node.type != "Const" else ():
@@ -141,7 +141,7 @@ def _check_attributes(node: Node) -> None:
 
 
 def inner_layers(case: Case) -> list[Node]:
-    """The layers of bodies that compute."""
+    """Return the layers of bodies that compute."""
     inside = set(case.model.walk()) - {*case.model.nodes}
     return [n for n in case.model.walk() if n in inside and n.type not in ("Parameter", "Result", "Const")]
 
@@ -177,7 +177,9 @@ def _bodies(model: Model) -> list[Model]:
 
 
 def passed(node: Node) -> Value | None:
-    """The input of a layer that has the type of its single output, so that its readers can use the input instead."""
+    """Return the input of a layer that has the type of its single output, so that its readers can use the input
+    instead.
+    """
     if len(node.outputs) != 1:
         return None
     kind, shape = node.outputs[0].element_type, node.outputs[0].type.shape
@@ -186,5 +188,5 @@ def passed(node: Node) -> Value | None:
 
 
 def some(things: Sequence[Any]) -> Sequence[Any]:
-    """The items if there are several, because a single item cannot be removed."""
+    """Return the items if there are several, because a single item cannot be removed."""
     return things if len(things) > 1 else ()

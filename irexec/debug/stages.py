@@ -56,7 +56,7 @@ def _keep_outputs(case: Case, kept: list[Node]) -> Case:
 
 
 def _keep_inputs(case: Case, kept: list[int]) -> Case:
-    """The other inputs become constants, where they are the same in all steps."""
+    """Return the case with the other inputs as constants, where they are the same in all steps."""
 
     def edit(model: Model, copies: dict[Node, Node]) -> Steps:
         places = {}
@@ -81,7 +81,7 @@ def _constant(value: Value, array: Any) -> Value:
 
 
 def _layers(case: Case) -> Sequence[tuple[Node, ...]]:
-    """The layers; those of one variable stay together."""
+    """Return the layers; those of one variable stay together."""
     units: dict[object, list[Node]] = defaultdict(list)
     fixed = constant_nodes(case.model)
     for node in computing(case.model):
@@ -93,7 +93,7 @@ def _layers(case: Case) -> Sequence[tuple[Node, ...]]:
 
 
 def _keep_layers(case: Case, kept: list[tuple[Node, ...]]) -> Case:
-    """The others' results become inputs, as recorded."""
+    """Return the case of the kept layers; the recorded results of the others become its inputs."""
     nodes = [node for unit in kept for node in unit]
     return part_of(case, nodes, read_by_others(case.model, nodes))
 
@@ -104,7 +104,7 @@ def _constant_layers(case: Case) -> Sequence[Node]:
 
 
 def _keep_constant_layers(case: Case, kept: list[Node]) -> Case:
-    """The other layers that depend on constants alone become constants."""
+    """Return the case with the other layers that depend on constants alone replaced by constants."""
     folded = [v for node in _constant_layers(case) if node not in kept for v in node.outputs]
     known = Reference(case.model, case.steps[:1]).record(set(folded))[0]
 
@@ -115,7 +115,7 @@ def _keep_constant_layers(case: Case, kept: list[Node]) -> Case:
 
 
 def _passable(case: Case) -> Sequence[Node]:
-    """The layers that can be removed by connecting their inputs to their readers."""
+    """Return the layers that can be removed by connecting their inputs to their readers."""
     return [node for node in computing(case.model) if not node.has_state and passed(node) is not None]
 
 
@@ -135,12 +135,12 @@ def _keep_passable(case: Case, kept: list[Node]) -> Case:
 
 
 def _bodies(case: Case) -> Sequence[tuple[Node, int]]:
-    """The layers with bodies, and the numbers of their bodies."""
+    """Return the layers with bodies, and the numbers of their bodies."""
     return [(node, number) for node in computing(case.model) for number in range(len(node.bodies))]
 
 
 def _keep_body(case: Case, kept: list[tuple[Node, int]]) -> Case:
-    """The first iteration of one body, as a separate model."""
+    """Return the first iteration of one body, as a separate model."""
     ((node, number),) = kept
     body = node.bodies[number].model
     given = Reference(case.model, case.steps).record(body.inputs)

@@ -34,12 +34,12 @@ class Suspicion:
 def _at_once(
     code: str, look: Callable[[Node, Inputs], str | None], port: str | None = None, output: int | None = None
 ) -> Suspicion:
-    """A suspicion that depends on the inputs alone."""
+    """Return a suspicion that depends on the inputs alone."""
     return Suspicion(code, look, lambda node, message, outputs: str(message), port, output)
 
 
 def _input(node: Node, inputs: Inputs, name: str) -> Array | None:
-    """The input of that name."""
+    """Return the input of that name."""
     assert node.operator is not None
     names = (node.operator.signature.port_name(index) for index in range(len(inputs)))
     return next((array for port, array in zip(names, inputs, strict=True) if port == name), None)
@@ -109,7 +109,7 @@ def _strided(node: Node, inputs: Inputs) -> str | None:
 
 
 def _outside(bounds: Iterable[tuple[int, int]]) -> str | None:
-    """The message about bounds of slices, each with the extent of its axis."""
+    """Return the message about bounds of slices, each with the extent of its axis."""
     found = [str(bound) for extent, bound in bounds if not -extent - 1 <= bound <= extent and abs(bound) < _TO_THE_END]
     return (
         f"{', '.join(found)} {'lies' if len(found) == 1 else 'lie'} outside the data and are clamped" if found else None
@@ -129,7 +129,7 @@ def _no_class(node: Node, inputs: Inputs) -> str | None:
 
 
 def _in_float(node: Node, inputs: Inputs) -> list[Array] | None:
-    """The result of the operator for the inputs as f64; a result that differs much from it has overflowed."""
+    """Return the result of the operator for the inputs as f64; a result that differs much from it has overflowed."""
     first = inputs[0]
     if node.operator is None or first is None or first.dtype.kind not in "iu":
         return None
@@ -145,7 +145,7 @@ def _in_float(node: Node, inputs: Inputs) -> list[Array] | None:
 
 
 def _is_place(node: Node, index: int) -> bool:
-    """Whether an input contains positions rather than data."""
+    """Return whether an input contains positions rather than data."""
     assert node.operator is not None
     return node.operator.signature.port_name(index) in ("axes", "axis", "reduction_axes", "indices")
 

@@ -14,7 +14,7 @@ Inputs = Sequence[Array | None]
 
 
 def scattered(node: Node, inputs: Inputs) -> str | None:
-    """Places that several updates would fill, without a reduction."""
+    """Return places that several updates would fill, without a reduction."""
     operator = node.operator
     if operator is None or operator.opener is None:
         return None

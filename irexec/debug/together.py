@@ -21,7 +21,7 @@ class Together:
         self._order = {node: number for number, node in enumerate(nodes)}
 
     def of(self, node: Node, soon: Collection[Value] = ()) -> tuple[list[Node], list[Value]]:
-        """The layer, last, with those behind it, and the values that all of them follow from, constants aside.
+        """Return the layer, last, with those behind it, and the values that all of them follow from, constants aside.
 
         Those behind it are followed back to values that are shown, or will be `soon`; where that cannot be, the layer
         is alone.
@@ -45,7 +45,7 @@ class Together:
 
 
 def _computes(node: Node) -> bool:
-    """Whether a layer gives the same again when it is run alone."""
+    """Return whether a layer gives the same again when it is run alone."""
     if node.has_state or any(not _computes(inner) for body in node.bodies for inner in body.model.nodes):
         return False
     return node.operator is None or node.operator.tolerance.kind != "random"

@@ -22,8 +22,8 @@ together with its neighbours does not round what is between them."""
 
 
 def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tolerance:
-    """The tolerance of a layer; for a layer with bodies, the sum of the tolerances of its inner layers. `values`: the
-    inputs and outputs, if known, for dynamic extents.
+    """Return the tolerance of a layer; for a layer with bodies, the sum of the tolerances of its inner layers.
+    `values`: the inputs and outputs, if known, for dynamic extents.
     """
     if node.bodies:
         return combined(tolerance_of(inner) for body in node.bodies for inner in body.model.nodes)
@@ -38,7 +38,7 @@ def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tol
 
 
 def _largest(node: Node, names: Iterable[str], values: Mapping[Value, Array]) -> float:
-    """The largest magnitude of these inputs; 0 where it is not known."""
+    """Return the largest magnitude of these inputs; 0 where it is not known."""
     assert node.operator is not None
     ports = (node.operator.signature.port_name(index) for index in range(len(node.inputs)))
     largest = 0.0
@@ -84,7 +84,7 @@ def _extents(value: Value, values: Mapping[Value, Array]) -> list[int] | None:
 
 
 def combined(tolerances: Iterable[Tolerance]) -> Tolerance:
-    """The tolerance of a chain of layers: independent errors add as the root of their squares. The last layer
+    """Return the tolerance of a chain of layers: independent errors add as the root of their squares. The last layer
     determines the smallest unit.
     """
     found = list(tolerances)
@@ -95,14 +95,16 @@ def combined(tolerances: Iterable[Tolerance]) -> Tolerance:
 
 
 def accumulated(tolerance: Tolerance, kind: ElementType) -> Tolerance:
-    """The tolerance of a layer of a half type whose sums are accumulated in f32 and rounded once, as irexec does it."""
+    """Return the tolerance of a layer of a half type whose sums are accumulated in f32 and rounded once, as irexec does
+    it.
+    """
     if kind.kind != "f" or kind.bitwidth >= _F32_BITS or not tolerance.ulp:
         return tolerance
     return tolerance._replace(ulp=min(tolerance.ulp, FUSED))
 
 
 def tolerance_text(tolerance: Tolerance, kind: ElementType) -> str:
-    """The tolerance in words: `64 ulp of f32`."""
+    """Return the tolerance in words: `64 ulp of f32`."""
     if tolerance.kind == "random" or not kind.is_real:
         return "exact" if tolerance.kind != "random" else "random"
     return f"{max(tolerance.ulp, FUSED):.4g} ulp of {kind}"

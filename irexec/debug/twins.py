@@ -81,8 +81,9 @@ class Twins:
         return [*found]
 
     def leads_elsewhere(self, node: Node) -> bool:
-        """Whether a layer is not the same as its counterpart, and no layer that reads it has a counterpart, nor has one
-        that reads its counterpart."""
+        """Return whether a layer is not the same as its counterpart, and no layer that reads it has a counterpart, nor
+        has one that reads its counterpart.
+        """
         other, back = self.alignment.forward.get(node), self.alignment.back
         if other is None or self.relation([node]) is Relation.SAME:
             return False
@@ -90,7 +91,7 @@ class Twins:
         return bool(ours and theirs) and not (ours & self.alignment.forward.keys()) and not (theirs & back.keys())
 
     def assigned(self, node: Node) -> Node | None:
-        """The layer that assigns the variable which a layer reads."""
+        """Return the layer that assigns the variable which a layer reads."""
         if node.type != "ReadValue":
             return None
         name = node.attributes.get("variable_id")
@@ -114,7 +115,7 @@ class Twins:
         return self._equal(one, other) if any(constant) else self.alignment.value(one) is other
 
     def _equal(self, one: Value, other: Value) -> bool:
-        """Whether both are constants with the same values."""
+        """Return whether both are constants with the same values."""
         if not self._both_constant(one, other):
             return False
         return (
@@ -122,7 +123,9 @@ class Twins:
         ) or same(self._constant(0, one), self._constant(1, other))
 
     def _is_rounded(self, one: Value | None, other: Value | None) -> bool:
-        """Whether both are constants that differ by rounding, as where exporters fold a normalization into weights."""
+        """Return whether both are constants that differ by rounding, as where exporters fold a normalization into
+        weights.
+        """
         if one is None or other is None or not self._both_constant(one, other) or not one.element_type.is_real:
             return False
         left, right = self._constant(0, one), self._constant(1, other)
@@ -132,7 +135,7 @@ class Twins:
         return one.node in self._cutters[0].constant and other.node in self._cutters[1].constant
 
     def _constant(self, side: int, value: Value) -> Array:
-        """The value of a constant that other constants are computed to."""
+        """Return the value of a constant that other constants are computed to."""
         known = value.node.constant if value.node.constant is not None else known_value(value)
         if known is not None:
             return known
@@ -142,8 +145,9 @@ class Twins:
         return found
 
     def _rearranges(self, node: Node, other: Node) -> bool:
-        """Whether the same may be computed from constants that are stored otherwise, or with layers inserted or removed
-        on the way."""
+        """Return whether the same may be computed from constants that are stored otherwise, or with layers inserted or
+        removed on the way.
+        """
         names = [name for name, (x, y) in self._attributes(node, other).items() if x != y]
         if any("transpose" in name for name in names):
             return True
@@ -163,7 +167,7 @@ class Twins:
     # In words
 
     def changes(self, node: Node) -> list[str]:
-        """The differences of the other model's layer, each in a few words: `reads scores instead of scale`."""
+        """Return the differences of the other model's layer, each in a few words: `reads scores instead of scale`."""
         other = self.alignment.forward.get(node)
         if other is None:
             return []
@@ -182,7 +186,7 @@ class Twins:
         return found
 
     def is_changed(self, node: Node) -> bool:
-        """Whether there is a difference other than reading layers that have no counterpart."""
+        """Return whether there is a difference other than reading layers that have no counterpart."""
         return any(_UNPAIRED not in text for text in self.changes(node))
 
     def _input(self, node: Node, port: int, one: Value | None, two: Value | None) -> str:
@@ -205,7 +209,7 @@ class Twins:
         return f"reads {name} instead of {_named(one)}"
 
     def _attributes(self, node: Node, other: Node) -> dict[str, tuple[str, str]]:
-        """The attributes of both as texts."""
+        """Return the attributes of both as texts."""
         ours, theirs = attributes_of(node), attributes_of(other)
         skipped = ("variable_id",) if self.alignment.own[node] == self.alignment.own[other] else ()
         names = [name for name in sorted(ours.keys() | theirs.keys()) if name not in skipped]

@@ -18,7 +18,7 @@ _LEAST = 8
 
 
 def unit(wide: Any, kind: ElementType) -> Any:
-    """One unit in the last place of each value; 1 for values that are not real numbers."""
+    """Return one unit in the last place of each value; 1 for values that are not real numbers."""
     if not kind.is_real or kind.dtype is None or kind.is_carried:
         return np.ones(np.shape(wide))
     info = np.finfo(kind.dtype) if is_numpys(kind.dtype) else _foreign(kind)
@@ -34,7 +34,7 @@ def _foreign(kind: ElementType) -> Any:
 
 
 def widened(array: Array) -> Any:
-    """The numbers in f64; magnitudes of complex numbers, zeros for strings."""
+    """Return the numbers in f64; magnitudes of complex numbers, zeros for strings."""
     if array.dtype.kind in "TUO":
         return np.zeros(array.shape)
     return np.abs(array) if array.dtype.kind == "c" else array.astype(np.float64)
@@ -56,14 +56,16 @@ def apart(a: Array, b: Array) -> Any:
 
 
 def slabs(array: Array) -> Iterator[slice]:
-    """Slices along the first axis, each of a limited number of elements, to limit the memory for results in f64."""
+    """Yield slices along the first axis, each of a limited number of elements, to limit the memory for results in
+    f64.
+    """
     rows = max(1, _BLOCK * len(array) // max(1, array.size))
     for begin in range(0, len(array), rows):
         yield slice(begin, begin + rows)
 
 
 def squeezed(array: Array) -> Array:
-    """The array without axes of one element, and with at least one axis."""
+    """Return the array without axes of one element, and with at least one axis."""
     return array.reshape([extent for extent in array.shape if extent != 1] or [1])
 
 
@@ -78,7 +80,7 @@ class Typical:
         self._means = {} if array.dtype.kind in "TUO" else _means(array)
 
     def __getitem__(self, rows: slice) -> Any:
-        """The magnitudes for a slice along the first axis, in a shape that broadcasts to it."""
+        """Return the magnitudes for a slice along the first axis, in a shape that broadcasts to it."""
         found: Any = None
         for axis, mean in self._means.items():
             part = _along(mean, axis, self._rank, rows)
@@ -125,7 +127,7 @@ def _averaged(array: Array, axes: list[int | None], power: float, most: dict[int
 
 
 def _along(values: Any, axis: int | None, rank: int, rows: slice) -> Any:
-    """Values along an axis in a shape that broadcasts to a slice along the first axis."""
+    """Return values along an axis in a shape that broadcasts to a slice along the first axis."""
     if axis is None or not values.shape:
         return values
     part = values[rows] if axis == 0 else values

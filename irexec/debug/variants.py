@@ -45,7 +45,9 @@ def judge_model(
 
 
 def widened(model: Model) -> Model | None:
-    """The model with f16 and bf16 weights decompressed in f32, as OpenVINO does it, or None without such weights."""
+    """Return the model with f16 and bf16 weights decompressed in f32, as OpenVINO does it, or None without such
+    weights.
+    """
     if not _halves(model):
         return None
     made = copied(model)
@@ -60,7 +62,7 @@ def widened(model: Model) -> Model | None:
 
 
 def _halves(model: Model) -> list[Node]:
-    """The layers that make f32 of constants that were computed in f16 or bf16."""
+    """Return the layers that make f32 of constants that were computed in f16 or bf16."""
     constant = constant_nodes(model)
     converts = (node for node in model.nodes if node.type == "Convert" and node in constant)
     return [
@@ -74,7 +76,7 @@ def _halves(model: Model) -> list[Node]:
 
 
 def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Value:
-    """The same value, computed in f32."""
+    """Return the same value, computed in f32."""
     if value.element_type not in _HALVES:
         return value
     if value not in known:
@@ -92,7 +94,9 @@ def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Va
 
 
 def moved_inside(model: Model) -> Iterator[Model]:
-    """The model with the f32 values between its layers made a few units larger, or smaller; nothing for one layer."""
+    """Yield the model with the f32 values between its layers made a few units larger, or smaller; nothing for one
+    layer.
+    """
     for factor in (1 + _NUDGE, 1 - _NUDGE):
         made = copied(model)
         constant = constant_nodes(made)

@@ -47,8 +47,8 @@ class Judge(Protocol):
     name: str
 
     def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
-        """The fault of the case, or None. `like`: the fault that is searched for, which determines how clear it must
-        be.
+        """Return the fault of the case, or None. `like`: the fault that is searched for, which determines how clear it
+        must be.
         """
 
 
@@ -69,11 +69,11 @@ class Sameness:
         return self._same is not None
 
     def accepts(self, text: str) -> bool:
-        """Whether a failure with this description counts."""
+        """Return whether a failure with this description counts."""
         return self._same is None or self._same.search(text) is not None
 
     def first(self, attempt: Callable[[], Fault | None]) -> Fault | None:
-        """The failure of the first run that fails."""
+        """Return the failure of the first run that fails."""
         return next((found for _ in range(self.tries) if (found := attempt()) is not None), None)
 
 
@@ -126,7 +126,7 @@ class ByRuntime:
 
 
 def _step(model: Model, steps: Sequence[Sequence[Array]]) -> Run:
-    """The results of one step as a function of its inputs, after the steps before it."""
+    """Return the results of one step as a function of its inputs, after the steps before it."""
     compiled = CompiledModel(model)
 
     def run(inputs: Sequence[Array]) -> list[Array]:
@@ -143,7 +143,7 @@ def _kind_of(error: Error) -> str:
 
 
 def _words(message: str) -> str:
-    """The part of a message that is independent of names and sizes."""
+    """Return the part of a message that is independent of names and sizes."""
     return " ".join(re.findall(r"(?<![\w/'\".])[A-Za-z]{2,}(?![\w/'\".])", message))
 
 

@@ -15,8 +15,8 @@ _UNKNOWN_BYTES = 1 << 20
 
 
 def comparable(model: Model) -> list[Node]:
-    """The layers whose results can be compared. Assign is omitted: its result is its input, and runtimes do not expose
-    it.
+    """Return the layers whose results can be compared. Assign is omitted: its result is its input, and runtimes do not
+    expose it.
     """
     constant = constant_nodes(model)
     skipped = ("Parameter", "Result", "Const", "Assign")
@@ -24,15 +24,16 @@ def comparable(model: Model) -> list[Node]:
 
 
 def read_values(model: Model) -> set[Value]:
-    """Values with at least one reader; others need not be computed, nor be correct."""
+    """Return values with at least one reader; others need not be computed, nor be correct."""
     return {value for node in model.nodes for value in node.inputs if value is not None}
 
 
 def observed(
     loaded: Loaded, steps: Steps, nodes: Sequence[Node], wanted: Callable[[Sequence[Node]], list[Value]]
 ) -> Iterator[tuple[Sequence[Node], Sequence[Mapping[Value, Array]]]]:
-    """The values that are `wanted` of some layers, per step. Where the other side cannot show all of them, it shows
-    those of parts; layers that it cannot show alone are left out."""
+    """Yield the values that are `wanted` of some layers, per step. Where the other side cannot show all of them, it
+    shows those of parts; layers that it cannot show alone are left out.
+    """
     try:
         yield nodes, loaded.observe(steps, wanted(nodes))
     except Died:

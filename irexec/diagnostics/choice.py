@@ -26,11 +26,11 @@ class Choice:
     base: str = "."
 
     def keeps(self, finding: Diagnostic) -> bool:
-        """Whether a finding counts."""
+        """Return whether a finding counts."""
         return self._keeps(finding.code) and not finding.code.startswith(self._ignored_in(finding.file))
 
     def of(self, report: Report) -> Report:
-        """The findings of a report that count, and the number of those that it left out."""
+        """Return the findings of a report that count, and the number of those that it left out."""
         kept = Counter({kind: count for kind, count in report.left_out.items() if self._keeps(kind[1])})
         return Report([finding for finding in report if self.keeps(finding)], kept)
 
@@ -61,5 +61,5 @@ EVERY = Choice()
 
 
 def names_no_code(beginning: str) -> bool:
-    """True if no code starts with this text."""
+    """Return True if no code starts with this text."""
     return not any(code.startswith(beginning) for code in CODES)

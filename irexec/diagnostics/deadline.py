@@ -76,7 +76,7 @@ def ask(doing: str) -> None:
 
 
 def seconds_left(most: float) -> float:
-    """The seconds until the deadline, but at most this many."""
+    """Return the seconds until the deadline, but at most this many."""
     ends = _ends.get()
     return most if ends is None else max(0.0, min(most, ends[0] - monotonic()))
 
@@ -84,7 +84,7 @@ def seconds_left(most: float) -> float:
 def watched(
     items: Iterable[T], doing: str, what: str = "layers", of: Callable[[int, T], object] = lambda _, item: item
 ) -> Iterable[T]:
-    """The items; each may raise OutOfTime. Without a deadline, the items themselves are returned, at no cost.
+    """Return the items; each may raise OutOfTime. Without a deadline, the items themselves are returned, at no cost.
 
     `what`: the name of the items; `of`: the layer that an item is about, by its number.
     """

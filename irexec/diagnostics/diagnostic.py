@@ -108,7 +108,7 @@ class Diagnostic:
         return f"{where + ': ' if where else ''}{self.severity}[{self.code}] {self.message}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON-ready values; unknown fields are omitted."""
+        """Return the finding as JSON-ready values; unknown fields are omitted."""
         result: dict[str, Any] = {
             "code": self.code,
             "severity": str(self.severity),
@@ -186,13 +186,13 @@ class Report:
         self._errors = _Errors()
 
     def sorted(self) -> Report:
-        """The same findings in file order: by file as first met, then line, then column."""
+        """Return the same findings in file order: by file as first met, then line, then column."""
         files = {file: rank for rank, file in reversed(list(enumerate(d.file for d in self.diagnostics)))}
         key = lambda d: (files[d.file], d.line or 0, d.column or 0)  # noqa: E731
         return Report(sorted(self.diagnostics, key=key), self.left_out.copy())
 
     def capped(self, most: int = MAX_PER_CODE) -> Report:
-        """The first `most` findings of each code and severity; `left_out` counts the others.
+        """Return the first `most` findings of each code and severity; `left_out` counts the others.
 
         A file of a hundred thousand layers can have the same fault in each of them.
         """
@@ -211,19 +211,19 @@ class Report:
         return f"<Report: {', '.join(parts) or 'no findings'}>"
 
     def __str__(self) -> str:
-        """The report as `irexec validate` prints it."""
+        """Return the report as `irexec validate` prints it."""
         from irexec.display import text_of
 
         return text_of("Report", self)
 
     def _repr_html_(self) -> str:
-        """The findings as a table, for notebooks."""
+        """Return the findings as a table, for notebooks."""
         from irexec.display import html_of
 
         return html_of("Report", self)
 
     def to_json(self) -> str:
-        """The report as a JSON text, in ASCII so that any stream can carry it: `{"version": 1, "ok": ..., ...}`.
+        """Return the report as a JSON text, in ASCII so that any stream can carry it: `{"version": 1, "ok": ..., ...}`.
 
         schemas/findings.schema.json describes it. `version` changes when a key is removed or gets another meaning.
         """
@@ -248,7 +248,7 @@ class _Errors:
         self._last: Diagnostic | None = None
 
     def among(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-        """The errors among the findings; errors that were removed from the list are dropped here too."""
+        """Return the errors among the findings; errors that were removed from the list are dropped here too."""
         if self._seen and (len(diagnostics) < self._seen or diagnostics[self._seen - 1] is not self._last):
             self._found, self._seen = [], 0
         if self._seen < len(diagnostics):

@@ -46,24 +46,26 @@ class Findings:
         return self._locate(at)
 
     def has_finding(self, code: str, layer: LayerRef) -> bool:
-        """True if the layer has a finding with this code: each cause is reported once, at its first occurrence."""
+        """Return True if the layer has a finding with this code: each cause is reported once, at its first
+        occurrence.
+        """
         return (code, layer) in self._reported
 
     def has_finding_at(self, code: str, at: At) -> bool:
-        """True when there is a finding with this code at the place."""
+        """Return True when there is a finding with this code at the place."""
         return (code, self.place(at)) in self._places
 
     def blames(self, layer: LayerRef) -> bool:
-        """True when there is an error about the layer."""
+        """Return True when there is an error about the layer."""
         return layer in self._blamed
 
     def finished(self, *, capped: bool = True) -> Report:
-        """The findings in file order; `capped`: with a limited number for each code."""
+        """Return the findings in file order; `capped`: with a limited number for each code."""
         found = self.report.sorted()
         return found.capped() if capped else found
 
     def trial(self) -> Findings:
-        """A separate collection for the same file, whose findings count only when they are passed to `take`."""
+        """Return a separate collection for the same file, whose findings count only when they are passed to `take`."""
         return Findings(self._locate, file=self.file, mode=self.mode)
 
     def take(self, trial: Findings) -> None:

@@ -42,7 +42,7 @@ class Fix:
     edits: tuple[Edit, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """The fix as JSON-ready values; `start` and `stop` count bytes of the file."""
+        """Return the fix as JSON-ready values; `start` and `stop` count bytes of the file."""
         edits = [
             {
                 "start": edit.start,

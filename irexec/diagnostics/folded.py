@@ -14,7 +14,7 @@ _PLACES = 10
 
 
 def folded(report: Report) -> Report:
-    """The report with the first findings of each cause; the last of these says where the others are."""
+    """Return the report with the first findings of each cause; the last of these says where the others are."""
     findings = list(report)
     causes: dict[Hashable, list[int]] = {}
     for position, finding in enumerate(findings):
@@ -31,7 +31,9 @@ def folded(report: Report) -> Report:
 
 
 def grouped(report: Report) -> Report:
-    """The report of many files with each warning that some of them have alike shown for the first of these alone."""
+    """Return the report of many files with each warning that some of them have alike shown for the first of these
+    alone.
+    """
     findings = list(report)
     causes: dict[Hashable, dict[str | None, list[int]]] = {}
     for position, finding in enumerate(findings):
@@ -49,7 +51,7 @@ def grouped(report: Report) -> Report:
 
 
 def merged(reports: Iterable[tuple[str, Report]], what: str) -> Report:
-    """The findings about many items, each once: a note names the items that have it, the first of many.
+    """Return the findings about many items, each once: a note names the items that have it, the first of many.
 
     `what` they are is a plural, such as "inputs".
     """
@@ -70,13 +72,15 @@ def _with_items(finding: Diagnostic, items: list[str], what: str) -> Diagnostic:
 
 
 def _cause(finding: Diagnostic) -> tuple[str, Severity, str | None, Hashable]:
-    """The parts in which findings of one cause agree: the value found and the values allowed, if they are known."""
+    """Return the parts in which findings of one cause agree: the value found and the values allowed, if they are
+    known.
+    """
     what = (finding.found, finding.allowed) if finding.found and finding.allowed else finding.message
     return finding.code, finding.severity, finding.file, what
 
 
 def _files(others: list[Diagnostic]) -> str:
-    """The first places of findings, one in each file."""
+    """Return the first places of findings, one in each file."""
     places = [f"{finding.file}:{finding.line}" if finding.line is not None else str(finding.file) for finding in others]
     more = ", ..." if len(places) > _PLACES else ""
     return f"{len(places):,} more files: {', '.join(places[:_PLACES])}{more}; --verbose shows all"

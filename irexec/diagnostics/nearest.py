@@ -32,7 +32,7 @@ def _nearest(name: str, known: tuple[str, ...], count: int, cutoff: float) -> tu
 def did_you_mean(
     name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6, form: Callable[[str], str] = str
 ) -> str | None:
-    """A "did you mean" hint with the nearest names, each formatted by `form`; None when nothing is near."""
+    """Return a "did you mean" hint with the nearest names, each formatted by `form`; None when nothing is near."""
     return suggestion(map(form, nearest(name, known, count, cutoff)))
 
 
@@ -47,13 +47,13 @@ def clearest(names: list[str], written: str) -> str | None:
 
 
 def suggestion(names: Iterable[str]) -> str | None:
-    """A "did you mean" hint that offers these names; None for no names."""
+    """Return a "did you mean" hint that offers these names; None for no names."""
     joined = " or ".join(names)
     return f"did you mean {joined}?" if joined else None
 
 
 def alike(name: str, other: str, least: float) -> bool:
-    """Whether the similarity of two names, from 0 to 1 (identical), is at least `least`."""
+    """Return whether the similarity of two names, from 0 to 1 (identical), is at least `least`."""
     if max(len(name), len(other)) > LONGEST:
         return name == other
     import difflib
@@ -62,7 +62,7 @@ def alike(name: str, other: str, least: float) -> bool:
 
 
 def likely_names(name: str, names: Iterable[str], count: int = 3) -> str | None:
-    """A hint with the names that `name` may have meant: those that look like it, then those that contain it."""
+    """Return a hint with the names that `name` may have meant: those that look like it, then those that contain it."""
     candidates = list(dict.fromkeys(names))
     near = nearest(name, candidates, count)
     near += [n for n in candidates if name and name.lower() in n.lower() and n not in near][: count - len(near)]

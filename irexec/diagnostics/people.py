@@ -13,7 +13,8 @@ _COLORS = {Severity.ERROR: "#c92a2a", Severity.WARNING: "#a15c00", Severity.NOTE
 
 
 def for_people(report: Report, most: int = MOST, *, verbose: bool = False, fold: bool = True) -> Report:
-    """The findings of one file to print: the first few with the same cause, and at most `most` (0: all) of each code.
+    """Return the findings of one file to print: the first few with the same cause, and at most `most` (0: all) of each
+    code.
 
     `verbose`: notes as well, and every finding of a cause.
     """

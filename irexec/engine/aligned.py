@@ -109,6 +109,6 @@ def _should_be(node: Node) -> Iterator[Value]:
 
 
 def _takes(node: Node, index: int, how: Literal["unaligned", "narrow"]) -> bool:
-    """Whether the operator of a node declares that it accepts this input unaligned or as f16."""
+    """Return whether the operator of a node declares that it accepts this input unaligned or as f16."""
     inputs: tuple[str, ...] = getattr(node.operator, how, ())
     return bool(inputs) and node.operator is not None and node.operator.signature.input(index).name in inputs

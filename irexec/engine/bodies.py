@@ -154,7 +154,7 @@ class _Iterating:
 
 
 def _part(array: Array, slicing: Slicing, number: int) -> Array:
-    """The part of an array that one iteration uses."""
+    """Return the part of an array that one iteration uses."""
     index: list[Any] = [slice(None)] * array.ndim
     index[slicing.axis] = slicing.part(array.shape[slicing.axis], number)
     part: Array = array[tuple(index)]

@@ -21,7 +21,7 @@ _MAX_COMPARED = 32
 def checked(
     call: Callable[..., Any], node: Node, given: Sequence[TensorType | None], model: Model
 ) -> Callable[..., Any]:
-    """The call of a layer with unknown shapes: runs the shape rule when a combination of shapes first occurs.
+    """Return the call of a layer with unknown shapes: runs the shape rule when a combination of shapes first occurs.
 
     The callable raises IRError with the findings that a model with these static shapes would get.
     """

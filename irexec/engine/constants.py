@@ -48,7 +48,7 @@ class Packed:
 
 
 def may_be_packed(value: Value, type: TensorType) -> bool:
-    """Whether a value is worth a search for packed weights."""
+    """Return whether a value is worth a search for packed weights."""
     if value.node.type not in _LAST or type.rank != 2 or not type.shape.is_static:
         return False
     return math.prod(type.shape.to_shape()) >= LEAST_PACKED
@@ -118,12 +118,14 @@ class Folding:
         return True
 
     def _is_known(self, port: Value) -> bool:
-        """Whether inference has determined the value, as it does for values computed from shapes."""
+        """Return whether inference has determined the value, as it does for values computed from shapes."""
         type = self._inference[port]
         return (value := type.value) is not None and value.dtype == type.element_type.dtype
 
     def _can_fold(self, node: Node) -> bool:
-        """Whether a node's results depend on constants alone, are small enough to keep and are cheap to compute."""
+        """Return whether a node's results depend on constants alone, are small enough to keep and are cheap to
+        compute.
+        """
         given = [value for value in node.inputs if value is not None]
         if not given or not all(map(self._constant.__contains__, given)):
             return False

@@ -129,7 +129,7 @@ class Sharing:
 
 
 def may_view(step: Step, index: int) -> bool:
-    """Whether the results of a step without `out` may be this input or views of it (rule 2)."""
+    """Return whether the results of a step without `out` may be this input or views of it (rule 2)."""
     operator = step.operator
     return not operator.view or operator.signature.input(index).name in operator.view
 
@@ -206,7 +206,7 @@ def _in_place(step: Step, number: int, group: list[int], end: list[float], given
 
 
 def _same_type(step: Step, index: int) -> bool:
-    """True when an input that is a buffer has the shape and element type of the result."""
+    """Return True when an input that is a buffer has the shape and element type of the result."""
     given, made = step.given[index], step.types[0]
     if given is None or given is made:
         return given is made

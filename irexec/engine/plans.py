@@ -54,7 +54,7 @@ class Plans:
 
     @property
     def general(self) -> Plan:
-        """Return the plan for every shape that the model accepts."""
+        """The plan for every shape that the model accepts."""
         return self._general
 
     def of(self, shapes: Shapes, *, observed: bool = False) -> Plan:

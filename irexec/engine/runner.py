@@ -32,10 +32,10 @@ class Listener(Protocol):
     """Called for every layer that runs, with its tensors. Copy arrays to keep them: the plan reuses their memory."""
 
     def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
-        """The layer is about to run on these inputs."""
+        """Handle a layer that is about to run on these inputs."""
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
-        """The layer ran and took this time."""
+        """Handle a layer that has run and took this time."""
 
 
 @runtime_checkable

@@ -279,7 +279,7 @@ def _consequences(
 
 
 def _is_better(after: Report, before: Report, stage: int) -> bool:
-    """True if a stage has fewer findings and no earlier one more; new errors must have been hidden before."""
+    """Return True if a stage has fewer findings and no earlier one more; new errors must have been hidden before."""
     old, new = _errors(before), _errors(after)
     if any(count > old[code] and _stage(code) <= stage for code, count in new.items()):
         return False

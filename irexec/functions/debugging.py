@@ -106,7 +106,7 @@ class Differences(Result):
         return self.changes[index]
 
     def to_dict(self) -> dict[str, Any]:
-        """The differences as JSON-ready values."""
+        """Return the differences as JSON-ready values."""
         return changes_dict(self.a, self.b, self.changes)
 
     def show(self, page: Printout) -> None:

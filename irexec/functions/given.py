@@ -24,7 +24,7 @@ Inputs = Mapping[Any, Any] | Sequence[Any]
 
 
 def model_of(given: ModelLike, weights: str | os.PathLike[str] | None = None) -> Model:
-    """The model, or a copy of it, so that nobody changes it meanwhile. Raises IRError."""
+    """Return the model, or a copy of it, so that nobody changes it meanwhile. Raises IRError."""
     if isinstance(given, Model):
         made: Model = copied(current(given))
         made.file = given.file
@@ -54,7 +54,7 @@ def reference_of(
 
 
 def name_of(given: ModelLike) -> str:
-    """A model's name in texts: that of its file, or its own."""
+    """Return a model's name in texts: that of its file, or its own."""
     if isinstance(given, Model):
         return given.file or given.name or "model"
     return "model" if isinstance(given, bytes) else os.fspath(given)

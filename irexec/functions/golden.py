@@ -70,7 +70,7 @@ class Golden:
 
 
 def _chosen(model: Model, layers: list[str]) -> Iterator[tuple[str, Value]]:
-    """The values to be recorded, with their keys, in the order in which they are computed."""
+    """Yield the values to be recorded, with their keys, in the order in which they are computed."""
     names = {node.friendly_name: node for node in model.nodes}
     for layer in layers:
         if layer not in names or not names[layer].outputs:
@@ -87,7 +87,7 @@ def _chosen(model: Model, layers: list[str]) -> Iterator[tuple[str, Value]]:
 
 
 def _difference(value: Value, golden: Array, found: Array, bounds: Bounds | None) -> str | None:
-    """What is wrong with an array; None if it is within its tolerance."""
+    """Return what is wrong with an array; None if it is within its tolerance."""
     kind = value.element_type
     expected = convert(golden, kind)
     if expected is None:

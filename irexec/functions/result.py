@@ -36,5 +36,5 @@ class Result:
 
 
 def preformatted(text: str) -> str:
-    """A text as HTML whose lines and columns stay as they are."""
+    """Return a text as HTML whose lines and columns stay as they are."""
     return f'<pre style="white-space: pre; overflow-x: auto">{escape(text)}</pre>'

@@ -180,7 +180,7 @@ def _paired(found: Alignment, node: Node, numbers: dict[Node, int]) -> Hashable:
 
 
 def _variables(model: Model) -> dict[str, int]:
-    """The variables, numbered in the order in which they are read."""
+    """Return the variables, numbered in the order in which they are read."""
     names = [str(node.attributes.get("variable_id")) for node in model.nodes if node.has_state]
     return {name: number for number, name in enumerate(dict.fromkeys(names))}
 
@@ -197,8 +197,8 @@ def _upwards(found: Alignment, kind: Callable[[Node], Hashable]) -> bool:
 
 
 def _sources(one: Node, other: Node, kind: Callable[[Node], Hashable]) -> list[tuple[Node, Node]]:
-    """The layers that two paired layers read at the same positions; crosswise where the order does not matter, and only
-    so they are of the same kind.
+    """Return the layers that two paired layers read at the same positions; crosswise where the order does not matter,
+    and only so they are of the same kind.
     """
     if one.type != other.type:
         return []
@@ -290,7 +290,9 @@ def _downwards(found: Alignment) -> bool:
 
 
 def _reading(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | None:
-    """The type and the values that a node reads, by the second model's names; of constants only their presence."""
+    """Return the type and the values that a node reads, by the second model's names; of constants only their
+    presence.
+    """
     sources: list[Hashable] = []
     anything = False
     for value in node.inputs:

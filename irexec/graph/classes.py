@@ -29,8 +29,8 @@ class Classes:
     def of(
         self, model: Model, inputs: Sequence[Hashable], variables: Mapping[str, int] | None = None
     ) -> dict[Node, int]:
-        """The class of each layer of a model. `inputs`: what distinguishes the Parameters. `variables`: numbers that
-        take the place of the variables' names.
+        """Return the class of each layer of a model. `inputs`: what distinguishes the Parameters. `variables`: numbers
+        that take the place of the variables' names.
         """
         found: dict[Node, int] = {}
         given = dict(zip(model.parameters, inputs, strict=True))
@@ -41,7 +41,9 @@ class Classes:
         return found
 
     def own(self, node: Node, variables: Mapping[str, int] | None = None) -> int:
-        """The class of the function that a layer computes of its inputs: operator, attributes, constant, bodies."""
+        """Return the class of the function that a layer computes of its inputs: operator, attributes, constant,
+        bodies.
+        """
         if node.constant is not None:
             return self._number(("Const", str(node.outputs[0].element_type), _digest(node.constant)))
         attributes = [(k, str(v)) for k, v in sorted(attributes_of(node).items())]
@@ -62,7 +64,7 @@ class Classes:
 
 
 def attributes_of(node: Node) -> dict[str, object]:
-    """The attributes that matter to what a layer computes, with the operator's defaults for absent ones."""
+    """Return the attributes that matter to what a layer computes, with the operator's defaults for absent ones."""
     declared = node.operator.attributes if node.operator else ()
     values = {a.name: a.default for a in declared if not a.required} | node.attributes
     skipped = _PLACES if node.type in ("Const", "Parameter") else ()
@@ -70,14 +72,14 @@ def attributes_of(node: Node) -> dict[str, object]:
 
 
 def in_order(node: Node, sources: Sequence[Hashable]) -> tuple[Hashable, ...]:
-    """The inputs of a layer, sorted if their order does not change the result."""
+    """Return the inputs of a layer, sorted if their order does not change the result."""
     if node.type in COMMUTATIVE and len(sources) == 2 and attributes_of(node).get("auto_broadcast") != "pdpd":
         return tuple(sorted(sources, key=repr))
     return tuple(sources)
 
 
 def counterparts(node: Node, other: Node) -> list[tuple[Value | None, Value | None]]:
-    """The inputs of two layers, position by position."""
+    """Return the inputs of two layers, position by position."""
     more = max(len(node.inputs), len(other.inputs))
     ours, theirs = ([*n.inputs, *[None] * (more - len(n.inputs))] for n in (node, other))
     return list(zip(ours, theirs, strict=True))

@@ -48,7 +48,7 @@ class Value(OfOneProcess):
 
     @property
     def users(self) -> list[Node]:
-        """Return the nodes that have this value among their inputs, oldest first."""
+        """The nodes that have this value among their inputs, oldest first."""
         living = [node for user in self._users or () if (node := user()) is not None]
         return sorted(living, key=_number) if len(living) > 1 else living
 
@@ -230,7 +230,7 @@ class Node(OfOneProcess):
 
     @property
     def has_state(self) -> bool:
-        """Return whether the node reads or assigns a variable."""
+        """Whether the node reads or assigns a variable."""
         return self.operator is not None and self.operator.has_state
 
     @property
@@ -244,7 +244,7 @@ class Node(OfOneProcess):
 
     @property
     def all_attributes(self) -> dict[str, Any]:
-        """Return the attributes by Python name, including the operator's defaults for absent ones."""
+        """The attributes by Python name, including the operator's defaults for absent ones."""
         assert self.operator is not None
         return {a.name: self.attributes.get(a.name, a.default) for a in self.operator.attributes}
 

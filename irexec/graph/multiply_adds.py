@@ -17,7 +17,7 @@ Rule = Callable[[Shapes, tuple[int, ...], dict[str, Any]], int]
 
 
 def multiply_adds(node: Node, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> int | None:
-    """The multiply-adds of one layer, its bodies left out. None where a shape that decides it is open."""
+    """Return the multiply-adds of one layer, its bodies left out. None where a shape that decides it is open."""
     rule = _RULES.get(node.type)
     if rule is None or not outputs:
         return 0
@@ -36,22 +36,22 @@ def _matmul(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) ->
 
 
 def _convolution(weights: int, grouped: int) -> Rule:
-    """Each element of the output is a sum over the filter's input channels and window."""
+    """Return the rule: each element of the output is a sum over the filter's input channels and window."""
     return lambda shapes, out, attributes: prod(out) * prod(shapes[weights][1 + grouped :])
 
 
 def _transposed_convolution(grouped: int) -> Rule:
-    """Each input element contributes to every output channel and every position of the window."""
+    """Return the rule: each input element contributes to every output channel and every position of the window."""
     return lambda shapes, out, attributes: prod(shapes[0]) * prod(shapes[1][1 + grouped :])
 
 
 def _cell(weights: int) -> Rule:
-    """A product with the weights W and with the recurrent weights R for each batch."""
+    """Return the rule: a product with the weights W and one with the recurrent weights R for each batch."""
     return lambda shapes, out, attributes: shapes[0][0] * (prod(shapes[weights]) + prod(shapes[weights + 1]))
 
 
 def _sequence(weights: int) -> Rule:
-    """The same at each step; W and R hold both directions."""
+    """Return the rule: the products of a cell at each step; W and R contain both directions."""
 
     def rule(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) -> int:
         return shapes[0][0] * shapes[0][1] * (prod(shapes[weights]) + prod(shapes[weights + 1]))
@@ -74,7 +74,7 @@ def _einsum(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) ->
 
 
 def _attention(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) -> int:
-    """The scores of every query for every key, and as many sums of values."""
+    """Return the number for the scores of every query with every key, and for as many sums of values."""
     query, key, value = shapes[:3]
     return prod(out[:-1]) * key[-2] * (query[-1] + value[-1])
 

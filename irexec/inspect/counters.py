@@ -15,7 +15,7 @@ _LAYER, _STATUS, _PRIMITIVE, _TIME = "layerName", "execStatus", "execType", "rea
 
 
 def read_counters(path: str) -> Counters:
-    """The times of layers in a file: that of `benchmark_app -report_type detailed_counters` (.csv), or that of
+    """Return the times of layers in a file: that of `benchmark_app -report_type detailed_counters` (.csv), or that of
     `-exec_graph_path` (.xml). Raises OSError, and ValueError if the file contains none.
     """
     text = read_file(path, "a recording").decode("utf-8", "replace")
@@ -28,7 +28,7 @@ def read_counters(path: str) -> Counters:
 
 
 def _of_table(text: str) -> Iterator[Counted]:
-    """The rows of a table, whose heading may be repeated for each request."""
+    """Yield the rows of a table, whose heading may be repeated for each request."""
     columns: dict[str, int] = {}
     for row in csv.reader(text.splitlines(), delimiter=";"):
         if _LAYER in row:
@@ -41,7 +41,7 @@ def _of_table(text: str) -> Iterator[Counted]:
 
 
 def _of_graph(text: str) -> Iterator[Counted]:
-    """The layers of an execution graph, with the names of the model's layers that run as one."""
+    """Yield the layers of an execution graph, with the names of the model's layers that run as one."""
     name = ""
     for kind, start, stop, element in events(text, 0):
         if kind not in ("start", "empty"):

@@ -137,7 +137,7 @@ class Summary:
     findings: list[dict[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
-        """The facts as JSON-ready values."""
+        """Return the facts as JSON-ready values."""
         plain: dict[str, Any] = _plain(self)
         return plain
 

@@ -24,7 +24,7 @@ def bytes_of(type: TensorType) -> int | None:
 def most_live(
     nodes: Sequence[Node], inside: dict[Node, int | None], types: Inference
 ) -> tuple[int | None, Node | None]:
-    """The largest sum of values alive at once, and the layer that runs at that time.
+    """Return the largest sum of values alive at once, and the layer that runs at that time.
 
     `nodes` are in execution order; `inside` is the memory that the bodies of a layer need while it runs.
     """
@@ -62,7 +62,7 @@ def most_live(
 
 
 def _owner(node: Node, value: Value, owner: dict[Value, Value]) -> Value:
-    """The value that owns an output's memory: another value if the output is a view of it."""
+    """Return the value that owns an output's memory: another value if the output is a view of it."""
     if node.operator is None or not node.operator.view or len(node.outputs) != 1:
         return value
     for index, read in enumerate(node.inputs):

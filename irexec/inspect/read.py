@@ -23,7 +23,7 @@ def read_summary(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     choice: Choice = EVERY,
 ) -> tuple[Summary | None, Report]:
-    """The facts about a model in a file, and the findings of `validate`; None if the file contains no model.
+    """Return the facts about a model in a file, and the findings of `validate`; None if the file contains no model.
 
     `shapes`: shapes of dynamic inputs, by name; dependent shapes are inferred from them. `choice`: the
     findings that count.

@@ -23,7 +23,7 @@ _BODIES = 2
 
 
 def run_traced(model: Model, inputs: Sequence[Array]) -> Trace:
-    """One inference with the time, the numbers and the histograms of all layers. Raises IRError."""
+    """Return one inference with the time, the numbers and the histograms of all layers. Raises IRError."""
     tracing = Tracing(histograms=True)
     CompiledModel(model).create_infer_request([tracing]).infer(list(inputs))
     rows = [row.to_dict() for row in tracing.rows]
@@ -31,8 +31,8 @@ def run_traced(model: Model, inputs: Sequence[Array]) -> Trace:
 
 
 def read_dump(folder: Path) -> Trace:
-    """The layers of a dumped run, each at its last call, without times; of several steps, or iterations of a body, the
-    last. Raises OSError, and ValueError if the folder is not a dump.
+    """Return the layers of a dumped run, each at its last call, without times; of several steps, or iterations of a
+    body, the last. Raises OSError, and ValueError if the folder is not a dump.
     """
     try:
         return Trace.model_validate({"kind": "model", "trace": _rows(folder, 0)})

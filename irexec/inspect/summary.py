@@ -27,7 +27,8 @@ _SHOWN_CONSTANT = 64
 def summarize(
     model: Model, report: Report | None = None, source: Source | None = None, types: Inference | None = None
 ) -> Summary:
-    """The facts about a model that was read. `source` is the text it was read from, for the places of its layers.
+    """Return the facts about a model that was read. `source` is the text it was read from, for the places of its
+    layers.
 
     `types`: the types of its values for certain inputs, by default those of the model.
     """
@@ -68,7 +69,7 @@ def _layers(
     branch: str = "",
     times: int | None = 1,
 ) -> Iterator[_Row]:
-    """Rows of all layers; a layer of a body comes after the layer that holds the body."""
+    """Yield rows of all layers; a layer of a body comes after the layer that holds the body."""
     index = first
     known: dict[Value | None, tuple[int | None, int]] = {}
     unreachable = set(model.unreachable)
@@ -161,7 +162,7 @@ def _result_name(result: Node) -> str:
 
 
 def _iterations(node: Node, body: Body, types: Inference) -> int | None:
-    """The number of iterations of a body, if a sliced input or a constant trip count of a Loop determines it."""
+    """Return the number of iterations of a body, if a sliced input or a constant trip count of a Loop determines it."""
     if node.type == "If":
         return 1
     if node.type == "Loop":
@@ -244,7 +245,7 @@ def _size(node: Node) -> int:
 
 
 def _stored(node: Node) -> int:
-    """The size of a constant in the `.bin`, in bytes."""
+    """Return the size of a constant in the `.bin`, in bytes."""
     size = node.layer.data.get("size", "") if node.layer is not None else ""
     return int(size) if size.isascii() and size.isdigit() else node.outputs[0].element_type.nbytes(_size(node))
 

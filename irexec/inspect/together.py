@@ -19,12 +19,12 @@ class Together:
     findings: list[dict[str, Any]]
 
     def layers_of(self, number: int) -> list[Layer]:
-        """The layers of one of the models."""
+        """Return the layers of one of the models."""
         return self.layers[self.starts[number] : self.starts[number] + len(self.models[number].layers)]
 
 
 def together(models: Sequence[Summary]) -> Together:
-    """The models in this order. Every reference to a layer or a finding is to the common sequence."""
+    """Return the models in this order. Every reference to a layer or a finding is to the common sequence."""
     found = Together(list(models), [], [], [])
     for model in models:
         first, before = len(found.layers), len(found.findings)

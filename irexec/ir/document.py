@@ -123,7 +123,7 @@ class Layer(Item):
 
     @property
     def may_have_bodies(self) -> bool:
-        """Return whether its type has bodies, or the element contains one anyway."""
+        """Whether its type has bodies, or the element contains one anyway."""
         return self.type in BODIES or not (self.is_plain or self.body is self.then_body is self.else_body is None)
 
 

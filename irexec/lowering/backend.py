@@ -43,7 +43,7 @@ class Mode(Enum):
 
 @cache
 def is_available() -> bool:
-    """True if llvmlite is installed and IREXEC_FAST is not 0."""
+    """Return True if llvmlite is installed and IREXEC_FAST is not 0."""
     return os.environ.get("IREXEC_FAST", "") != "0" and find_spec("llvmlite") is not None
 
 
@@ -105,7 +105,7 @@ class Backend:
 
 
 def work_of(plan: Plan) -> int:
-    """The elements and multiply-adds of one inference, as far as they follow from static shapes."""
+    """Return the elements and multiply-adds of one inference, as far as they follow from static shapes."""
     total = len(plan.steps) * LAYER_WORK
     for step in plan.steps:
         total += steps(step.operator, step.given, step.node.all_attributes, step.types) or 0

@@ -49,7 +49,7 @@ class CheckedBackend(Backend):
 
 
 def _given(result: Array, *inputs: Any) -> Array:
-    """The result of a step that an earlier one computed."""
+    """Return the result of a step that an earlier one computed."""
     return result
 
 

@@ -182,7 +182,7 @@ class CompiledConvolver:
 
     @property
     def _most_runs(self) -> int:
-        """Return the maximum number of runs of pixels; with fewer pixels, output channels are divided."""
+        """The maximum number of runs of pixels; with fewer pixels, output channels are divided."""
         return max(self.pixels // FEW_PIXELS, 1)
 
     def _runs(self, parts: int, pixels: int | None = None) -> list[Range]:

@@ -130,7 +130,7 @@ def _is_x86() -> bool:
 
 
 def can_multiply(matrix: PackedMatrix) -> bool:
-    """Whether compiled code takes the groups of a matrix: of 4-bit elements, an even number in each group."""
+    """Return whether compiled code takes the groups of a matrix: of 4-bit elements, an even number in each group."""
     length, rest = divmod(matrix.shape[1], matrix.groups)
     return not rest and bool(length) and not (matrix.codes.type.bitwidth == 4 and length % 2)
 

@@ -73,7 +73,7 @@ class Lowered:
         raise NotImplementedError
 
     def takes(self, types: NodeTypes) -> bool:
-        """Whether compiled code takes arrays of these static types."""
+        """Return whether compiled code takes arrays of these static types."""
         arrays = [
             None if type is None else np.broadcast_to(np.zeros((), type.element_type.dtype), type.shape.to_shape())
             for type in types.inputs

@@ -120,7 +120,7 @@ def _run_sequence() -> Callable[..., None]:
 
 @cache
 def _rest() -> tuple[int, int]:
-    """A function of the system that leaves the core to others, and for how long it should."""
+    """Return a function of the system that leaves the core to others, and for how long it should."""
     found = getattr(ctypes.CDLL(None), "usleep", None) if os.name == "posix" else None
     return (0, 0) if found is None else (ctypes.cast(found, ctypes.c_void_p).value or 0, BREAK)
 
@@ -188,7 +188,9 @@ _lock = threading.Lock()
 
 
 def tasks_for(products: int) -> int:
-    """The number of tasks for this number of multiply-adds of compiled code, independent of the number of threads."""
+    """Return the number of tasks for this number of multiply-adds of compiled code, independent of the number of
+    threads.
+    """
     parts = parts_for(products, WORTH_PRODUCTS)
     return 1 if parts == 1 else TASKS * parts
 
@@ -201,14 +203,14 @@ def run_job(job: Job) -> None:
 
 
 def _alone() -> State:
-    """The state of this thread for compiled code."""
+    """Return the state of this thread for compiled code."""
     if (alone := getattr(_local, "alone", None)) is None:
         alone = _local.alone = State()
     return alone
 
 
 def _the_pool(members: int) -> ThreadPool:
-    """The thread pool of this process, with this number of members."""
+    """Return the thread pool of this process, with this number of members."""
     global _team
     pool = _team
     if pool is not None and len(pool) == members:
@@ -222,7 +224,7 @@ def _the_pool(members: int) -> ThreadPool:
 
 
 def _forget_pool() -> None:
-    """A forked process has only the thread that forked."""
+    """Forget the threads after a fork: the new process has only the one that forked."""
     global _team, _lock
     _team, _lock = None, threading.Lock()
 

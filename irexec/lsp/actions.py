@@ -16,7 +16,7 @@ _SEVERITIES = {
 
 
 def range_of_place(opened: Opened, place: Place) -> lsp.Range:
-    """The range of a finding's place; the beginning of the text where it has none."""
+    """Return the range of a finding's place; the beginning of the text where it has none."""
     if place.line is None or place.column is None:
         return lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
     start = opened.units.start(place.line) + place.column - 1
@@ -55,7 +55,7 @@ def action(uri: str, opened: Opened, range: lsp.Range, finding: Diagnostic, fix:
 
 
 def fix_all(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
-    """All safe fixes at once, as `irexec fix` makes them; empty if there are none."""
+    """Return all safe fixes at once, as `irexec fix` makes them; empty if there are none."""
     if not any(fix.safety is Safety.SAFE for finding in analysis.report for fix in finding.fixes):
         return []
     old = opened.text.splitlines(keepends=True)
@@ -69,7 +69,7 @@ def fix_all(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction
 
 
 def _alike(one: list[str], other: list[str]) -> int:
-    """How many lines two texts have in common at their beginnings."""
+    """Return how many lines two texts have in common at their beginnings."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
 

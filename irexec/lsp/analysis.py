@@ -65,7 +65,7 @@ class Analysis:
         return self._choice.of(examined(self._reading))
 
     def fixed(self) -> str:
-        """The text with all safe fixes applied."""
+        """Return the text with all safe fixes applied."""
         return apply_fixes(self.text.encode(), self.path).data.decode()
 
     @cached_property
@@ -89,17 +89,17 @@ class Analysis:
         return None if reading.model is None or reading.document is None else Written(reading.document, reading.model)
 
     def layer_at(self, offset: int) -> tuple[Layer, Net] | None:
-        """The innermost layer around an offset, with its net."""
+        """Return the innermost layer around an offset, with its net."""
         layers = self.written.layers if self.written is not None else {}
         return next((layers[element] for element in self.extents.around(offset) if element in layers), None)
 
     def port_at(self, offset: int) -> Owner | None:
-        """The port around an offset."""
+        """Return the port around an offset."""
         ports = self.written.ports if self.written is not None else {}
         return next((ports[element] for element in self.extents.around(offset) if element in ports), None)
 
     def edge_at(self, offset: int) -> tuple[Edge, Net] | None:
-        """The edge whose tag is around an offset."""
+        """Return the edge whose tag is around an offset."""
         edges = self.written.edges if self.written is not None else {}
         return next((edges[element] for element in self.extents.around(offset) if element in edges), None)
 
@@ -114,24 +114,24 @@ class Analysis:
     # What is written where
 
     def tag(self, element: int) -> Span | None:
-        """The start tag of an element."""
+        """Return the start tag of an element."""
         return self.extents.tag(element) if 0 <= element < len(self.extents) else None
 
     def value(self, element: int, attribute: str) -> Span | None:
-        """The value of an attribute, between its quotes."""
+        """Return the value of an attribute, between its quotes."""
         return self._source.positions.attribute(element, attribute)
 
     def value_text(self, element: int, attribute: str) -> str | None:
-        """The value of an attribute as it is written."""
+        """Return the value of an attribute as it is written."""
         span = self.value(element, attribute)
         return None if span is None else self.text[span.start : span.stop]
 
     def attributes_of(self, element: int) -> list[Attribute]:
-        """The attributes in the start tag of an element."""
+        """Return the attributes in the start tag of an element."""
         return list(self._source.positions.attributes(element))
 
     def attribute_at(self, offset: int) -> Spot | None:
-        """The attribute whose name or value is at an offset."""
+        """Return the attribute whose name or value is at an offset."""
         for element in self.extents.around(offset)[:1]:
             for attribute in self.attributes_of(element):
                 if attribute.whole.start <= offset <= attribute.whole.stop:
@@ -139,7 +139,7 @@ class Analysis:
         return None
 
     def ports_of(self, net: Net) -> dict[tuple[bool, int | None, int | None], Owner]:
-        """The ports of a net by side (is it an output), number of the layer and number of the port."""
+        """Return the ports of a net by side (is it an output), number of the layer and number of the port."""
         if self.written is None:
             return {}
         if net.at not in self._ports:
@@ -147,7 +147,7 @@ class Analysis:
         return self._ports[net.at]
 
     def type_of(self, owner: Owner) -> TensorType | None:
-        """The inferred type of the value of a port; for an input port, of the connected output."""
+        """Return the inferred type of the value of a port; for an input port, of the connected output."""
         if self.written is None:
             return None
         giver = owner.port.at if owner.is_output else self.written.given_by.get(owner.port.at, -1)

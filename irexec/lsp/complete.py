@@ -50,7 +50,7 @@ class Choice(NamedTuple):
 
 
 def choices(text: str, cursor: Cursor) -> Iterator[Choice]:
-    """The completions at a position, without those already present."""
+    """Yield the completions at a position, without those already present."""
     if cursor.in_name:
         yield from _attributes(cursor)
     else:
@@ -60,7 +60,7 @@ def choices(text: str, cursor: Cursor) -> Iterator[Choice]:
 
 
 def _described(type: str) -> str:
-    """The first paragraph about an operator, and its page."""
+    """Return the first paragraph about an operator, and its page."""
     facts = facts_of(type)
     if facts is None:
         return ""
@@ -70,13 +70,13 @@ def _described(type: str) -> str:
 
 
 def operator_of(layer: dict[str, str]) -> OperatorFacts | None:
-    """The operator of a layer with these attributes; the newest where its version names none."""
+    """Return the operator of a layer with these attributes; the newest where its version names none."""
     type, version = layer.get("type", ""), layer.get("version", "")
     return facts_of(f"{type}-{version}") or facts_of(type) if type else None
 
 
 def attribute_of(layer: dict[str, str], name: str) -> AttributeFacts | None:
-    """An attribute of a layer's operator."""
+    """Return an attribute of a layer's operator."""
     facts = operator_of(layer)
     return next((a for a in facts.attributes if a.name == name), None) if facts is not None else None
 
@@ -132,7 +132,7 @@ def _members(attribute: AttributeFacts) -> list[str]:
 
 
 def _layers(text: str) -> Iterator[tuple[dict[str, str], Event]]:
-    """The attributes of every layer, with its start tag. A tag that is still being typed is passed over."""
+    """Yield the attributes of every layer, with its start tag. A tag that is still being typed is passed over."""
     position = 0
     while (start := text.find("<layer", position)) >= 0:
         comment = text.find("<!--", position, start)
@@ -145,7 +145,7 @@ def _layers(text: str) -> Iterator[tuple[dict[str, str], Event]]:
 
 
 def _port_ids(text: str, layer_id: str, side: str) -> Iterator[tuple[str, str]]:
-    """The ids of the ports on one side of the first layer with an id, with their precisions."""
+    """Yield the ids of the ports on one side of the first layer with an id, with their precisions."""
     tag = next((tag for layer, tag in _layers(text) if layer.get("id") == layer_id), None)
     if tag is None or tag[0] == "empty":
         return
@@ -161,14 +161,14 @@ def _port_ids(text: str, layer_id: str, side: str) -> Iterator[tuple[str, str]]:
 
 
 def written_value(value: object) -> str:
-    """A default as a file writes it."""
+    """Return a default as a file writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(map(written_value, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def attribute_text(attribute: AttributeFacts) -> str:
-    """The values of an attribute, as one line of Markdown."""
+    """Return the values of an attribute, as one line of Markdown."""
     values = f": {', '.join(f'`{value}`' for value in attribute.values)}" if attribute.values else ""
     default = "required" if attribute.required else "optional"
     if not attribute.required and attribute.default is not None:

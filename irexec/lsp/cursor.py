@@ -34,7 +34,7 @@ class Cursor:
 
 
 def cursor_at(text: str, offset: int) -> Cursor | None:
-    """The place in the tag around an offset; None between tags and in comments."""
+    """Return the place in the tag around an offset; None between tags and in comments."""
     start = text.rfind("<", max(0, offset - _LONGEST_TAG), offset)
     name = None if start < 0 else _NAME.match(text, start)
     if name is None or offset < start:
@@ -81,7 +81,7 @@ def _tag_end(text: str, start: int) -> int:
 
 
 def _layer_above(text: str, start: int) -> dict[str, str]:
-    """The attributes of the layer whose start tag is the last before an offset and which is not closed there."""
+    """Return the attributes of the layer whose start tag is the last before an offset and which is not closed there."""
     opened = start
     while (opened := text.rfind("<layer", 0, opened)) >= 0:
         if (name := _NAME.match(text, opened)) is not None and name[1] == "layer":

@@ -28,7 +28,7 @@ _MOST_VALUES = 1 << 22
 
 
 def hover(analysis: Analysis, cursor: Cursor | None, offset: int) -> str | None:
-    """The Markdown text for a place, or None."""
+    """Return the Markdown text for a place, or None."""
     if cursor is not None and cursor.element == "data" and cursor.attribute is not None:
         attribute = attribute_of(cursor.layer, cursor.attribute)
         if attribute is not None:
@@ -47,7 +47,7 @@ def hover(analysis: Analysis, cursor: Cursor | None, offset: int) -> str | None:
 
 
 def _with_meaning(text: str | None, cursor: Cursor | None) -> str | None:
-    """A text, and what the attribute whose name is at the cursor means."""
+    """Return a text, and what the attribute whose name is at the cursor means."""
     known = cursor is not None and cursor.in_name and cursor.has_value
     meaning = GRAMMAR_TEXTS.get((cursor.element, cursor.attribute or "")) if known and cursor is not None else None
     parts = [text, f"`{cursor.attribute}`: {meaning}" if meaning and cursor is not None else None]
@@ -81,7 +81,7 @@ def _node_texts(node: Node | None) -> Iterator[str]:
 
 
 def _size_texts(analysis: Analysis, node: Node | None) -> Iterator[str]:
-    """The sizes that a dynamic model accepts, at its inputs."""
+    """Yield the sizes that a dynamic model accepts, at its inputs."""
     if node is None or node.type != "Parameter" or not node.outputs or not node.outputs[0].type.shape.is_dynamic:
         return
     if analysis.sizes:

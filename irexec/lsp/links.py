@@ -18,7 +18,7 @@ class Refusal(ValueError):
 
 
 def ends_of(analysis: Analysis, edge: Edge, net: Net) -> tuple[Owner | None, Owner | None]:
-    """The output port and the input port that an edge connects; None for a port that does not exist."""
+    """Return the output port and the input port that an edge connects; None for a port that does not exist."""
     ports = analysis.ports_of(net)
     return (
         ports.get((True, whole(edge.from_layer).value, whole(edge.from_port).value)),
@@ -67,7 +67,7 @@ def references(analysis: Analysis, offset: int) -> list[Span]:
 
 
 def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
-    """The replacements that give a layer another id, and its edges and port maps with it. Raises Refusal."""
+    """Return the replacements that give a layer another id, and its edges and port maps with it. Raises Refusal."""
     named = _named_layer(analysis, offset)
     if named is None:
         raise Refusal("only the id of a layer can be renamed")
@@ -81,7 +81,7 @@ def rename(analysis: Analysis, offset: int, new: str) -> list[tuple[Span, str]]:
 
 
 def renamed_at(analysis: Analysis, offset: int) -> Span | None:
-    """The layer id that a rename at this place would change."""
+    """Return the layer id that a rename at this place would change."""
     spot = analysis.attribute_at(offset)
     if spot is None or _named_layer(analysis, offset) is None:
         return None
@@ -89,7 +89,7 @@ def renamed_at(analysis: Analysis, offset: int) -> Span | None:
 
 
 def places_of(analysis: Analysis, layer: Layer, net: Net) -> Iterator[Spot]:
-    """Every place where the id of a layer of a net is written: its own, edges, and the maps of a body."""
+    """Yield every place where the id of a layer of a net is written: its own, edges, and the maps of a body."""
     number = whole(layer.id).value
     yield Spot(layer.at, "id")
     for edge in net.edges:
@@ -109,7 +109,7 @@ def places_of(analysis: Analysis, layer: Layer, net: Net) -> Iterator[Spot]:
 
 
 def maps_of(layer: Layer) -> Iterator[tuple[PortMap, Net]]:
-    """Every entry of a layer's port maps with the body that it leads into."""
+    """Yield every entry of a layer's port maps with the body that it leads into."""
     for entries, body in (
         (layer.port_map, layer.body),
         (layer.then_port_map, layer.then_body),
@@ -155,7 +155,7 @@ def _label(layer: Layer) -> str:
 
 
 def _named_layer(analysis: Analysis, offset: int) -> tuple[Layer, Net] | None:
-    """The layer whose id is written at an offset."""
+    """Return the layer whose id is written at an offset."""
     spot = analysis.attribute_at(offset)
     if spot is None or analysis.written is None:
         return None
@@ -166,7 +166,7 @@ def _named_layer(analysis: Analysis, offset: int) -> tuple[Layer, Net] | None:
 
 
 def _layer_named(analysis: Analysis, spot: Spot) -> tuple[Layer, Net] | None:
-    """The layer that an edge, a back edge or a port map names in an attribute."""
+    """Return the layer that an edge, a back edge or a port map names in an attribute."""
     text = analysis.value_text(spot.element, spot.attribute)
     if spot.attribute not in ("from-layer", "to-layer", "internal_layer_id") or text is None:
         return None
@@ -176,7 +176,7 @@ def _layer_named(analysis: Analysis, spot: Spot) -> tuple[Layer, Net] | None:
 
 
 def _net_of(analysis: Analysis, element: int) -> Net | None:
-    """The net whose layers an edge, a back edge or an entry of a port map names."""
+    """Return the net whose layers an edge, a back edge or an entry of a port map names."""
     if analysis.written is None:
         return None
     if element in analysis.written.edges:
@@ -191,7 +191,7 @@ def _net_of(analysis: Analysis, element: int) -> Net | None:
 
 
 def _owner(analysis: Analysis, net: Net) -> Layer | None:
-    """The layer whose body a net is."""
+    """Return the layer whose body a net is."""
     return next((layer for layer in _layers(analysis) if any(body is net for body in bodies_of(layer))), None)
 
 

@@ -99,11 +99,11 @@ def answer_structure(server: Server) -> None:
 
 
 def answer_commands(server: Server) -> None:
-    """The commands: their argument is the URI of an open text."""
+    """Register the commands; their argument is the URI of an open text."""
     folder = tempfile.TemporaryDirectory(prefix="irexec-lsp-")
 
     async def about(uri: Any, work: Any) -> Any:
-        """The result of a function of the text and its path, in the thread of answers."""
+        """Return the result of a function of the text and its path, in the thread of answers."""
         if not isinstance(uri, str) or uri not in server.opened:
             raise JsonRpcInvalidParams("the argument of the command must be the URI of an open text")
         try:

@@ -24,7 +24,7 @@ class Symbol:
 
 
 def symbols(analysis: Analysis) -> list[Symbol]:
-    """The net with its layers."""
+    """Return the net with its layers."""
     return [] if analysis.written is None else [_net(analysis, analysis.written.document.net)]
 
 
@@ -40,7 +40,7 @@ def _net(analysis: Analysis, net: Net) -> Symbol:
 
 
 def named_layers(analysis: Analysis, query: str, most: int) -> Iterator[tuple[str, str, Span]]:
-    """The names, types and start tags of layers whose name or type contains the letters of a query."""
+    """Yield the names, types and start tags of layers whose name or type contains the letters of a query."""
     wanted, count = query.lower(), 0
     for layer, _ in analysis.written.layers.values() if analysis.written is not None else ():
         name, type = layer.name or f"#{layer.id}", layer.type or ""
@@ -50,7 +50,7 @@ def named_layers(analysis: Analysis, query: str, most: int) -> Iterator[tuple[st
 
 
 def folds(analysis: Analysis) -> list[Span]:
-    """Every element that spans several lines, up to the end of its end tag."""
+    """Return every element that spans several lines, up to the end of its end tag."""
     extents, text = analysis.extents, analysis.text
     ends = zip(extents.starts, extents.tag_stops, extents.stops, strict=True)
     return [

@@ -16,7 +16,7 @@ from irexec.pages.page import SUFFIXES
 
 
 def is_page(path: str | None) -> bool:
-    """Whether a file is a page that contains examples, rather than a model."""
+    """Return whether a file is a page that contains examples, rather than a model."""
     return path is not None and Path(path).suffix.lower() in SUFFIXES and not path.lower().endswith(".xml")
 
 

@@ -19,7 +19,7 @@ from irexec.lsp.server import Project, Server
 
 
 def make_server(limit: float = 0, project: Project | None = None) -> Server:
-    """A server with all supported requests. `limit`: the time limit for checking a text, in seconds; 0: none."""
+    """Return a server with all supported requests. `limit`: the time limit for checking a text, in seconds; 0: none."""
     server = Server(limit, project)
     for register in (_texts, _findings, _places, _navigation, answer_structure, answer_commands):
         register(server)

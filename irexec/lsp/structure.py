@@ -10,7 +10,7 @@ from irexec.lsp.links import references, renamed_at
 
 
 def selections(analysis: Analysis, offset: int) -> list[Span]:
-    """The ranges around an offset, the innermost first: a value, an attribute, a tag, and the elements."""
+    """Return the ranges around an offset, the innermost first: a value, an attribute, a tag, and the elements."""
     found: list[Span] = []
     for number, element in enumerate(analysis.extents.around(offset)):
         tag = analysis.tag(element)
@@ -31,7 +31,7 @@ def selections(analysis: Analysis, offset: int) -> list[Span]:
 
 
 def tag_names(analysis: Analysis, offset: int) -> list[Span]:
-    """The name in the start tag and in the end tag of an element, if the offset is in one of them."""
+    """Return the name in the start tag and in the end tag of an element, if the offset is in one of them."""
     text = analysis.text
     for element in analysis.extents.around(offset)[:1]:
         whole, tag = analysis.extents.whole(element), analysis.extents.tag(element)
@@ -45,7 +45,7 @@ def tag_names(analysis: Analysis, offset: int) -> list[Span]:
 
 
 def highlights(analysis: Analysis, offset: int) -> list[Span]:
-    """The place of an id or of a port at an offset, and all places that refer to it."""
+    """Return the place of an id or of a port at an offset, and all places that refer to it."""
     spans = references(analysis, offset)
     owner = analysis.port_at(offset)
     own = analysis.tag(owner.port.at) if owner is not None else renamed_at(analysis, offset)
@@ -55,8 +55,9 @@ def highlights(analysis: Analysis, offset: int) -> list[Span]:
 
 
 def indented(text: str) -> Iterator[tuple[Span, str]]:
-    """The replacements of white space between tags that indent each element by a tab more than the one around it, as
-    OpenVINO writes files. Elements that contain a text stay as they are, and so do comments."""
+    """Yield the replacements of white space between tags that indent each element by a tab more than the one around it,
+    as OpenVINO writes files. Elements that contain a text stay as they are, and so do comments.
+    """
     depth = 0
     before: Event | None = None
     for event in events(text):

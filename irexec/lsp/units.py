@@ -25,20 +25,20 @@ class Units:
         self._starts = _line_starts(text)
 
     def start(self, line: int) -> int:
-        """The offset of the beginning of a line, counted from 1."""
+        """Return the offset of the beginning of a line, counted from 1."""
         return self._starts[min(line, len(self._starts)) - 1]
 
     def position(self, offset: int) -> Position:
-        """The position of a character."""
+        """Return the position of a character."""
         line = bisect_right(self._starts, offset) - 1
         return Position(line, self._width(self._text[self._starts[line] : offset]))
 
     def range(self, start: int, stop: int) -> Range:
-        """The stretch of text between two offsets."""
+        """Return the stretch of text between two offsets."""
         return Range(self.position(start), self.position(stop))
 
     def offset(self, position: Position) -> int:
-        """The offset of a position."""
+        """Return the offset of a position."""
         if position.line >= len(self._starts):
             return len(self._text)
         start = self._starts[position.line]
@@ -64,7 +64,9 @@ class Units:
 
 
 def _line_starts(text: str) -> list[int]:
-    """The offsets at which lines begin. An editor waits for them after each key, so a long text is only split."""
+    """Return the offsets at which lines begin. An editor waits for them after each key, so a long text is only
+    split.
+    """
     if "\r" in text:
         return [0, *(match.end() for match in _LINE_END.finditer(text))]
     *lines, _ = text.split("\n")
@@ -72,7 +74,7 @@ def _line_starts(text: str) -> list[int]:
 
 
 def offset_before(old: str, new: str, offset: int) -> int | None:
-    """The offset of a character before a change; None inside the changed text."""
+    """Return the offset of a character before a change; None inside the changed text."""
     most = min(len(old), len(new))
     first = _alike(most, lambda low, high: old[low:high] == new[low:high])
     last = _alike(
@@ -84,7 +86,7 @@ def offset_before(old: str, new: str, offset: int) -> int | None:
 
 
 def _alike(most: int, same: Callable[[int, int], bool]) -> int:
-    """How many characters are the same, counted from an end, of at most so many."""
+    """Return how many characters are the same, counted from an end, of at most so many."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

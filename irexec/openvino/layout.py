@@ -43,7 +43,7 @@ class Layout:
 
     @staticmethod
     def scalar() -> Layout:
-        """The layout of a tensor without axes."""
+        """Return the layout of a tensor without axes."""
         return Layout(_SCALAR)
 
     @property

@@ -205,7 +205,7 @@ class Model(graph.Model):
         return OVAny(found)
 
     def has_rt_info(self, path: Any) -> bool:
-        """Whether there is runtime information at a path of keys."""
+        """Return whether there is runtime information at a path of keys."""
         try:
             self.get_rt_info(path)
         except RuntimeError:
@@ -380,7 +380,7 @@ class Model(graph.Model):
         return text.replace("<Output: ", "<ConstOutput: ")
 
     def _repr_html_(self) -> str:
-        """The graph, for notebooks."""
+        """Return the graph, for notebooks."""
         from irexec.display import html_of
 
         return html_of("Model", self)

@@ -41,7 +41,7 @@ class Output(graph.Value):
 
     @property
     def target_inputs(self) -> set[Input]:
-        """Return the inputs that take this output."""
+        """The inputs that take this output."""
         return self.get_target_inputs()
 
     @property
@@ -202,7 +202,7 @@ class DescriptorTensor:
 
     @property
     def described(self) -> graph.Value:
-        """Return the output to which the tensor belongs."""
+        """The output to which the tensor belongs."""
         return self._value
 
     @property

@@ -200,7 +200,7 @@ class Tensor:
         return Strides(self._memory.strides)
 
     def is_continuous(self) -> bool:
-        """Whether the elements lie side by side in memory."""
+        """Return whether the elements lie side by side in memory."""
         return bool(self._memory.flags.c_contiguous)
 
     def get_element_type(self) -> ElementType:
@@ -290,7 +290,7 @@ class Tensor:
         return f"<Tensor: shape{self._shape} type: {self._kind}>"
 
     def _repr_html_(self) -> str:
-        """The type, the shape, the range and the first values, for notebooks."""
+        """Return the type, the shape, the range and the first values, for notebooks."""
         from irexec.arrays.brief import shown, shown_number
         from irexec.arrays.statistics import Statistics
 

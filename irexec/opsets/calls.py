@@ -175,7 +175,7 @@ class Parameter:
 
 
 def _plain(annotation: Any) -> Any:
-    """A declared type without its limits."""
+    """Return a declared type without its limits."""
     base = base_type(annotation)
     return GenericAlias(tuple, (_plain(get_args(base)[0]), ...)) if get_origin(base) is tuple else base
 

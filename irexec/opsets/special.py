@@ -48,7 +48,7 @@ def read_value_function(operator: Operator, node_class: NodeClass) -> Function:
         variable_shape: Any = None,
         name: str = "",
     ) -> Node:
-        """The value of a variable; before the first Assign `init_value`, or zeros of its type and shape.
+        """Return the value of a variable; before the first Assign `init_value`, or zeros of its type and shape.
 
         The variable is a `Variable`, or named by its id. Without an `init_value`, the variable may come first.
         """
@@ -102,7 +102,9 @@ def assign_function(operator: Operator, node_class: NodeClass) -> Function:
 
 def if_function(operator: Operator, node_class: NodeClass) -> Function:
     def if_op(condition: Any = None, name: str = "") -> Node:
-        """A node that runs one of two bodies: see `set_then_body`, `set_else_body`, `set_input`, `set_output`."""
+        """Return a node that runs one of two bodies: see `set_then_body`, `set_else_body`, `set_input`,
+        `set_output`.
+        """
         return _without_body(node_class(), operator, [condition], name)
 
     return if_op

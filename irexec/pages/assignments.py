@@ -78,7 +78,7 @@ _MOST_CODE = 4000
 
 
 def groups_in(text: str) -> Iterator[Group]:
-    """The groups of assignments of a text, in order. A name that comes again, or prose, begins a new one."""
+    """Yield the groups of assignments of a text, in order. A name that comes again, or prose, begins a new one."""
     group: Group | None = None
     lead = Span(0, 0)
     in_paragraph = False
@@ -120,7 +120,7 @@ def groups_in(text: str) -> Iterator[Group]:
 
 
 def _assignment(text: str, position: int) -> Assignment | str | None:
-    """The assignment that begins on this line; only its name when it gives no literal."""
+    """Return the assignment that begins on this line; only its name when it gives no literal."""
     match = _TARGET.match(text, position)
     if match is None:
         return None
@@ -178,7 +178,7 @@ def _made_node(text: str, position: int, end: int) -> tuple[MadeNode, int] | Non
 
 
 def _closing(text: str, opening: int) -> int | None:
-    """The offset at which the bracket at `opening` is closed; brackets in strings do not count."""
+    """Return the offset at which the bracket at `opening` is closed; brackets in strings do not count."""
     depth = 0
     for match in re.finditer(r"\"[^\"\n]*\"|'[^'\n]*'|[()\[\]{}]", text[opening : opening + _MOST_CODE]):
         depth += (match[0] in "([{") - (match[0] in ")]}")
@@ -204,7 +204,9 @@ _IN_PROSE = re.compile(
 
 
 def prose_assignments(text: str, lead: Span) -> list[Assignment]:
-    """Values in the sentence before an example: "with `shift` = [-1, 2], `axes` = 0", "*reduction* set to ``sum``"."""
+    """Return values in the sentence before an example: "with `shift` = [-1, 2], `axes` = 0", "*reduction* set to
+    ``sum``".
+    """
     found = []
     end = lead.start + lead.length
     for match in _IN_PROSE.finditer(text, lead.start, end):

@@ -23,7 +23,7 @@ _HTML = re.compile(
 
 
 def explicit_blocks(text: str) -> list[Range]:
-    """The contents of fences and of code directives, in order."""
+    """Return the contents of fences and of code directives, in order."""
     found = [*_fences(text), *_directives(text)]
     return _apart(sorted(found))
 
@@ -46,7 +46,9 @@ def loose_layers(text: str, taken: Sequence[Range]) -> list[Range]:
 
 
 def is_example(text: str) -> bool:
-    """Whether a block as a whole is an example of an IR: it begins with markup, or an ellipsis, and has a layer."""
+    """Return whether a block as a whole is an example of an IR: it begins with markup, or an ellipsis, and has a
+    layer.
+    """
     return _LAYER.search(text) is not None and _is_markup(text.strip().split("\n", 1)[0])
 
 
@@ -82,7 +84,7 @@ def _directives(text: str) -> Iterator[Range]:
 
 
 def _apart(ranges: list[Range]) -> list[Range]:
-    """The ranges that are not inside an earlier one."""
+    """Return the ranges that are not inside an earlier one."""
     found: list[Range] = []
     for start, end in ranges:
         if start < end and (not found or start >= found[-1][1]):
@@ -91,7 +93,7 @@ def _apart(ranges: list[Range]) -> list[Range]:
 
 
 def _end_of_run(text: str, start: int, limit: int) -> int:
-    """The position where markup that starts at `start` ends (at most `limit`)."""
+    """Return the position where markup that starts at `start` ends (at most `limit`)."""
     end = position = start
     while position < limit:
         newline = text.find("\n", position, limit)
@@ -112,7 +114,7 @@ def _is_markup(line: str) -> bool:
 
 
 def _is_open(text: str, start: int, position: int, limit: int) -> bool:
-    """Whether a comment, a tag or a layer that began before `position` ends behind it."""
+    """Return whether a comment, a tag or a layer that began before `position` ends behind it."""
     comment = text.rfind("<!--", start, position)
     if comment >= 0 and text.rfind("-->", comment, position) < 0:
         return text.find("-->", position, limit) >= 0

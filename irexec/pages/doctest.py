@@ -116,13 +116,15 @@ class CheckedPage:
 def find_pages(
     paths: Iterable[str | os.PathLike[str]], excluded: Callable[[str], bool] = lambda path: False
 ) -> list[str]:
-    """The files to check: those that are named, and the pages below the named folders that are not `excluded`."""
+    """Return the files to check: those that are named, and the pages below the named folders that are not
+    `excluded`.
+    """
     named = [os.fspath(path) for path in paths]
     return [file for file in named_files(named, SUFFIXES) if file in named or not excluded(file)]
 
 
 def chosen_of(page: CheckedPage, choice: Choice) -> CheckedPage:
-    """The page with the findings that count. An example without an error about the layer is valid."""
+    """Return the page with the findings that count. An example without an error about the layer is valid."""
     page.examples = [_chosen(example, choice) for example in page.examples]
     return page
 
@@ -165,7 +167,7 @@ class Pending:
 def plan_page(
     path: str | os.PathLike[str], *, data: bytes | None = None, large: bool = False
 ) -> tuple[CheckedPage, list[Pending]]:
-    """A page without results yet, and its examples to be checked."""
+    """Return a page without results yet, and its examples to be checked."""
     try:
         page = read_page(path, data)
     except (OSError, ValueError) as error:
@@ -178,7 +180,7 @@ def plan_page(
 
 
 def _plan(page: Page, most_work: float) -> Iterator[Pending]:
-    """The examples of a page; those of one kind are counted for each operator that the page is about."""
+    """Yield the examples of a page; those of one kind are counted for each operator that the page is about."""
     numbers: Counter[tuple[str, Named | None]] = Counter()
     for example in page.examples:
         checks = (
@@ -235,7 +237,7 @@ def _check_layer(
     most_work: float,
     checked: Checked,
 ) -> Checked:
-    """A layer as it is printed; `read` was found when it was read."""
+    """Return a layer as it is printed; `read` was found when it was read."""
     if _is_unversioned(block.named, layer):
         checked.parsed, checked.operator = True, str(block.named)
         checked.not_executed = f"no opset contains {block.named}"
@@ -249,12 +251,12 @@ def _check_layer(
 
 
 def _is_unversioned(named: Named | None, layer: SnippetLayer) -> bool:
-    """Whether a layer is of an operator that the page describes and that is in no opset, whatever its name."""
+    """Return whether a layer is of an operator that the page describes and that is in no opset, whatever its name."""
     return named is not None and named.version is None and layer.written_type == named.type
 
 
 def _check_model(block: XmlExample, snippet: Snippet, checked: Checked) -> Checked:
-    """A whole model: read and validated; it has no weights here, and is not executed."""
+    """Return a whole model: read and validated; it has no weights here, and is not executed."""
     findings = Findings(snippet.findings.place)
     if snippet.document is not None:
         checked.parsed, checked.not_executed = True, "pages contain no weights, so the model cannot be run"
@@ -296,7 +298,7 @@ def _check_text(block: TextExample, most_work: float, checked: Checked) -> Check
 
 
 def _same_results(a: Example, b: Example) -> bool:
-    """Whether two readings of a text compute the same numbers."""
+    """Return whether two readings of a text compute the same numbers."""
     return all(
         x.array is not None and y.array is not None and x.array.tolist() == y.array.tolist()
         for x, y in zip(a.outputs, b.outputs, strict=False)
@@ -344,13 +346,13 @@ def _sort(
 
 
 def _is_left_out(finding: Diagnostic, shortened: set[str], example: Example | None) -> bool:
-    """Whether an ellipsis stands for the missing part, as for layers of a body and port maps."""
+    """Return whether an ellipsis stands for the missing part, as for layers of a body and port maps."""
     inside = example is not None and finding.layer is not None and finding.layer != example.layer
     return inside or "Q015" in shortened or (CODES[finding.code].area is Area.BODY and "Q003" in shortened)
 
 
 def _judged(finding: Diagnostic, block: XmlExample | TextExample) -> Diagnostic:
-    """A finding with the severity that it has on a page."""
+    """Return a finding with the severity that it has on a page."""
     its_own = finding.code == "L004" and finding.layer is not None and _describes(block, finding.layer.type)
     if finding.code in _NOT_THE_PAGES or its_own:
         # A page may describe an operator that is newer than the opsets known here.
@@ -361,7 +363,7 @@ def _judged(finding: Diagnostic, block: XmlExample | TextExample) -> Diagnostic:
 
 
 def _describes(block: XmlExample | TextExample, type: str) -> bool:
-    """Whether the page is about operators of this type, by its text or by the name of its file or folder."""
+    """Return whether the page is about operators of this type, by its text or by the name of its file or folder."""
     if block.named is not None and block.named.type.lower() == type.lower():
         return True
     file = block.excerpt.page.file or ""
@@ -370,7 +372,7 @@ def _describes(block: XmlExample | TextExample, type: str) -> bool:
 
 
 def summary(pages: Sequence[CheckedPage]) -> dict[str, Any]:
-    """The numbers of a run, by name."""
+    """Return the numbers of a run, by name."""
     examples = [example for page in pages for example in page.examples]
     return {
         "pages": len(pages),

@@ -61,7 +61,8 @@ _LONGEST_LINE = 500
 def erratum(
     found: Diagnostic, moved: Diagnostic, excerpt: Excerpt, example: Example | None, *, certain: bool = True
 ) -> Erratum:
-    """The erratum that a finding about `excerpt` is; `moved` is the finding in the page, which gets the correction.
+    """Return the erratum that a finding about `excerpt` is; `moved` is the finding in the page, which gets the
+    correction.
 
     `certain`: False where the example may be read in several ways, which give other results.
     """
@@ -95,12 +96,12 @@ def erratum(
 
 
 def _line_of(moved: Diagnostic) -> str:
-    """The line of a finding, of limited length: a page may be one line with thousands of errata."""
+    """Return the line of a finding, of limited length: a page may be one line with thousands of errata."""
     return cut((moved.place.source_line or "")[: 2 * _LONGEST_LINE].strip(), _LONGEST_LINE)
 
 
 def _contradicts_values(found: Diagnostic, shape: tuple[int, ...], example: Example | None) -> bool:
-    """Whether an output would be declared with a shape that does not fit the values documented for it.
+    """Return whether an output would be declared with a shape that does not fit the values documented for it.
 
     Then something else is wrong, such as an attribute, and has to be corrected first.
     """
@@ -113,7 +114,7 @@ def _contradicts_values(found: Diagnostic, shape: tuple[int, ...], example: Exam
 
 
 def settled(errata: list[Erratum]) -> list[Erratum]:
-    """The errors of an example; results are corrected only if all its other errors have one correction."""
+    """Return the errors of an example; results are corrected only if all its other errors have one correction."""
 
     def is_certain(entry: Erratum) -> bool:
         return any(fix.safety is Safety.SAFE for fix in entry.diagnostic.fixes)
@@ -132,7 +133,7 @@ def _doubted(entry: Erratum) -> Erratum:
 
 
 def _intended(found: Diagnostic) -> str | None:
-    """The correction of an attribute's value or name."""
+    """Return the correction of an attribute's value or name."""
     if found.code in ("P004", "Q022"):
         return found.allowed
     return clearest(list(found.candidates), found.found or "") if found.code == "D005" else _only(found.candidates)
@@ -143,7 +144,7 @@ def _only(candidates: Sequence[str]) -> str | None:
 
 
 def _is_certain(found: Diagnostic, example: Example | None) -> bool:
-    """Whether a correction is the only possible one: the result follows from the printed text and is unique."""
+    """Return whether a correction is the only possible one: the result follows from the printed text and is unique."""
     output = _output_at(found, example) if example is not None else None
     if found.code == "T002":
         # A result has one shape. Of an input the dims may be right, unless its values give the documented result.
@@ -157,7 +158,7 @@ def _is_certain(found: Diagnostic, example: Example | None) -> bool:
 
 
 def _title(found: Diagnostic, replacement: str, right: str | None) -> str:
-    """A one-line description of a correction."""
+    """Return a one-line description of a correction."""
     if found.code == "T001":
         return "write the computed values" if "\n" in replacement else f"write {replacement}"
     is_declared = CODES[found.code].area in _OF_PORTS
@@ -169,7 +170,7 @@ def _output_at(found: Diagnostic, example: Example) -> ExampleOutput | None:
 
 
 def _fixed_values(text: str, start: int, output: ExampleOutput | None) -> _FixResult | None:
-    """The listed values with those that no execution gives replaced, laid out as they are printed."""
+    """Return the listed values with those that no execution gives replaced, laid out as they are printed."""
     if output is None or output.array is None or output.documented is None:
         return None
     opening = re.compile(r"[\[{]").search(text, start, start + 200)
@@ -187,13 +188,13 @@ def _fixed_values(text: str, start: int, output: ExampleOutput | None) -> _FixRe
 
 
 def _in_program_comment(text: str, start: int) -> bool:
-    """Whether the values are in a comment of a program, whose lines all start with its marker."""
+    """Return whether the values are in a comment of a program, whose lines all start with its marker."""
     line = text.rfind("\n", 0, start) + 1
     return text[line:start].lstrip().startswith(("#", "//"))
 
 
 def _item(value: Any, printed: str) -> str:
-    """One element as the page prints its neighbours: with a point where they have one."""
+    """Return one element as the page prints its neighbours: with a point where they have one."""
     text = shown_item(value)
     if printed.endswith(".") and text.lstrip("-").isdigit():
         return f"{text}."
@@ -204,7 +205,7 @@ def _item(value: Any, printed: str) -> str:
 
 
 def _fixed_dims(text: str, start: int, shape: tuple[int, ...]) -> _FixResult | None:
-    """The port around `start` with the dims of another shape; its comments stay where they are."""
+    """Return the port around `start` with the dims of another shape; its comments stay where they are."""
     opening = text.rfind("<port", 0, start + 5)
     positions = Positions(text[opening : opening + _LONGEST] if opening >= 0 else "")
     whole, end = positions.extent(0), positions.end_tag(0)
@@ -228,7 +229,7 @@ def _fixed_dims(text: str, start: int, shape: tuple[int, ...]) -> _FixResult | N
 
 
 def _fixed_attribute(text: str, span: Span, value: str) -> _FixResult | None:
-    """The line with another value for the attribute whose value is at `span`."""
+    """Return the line with another value for the attribute whose value is at `span`."""
     begin = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", span.start)
     end = len(text) if end < 0 else end

@@ -11,7 +11,7 @@ from irexec.pages.errata import Erratum
 
 
 def errata_report(pages: Iterable[CheckedPage]) -> str:
-    """A Markdown report for the maintainers of the pages."""
+    """Return a Markdown report for the maintainers of the pages."""
     lines = ["# Errors in the operation pages", ""]
     found = [page for page in pages if page.errata]
     total = sum(len(page.errata) for page in found)

@@ -26,11 +26,11 @@ class PageText:
         self._lines: dict[int, str] = {}
 
     def edit(self, start: int, end: int, text: str) -> Edit:
-        """Another text for the characters from `start` to `end`."""
+        """Return another text for the characters from `start` to `end`."""
         return self._editable.edit(Span(start, end - start), text)
 
     def place(self, start: int, end: int) -> Place:
-        """The place of the characters from `start` to `end`, as far as they are on one line."""
+        """Return the place of the characters from `start` to `end`, as far as they are on one line."""
         line, column = self._positions.line_column(start)
         if line not in self._lines:
             first, newline = start - column + 1, self.text.find("\n", start)
@@ -51,16 +51,16 @@ class Excerpt:
     origins: tuple[int, ...] = (0,)
 
     def origin(self, offset: int) -> int:
-        """The position on the page of the character at `offset`."""
+        """Return the position on the page of the character at `offset`."""
         run = max(0, bisect_right(self.starts, offset) - 1)
         return self.origins[run] + offset - self.starts[run]
 
     def place(self, start: int, length: int = 1) -> Place:
-        """The place in the page of `length` characters from `start` on."""
+        """Return the place in the page of `length` characters from `start` on."""
         return self.page.place(self.origin(start), self.origin(start + max(length, 1) - 1) + 1)
 
     def part(self, start: int, end: int) -> Excerpt:
-        """The excerpt from `start` to `end`."""
+        """Return the excerpt from `start` to `end`."""
         first = max(0, bisect_right(self.starts, start) - 1)
         last = max(first + 1, bisect_right(self.starts, max(start, end - 1)))
         starts = (0, *(s - start for s in self.starts[first + 1 : last]))
@@ -72,17 +72,19 @@ class Excerpt:
         return Positions(self.text)
 
     def offset(self, place: Place) -> int:
-        """The offset in this excerpt of a place whose line and column count in this excerpt."""
+        """Return the offset in this excerpt of a place whose line and column count in this excerpt."""
         return self._positions.offset(place.line or 1, place.column or 1)
 
     def in_page(self, place: Place) -> Place:
-        """A place whose line and column count in this excerpt, as one of the page."""
+        """Return a place whose line and column count in this excerpt, as one of the page."""
         if place.line is None:
             return replace(place, file=self.page.file)
         return self.place(self.offset(place), place.length)
 
     def edit(self, start: int, end: int, text: str) -> Edit | None:
-        """Another text for a stretch of the excerpt, as an edit of the page; None where the page is not as it reads."""
+        """Return another text for a stretch of the excerpt, as an edit of the page; None where the page is not as it
+        reads.
+        """
         origin = self.origin(start)
         stop = self.origin(end - 1) + 1 if end > start else origin
         as_written = self.page.text[origin:stop] == self.text[start:end]
@@ -91,7 +93,7 @@ class Excerpt:
         return self.page.edit(origin, stop, text)
 
     def moved(self, diagnostic: Diagnostic) -> Diagnostic:
-        """A finding about this excerpt, as one about the page."""
+        """Return a finding about this excerpt, as one about the page."""
         related = tuple(Related(r.message, self.in_page(r.place)) for r in diagnostic.related)
         fixes = tuple(fix for old in diagnostic.fixes if (fix := self._moved_fix(old)) is not None)
         return replace(diagnostic, place=self.in_page(diagnostic.place), related=related, fixes=fixes)

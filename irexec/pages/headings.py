@@ -23,17 +23,17 @@ class Heading(NamedTuple):
 
 
 def headings_in(text: str, taken: Sequence[Range] = ()) -> list[Heading]:
-    """The headings of a text outside the ranges of its examples, in order."""
+    """Return the headings of a text outside the ranges of its examples, in order."""
     found = [Heading(match.start(), match[1]) for pattern in (_HASHES, _UNDERLINED) for match in pattern.finditer(text)]
     return sorted(heading for heading in found if not any(start <= heading.start < end for start, end in taken))
 
 
 def headings_of_html(source: str) -> list[Heading]:
-    """The headings of a page in HTML, with their offsets in the source."""
+    """Return the headings of a page in HTML, with their offsets in the source."""
     return [Heading(match.start(), _TAG.sub("", match[1]).strip(" \t\n#¶")) for match in _ELEMENT.finditer(source)]
 
 
 def heading_at(headings: Sequence[Heading], offset: int) -> str:
-    """The text of the last heading before an offset; empty if there is none."""
+    """Return the text of the last heading before an offset; empty if there is none."""
     place = bisect_right(headings, offset, key=lambda heading: heading.start)
     return " ".join(headings[place - 1].text.split()) if place else ""

@@ -49,7 +49,7 @@ class _Text:
 
 
 def visible_text(page: PageText) -> tuple[Excerpt, list[tuple[int, int]]]:
-    """The text that a reader of the page sees, and the spans of it that are preformatted (`<pre>`)."""
+    """Return the text that a reader of the page sees, and the spans of it that are preformatted (`<pre>`)."""
     text, source = _Text(), page.text
     blocks: list[tuple[int, int]] = []
     position = begin = 0
@@ -86,6 +86,6 @@ def visible_text(page: PageText) -> tuple[Excerpt, list[tuple[int, int]]]:
 
 
 def _end_of_raw(source: str, start: int) -> int:
-    """The offset at which an unescaped example ends: the end of the `<pre>` around it, or of the page."""
+    """Return the offset at which an unescaped example ends: the end of the `<pre>` around it, or of the page."""
     end = source.find("</pre", start)
     return len(source) if end < 0 else end

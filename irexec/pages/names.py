@@ -47,7 +47,7 @@ _NEAR = 2000
 
 
 def names_in(text: str, file: str | None = None) -> list[Named]:
-    """The operators named on a page, in order; if there are none, the one in the file name."""
+    """Return the operators named on a page, in order; if there are none, the one in the file name."""
     found = [
         Named(contents.canonical_type(match[1]) or match[1], int(match[2]) if match[2] else None, start=match.start())
         for match in _VERSIONED.finditer(text)
@@ -62,14 +62,16 @@ def names_in(text: str, file: str | None = None) -> list[Named]:
 
 
 def named_at(names: list[Named], offset: int) -> Named | None:
-    """The operator that the text at `offset` is about: the last one named before it, or the first of the page."""
+    """Return the operator that the text at `offset` is about: the last one named before it, or the first of the
+    page.
+    """
     if not names:
         return None
     return names[max(0, bisect_right([named.start for named in names], offset) - 1)]
 
 
 def _from_file(file: str) -> list[Named]:
-    """The operator in the name of the file or its folder: `slice-scatter-15.rst`, `Slice_8/1.xml`."""
+    """Return the operator in the name of the file or its folder: `slice-scatter-15.rst`, `Slice_8/1.xml`."""
     for part in reversed(PurePath(file).parts[-2:]):
         for kind in contents.CONTENTS:
             if (version := version_from_name(part, kind)) is not None:

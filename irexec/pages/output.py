@@ -14,7 +14,7 @@ from irexec.pages.errata import Erratum
 
 
 def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) -> Iterator[str]:
-    """A page: a line per example, then the repairs, then the errata with their source lines."""
+    """Yield a page: a line per example, then the repairs, then the errata with their source lines."""
     about = f": {', '.join(dict.fromkeys(page.about))}" if page.about else ""
     yield visible_text(f"{page.file}{about}") + "\n"
     if page.problem is not None:
@@ -43,7 +43,7 @@ def page_text(page: CheckedPage, *, verbose: bool = False, color: bool = False) 
 
 
 def errata_text(errata: Sequence[Diagnostic]) -> str:
-    """The errors of one example with their source lines, and how to correct them."""
+    """Return the errors of one example with their source lines, and how to correct them."""
     *findings, _ = text.chunks(Report(list(errata)))
     fixable = _fixable_text(errata)
     codes = " ".join(sorted({finding.code for finding in errata}))
@@ -57,7 +57,7 @@ def _fixable_text(findings: Iterable[Diagnostic]) -> str:
 
 
 def status(example: Checked) -> str:
-    """How far an example went: parsed, valid, executed, documented values agree."""
+    """Return how far an example went: parsed, valid, executed, documented values agree."""
     if not example.parsed:
         return f"not parsed: {example.not_executed}"
     words = ["parsed"]
@@ -75,7 +75,7 @@ def _line(word: str, finding: Diagnostic) -> str:
 
 
 def summary_text(pages: Sequence[CheckedPage]) -> str:
-    """One line with the numbers of a run, and one with those of the corrections that can be made."""
+    """Return one line with the numbers of a run, and one with those of the corrections that can be made."""
     numbers = summary(pages)
     aside = [f"{numbers[key]} {key}" for key in ("without examples", "unreadable") if numbers[key]]
     head = plural(numbers["pages"], "page") + (f" ({', '.join(aside)})" if aside else "")
@@ -90,7 +90,7 @@ def summary_text(pages: Sequence[CheckedPage]) -> str:
 
 
 def as_json(pages: Sequence[CheckedPage]) -> dict[str, Any]:
-    """Everything that was found, as JSON-ready values: `ok`, `pages`, `summary`."""
+    """Return everything that was found, as JSON-ready values: `ok`, `pages`, `summary`."""
     return {
         "ok": all(page.report.ok for page in pages),
         "pages": [_page(page) for page in pages],

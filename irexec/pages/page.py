@@ -109,7 +109,7 @@ class _Finder:
         return heading_at(self.headings, self.all.origin(offset))
 
     def _text_examples(self, taken: Sequence[Range]) -> Iterator[TextExample]:
-        """The groups of values that have an output; those without are given for the ones that follow."""
+        """Yield the groups of values that have an output; those without are given for the ones that follow."""
         givens: dict[str, Assignment] = {}
         about: Named | None = None
         for group in groups_in(_blanked(self.text, taken)):
@@ -132,12 +132,12 @@ class _Finder:
 
 
 def is_output(name: str) -> bool:
-    """Whether a value of this name is an operator's result."""
+    """Return whether a value of this name is an operator's result."""
     return name.lower().rstrip("0123456789_") in ("output", "out", "outputs", "result", "results", "expected", "y")
 
 
 def _blanked(text: str, ranges: Sequence[Range]) -> str:
-    """The text with these ranges blank, every other character where it was."""
+    """Return the text with these ranges blank, every other character where it was."""
     parts, position = [], 0
     for start, end in ranges:
         parts += [text[position:start], "".join("\n" if c == "\n" else " " for c in text[start:end])]

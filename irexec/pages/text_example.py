@@ -41,7 +41,7 @@ class Described:
 
 
 def describe(example: TextExample) -> Described:
-    """The layer that an example in words describes."""
+    """Return the layer that an example in words describes."""
     named = example.named
     if named is None:
         return Described(problem="the page does not name its operator")
@@ -81,7 +81,7 @@ class _Binder:
         return Described(tuple(layers), self._locate)
 
     def _choices(self, inputs: list[SnippetPort], data: dict[str, str]) -> Iterator[list[SnippetPort]]:
-        """The given inputs, followed by a variant for every possible element type if none is specified."""
+        """Yield the given inputs, followed by a variant for every possible element type if none is specified."""
         yield inputs
         for kind, members in self._open_types(inputs, data):
             yield [
@@ -90,7 +90,9 @@ class _Binder:
             ]
 
     def _open_types(self, inputs: list[SnippetPort], data: dict[str, str]) -> Iterator[tuple[ElementType, list[int]]]:
-        """Element types, and the inputs that could have them: the first one's group, or those that make the output."""
+        """Yield element types, and the inputs that could have them: the first one's group, or those that make the
+        output.
+        """
         ports = [self.operator.signature.input(i).elements for i in range(len(inputs))]
         unsaid = [i for i, port in enumerate(inputs) if port.port.precision is None]
         for output in self.operator.outputs:
@@ -124,7 +126,7 @@ class _Binder:
         return self.text.place(span.start, span.start + span.length)
 
     def _inputs(self) -> list[SnippetPort] | str:
-        """The inputs in order; in words, which one is not there."""
+        """Return the inputs in order; in words, which one is not there."""
         node = self.group.node
         found: list[SnippetPort] = []
         left_out: list[str] = []
@@ -147,7 +149,7 @@ class _Binder:
         return found
 
     def _variadic(self, index: int) -> list[SnippetPort]:
-        """Every list that is neither an attribute nor a result, in order: `A = [...]`, `B = [...]`."""
+        """Return every list that is neither an attribute nor a result, in order: `A = [...]`, `B = [...]`."""
         attributes = {_folded(attribute.name) for attribute in self.operator.attributes}
         found: list[SnippetPort] = []
         for name, given in list(self.values.items()):
@@ -169,7 +171,7 @@ class _Binder:
         return found
 
     def _attributes(self) -> dict[str, str]:
-        """The operator's attributes as the text of a `<data>`."""
+        """Return the operator's attributes as the text of a `<data>`."""
         made = {_folded(k): v for k, v in (self.group.node.attributes if self.group.node else {}).items()}
         data = {}
         for attribute in self.operator.attributes:
@@ -193,7 +195,7 @@ class _Binder:
         return data
 
     def _outputs(self, inputs: int) -> list[SnippetPort]:
-        """The documented outputs in order; `output0` and `output1` count on."""
+        """Return the documented outputs in order; `output0` and `output1` count on."""
         node = self.group.node
         named = [a for a in self.group.assignments.values() if is_output(a.name) and _folded(a.name) in self.values]
         places: dict[int, Assignment] = {}
@@ -230,7 +232,7 @@ class _Binder:
 
 
 def _leaves(port: SnippetPort) -> Iterator[ListedValue]:
-    """The single values that are listed at a port."""
+    """Yield the single values that are listed at a port."""
     waiting = [port.listed.value] if port.listed is not None else []
     while waiting:
         value = waiting.pop()

@@ -95,7 +95,7 @@ class RunInput(Task[InputRun]):
         return [self.target(item)]
 
     def target(self, item: str) -> Path:
-        """The file that the results of an item are written to."""
+        """Return the file that the results of an item are written to."""
         path, sample = split_item(item)
         if sample is not None:
             return Path(self.save, f"{sample:06}.npz")
@@ -136,12 +136,12 @@ def split_item(item: str) -> tuple[str, int | None]:
 
 
 def compiled_model(path: str, weights: str | None, mode: Mode = "openvino") -> CompiledModel:
-    """The model, compiled once in each process for as long as its files stay the same. Raises IRError."""
+    """Return the model, compiled once in each process for as long as its files stay the same. Raises IRError."""
     return _compiled(path, weights, mode, *_states(path, weights))
 
 
 def reading_of(path: str, weights: str | None, mode: Mode = "openvino") -> Reading:
-    """The contents of a model's files, read once in each process as long as the files do not change."""
+    """Return the contents of a model's files, read once in each process as long as the files do not change."""
     return _read_model(path, weights, mode, *_states(path, weights))
 
 
@@ -177,7 +177,7 @@ def _compiled(path: str, weights: str | None, mode: Mode, *states: tuple[int, ..
 
 
 def arrays_of(item: str, model: Model, findings: Findings) -> dict[str, Array]:
-    """The arrays of an item by the name of their input."""
+    """Return the arrays of an item by the name of their input."""
     path, number = split_item(item)
     if number is None:
         return _read(path, findings) or {}
@@ -200,7 +200,7 @@ def _read_batch(path: str, _state: str) -> dict[str, Array]:
 
 
 def _read(path: str, findings: Findings) -> dict[str, Array] | None:
-    """The arrays of a file by name, that of a .npy file as the first input."""
+    """Return the arrays of a file by name, that of a .npy file as the first input."""
     try:
         loaded = load_arrays(path)
     except BadArrayFile as error:

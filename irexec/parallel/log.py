@@ -52,12 +52,12 @@ class Log:
         return line.endswith(b"\n")
 
     def key(self, item: str) -> str | None:
-        """The dependencies of the item's result when it was logged; None if it was not logged."""
+        """Return the dependencies of the item's result when it was logged; None if it was not logged."""
         entry = self._entries.get(item)
         return None if entry is None else entry.key
 
     def result(self, item: str) -> Any:
-        """The logged result of an item. Raises ValueError if the line was changed."""
+        """Return the logged result of an item. Raises ValueError if the line was changed."""
         try:
             return self._vocabulary.decode(self._entries[item].result)
         except (KeyError, TypeError, AttributeError) as error:

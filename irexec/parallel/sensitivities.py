@@ -71,7 +71,7 @@ class MeasureUnits(Task[UnitEffects]):
         return [*named, metric] if metric else named
 
     def trials(self) -> Trials:
-        """What measures, made once in each process for as long as the files stay the same. Raises IRError and
+        """Return the trials, made once in each process for as long as the files stay the same. Raises IRError and
         ValueError."""
         return _trials(self, *self._states())
 

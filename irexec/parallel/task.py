@@ -27,26 +27,28 @@ class Task(ABC, Generic[R]):
 
     @abstractmethod
     def __call__(self, item: str) -> R:
-        """The result for an item."""
+        """Return the result for an item."""
 
     @abstractmethod
     def files(self, item: str) -> Iterable[PathLike]:
-        """The files that the result for an item depends on, also those that do not exist (yet)."""
+        """Return the files that the result for an item depends on, also those that do not exist (yet)."""
 
     def needed(self, item: str) -> Iterable[PathLike]:
-        """The files that every worker must be able to access if they exist."""
+        """Return the files that every worker must be able to access if they exist."""
         return self.files(item)
 
     def report(self, result: R) -> Report:
-        """The findings of the work."""
+        """Return the findings of the work."""
         return Report()
 
     def outputs(self, item: str) -> Iterable[PathLike]:
-        """The files that are written for the item, besides its result."""
+        """Return the files that are written for the item, besides its result."""
         return ()
 
     def key(self, item: str) -> str:
-        """A digest of all that the result depends on: irexec's version, the task, the item, the bytes of its files."""
+        """Return a digest of all that the result depends on: irexec's version, the task, the item, the bytes of its
+        files.
+        """
         from hashlib import blake2b
 
         from irexec import __version__
@@ -56,7 +58,7 @@ class Task(ABC, Generic[R]):
 
 
 def content(path: PathLike) -> str:
-    """A digest of a file's bytes; empty when it cannot be read."""
+    """Return a digest of a file's bytes; empty when it cannot be read."""
     try:
         return _content(os.fspath(path), *state(path))
     except (OSError, ValueError):
@@ -64,7 +66,7 @@ def content(path: PathLike) -> str:
 
 
 def state(path: PathLike) -> tuple[int, ...]:
-    """The properties of a file that change when it is written: size, time and inode. Raises OSError."""
+    """Return the properties of a file that change when it is written: size, time and inode. Raises OSError."""
     found = os.stat(path)
     return found.st_size, found.st_mtime_ns, found.st_ino
 

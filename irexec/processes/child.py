@@ -66,7 +66,9 @@ class Child:
             raise
 
     def receive(self, limit: float | None = None) -> Any:
-        """The result of the oldest unanswered call, or its exception. Raises Ended, also after `limit` seconds."""
+        """Return the result of the oldest unanswered call, or its exception. Raises Ended, also after `limit`
+        seconds.
+        """
         assert self._process.stdout is not None
         self._too_late = False
         timer = None if limit is None else threading.Timer(limit, self._give_up)

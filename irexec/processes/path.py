@@ -20,5 +20,7 @@ def leave_current_folder() -> None:
 
 
 def absolute_path() -> list[str]:
-    """The import path without entries that depend on the current folder, such as the "" of an interactive session."""
+    """Return the import path without entries that depend on the current folder, such as the "" of an interactive
+    session.
+    """
     return [entry for entry in sys.path if os.path.isabs(entry)]

@@ -16,7 +16,7 @@ from irexec.types import Array, TensorType
 
 
 def examples_dict(run: ExampleRun) -> dict[str, Any]:
-    """The run of a text's examples."""
+    """Return the run of a text's examples."""
     return {
         "file": run.snippet.findings.file,
         "kind": "snippet",
@@ -64,14 +64,14 @@ def _example_dict(example: Example, given: Given) -> dict[str, Any]:
 
 
 def _tensor_dict(array: Array | None, type: TensorType) -> dict[str, Any]:
-    """Element type, shape, statistics, and the values themselves when there are at most 1000."""
+    """Return element type, shape, statistics, and the values themselves when there are at most 1000."""
     if array is None:
         return {"element_type": str(type.element_type), "shape": str(type.shape), "values": None}
     return _array_dict(array, str(type.element_type))
 
 
 def _array_dict(array: Array, kind: str) -> dict[str, Any]:
-    """An array as JSON-ready values."""
+    """Return an array as JSON-ready values."""
     return {
         "element_type": kind,
         "shape": list(array.shape),
@@ -81,7 +81,7 @@ def _array_dict(array: Array, kind: str) -> dict[str, Any]:
 
 
 def model_dict(run: ModelRun, trace: Trace | None = None) -> dict[str, Any]:
-    """The run of a model."""
+    """Return the run of a model."""
     result: dict[str, Any] = {
         "file": run.model.file,
         "kind": "model",

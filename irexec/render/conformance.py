@@ -25,7 +25,7 @@ code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; white-space:
 
 
 def conformance_text(found: Json) -> str:
-    """The results for a terminal."""
+    """Return the results for a terminal."""
     totals, coverage = found["totals"], found["coverage"]
     failed = sum(totals.get(word, 0) for word in _FAILED)
     lines = [f"{found['runtime']}: {plural(coverage['cases'], 'case')}, seed {found['seed']}"]
@@ -138,7 +138,7 @@ def _page(title: str, body: str) -> str:
 
 
 def scoreboard_text(names: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """A table for a terminal: failures of the cases of each operator, by runtime."""
+    """Return a table for a terminal: failures of the cases of each operator, by runtime."""
     wide = [max([len(name), *(len(row[i]) for row in rows.values())]) for i, name in enumerate(names)]
     first = max([8, *map(len, rows)])
     lines = ["  ".join(["operator".ljust(first), *(n.ljust(w) for n, w in zip(names, wide, strict=True))]).rstrip()]
@@ -148,7 +148,7 @@ def scoreboard_text(names: Sequence[str], rows: Mapping[str, Sequence[str]]) -> 
 
 
 def scoreboard_page(names: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """The same table as an HTML page."""
+    """Return the same table as an HTML page."""
     head = "".join(f"<th>{escape(name)}</th>" for name in ("operator", *names))
     body = "".join(
         f"<tr><td>{escape(operator)}</td>"
@@ -160,7 +160,7 @@ def scoreboard_page(names: Sequence[str], rows: Mapping[str, Sequence[str]]) -> 
 
 
 def comparison_text(found: Mapping[str, Sequence[str]], tallies: Sequence[Any]) -> str:
-    """What broke and what was mended, for a terminal."""
+    """Return what broke and what was mended, for a terminal."""
     before, after = (tally.runtime for tally in tallies)
     lines = [f"{before} compared with {after}"]
     heads = {"broke": "fails only in the second", "mended": "fails only in the first", "both": "fails in both"}

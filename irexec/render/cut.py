@@ -15,7 +15,7 @@ _FEW = 40
 
 
 def show_extract(extract: Extract, files: Sequence[str], whole: Model, page: Printout) -> None:
-    """The part's inputs and outputs, and the files it was written to."""
+    """Print the part's inputs and outputs, and the files it was written to."""
     computing = [n for n in extract.model.nodes if n.type not in ("Parameter", "Const", "Result")]
     page.line(f"{plural(len(computing), 'layer')} of {whole.name or 'the model'}", "heading")
     page.heading("inputs")

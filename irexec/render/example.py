@@ -69,7 +69,7 @@ _PRECISION = {
 
 
 def _origin(entry: ExampleInput, given: Given) -> str:
-    """The origin of precision and values, in a few words."""
+    """Return the origin of precision and values, in a few words."""
     kind = f"{entry.type.element_type} {_PRECISION.get(entry.type_from.source, entry.type_from)}"
     values = given.origin_text(entry.origin) if entry.origin not in _VALUES else _VALUES[entry.origin]
     parts = [values, kind]

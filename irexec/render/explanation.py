@@ -24,7 +24,7 @@ def show_page(page: str, stream: IO[str]) -> None:
 
 
 def _parts(page: str) -> list[RenderableType]:
-    """The text between the examples, and the examples."""
+    """Return the text between the examples, and the examples."""
     parts: list[RenderableType] = []
     failing: dict[str, str] = {}
     done = 0

@@ -15,7 +15,7 @@ _LONGEST = 200
 
 
 def shortened(names: Sequence[str], limit: int) -> list[str]:
-    """The names in `limit` cells each. Parts of a path that most of the names have are left out first."""
+    """Return the names in `limit` cells each. Parts of a path that most of the names have are left out first."""
     longest = max(limit, _LONGEST)
     names = [name if len(name) <= longest else _GAP + name[-longest:] for name in names]
     different = {name for name in names if width(name) > limit}

@@ -45,7 +45,7 @@ class Printout:
             self.line(line, style)
 
     def heading(self, text: str) -> None:
-        """A heading, with an empty line before it."""
+        """Add a heading, with an empty line before it."""
         if self.lines:
             self.lines.append("")
         self.line(text, "heading")
@@ -139,7 +139,7 @@ def _widths(rows: Sequence[Sequence[str]], count: int) -> list[int]:
 
 
 def _lines(row: Sequence[str], count: int, room: int | None) -> list[Sequence[str]]:
-    """The row, and the lines that continue its last column."""
+    """Return the row, and the lines that continue its last column."""
     if room is None or len(row) < count or width(row[-1]) <= room:
         return [row]
     first, *rest = textwrap.wrap(row[-1], max(_LEAST_TEXT, room), break_long_words=False, break_on_hyphens=False)

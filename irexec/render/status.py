@@ -13,7 +13,7 @@ _WIDTH = 20
 
 
 def bar(done: int, total: int) -> str:
-    """A progress bar: `[#####               ]`."""
+    """Return a progress bar: `[#####               ]`."""
     full = _WIDTH * done // max(1, total)
     return f"[{'#' * full}{' ' * (_WIDTH - full)}]"
 

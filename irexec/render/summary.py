@@ -40,7 +40,7 @@ def _port_row(port: Port) -> tuple[str, ...]:
 
 
 def size_rows(summary: Summary) -> list[tuple[str, str]]:
-    """The size of a model as rows: name and value."""
+    """Return the size of a model as rows: name and value."""
     totals = summary.totals
     bodies = sum(layer.parent is not None for layer in summary.layers)
     layers = f"{totals.layers}, including {totals.constants} constants"
@@ -103,7 +103,7 @@ def label(layer: Layer) -> str:
 
 
 def shown_count(number: int) -> str:
-    """A number with three digits and a unit: `4.09 G`; small ones as they are."""
+    """Return a number with three digits and a unit: `4.09 G`; small ones as they are."""
     for size, unit in _UNITS:
         if number >= size * (1 if size > 1e3 else 10):
             return f"{number / size:.3g} {unit}"
@@ -111,7 +111,7 @@ def shown_count(number: int) -> str:
 
 
 def shown_bytes(number: int) -> str:
-    """An amount of memory: `97.5 MB`; a kB is 1000 bytes."""
+    """Return an amount of memory: `97.5 MB`; a kB is 1000 bytes."""
     for size, unit in _UNITS:
         if number >= size:
             return f"{number / size:.3g} {unit}B"

@@ -16,13 +16,13 @@ INDEX = "index.json"
 
 
 def numbered_folders(folder: Path) -> list[Path]:
-    """The folders `0`, `1`, ... of the steps of a run, or the iterations of a body, in order."""
+    """Return the folders `0`, `1`, ... of the steps of a run, or the iterations of a body, in order."""
     found = {int(place.name): place for place in folder.iterdir() if place.is_dir() and place.name.isdecimal()}
     return [found[number] for number in sorted(found)]
 
 
 def body_folder(layer: str, number: int) -> str:
-    """The name of the folder of a layer's body. `layer`: its name, or else its id."""
+    """Return the name of the folder of a layer's body. `layer`: its name, or else its id."""
     return f"body_{number}_{safe_name(layer)}"
 
 
@@ -37,7 +37,7 @@ class Dump:
         self._calls: dict[Node, int] = {}
 
     def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
-        """Nothing to do before a layer runs."""
+        """Do nothing before a layer runs."""
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
         call = self._calls[node] = self._calls.get(node, -1) + 1

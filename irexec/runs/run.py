@@ -72,7 +72,7 @@ class ModelRun:
         return bool(self.outputs) or (self.report.ok and not self.model.results)
 
     def arrays(self) -> dict[str, Array]:
-        """The results by name, as --save writes them."""
+        """Return the results by name, as --save writes them."""
         names = archive_names([name for name, _, _ in self.outputs])
         return {n: exact_array(array, kind) for n, (_, array, kind) in zip(names, self.outputs, strict=True)}
 
@@ -136,7 +136,7 @@ def _with_hint(finding: Diagnostic, inputs: list[ModelInput]) -> Diagnostic:
 
 
 def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]:
-    """An array for each input: the caller's, or a random one of the declared shape."""
+    """Return an array for each input: the caller's, or a random one of the declared shape."""
     inputs = [ModelInput(port) for port in model.inputs]
     names = _names(inputs)
     known = {entry.name: (str(index), *names[index]) for index, entry in enumerate(inputs)}
@@ -222,7 +222,7 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
 
 
 def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random.Generator) -> Array | None:
-    """Random values from an operator that reads the input directly: indices in range, lengths, axes."""
+    """Return random values from an operator that reads the input directly: indices in range, lengths, axes."""
     for node in model.nodes:
         for index, value in enumerate(node.inputs):
             if value is not port or node.operator is None:
@@ -239,7 +239,7 @@ def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random
 
 
 def _static_shapes(model: Model, types: list[TensorType], choice: Given) -> list[tuple[int, ...] | None]:
-    """The input shapes with open extents filled in: the first extents that every layer's shape rule accepts."""
+    """Return the input shapes with open extents filled in: the first extents that every layer's shape rule accepts."""
     if all(t.shape.is_static for t in types):
         return [t.shape.to_shape() for t in types]
     if any(t.rank is None for t in types):

@@ -18,7 +18,7 @@ _SHAPING = ("Convert", "Reshape", "Squeeze", "Unsqueeze")
 def typical(
     model: Model, port: Value, kind: ElementType, shape: tuple[int, ...], past: int, rng: np.random.Generator
 ) -> Array | None:
-    """Values for an input, or None where nothing is known about it.
+    """Return values for an input, or None where nothing is known about it.
 
     Masks of 0 and 1, positions that count from `past` on, tokens below the number of rows of the table that they choose
     from, and images from 0 to 1.
@@ -39,7 +39,7 @@ def typical(
 
 
 def grows(port: Value) -> bool:
-    """Whether an input covers the steps before as well, as the mask of a text does."""
+    """Return whether an input covers the steps before as well, as the mask of a text does."""
     return "mask" in " ".join([port.node.friendly_name, *port.names]).lower()
 
 
@@ -52,7 +52,7 @@ def _mask(shape: tuple[int, ...], past: int) -> Array:
 
 
 def _rows(model: Model, port: Value) -> int:
-    """The number of rows that an input of whole numbers chooses from; 0 where it is no index."""
+    """Return the number of rows that an input of whole numbers chooses from; 0 where it is no index."""
     stack, seen = [port], {port}
     while stack:
         value = stack.pop()

@@ -19,7 +19,7 @@ _FORMS = "write NAME=FILE.npy, NAME=@FILE.npz:KEY or NAME=[1, 2, 3]"
 
 
 def read_inputs(options: Iterable[str], findings: Findings) -> dict[str, Any]:
-    """Values by input name: arrays from files, nested lists from texts. Invalid values are reported as findings.
+    """Return values by input name: arrays from files, nested lists from texts. Invalid values are reported as findings.
 
     A .npz file without a name supplies each of its arrays to the input of that name, any other value without a name
     the first input.
@@ -39,7 +39,7 @@ def read_inputs(options: Iterable[str], findings: Findings) -> dict[str, Any]:
 
 
 def file_of_option(option: str) -> tuple[str, str, str] | None:
-    """The path of the file that a value is read from, with the text before and after it in the option.
+    """Return the path of the file that a value is read from, with the text before and after it in the option.
 
     None for an option whose value is written out.
     """
@@ -53,7 +53,7 @@ def file_of_option(option: str) -> tuple[str, str, str] | None:
 
 
 def read_precisions(options: Iterable[str], findings: Findings) -> dict[str, ElementType]:
-    """Element types by input name; FIRST_GROUP is the key of one without a name."""
+    """Return element types by input name; FIRST_GROUP is the key of one without a name."""
     found = {}
     for option in options:
         name, separator, text = option.rpartition("=")
@@ -87,7 +87,7 @@ def _is_value(text: str) -> bool:
 
 
 def _value(name: str, text: str, findings: Findings) -> Any:
-    """A list or number given as text, or else the array of a file; None, with a finding, when it is neither."""
+    """Return a list or number given as text, or else the array of a file; None, with a finding, when it is neither."""
     if not text.startswith("@"):
         if (listed := _written_out(text)) is not None:
             return listed.value

@@ -155,7 +155,7 @@ class Shapes:
 
     @property
     def has_sizes(self) -> bool:
-        """Return whether any sizes were found that the model accepts."""
+        """Whether any sizes were found that the model accepts."""
         return bool(self._study.cases)
 
     @property

@@ -170,7 +170,7 @@ class _Tracing:
         return inner
 
     def take(self, trial: bodies.Inferring) -> None:
-        """The types inside a body are of no interest outside."""
+        """Ignore the types inside a body, which do not matter outside."""
         self.broken += trial.broken
 
     def check_variables(self, model: Model, plain: Inference) -> None:

@@ -79,7 +79,7 @@ class ExampleInput:
 
 
 def complete_inputs(layer: SnippetLayer, operator: Operator, given: Given, findings: Findings) -> list[ExampleInput]:
-    """The inputs of an example as far as they are known before missing values are drawn."""
+    """Return the inputs of an example as far as they are known before missing values are drawn."""
     ports = layer.inputs if operator.inputs else ()
     names = [operator.signature.port_name(i) for i in range(len(ports))]
     supplied = [_of_port(given.inputs, name, i, port) for i, (name, port) in enumerate(zip(names, ports, strict=True))]
@@ -103,7 +103,7 @@ def complete_inputs(layer: SnippetLayer, operator: Operator, given: Given, findi
 def _supplied_array(
     value: Any, kind: ElementType, shape: PartialShape, name: str, layer: SnippetLayer, findings: Findings
 ) -> Array | None:
-    """The values of --input in the port's type. A flat list takes the shape of the port's dims."""
+    """Return the values of --input in the port's type. A flat list takes the shape of the port's dims."""
     array = None if shape_of(value) is None else convert(value, kind)
     if array is None:
         message = f"the values given for {name} are not {kind} values"
@@ -125,7 +125,9 @@ def listed_array(
     layer: SnippetLayer,
     findings: Findings,
 ) -> Array | None:
-    """The values that a page lists at a port, in the shape of its dims; reports a contradiction between the two."""
+    """Return the values that a page lists at a port, in the shape of its dims; reports a contradiction between the
+    two.
+    """
     assert port.listed is not None
     where: dict[str, Any] = {"place": port.place, "layer": layer.layer.ref, "port": port.port.id}
     value = port.listed.value
@@ -205,7 +207,7 @@ def _static(type: TensorType) -> TensorType:
 
 
 def _written_shape(port: SnippetPort) -> PartialShape:
-    """The shape given by the dims; a port without dims is a scalar, unless an ellipsis stands for them."""
+    """Return the shape given by the dims; a port without dims is a scalar, unless an ellipsis stands for them."""
     if port.elided:
         return PartialShape.dynamic()
     return declared_type(port.port).shape if port.port.dims else PartialShape(())
@@ -218,7 +220,7 @@ def _of_port(given: Mapping[str, Any], name: str, index: int, port: SnippetPort)
 
 
 def _element_types(layer: SnippetLayer, operator: Operator, given: Given, supplied: Sequence[Any]) -> list[Typed]:
-    """Every input's element type and its origin: its own precision, another port of its group, its values."""
+    """Return every input's element type and its origin: its own precision, another port of its group, its values."""
     signature = operator.signature
     names = [signature.port_name(i) for i in range(len(supplied))]
     ports = [signature.input(i).elements for i in range(len(supplied))]
@@ -271,7 +273,7 @@ def _own_type(name: str, index: int, port: SnippetPort, elements: Elements, give
 
 
 def _kind_of(listed: Listed, elements: Elements) -> ElementType | None:
-    """The accepted element type of the port that fits listed values best."""
+    """Return the accepted element type of the port that fits listed values best."""
     if listed.kind in ElementType.by_name and ElementType.by_name[listed.kind] in elements.types:
         return ElementType.by_name[listed.kind]
     leaf: Any = listed.value

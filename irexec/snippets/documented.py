@@ -56,7 +56,7 @@ def agrees(documented: Array, computed: Array, kind: ElementType) -> Array:
 
 
 def _admissible(documented: Array, kind: ElementType, open_result: Open) -> Array:
-    """Which elements one of the admissible results has."""
+    """Return which elements one of the admissible results has."""
     rows = documented.reshape(-1, open_result.slice_size)
     fits = np.zeros(rows.shape, bool)
     for row, candidates in open_result.candidates.items():
@@ -79,5 +79,5 @@ def _possible(index: tuple[int, ...], computed: Array, open_result: Open | None)
 
 
 def open_result(operator: Operator, arrays: list[Array | None], attributes: dict[str, Any]) -> Open | None:
-    """The part of the result that the page leaves open for these inputs."""
+    """Return the part of the result that the page leaves open for these inputs."""
     return operator.opener(*arrays, **attributes) if operator.opener is not None else None

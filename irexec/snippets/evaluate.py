@@ -66,7 +66,9 @@ def evaluate(snippet: Snippet, given: Given | None = None, *, execute: bool = Tr
 
 
 def checked(snippet: Snippet) -> Report:
-    """Every finding about the layers of a snippet, which are evaluated and not run. Never raises for its text."""
+    """Return every finding about the layers of a snippet, which are evaluated and not run. Never raises for its
+    text.
+    """
     with no_collection():
         try:
             evaluate(snippet, execute=False)
@@ -122,7 +124,9 @@ class _Evaluation:
         self.built = [finding for finding in trial.report if self._is_of_the_page(finding)]
 
     def _is_of_the_page(self, finding: Diagnostic) -> bool:
-        """Whether a finding refers to text on the page, not to additions or to content replaced by an ellipsis."""
+        """Return whether a finding refers to text on the page, not to additions or to content replaced by an
+        ellipsis.
+        """
         elided, area = self.example.snippet.elided, CODES[finding.code].area
         if finding.layer in self.added:
             return False
@@ -151,7 +155,7 @@ class _Evaluation:
         return missing or (None if execute else Obstacle("not asked for"))
 
     def _unwritten(self) -> Obstacle | None:
-        """The missing part of the text without which the layer cannot be run for any input values."""
+        """Return the missing part of the text without which the layer cannot be run for any input values."""
         example, operator = self.example, self.operator
         if "data" in example.snippet.elided and any(a.required for a in operator.attributes):
             return Obstacle("its attributes are missing")
@@ -172,7 +176,7 @@ class _Evaluation:
         return None
 
     def _too_long(self, most_work: float) -> Obstacle | None:
-        """The reason why an example takes too long to run, if it documents no values."""
+        """Return the reason why an example takes too long to run, if it documents no values."""
         if most_work == inf or any(port.listed is not None for port in self.example.snippet.outputs):
             return None
         self._note_outputs(self._types_inferred(self.findings.trial()).outputs(self.node))
@@ -208,7 +212,7 @@ class _Evaluation:
             self._fix(fixable.repair or {})
 
     def _fixes(self, finding: Diagnostic) -> bool:
-        """Whether a broken constraint proposes a shape in which the input's values satisfy it."""
+        """Return whether a broken constraint proposes a shape in which the input's values satisfy it."""
         if CODES[finding.code].area is not Area.OPERATOR or finding.layer != self.example.layer:
             return False
         inputs = {entry.name: entry for entry in self.example.inputs if entry.array is not None and not entry.repaired}
@@ -278,5 +282,5 @@ class _Evaluation:
 
 
 def evaluated_report(snippet: Snippet) -> Report:
-    """Everything found about a snippet, in the order of its text."""
+    """Return everything found about a snippet, in the order of its text."""
     return snippet.findings.finished()

@@ -16,7 +16,7 @@ from irexec.types import TensorType
 def complete_net(
     layer: Layer, inputs: Sequence[tuple[str, TensorType]], outputs: int
 ) -> tuple[Net, frozenset[LayerRef]]:
-    """The net that the layer is part of, and the layers that were added to it.
+    """Return the net that the layer is part of, and the layers that were added to it.
 
     `inputs`: a name and a type for each of the first input ports. `outputs`: the smallest number of output ports;
     missing
@@ -64,6 +64,6 @@ def complete_net(
 
 
 def _unused_ids(layer: Layer) -> Iterator[str]:
-    """Numbers that are not yet the id of the layer or one of its ports."""
+    """Return numbers that are not yet the id of the layer or one of its ports."""
     taken = {whole(id).value for id in (layer.id, *(port.id for port in (*layer.inputs, *layer.outputs)))}
     return (str(number) for number in count() if number not in taken)

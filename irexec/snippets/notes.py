@@ -34,7 +34,7 @@ class _Placed:
 
 
 def notes_of_section(section: PrintedElement, text: str) -> list[PortNotes]:
-    """The notes of every port of an `<input>` or `<output>`, in order; `text` is the original text.
+    """Return the notes of every port of an `<input>` or `<output>`, in order; `text` is the original text.
 
     A comment inside a port, or after it on its last line, belongs to that port. A comment on a separate line between
     ports belongs to the next port, unless it continues values of the previous one.
@@ -75,14 +75,14 @@ def _same_line(text: str, start: int, end: int) -> bool:
 
 
 def _is_unfinished(comments: Sequence[_Placed]) -> bool:
-    """Whether the last of these comments leaves a list open."""
+    """Return whether the last of these comments leaves a list open."""
     openings = (n for n, item in enumerate(comments) if read_values(item.comment.text) is Unfinished.LIST)
     opening = next(openings, len(comments))
     return len(comments) < MOST_JOINED and read_values(_text(comments[opening:])) is Unfinished.LIST
 
 
 def _joined(comments: Sequence[_Placed]) -> tuple[Listed | None, int]:
-    """The values that the first comment begins, and how many comments they take."""
+    """Return the values that the first comment begins, and how many comments they take."""
     result, count = read_values(comments[0].comment.text), 1
     while result is Unfinished.LIST and count < min(len(comments), MOST_JOINED):
         result = read_values(_text(comments[: count + 1]))
@@ -124,7 +124,9 @@ def _read(comments: Sequence[_Placed], port: PrintedElement) -> PortNotes:
 
 
 def _is_plausible(listed: Listed, extents: Sequence[str], *, of_dim: bool) -> bool:
-    """Whether text that looks like values can be the port's values, rather than a remark about a dim or the shape."""
+    """Return whether text that looks like values can be the port's values, rather than a remark about a dim or the
+    shape.
+    """
     sizes = [int(extent) for extent in extents if re.fullmatch(r"\d{1,18}", extent)]
     if listed.is_scalar and not isinstance(listed.value, str) and of_dim:
         symbol = listed.name is not None and re.fullmatch(r"[A-Z]\w?", listed.name) is not None
@@ -135,7 +137,7 @@ def _is_plausible(listed: Listed, extents: Sequence[str], *, of_dim: bool) -> bo
 
 
 def _rows(found: Sequence[Listed], extents: Sequence[str]) -> Listed | None:
-    """Rows in separate comments, combined; None if the comments do not contain such rows."""
+    """Return rows in separate comments, combined; None if the comments do not contain such rows."""
     if len(found) < 2 or any(listed.is_scalar or (listed.name and n) for n, listed in enumerate(found)):
         return None
     shapes = {shape_of(listed.value) for listed in found}
@@ -147,7 +149,7 @@ def _rows(found: Sequence[Listed], extents: Sequence[str]) -> Listed | None:
 
 
 def _as_bytes(listed: Listed, port: PrintedElement) -> Listed:
-    """A text that is the content of a byte tensor, as its bytes."""
+    """Return a text that is the content of a byte tensor, as its bytes."""
     precision = port.get("precision")
     is_bytes = listed.kind == "utf-8" or (precision is not None and precision.value.lower() == "u8")
     if not is_bytes or not isinstance(listed.value, str):

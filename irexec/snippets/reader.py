@@ -127,7 +127,7 @@ def _whole(source: Source, mode: Mode) -> Snippet:
 
 
 def _loose_nodes(root: PrintedElement) -> list[PrintedElement]:
-    """The layers that are not in a model: single, consecutive, or in a `<layers>`."""
+    """Return the layers that are not in a model: single, consecutive, or in a `<layers>`."""
     return [
         layer
         for node in root.elements("layer", "layers")
@@ -213,7 +213,7 @@ class _Repaired:
         return (Fix(repair.change_title, Safety.SAFE if same else Safety.UNSAFE, edits),)
 
     def _check(self, net: Net) -> None:
-        """The grammar checks of layers and ports, except those for parts that a page may leave to the signature."""
+        """Run the grammar checks of layers and ports, except those for parts that a page may leave to the signature."""
         version = int(net.version or 0)
         findings = Findings(self.source.locate, file=self.findings.file, mode=self.findings.mode)
         scope = NetScope(net, findings)

@@ -25,7 +25,9 @@ class ExampleRun:
     report: Report
 
     def arrays(self) -> dict[str, Array]:
-        """The results as --save writes them: `output`, or `output_0`, `output_1`, ...; with several layers by layer."""
+        """Return the results as --save writes them: `output`, or `output_0`, `output_1`, ...; with several layers by
+        layer.
+        """
         arrays = {}
         for number, example in enumerate(self.examples):
             for index, output in enumerate(example.outputs):
@@ -67,5 +69,5 @@ def _check_options(examples: list[Example], given: Given, findings: Findings) ->
 
 
 def _is_explained(example: Example, findings: Findings) -> bool:
-    """Whether an existing error explains why the example was not run."""
+    """Return whether an existing error explains why the example was not run."""
     return any(d.layer is None or d.layer == example.layer for d in findings.report.errors)

@@ -13,7 +13,7 @@ _SAMPLES = 20
 
 
 def estimated_work(example: Example) -> float:
-    """An estimate of the operations of an execution: its output elements, or its multiplications."""
+    """Return an estimate of the operations of an execution: its output elements, or its multiplications."""
     sizes = [_size(entry.type) for entry in example.inputs]
     results = [_size(output.type) for output in example.outputs]
     work = float(sum(sizes) + sum(results))

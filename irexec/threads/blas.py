@@ -78,7 +78,7 @@ def _set_threads(counts: list[int]) -> None:
 
 
 def _forget_threads() -> None:
-    """A forked process has only the thread that forked."""
+    """Forget the threads after a fork: the new process has only the one that forked."""
     global _users, _lock
     _lock = threading.Lock()
     if _users:

@@ -114,7 +114,7 @@ class _Pool:
 
 
 def _forget_threads() -> None:
-    """A forked process has only the thread that forked."""
+    """Forget the threads after a fork: the new process has only the one that forked."""
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
 
@@ -133,8 +133,8 @@ def _get_pool() -> _Pool:
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """A context for kernels: NumPy gives no warnings, and BLAS uses one thread, because otherwise the number of threads
-    would determine how it divides its work.
+    """Run kernels in this context: NumPy gives no warnings, and BLAS uses one thread, because otherwise the number of
+    threads would determine how it divides its work.
     """
     with np.errstate(all="ignore"), single_threaded_blas():
         yield

@@ -46,22 +46,22 @@ CONTAINERS = SEQUENCES | OPTIONALS
 
 
 def sequence_of(member: ElementType) -> ElementType:
-    """The type of a sequence of tensors with this element type; dynamic when the element type is."""
+    """Return the type of a sequence of tensors with this element type; dynamic when the element type is."""
     return _SEQUENCES.get(member, DYNAMIC)
 
 
 def optional_of(member: ElementType) -> ElementType:
-    """The type of an optional tensor or sequence; dynamic when the member's type is."""
+    """Return the type of an optional tensor or sequence; dynamic when the member's type is."""
     return _OPTIONALS.get(member, DYNAMIC)
 
 
 def member_of(container: ElementType) -> ElementType:
-    """The element type of a sequence's tensors, or the type inside an optional; dynamic for any other type."""
+    """Return the element type of a sequence's tensors, or the type inside an optional; dynamic for any other type."""
     return container.member if isinstance(container, Container) else DYNAMIC
 
 
 def packed(members: Iterable[Any]) -> np.ndarray[Any, Any]:
-    """A container of these members."""
+    """Return a container of these members."""
     listed = list(members)
     array = np.empty(len(listed), object)
     for index, member in enumerate(listed):
@@ -86,7 +86,7 @@ def _to_member(value: Any, kind: ElementType) -> np.ndarray[Any, Any]:
 
 
 def from_container(array: np.ndarray[Any, Any], kind: ElementType) -> Any:
-    """A container as the caller's own value: a list of arrays, or for an optional its member or None."""
+    """Return a container as the caller's own value: a list of arrays, or for an optional its member or None."""
     member = member_of(kind)
     members = [from_container(m, member) if member in CONTAINERS else np.array(m, order="C") for m in array]
     return members if kind in SEQUENCES else next(iter(members), None)

@@ -64,7 +64,7 @@ class Dimension:
 
     @staticmethod
     def product(extents: Iterable[Dimension]) -> Dimension:
-        """The number of elements that extents span."""
+        """Return the number of elements that extents span."""
         extents = tuple(extents)
         most = [extent.max for extent in extents]
         if 0 in most:
@@ -128,12 +128,12 @@ class Dimension:
         return Dimension.of(dim).refines(self)
 
     def same_scheme(self, dim: DimLike) -> bool:
-        """True when both are the same extent, or both dynamic."""
+        """Return True when both are the same extent, or both dynamic."""
         other = Dimension.of(dim)
         return (self.is_dynamic and other.is_dynamic) or self == other
 
     def compatible(self, dim: DimLike) -> bool:
-        """True when some extent satisfies both."""
+        """Return True when some extent satisfies both."""
         other = Dimension.of(dim)
         return (self.max is None or other.min <= self.max) and (other.max is None or self.min <= other.max)
 
@@ -141,7 +141,7 @@ class Dimension:
         return self.min <= extent and (self.max is None or extent <= self.max)
 
     def merge(self, other: DimLike) -> Dimension | None:
-        """The extents that satisfy both; None if there are none."""
+        """Return the extents that satisfy both; None if there are none."""
         other = Dimension.of(other)
         if not self.compatible(other):
             return None
@@ -153,13 +153,13 @@ class Dimension:
         return Dimension(max(self.min, other.min), min(bounds) if bounds else None)
 
     def union(self, other: DimLike) -> Dimension:
-        """The smallest interval that holds both."""
+        """Return the smallest interval that holds both."""
         other = Dimension.of(other)
         high = None if self.max is None or other.max is None else max(self.max, other.max)
         return Dimension(min(self.min, other.min), high)
 
     def broadcast(self, other: DimLike) -> Dimension | None:
-        """The extent of a NumPy broadcast of both; None when they cannot broadcast."""
+        """Return the extent of a NumPy broadcast of both; None when they cannot broadcast."""
         other = Dimension.of(other)
         if self.min == self.max and other.min == other.max:
             if self.min == other.min or other.min == 1:
@@ -210,7 +210,7 @@ class Dimension:
 
     @staticmethod
     def larger(a: DimLike, b: DimLike) -> DimLike:
-        """The larger of two values that are known as intervals."""
+        """Return the larger of two values that are known as intervals."""
         if isinstance(a, int) and isinstance(b, int):
             return max(a, b)
         first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
@@ -219,7 +219,7 @@ class Dimension:
 
     @staticmethod
     def smaller(a: DimLike, b: DimLike) -> DimLike:
-        """The smaller of two values that are known as intervals."""
+        """Return the smaller of two values that are known as intervals."""
         if isinstance(a, int) and isinstance(b, int):
             return min(a, b)
         first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
@@ -275,7 +275,7 @@ MAX_RANK = 64
 
 
 def is_unknown(value: DimLike) -> bool:
-    """True for a value of which nothing is known, not even its sign. (-1 equals any extent, and is known.)"""
+    """Return True for a value of which nothing is known, not even its sign. (-1 equals any extent, and is known.)"""
     return isinstance(value, Dimension) and value.min == 0 and value.max is None
 
 

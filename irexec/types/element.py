@@ -81,7 +81,7 @@ class ElementType:
     f4e2m1: ClassVar[ElementType]
 
     def __new__(cls, name: Any, *definition: Any) -> Self:
-        """A new type; of a dtype alone, the type that holds it. Raises TypeError as `of`."""
+        """Return a new type; of a dtype alone, the type that holds it. Raises TypeError as `of`."""
         if cls is ElementType and not definition:
             return cls.of(name)  # type: ignore[return-value]
         return object.__new__(cls)
@@ -176,7 +176,7 @@ class ElementType:
         return self.name
 
     def to_dtype(self) -> np.dtype[Any]:
-        """The dtype of a Tensor's `data`: bf16 shows as float16, packed and 8-bit float types as bytes.
+        """Return the dtype of a Tensor's `data`: bf16 shows as float16, packed and 8-bit float types as bytes.
 
         Raises IndexError for dynamic, which has none.
         """
@@ -193,7 +193,7 @@ class ElementType:
         return self.dtype
 
     def compatible(self, other: ElementType) -> bool:
-        """True when the types are equal or one is dynamic."""
+        """Return True when the types are equal or one is dynamic."""
         return self is other or DYNAMIC in (self, other)
 
     def merge(self, other: ElementType) -> ElementType | None:
@@ -220,17 +220,19 @@ class ElementType:
 
     @staticmethod
     def from_port(text: str) -> ElementType | None:
-        """The type a port's `precision` names; spelling is exact. None when it names none."""
+        """Return the type a port's `precision` names; spelling is exact. None when it names none."""
         return _PORT_NAMES.get(text)
 
     @staticmethod
     def from_attribute(text: str) -> ElementType | None:
-        """The type an attribute such as `element_type` names; letter case is free. None when it names none."""
+        """Return the type an attribute such as `element_type` names; letter case is free. None when it names none."""
         return _ATTRIBUTE_NAMES.get(text.lower())
 
     @staticmethod
     def meant_by(text: str) -> ElementType | None:
-        """The type that a text means, which may be another framework's name: `float32`, `INT64`, `torch.half`."""
+        """Return the type that a text means, which may be another framework's name: `float32`, `INT64`,
+        `torch.half`.
+        """
         name = text.strip()
         if "." in name:
             name = name[name.rindex(".") + 1 :]
@@ -239,7 +241,7 @@ class ElementType:
 
     @staticmethod
     def of(dtype: Any) -> ElementType:
-        """The element type of a NumPy dtype. Raises TypeError for a dtype that no element type has."""
+        """Return the element type of a NumPy dtype. Raises TypeError for a dtype that no element type has."""
         dtype = np.dtype(dtype)
         found = _by_dtype(False).get(dtype)
         if found is None and dtype.kind in "UTSO":
@@ -273,7 +275,7 @@ def _lookup(name: str) -> ElementType:
 
 
 def _dtype(scalar: str) -> np.dtype[Any]:
-    """The dtype of a scalar type. Those of ml_dtypes are known to NumPy once that is imported."""
+    """Return the dtype of a scalar type. Those of ml_dtypes are known to NumPy once that is imported."""
     if scalar == "StringDType":
         return np.dtypes.StringDType()
     if not scalar.startswith("ml_dtypes."):
@@ -286,7 +288,7 @@ def _dtype(scalar: str) -> np.dtype[Any]:
 
 @cache
 def _by_dtype(of_ml_dtypes: bool) -> dict[np.dtype[Any], ElementType]:
-    """The types by their own dtypes, NumPy's or those of ml_dtypes."""
+    """Return the types by their own dtypes, NumPy's or those of ml_dtypes."""
     types = [t for t in ElementType.by_name.values() if t._scalar and not t.is_carried]
     chosen = [t for t in types if t._scalar.startswith("ml_dtypes.") == of_ml_dtypes]
     return {t.dtype: t for t in chosen if t.dtype is not None}

@@ -30,7 +30,7 @@ class PartialShape:
 
     @staticmethod
     def dynamic(rank: int | None = None) -> PartialShape:
-        """A shape of dynamic dimensions; of dynamic rank when `rank` is None or more than NumPy's limit."""
+        """Return a shape of dynamic dimensions; of dynamic rank when `rank` is None or more than NumPy's limit."""
         return _DYNAMIC if rank is None or rank > MAX_RANK else PartialShape([ANY_DIMENSION] * rank)
 
     @staticmethod
@@ -73,7 +73,7 @@ class PartialShape:
         return not self.is_static
 
     def to_shape(self) -> tuple[int, ...]:
-        """The static shape as integers. Raises UnknownRank or ValueError when something is dynamic."""
+        """Return the static shape as integers. Raises UnknownRank or ValueError when something is dynamic."""
         return tuple(d.value for d in self.dims)
 
     def get_shape(self) -> tuple[int, ...]:
@@ -85,13 +85,13 @@ class PartialShape:
         return Dimension.product(self.dims)
 
     def with_dim(self, axis: int, dim: DimLike) -> PartialShape:
-        """The same shape with one extent replaced."""
+        """Return the same shape with one extent replaced."""
         dims = list(self.dims)
         dims[axis] = Dimension.of(dim)
         return PartialShape(dims)
 
     def compatible(self, shape: PartialShape) -> bool:
-        """True when some static shape satisfies both."""
+        """Return True when some static shape satisfies both."""
         if self._dims is None or shape._dims is None or self._dims == shape._dims:
             return True
         return len(self._dims) == len(shape._dims) and all(
@@ -99,7 +99,7 @@ class PartialShape:
         )
 
     def merge(self, other: PartialShape) -> PartialShape | None:
-        """The shapes that satisfy both; None if there are none."""
+        """Return the shapes that satisfy both; None if there are none."""
         if self._dims is None:
             return other
         if other._dims is None or self._dims == other._dims:
@@ -109,13 +109,13 @@ class PartialShape:
         return _of_each(Dimension.merge, self._dims, other._dims)
 
     def union(self, other: PartialShape) -> PartialShape:
-        """The smallest partial shape that holds both."""
+        """Return the smallest partial shape that holds both."""
         if self._dims is None or other._dims is None or len(self._dims) != len(other._dims):
             return _DYNAMIC
         return PartialShape(a.union(b) for a, b in zip(self._dims, other._dims, strict=True))
 
     def broadcast(self, other: PartialShape) -> PartialShape | None:
-        """The shape of a NumPy broadcast of both; None when they cannot broadcast."""
+        """Return the shape of a NumPy broadcast of both; None when they cannot broadcast."""
         if self._dims is None or other._dims is None:
             return _DYNAMIC
         if self._dims == other._dims:
@@ -127,7 +127,7 @@ class PartialShape:
         return _of_each(Dimension.broadcast, ones + self._dims, other._dims)
 
     def accepts(self, shape: Sequence[int]) -> bool:
-        """True when an array of this static shape satisfies the partial shape."""
+        """Return True when an array of this static shape satisfies the partial shape."""
         if self._dims is None:
             return True
         return len(self._dims) == len(shape) and all(d.contains(n) for d, n in zip(self._dims, shape, strict=True))
@@ -196,12 +196,12 @@ ANY_SHAPE = _DYNAMIC
 
 
 def element_count(shape: Iterable[int]) -> int:
-    """The number of elements of a static shape, exactly (Python integers do not overflow)."""
+    """Return the number of elements of a static shape, exactly (Python integers do not overflow)."""
     return math.prod(shape)
 
 
 def product_within(extents: Iterable[int], most: int) -> int | None:
-    """The product of positive extents, None when it is more than `most`.
+    """Return the product of positive extents, None when it is more than `most`.
 
     A shape of a file may have any number of extents; their exact product could take minutes and megabytes.
     """
@@ -214,7 +214,7 @@ def product_within(extents: Iterable[int], most: int) -> int | None:
 
 
 def common_shape(*shapes: Sequence[int]) -> tuple[int, ...] | None:
-    """The shape of a NumPy broadcast of static shapes, of any rank; None when they do not broadcast."""
+    """Return the shape of a NumPy broadcast of static shapes, of any rank; None when they do not broadcast."""
     rank = max(map(len, shapes), default=0)
     extents = []
     for axis in range(-rank, 0):
@@ -226,7 +226,7 @@ def common_shape(*shapes: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def shape_like(value: Any) -> PartialShape:
-    """A PartialShape from a PartialShape, a text, or a sequence of extents.
+    """Return a PartialShape from a PartialShape, a text, or a sequence of extents.
 
     An extent is a number, a Dimension, a text, or a pair (least, most); None and -1 mean any.
     """

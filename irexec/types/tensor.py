@@ -95,7 +95,7 @@ class TensorType:
 
     @staticmethod
     def of(array: Array, element_type: ElementType | None = None) -> TensorType:
-        """The type of an existing constant."""
+        """Return the type of an existing constant."""
         known = array if array.size <= MAX_KNOWN else None
         return TensorType(element_type or ElementType.of(array.dtype), PartialShape(array.shape), known)
 

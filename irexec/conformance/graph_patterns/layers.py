@@ -16,7 +16,7 @@ ACTIVATIONS = (
 
 
 def activated(g: Graph, x: Value, name: str, channels: int, rank: int = 4) -> Value:
-    """An activation of a value whose axis 1 has the channels."""
+    """Return an activation of a value whose axis 1 has the channels."""
     number = g.number
     if name == "none":
         return x

@@ -28,7 +28,7 @@ def _body(results: list[Value], parameters: list[Node]) -> Model:
 
 
 def _outer(g: Graph, operator: str, inputs: list[Any], bodies: list[Body], count: int) -> list[Value]:
-    """A layer with bodies."""
+    """Return a layer with bodies."""
     values = [g.constant(v) if isinstance(v, np.ndarray) else v for v in inputs]
     node = Node(operator_named(operator), values, {}, name="loop")
     node.bodies = bodies

@@ -80,7 +80,7 @@ class OpenVINO:
 
 
 def tensor(ov: Any, array: Any, kind: Any) -> Any:
-    """A tensor of an element type; the array has its bits."""
+    """Return a tensor of an element type; the array has its bits."""
     if array.dtype.kind == "U":
         return ov.Tensor(array)
     if kind.get_type_name() in ("bf16", "f8e4m3", "f8e5m2"):
@@ -91,7 +91,7 @@ def tensor(ov: Any, array: Any, kind: Any) -> Any:
 
 
 def values(made: Any) -> Any:
-    """A copy of a tensor's values."""
+    """Return a copy of a tensor's values."""
     if made.get_element_type().get_type_name() == "string":
         return np.array(made.str_data, dtype=np.str_)
     array = np.array(made.data)

@@ -8,7 +8,7 @@ _ROOT = "__module"
 
 
 def module_of(layer: str) -> str:
-    """The path of a module as written in a layer's name; empty if the name contains none.
+    """Return the path of a module as written in a layer's name; empty if the name contains none.
 
     TorchScript: `__module.layer1.0.conv1/aten::_convolution/Convolution`; ONNX: `/layer1/layer1.0/conv1/Conv`, where
     the child of a Sequential repeats the name of its parent.
@@ -28,8 +28,9 @@ def module_of(layer: str) -> str:
 
 
 def matches(layer: str, paths: Iterable[str]) -> str | None:
-    """The path, among those of a network, of the module that a layer's name contains: the same one, or the only one
-    that ends like it, because exporters leave out containers that are not called."""
+    """Return the path, among those of a network, of the module that a layer's name contains: the same one, or the only
+    one that ends like it, because exporters leave out containers that are not called.
+    """
     found = module_of(layer)
     if not found:
         return None

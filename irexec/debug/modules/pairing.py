@@ -84,7 +84,7 @@ class _Pairing:
     # Values that are equal
 
     def _samples(self, model: Model, inputs: Sequence[Array], wanted: Mapping[Value, object]) -> dict[Value, Sample]:
-        """Samples of the values of a run."""
+        """Return samples of the values of a run."""
         found: dict[Value, Sample] = {}
 
         class Sampling:
@@ -100,7 +100,7 @@ class _Pairing:
         return found
 
     def _equal(self, samples: Mapping[Value, Sample]) -> list[tuple[Value, Made]]:
-        """Values that are equal to results of modules which have no pair yet."""
+        """Return values that are equal to results of modules which have no pair yet."""
         by_shape: dict[tuple[int, ...], list[Value]] = {}
         for value in samples:
             by_shape.setdefault(samples[value].shape, []).append(value)
@@ -136,7 +136,7 @@ class _Pairing:
     # Faults
 
     def _wrong_results(self) -> list[Node]:
-        """The Results of the model whose values do not follow from those that are paired."""
+        """Return the Results of the model whose values do not follow from those that are paired."""
         ends = [(result, theirs) for result, theirs in zip(self.model.results, self._results, strict=True)]
         wanted = [(r, v, sample(theirs)) for r, theirs in ends for v in r.inputs if v is not None]
         wanted = [entry for entry in wanted if entry[1] in self._order]
@@ -148,7 +148,7 @@ class _Pairing:
         ]
 
     def _follow(self, ends: Sequence[Value], more: Mapping[Value, Array]) -> dict[Value, Sample]:
-        """Samples of values that follow from results of modules; `more` are known in addition."""
+        """Return samples of values that follow from results of modules; `more` are known in addition."""
         nodes, begins = self._back(ends, more)
         have = {value: array for value, array in self._known.items() if value in begins} | {
             value: more[value] for value in begins if value in more
@@ -164,7 +164,7 @@ class _Pairing:
         return {value: entry for value, entry in made.items() if entry is not None}
 
     def _back(self, ends: Sequence[Value], more: Mapping[Value, Array]) -> tuple[set[Node], set[Value]]:
-        """The layers that compute some values from known ones, and the known ones."""
+        """Return the layers that compute some values from known ones, and the known ones."""
         nodes, begins = set[Node](), set[Value]()
         stack = [value.node for value in ends]
         while stack:
@@ -199,7 +199,7 @@ class _Pairing:
         return best[0][0] > 0
 
     def _candidates(self, region: Sequence[Value], made: Made) -> list[Value]:
-        """The values that a result of a module may be; those that are named after it first."""
+        """Return the values that a result of a module may be; those that are named after it first."""
         shape = self._made[made].shape
         path = self.calls[made.call].path
         fitting = [v for v in region if v not in self.pairs and v.type.shape.accepts(shape)]
@@ -208,7 +208,9 @@ class _Pairing:
     def _tried(
         self, value: Value, made: Made, region: Sequence[Value], wrong: Sequence[Node]
     ) -> tuple[tuple[int, float], list[tuple[Value, Made]]]:
-        """How many values are equal again if a value is the result of a module and how near they are, and the pairs."""
+        """Return how many values are equal again if a value is the result of a module and how near they are, and the
+        pairs.
+        """
         given = {value: self._fetch([made])[0]}
         if given[value].dtype != value.element_type.dtype:
             return (0, 0.0), []
@@ -231,7 +233,7 @@ class _Pairing:
         return (len(distances), -sum(distances)), [(value, made), *pairs]
 
     def _after(self, value: Value) -> set[Value]:
-        """The values that depend on one, itself excluded."""
+        """Return the values that depend on one, itself excluded."""
         found, stack = set[Value](), list(value.users)
         seen = set[Node]()
         while stack:

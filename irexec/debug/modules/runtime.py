@@ -71,7 +71,7 @@ class Network(Remote):
         return Shown(NETWORK, ends.index(value), ("0",)) if value in ends else None
 
     def module_of(self, node: Node) -> str:
-        """The module whose result a layer computes, for people; empty if no module has this result."""
+        """Return the module whose result a layer computes, for people; empty if no module has this result."""
         made = next((self.pairs[value] for value in node.outputs if value in self.pairs), None)
         return "" if made is None else self._calls[made.call].name
 
@@ -102,7 +102,7 @@ def _names(port: Value) -> list[str]:
 
 
 def _fit(array: Array, value: Value) -> Array:
-    """A result in the type that the model declares: exporters may narrow integers."""
+    """Return a result in the type that the model declares: exporters may narrow integers."""
     if value.element_type is DYNAMIC or array.dtype == value.element_type.dtype:
         return array
     found = convert(array, value.element_type)

@@ -23,7 +23,7 @@ class Sample:
     elements: Array
 
     def distance(self, other: Sample) -> float | None:
-        """The largest difference relative to a typical element, or None if it is more than rounding explains."""
+        """Return the largest difference relative to a typical element, or None if it is more than rounding explains."""
         if (self.dtype, self.shape) != (other.dtype, other.shape):
             return None
         a, b = self.elements, other.elements
@@ -38,16 +38,16 @@ class Sample:
         return largest / typical if typical else 0.0
 
     def is_close(self, other: Sample) -> bool:
-        """Whether the arrays are equal but for rounding, as far as the samples show it."""
+        """Return whether the arrays are equal but for rounding, as far as the samples show it."""
         return self.distance(other) is not None
 
     def is_equal(self, other: Sample) -> bool:
-        """Whether the samples are the same, bit for bit."""
+        """Return whether the samples are the same, bit for bit."""
         return self.shape == other.shape and np.array_equal(self.elements, other.elements, equal_nan=True)
 
 
 def sample(array: Array) -> Sample | None:
-    """The sample of an array; None for empty arrays, and for elements that are no real numbers."""
+    """Return the sample of an array; None for empty arrays, and for elements that are no real numbers."""
     if array.size == 0 or array.dtype.kind in "TUOSc":
         return None
     places = np.arange(array.size) if array.size <= _MOST else np.arange(_MOST) * array.size // _MOST

@@ -65,14 +65,14 @@ class Server:
         return ""
 
     def ports(self, inputs: list[list[str]], outputs: list[list[str]]) -> None:
-        """The names of the ports of the exported model, in its order."""
+        """Set the names of the ports of the exported model, in its order."""
         self._inputs, self._outputs = inputs, outputs
 
     def results(self, steps: Steps) -> list[list[Array]]:
         return [self._ordered(self._run(step)) for step in steps]
 
     def calls(self, step: Sequence[Array]) -> list[Call]:
-        """The calls of modules in the order in which they return, with samples of their results."""
+        """Return the calls of modules in the order in which they return, with samples of their results."""
         given: dict[int, list[list[Sample]]] = {}
         found: list[Call] = []
 
@@ -93,7 +93,9 @@ class Server:
         return found
 
     def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
-        """Results of modules: `layer` is the module's path, `index` the number of the result, `names` the call."""
+        """Return results of modules: `layer` is the module's path, `index` the number of the result, `names` the
+        call.
+        """
         wanted = {(value.layer, int(value.names[0]), value.index): place for place, value in enumerate(values)}
         found = []
         for step in steps:
@@ -116,7 +118,7 @@ class Server:
         return []
 
     def states(self, steps: Steps) -> list[dict[str, Array]]:
-        """Modules have no variables in the sense of OpenVINO."""
+        """Return no states: modules have no variables in the sense of OpenVINO."""
         return [{} for _ in steps]
 
     def about(self) -> dict[str, str]:
@@ -129,7 +131,7 @@ class Server:
         before: Callable[[str, Any, Any], None],
         after: Callable[[str, int, Any, Any], None],
     ) -> Any:
-        """The result of the network, run with functions that are called before and after each of its modules."""
+        """Return the result of the network, run with functions that are called before and after each of its modules."""
         hooks, counts = [], dict[str, int]()
 
         def begin(path: str) -> Callable[..., None]:
@@ -166,7 +168,7 @@ class Server:
             raise CannotRun(f"the network cannot be run: {_told(error)}") from None
 
     def _ordered(self, result: Any) -> list[Array]:
-        """The results in the order of the exported model: by name if they have names, otherwise by place."""
+        """Return the results in the order of the exported model: by name if they have names, otherwise by place."""
         if isinstance(result, Mapping):
             keys = [next((name for name in names if name in result), None) for names in self._outputs]
             if None not in keys and len(set(keys)) == len(keys):
@@ -177,7 +179,7 @@ class Server:
         return found
 
     def _tensors(self, value: Any) -> Iterator[Any]:
-        """The tensors of nested tuples, lists, dictionaries and objects such as the outputs of transformers."""
+        """Yield the tensors of nested tuples, lists, dictionaries and objects such as the outputs of transformers."""
         if isinstance(value, self._torch.Tensor):
             yield value
         elif isinstance(value, Mapping):
@@ -219,7 +221,7 @@ def _made(factory: str, torch: Any) -> Any:
 
 
 def _module(place: str) -> Any:
-    """The module of this name, or of this file."""
+    """Return the module of this name, or of this file."""
     try:
         if not place.endswith(".py"):
             return importlib.import_module(place)

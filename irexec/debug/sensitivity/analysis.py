@@ -31,7 +31,7 @@ PRECISIONS = (*KINDS, "int8-weights", "int4-weights")
 def trials_of(
     model: Model, other: Model | str, inputs: Sequence[Sequence[Array]], metric: str, **options: Any
 ) -> Trials:
-    """What measures the units of a quantised model, or of the model in one of PRECISIONS.
+    """Return the trials of the units of a quantised model, or of the model in one of PRECISIONS.
 
     Raises IRError, BadMetric and NoPair.
     """
@@ -58,7 +58,7 @@ def analysed(
     other: str,
     progress: Progress = lambda done, total: None,
 ) -> Sensitivity:
-    """The result, when the effect of every unit is known. Raises IRError, BadMetric and ValueError."""
+    """Return the result, when the effect of every unit is known. Raises IRError, BadMetric and ValueError."""
     board, wanted = trials.board, Target.read(target)
     ranking = ranked(trials, effects)
     found = search(trials, wanted, progress)
@@ -144,7 +144,7 @@ def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:
 
 
 def _rescaling(trials: Trials, precision: str) -> Rescaling | None:
-    """A remedy for an overflow, if there is one; otherwise a note says why not."""
+    """Return a remedy for an overflow, if there is one; otherwise a note says why not."""
     if math.isfinite(trials.coarse.noise) or not isinstance(trials.board, RoundingBoard):
         return None
     try:
@@ -159,7 +159,9 @@ def _empty(board: Board, ranges: Mapping[Unit, Range]) -> dict[Unit, Statistics]
 
 
 def _statistics(unit: Unit, known: Range | None) -> Statistics:
-    """The channels of weights are where their scale differs; those of other values are axis 1."""
+    """Return the statistics per channel: of weights along the axis where their scale differs, of other values along
+    axis 1.
+    """
     axis: int | None = 1
     if known is not None and known.low is not None and known.low.size > 1:
         value = unit.sites[0].fine
@@ -199,7 +201,7 @@ def _model(given: Model | str | os.PathLike[str]) -> Model:
 
 
 def _arrays(model: Model, given: Any) -> list[Array]:
-    """One array for each input. Raises ValueError."""
+    """Return one array for each input. Raises ValueError."""
     if isinstance(given, Mapping):
         named = [given.get(name) for port in model.inputs for name in [_key(port, given)]]
     else:

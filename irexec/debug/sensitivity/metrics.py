@@ -61,7 +61,7 @@ class Metric:
         return Score(noise, value)
 
     def shown(self, value: float) -> str:
-        """A value in words."""
+        """Return a value in words."""
         return shown_decibels(value) if self.is_noise else f"{value:.4g}"
 
 
@@ -93,21 +93,23 @@ def _loaded(path: str, name: str) -> Function:
 
 
 def decibels(noise: float) -> float:
-    """A relative noise power as a signal-to-noise ratio."""
+    """Return a relative noise power as a signal-to-noise ratio."""
     if noise == 0:
         return math.inf
     return -math.inf if math.isinf(noise) else -10 * math.log10(noise)
 
 
 def shown_decibels(value: float) -> str:
-    """A signal-to-noise ratio in words."""
+    """Return a signal-to-noise ratio in words."""
     if math.isinf(value):
         return "no noise" if value > 0 else "NaN or infinity"
     return "no noise" if value > ROUNDING else f"{value:.1f} dB"
 
 
 def powers(expected: Array, found: Array) -> tuple[float, float]:
-    """The sums of the squares of an array and of the difference: infinite where the other is not finite alone."""
+    """Return the sums of the squares of an array and of the difference: infinite where the other is not finite
+    alone.
+    """
     if expected.dtype.kind in "TUO" or expected.shape != found.shape:
         return 1.0, 0.0 if expected.shape == found.shape and np.array_equal(expected, found) else math.inf
     if expected.dtype == found.dtype == np.float32:
@@ -135,14 +137,14 @@ def squares(array: Array, axis: int | None = None) -> Array:
 
 
 def ratio(signal: float, noise: float) -> float:
-    """The noise relative to the signal."""
+    """Return the noise relative to the signal."""
     if noise == 0:
         return 0.0
     return noise / signal if signal > 0 else math.inf
 
 
 def noise_of(expected: Results, found: Results) -> float:
-    """The mean over the results of the noise relative to the signal, each over all inputs."""
+    """Return the mean over the results of the noise relative to the signal, each over all inputs."""
     parts = []
     for name in expected[0]:
         pairs = [powers(ours[name], theirs[name]) for ours, theirs in zip(expected, found, strict=True)]
@@ -151,7 +153,7 @@ def noise_of(expected: Results, found: Results) -> float:
 
 
 def _cosine(expected: Results, found: Results) -> float:
-    """The mean cosine of the angle between the expected and the found results."""
+    """Return the mean cosine of the angle between the expected and the found results."""
     angles = []
     for ours, theirs in zip(expected, found, strict=True):
         for name in ours:
@@ -164,8 +166,9 @@ def _cosine(expected: Results, found: Results) -> float:
 
 
 def _top1(expected: Results, found: Results) -> float:
-    """The share of positions of the first result whose largest class is the expected one: classes are the last axis, or
-    axis 1 of a result of rank 4."""
+    """Return the share of positions of the first result whose largest class is the expected one: classes are the last
+    axis, or axis 1 of a result of rank 4.
+    """
     right = total = 0
     for ours, theirs in zip(expected, found, strict=True):
         a, b = (widened(results[next(iter(ours))]) for results in (ours, theirs))

@@ -42,7 +42,9 @@ class Rescaling:
 def rescaling(
     model: Model, kind: ElementType, inputs: Sequence[Sequence[Array]], metric: Metric | None = None
 ) -> Rescaling:
-    """The model rescaled by powers of two, and its results in the other precision. Raises NoRemedy and IRError."""
+    """Return the model rescaled by powers of two, and its results in the other precision. Raises NoRemedy and
+    IRError.
+    """
     layers = magnitudes(Reference(model, inputs), kind)
     try:
         made, powers = rescaled(model, {row.node: row.largest for row in layers}, limit_of(kind))

@@ -34,7 +34,7 @@ class CannotRescale(ValueError):
 
 
 def rescaled(model: Model, largest: Mapping[Node, float], limit: float) -> tuple[Model, dict[str, int]]:
-    """The model in which no value exceeds `limit`, and the power of two by which each layer's result is divided.
+    """Return the model in which no value exceeds `limit`, and the power of two by which each layer's result is divided.
 
     `largest`: the largest magnitude of each layer's result. Raises CannotRescale.
     """
@@ -102,7 +102,7 @@ class _Rescaling:
         return 0 if value is None else self.powers.get(value, 0)
 
     def _plain(self, node: Node, wanted: int) -> None:
-        """A layer through which no factor can be moved reads values as they were."""
+        """Restore the inputs of a layer through which no factor can be moved."""
         if wanted and node.type not in ("Result", "Parameter"):
             raise CannotRescale(f"{node.friendly_name} ({node.type}) overflows itself, and is not linear")
         for port, value in enumerate(node.inputs):
@@ -127,7 +127,7 @@ class _Rescaling:
         return power
 
     def _exponent(self, node: Node) -> int:
-        """The constant exponent of a Power, if it is a whole number above 0; otherwise 0."""
+        """Return the constant exponent of a Power, if it is a whole number above 0; otherwise 0."""
         held = node.inputs[1].node.constant if node.inputs[1] is not None else None
         if held is None or held.size != 1:
             return 0

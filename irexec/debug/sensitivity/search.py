@@ -43,7 +43,7 @@ class Target:
         return cls(value / 100 if is_share else value, is_share)
 
     def is_met(self, trials: Trials, score: Score) -> bool:
-        """Whether a model with this score is good enough."""
+        """Return whether a model with this score is good enough."""
         return trials.recovered(score) >= self.value if self.is_share else score.metric >= self.value
 
 
@@ -67,7 +67,7 @@ class Found:
 
 
 def ranked(trials: Trials, effects: Mapping[Unit, Effect]) -> list[Unit]:
-    """The units, most harmful first: by the metric, then by the noise.
+    """Return the units, most harmful first: by the metric, then by the noise.
 
     The harm is what leaving the unit out gains, and what it costs alone: noise of several units partly cancels, so
     neither of both says all.
@@ -85,7 +85,7 @@ def ranked(trials: Trials, effects: Mapping[Unit, Effect]) -> list[Unit]:
 
 
 def _less(more: float, less: float) -> float:
-    """The difference; of two infinities none."""
+    """Return the difference, 0 for two equal infinities."""
     return 0.0 if more == less else more - less
 
 

@@ -22,7 +22,9 @@ _LEAST = 64
 
 
 def weights_board(model: Model, bits: int) -> tuple[Board, dict[Unit, Range]]:
-    """The model with its weights compressed: int8 with a scale per output channel, or int4 with one per group."""
+    """Return the model with its weights compressed: int8 with a scale per output channel, or int4 with one per
+    group.
+    """
     made, _ = twin(model)
     constant = constant_nodes(made)
     uses: dict[Value, list[tuple[Node, int]]] = {}
@@ -58,7 +60,7 @@ def weights_board(model: Model, bits: int) -> tuple[Board, dict[Unit, Range]]:
 
 
 def _reduced_axes(node: Node, place: int, rank: int) -> tuple[int, ...]:
-    """The axes over which a layer sums: weights along them share a scale."""
+    """Return the axes over which a layer sums: weights along them share a scale."""
     if node.type == "MatMul":
         transposed = bool(node.attributes.get("transpose_b" if place else "transpose_a", False))
         last = transposed if place else not transposed
@@ -71,8 +73,9 @@ def _reduced_axes(node: Node, place: int, rank: int) -> tuple[int, ...]:
 
 
 def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) -> tuple[Value, Array, Array]:
-    """A Const of whole numbers, a Convert and a Multiply with the scale; and a Reshape where there are groups. Also the
-    numbers, and the step of each weight."""
+    """Return a Const of whole numbers, a Convert and a Multiply with the scale; and a Reshape where there are groups.
+    Also the numbers, and the step of each weight.
+    """
     shape = array.shape
     wide = array.astype(np.float32)
     axis = axes[0]

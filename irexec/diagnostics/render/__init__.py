@@ -14,7 +14,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 def render(report: Report, format: Format = "text", *, color: bool | None = None) -> str:
-    """The report in one of FORMATS, ending in a newline; the same report always gives the same string.
+    """Return the report in one of FORMATS, ending in a newline; the same report always gives the same string.
 
     `color` concerns "text" only; None means no colour, because a string is not a terminal.
     Raises ValueError for an unknown format.
@@ -50,7 +50,8 @@ def _width() -> int:
 
 
 def wants_color(file: IO[str]) -> bool:
-    """Whether output to `file` should be coloured: a terminal's is, unless NO_COLOR (https://no-color.org) is set.
+    """Return whether output to `file` should be coloured: a terminal's is, unless NO_COLOR (https://no-color.org) is
+    set.
 
     FORCE_COLOR (https://force-color.org) colours files, too.
     """

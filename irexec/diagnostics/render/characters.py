@@ -12,7 +12,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def visible(char: str) -> str:
-    """The text to print for one character: itself, spaces for a tab, or an escape such as \\x1b."""
+    """Return the text to print for one character: itself, spaces for a tab, or an escape such as \\x1b."""
     if " " <= char <= "~":
         return char
     if char == "\t":
@@ -23,7 +23,7 @@ def visible(char: str) -> str:
 
 
 def cells(char: str) -> int:
-    """How many terminal cells `visible(char)` takes: 0 for a combining mark, 2 for a wide character."""
+    """Return how many terminal cells `visible(char)` takes: 0 for a combining mark, 2 for a wide character."""
     shown = visible(char)
     if len(shown) > 1 or char.isascii():
         return len(shown)
@@ -38,10 +38,10 @@ def visible_text(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """How many terminal cells `visible_text(text)` takes."""
+    """Return how many terminal cells `visible_text(text)` takes."""
     return len(text) if _plain(text) else sum(map(cells, text))
 
 
 def _plain(text: str) -> bool:
-    """Whether every character is shown as itself, in one cell."""
+    """Return whether every character is shown as itself, in one cell."""
     return text.isascii() and text.isprintable()

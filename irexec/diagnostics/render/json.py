@@ -8,6 +8,6 @@ from irexec.diagnostics.diagnostic import Report
 
 
 def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
-    """The pieces of the JSON text; `color` is of no use here."""
+    """Yield the pieces of the JSON text; `color` is of no use here."""
     yield report.to_json()
     yield "\n"

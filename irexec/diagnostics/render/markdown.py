@@ -11,19 +11,19 @@ _MARKUP = re.compile(r"[\\`*<|~]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|\](?=[(\[:])")
 
 
 def prose(text: str) -> str:
-    """A text on one line, after the beginning of that line or in the cell of a table."""
+    """Return a text on one line, after the beginning of that line or in the cell of a table."""
     return _MARKUP.sub(r"\\\g<0>", _on_one_line(text))
 
 
 def code(text: str) -> str:
-    """A text on one line, as a code span."""
+    """Return a text on one line, as a code span."""
     ticks = "`" * (1 + _longest_ticks(text))
     blank = " " if "`" in text else ""
     return f"{ticks}{blank}{_on_one_line(text)}{blank}{ticks}"
 
 
 def fenced(text: str) -> list[str]:
-    """The lines of a code block."""
+    """Return the lines of a code block."""
     fence = "`" * max(3, 1 + _longest_ticks(text))
     return [f"{fence}text", *map(visible_text, text.splitlines()), fence]
 

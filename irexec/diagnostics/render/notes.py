@@ -21,7 +21,7 @@ def notes(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
 
 
 def _subject(diagnostic: Diagnostic) -> str:
-    """The layer and the part of it that the finding is about, as in `Gather 'g' (opset8), attribute axis`."""
+    """Return the layer and the part of it that the finding is about, as in `Gather 'g' (opset8), attribute axis`."""
     parts = []
     if (layer := diagnostic.layer) is not None:
         parts.append(f"{layer} ({layer.version})" if layer.version else str(layer))

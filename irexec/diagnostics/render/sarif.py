@@ -27,7 +27,7 @@ ADDRESS = "https://github.com/irexec/irexec"
 
 
 def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
-    """The pieces of the SARIF log; `color` is of no use here."""
+    """Yield the pieces of the SARIF log; `color` is of no use here."""
     yield json.dumps(_log(report), indent=2)
     yield "\n"
 
@@ -60,7 +60,7 @@ def _driver(codes: list[str]) -> dict[str, Any]:
 
 
 def _fingerprints(report: Report) -> Iterator[str]:
-    """A text for each finding that stays the same when lines move: it tells new findings from known ones."""
+    """Yield a text for each finding that stays the same when lines move: it tells new findings from known ones."""
     seen: Counter[str] = Counter()
     for found in report:
         layer = found.layer.name if found.layer is not None else ""
@@ -136,11 +136,11 @@ def _location(place: Place) -> dict[str, Any]:
 
 
 def _text(text: str) -> dict[str, str]:
-    """A message; braces are doubled (section 3.11.5), because a single one starts a placeholder."""
+    """Return a message; braces are doubled (section 3.11.5), because a single one starts a placeholder."""
     return {"text": text.replace("{", "{{").replace("}", "}}")}
 
 
 def _uri(file: str) -> str:
-    """A path as a URI: absolute ones with the scheme `file`, relative ones relative to where irexec ran."""
+    """Return a path as a URI: absolute ones with the scheme `file`, relative ones relative to where irexec ran."""
     path = Path(file)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix().encode("utf-8", "surrogateescape"))

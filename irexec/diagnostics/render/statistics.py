@@ -10,7 +10,7 @@ from irexec.diagnostics.fix import Safety
 
 
 def statistics(report: Report) -> str:
-    """A line for each code, the most frequent first; empty for no findings."""
+    """Return a line for each code, the most frequent first; empty for no findings."""
     counts: Counter[str] = Counter(finding.code for finding in report)
     counts.update({code: count for (_, code), count in report.left_out.items()})
     fixable = Counter(

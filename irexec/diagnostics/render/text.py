@@ -43,7 +43,7 @@ def chunks(
     width: int | None = None,
     whole: Report | None = None,
 ) -> Iterator[str]:
-    """One text per finding, then the summary. `width`: the cells of the terminal that source lines are cut to.
+    """Yield one text per finding, then the summary. `width`: the cells of the terminal that source lines are cut to.
 
     `whole`: all findings, where those shown are not all.
     """
@@ -79,7 +79,7 @@ def _finding(diagnostic: Diagnostic, width: int | None) -> Iterator[_Line]:
 
 
 def _snippet(place: Place, gutter: int, room: int, arrow: str, mark: str, style: str, label: str) -> Iterator[_Line]:
-    """The position of a place, and its source line with the place underlined; `label` follows the underline."""
+    """Yield the position of a place, and its source line with the place underlined; `label` follows the underline."""
     where = visible_text(":".join(str(part) for part in (place.file, place.line, place.column) if part is not None))
     head = _Piece(" " * gutter + f"{arrow} ", "frame")
     if place.source_line is None or place.line is None or place.column is None:
@@ -95,7 +95,8 @@ def _snippet(place: Place, gutter: int, room: int, arrow: str, mark: str, style:
 
 
 def excerpt(line: str, start: int, length: int, room: int = SOURCE_CELLS) -> tuple[str, int, int]:
-    """The part of `line` to show around a span, and the cells at which the underline starts and how many it takes.
+    """Return the part of `line` to show around a span, and the cells at which the underline starts and how many it
+    takes.
 
     `start` counts characters from 0. A line of more than `room` cells is cut on both sides of the span, with `...`
     where something was left out.
@@ -111,7 +112,7 @@ def excerpt(line: str, start: int, length: int, room: int = SOURCE_CELLS) -> tup
 
 
 def _window(line: str, start: int, cells: int) -> tuple[int, int]:
-    """The characters to show: up to half the room before `start`, unless what follows leaves more of it."""
+    """Return the characters to show: up to half the room before `start`, unless what follows leaves more of it."""
     left, room = _backward(line, start, cells // 2)
     right, room = _forward(line, start, cells // 2 + room)
     left, room = _backward(line, left, room)
@@ -131,7 +132,7 @@ def _forward(line: str, index: int, room: int) -> tuple[int, int]:
 
 
 def _cost(char: str) -> int:
-    """The room that a character takes; not nothing, or a line of combining marks would never end."""
+    """Return the room that a character takes; not nothing, or a line of combining marks would never end."""
     return max(cells(char), 1)
 
 
@@ -159,7 +160,7 @@ def _summary(report: Report, shown: Report) -> Iterator[_Line]:
 
 
 def _fixable(report: Report) -> str:
-    """The number of findings that `irexec fix` can correct, safe and unsafe ones."""
+    """Return the number of findings that `irexec fix` can correct, safe and unsafe ones."""
     safe = sum(any(fix.safety is Safety.SAFE for fix in finding.fixes) for finding in report)
     unsafe = sum(any(fix.safety is Safety.UNSAFE for fix in finding.fixes) for finding in report)
     return fixable_text("irexec fix", safe, unsafe)

@@ -53,7 +53,7 @@ class PackedMatrix(Packed):
         return self
 
     def _is_exact(self, zero: Array) -> bool:
-        """Whether a code minus its zero point is a whole number that every float type holds."""
+        """Return whether a code minus its zero point is a whole number that every float type holds."""
         if self.codes.type not in INTEGERS or not bool(np.all(zero == np.rint(zero))):
             return False
         low, high = RANGES[self.codes.type]

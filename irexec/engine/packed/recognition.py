@@ -28,7 +28,7 @@ def packed_matrix(value: Value, inference: Inference, folding: Folding) -> Packe
 
 
 def _takes_packed(node: Node, index: int, inference: Inference) -> bool:
-    """Whether a layer reads a matrix row by row at this input."""
+    """Return whether a layer reads a matrix row by row at this input."""
     if node.type == "MatMul":
         return index == 1 and node.all_attributes["transpose_b"] and not node.all_attributes["transpose_a"]
     if node.type == "Gather":
@@ -82,7 +82,7 @@ class _Search:
         return before
 
     def _is_final(self, value: Value) -> bool:
-        """Whether a Convert or Reshape follows the Convert of the constant."""
+        """Return whether a Convert or Reshape follows the Convert of the constant."""
         return self._before(value).node.type in ("Reshape", "Convert", *_ARITHMETIC)
 
     def _apart(self, node: Node) -> tuple[Value, Value] | None:
@@ -108,7 +108,7 @@ class _Search:
 
 
 def _is_constant(value: Value) -> bool:
-    """Whether a value is a constant, in this or another type and shape."""
+    """Return whether a value is a constant, in this or another type and shape."""
     node = value.node
     while node.type in ("Convert", "Reshape") and node.inputs[0] is not None:
         node = node.inputs[0].node

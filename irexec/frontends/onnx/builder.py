@@ -52,7 +52,7 @@ class Builder:
 
     @property
     def errors(self) -> int:
-        """Return the number of errors so far."""
+        """The number of errors so far."""
         return self.findings.error_count
 
     # Nodes

@@ -57,7 +57,7 @@ class Definition(NamedTuple):
 
     @property
     def defaults(self) -> dict[str, onnx.AttributeProto]:
-        """Return the attributes that have a default value."""
+        """The attributes that have a default value."""
         entries = self.schema.attributes.items()
         return {name: entry.default_value for name, entry in entries if entry.default_value.name}
 

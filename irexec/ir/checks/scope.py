@@ -105,7 +105,7 @@ class NetScope:
 
     @cached_property
     def known_ids(self) -> str | None:
-        """Return the ids of layers in a short form; None if one cannot be read. Called after all ids are read."""
+        """The ids of layers in a short form; None if one cannot be read. Called after all ids are read."""
         if any(layer.id is None or layer.at in self.broken for layer in self.net.layers):
             return None
         return f"ids from {min(self.by_id)} to {max(self.by_id)}" if self.by_id else "no layer"

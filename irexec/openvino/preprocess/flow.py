@@ -57,7 +57,7 @@ class Flow:
 
 
 def ops() -> Namespace:
-    """The operators from which steps are built."""
+    """Return the operators from which steps are built."""
     return opset("opset15")
 
 

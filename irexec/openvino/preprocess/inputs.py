@@ -99,7 +99,7 @@ class InputInfo:
 
     @property
     def is_used(self) -> bool:
-        """Return whether the caller set anything."""
+        """Whether the caller set anything."""
         return bool(self._steps.steps) or vars(self._tensor) != vars(InputTensorInfo()) or not self._model.layout.empty
 
     def begin(self) -> Flow:

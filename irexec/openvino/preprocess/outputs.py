@@ -50,7 +50,7 @@ class OutputInfo:
 
     @property
     def is_used(self) -> bool:
-        """Return whether the caller set anything."""
+        """Whether the caller set anything."""
         tensor = self._tensor
         return bool(self._steps.steps) or tensor.element_type is not None or not tensor.layout.empty
 

@@ -36,7 +36,7 @@ T_NUMERIC: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 
 def _smooth(type: str, opset: str, formula: Formula, doc: str, ulp: int) -> Operator:
-    """An operator that is a formula without parameters."""
+    """Return an operator that is a formula without parameters."""
 
     def kernel(x: T, /, *, out: Array | None = None) -> T:
         return blockwise(formula, x, out)
@@ -78,7 +78,7 @@ def _(check: Check, x: TensorType, *, min: float, max: float) -> PartialShape:
 
 
 def _bounded(value: float, towards: Any, bounds: np.iinfo[Any]) -> int:
-    """A limit as a whole number that the type holds."""
+    """Return a limit as a whole number that the type holds."""
     if math.isinf(value):
         return int(bounds.max if value > 0 else bounds.min)
     return int(min(max(towards(value), int(bounds.min)), int(bounds.max)))
@@ -258,7 +258,7 @@ def _(check: Check, data: TensorType, beta: TensorType | None) -> PartialShape:
 
 
 def _scalar(value: Array) -> float:
-    """The one element of a scalar input."""
+    """Return the one element of a scalar input."""
     return float(value.reshape(-1)[0])
 
 

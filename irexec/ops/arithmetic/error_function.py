@@ -100,13 +100,13 @@ _ERFINV = (
 
 
 def _polynomial(coefficients: Sequence[float], x: Array, out: Array) -> None:
-    """The polynomial with these coefficients, lowest first, by Horner's rule."""
+    """Evaluate the polynomial with these coefficients, lowest first, by Horner's rule."""
     np.multiply(x, coefficients[-1], out)
     _finish(coefficients[:-1], x, out)
 
 
 def _monic(coefficients: Sequence[float], x: Array, out: Array) -> None:
-    """The polynomial with these coefficients, lowest first, and 1 for the next power."""
+    """Evaluate the polynomial with these coefficients, lowest first, and 1 for the next power."""
     np.add(x, coefficients[-1], out)
     np.multiply(out, x, out)
     _finish(coefficients[:-1], x, out)
@@ -133,7 +133,7 @@ def minus_normal_logit_f32(x: Array, out: Array, scratch: Array) -> None:
 
 
 def erf_f32(x: Array, out: Array, scratch: Array) -> None:
-    """The error function of f32 blocks."""
+    """Compute the error function of f32 blocks."""
     root, logit = scratch[1], scratch[2]
     np.multiply(x, math.sqrt(2), out)
     minus_normal_logit_f32(out, logit, scratch)
@@ -142,7 +142,7 @@ def erf_f32(x: Array, out: Array, scratch: Array) -> None:
 
 
 def erfc_f64(x: Array) -> Array:
-    """The complementary error function of f64, accurate in the tail."""
+    """Return the complementary error function of f64, accurate in the tail."""
     size = np.abs(x)
     u, scaled = np.empty_like(size), np.empty_like(size)
     bounded = np.minimum(size, 30.0)
@@ -155,7 +155,7 @@ def erfc_f64(x: Array) -> Array:
 
 
 def erf_f64(x: Array) -> Array:
-    """The error function of f64."""
+    """Return the error function of f64."""
     near = np.empty(x.shape, np.float64)
     inner = np.clip(x, -1.0, 1.0)
     _polynomial(_ERF_SMALL, inner * inner, near)
@@ -163,7 +163,7 @@ def erf_f64(x: Array) -> Array:
 
 
 def erfinv_near(x: Array) -> Array:
-    """The inverse of erf on [-1, 1] to 1e-8 of its value; nan outside. x in f64."""
+    """Return the inverse of erf on [-1, 1] to 1e-8 of its value; nan outside. x in f64."""
     size = np.abs(x)
     s = np.sqrt(-np.log((1.0 - size) * (1.0 + size)))
     ratio = np.empty_like(s)
@@ -172,7 +172,7 @@ def erfinv_near(x: Array) -> Array:
 
 
 def erfinv_f64(x: Array) -> Array:
-    """The inverse of erf on [-1, 1]; nan outside. One step of Newton's method of third order."""
+    """Return the inverse of erf on [-1, 1]; nan outside. One step of Newton's method of third order."""
     size = np.abs(x)
     y = erfinv_near(size)
     error = np.where(size < 0.5, erf_f64(y) - size, 1.0 - size - erfc_f64(y))

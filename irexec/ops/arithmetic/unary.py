@@ -26,7 +26,9 @@ T_FLOAT: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 
 def _real(type: str, opset: str, function: Any, doc: str, ulp: int = 4) -> Operator:
-    """An operator that applies a real function: floats at their own precision, integers through f64 and rounded."""
+    """Return an operator that applies a real function: floats at their own precision, integers through f64 and
+    rounded.
+    """
 
     def kernel(x: T, /, *, out: Array | None = None) -> T:
         return elementwise(function, x, out) if is_float(x.dtype) else through_floats(function, x, out)
@@ -58,7 +60,7 @@ tanh_1 = _real("Tanh", "opset1", ufunc("tanh"), "The hyperbolic tangent of each 
 
 
 def _whole(function: Any, x: Array, out: Array | None) -> Array:
-    """A function that leaves whole numbers alone."""
+    """Return a function that leaves whole numbers alone."""
     return elementwise(function if is_float(x.dtype) else np.positive, x, out)
 
 

@@ -14,7 +14,7 @@ _HALF, _FIRST_OTHER = 23, 256
 
 
 def is_narrow(dtype: np.dtype[Any]) -> bool:
-    """True for a float type narrower than f32."""
+    """Return True for a float type narrower than f32."""
     return dtype.num == _HALF or (dtype.num >= _FIRST_OTHER and dtype in _of_ml_dtypes())
 
 
@@ -26,7 +26,7 @@ def _of_ml_dtypes() -> frozenset[np.dtype[Any]]:
 
 
 def is_float(dtype: np.dtype[Any]) -> bool:
-    """True for every float type, including those of ml_dtypes."""
+    """Return True for every float type, including those of ml_dtypes."""
     return dtype.kind == "f" or is_narrow(dtype)
 
 
@@ -36,12 +36,14 @@ def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A float type with a larger range than this compute dtype, for sums that overflow where the result does not."""
+    """Return a float type with a larger range than this compute dtype, for sums that overflow where the result does
+    not.
+    """
     return np.dtype(np.longdouble if dtype == np.float64 else np.float64)
 
 
 def holds(totals: Array) -> bool:
-    """True if all totals are where their float type is precise (neither overflow nor underflow; 0 included)."""
+    """Return True if all totals are where their float type is precise (neither overflow nor underflow; 0 included)."""
     limits = np.finfo(totals.dtype)
     within: bool = np.all((totals >= limits.tiny / limits.eps) & (totals <= limits.max)).item()
     return within

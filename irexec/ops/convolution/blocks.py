@@ -40,7 +40,7 @@ def convolver(batch: int, weights: Array, windows: Windows) -> Runner:
 
 
 def _pointwise(batch: int, matrix: Array, windows: Windows) -> Runner:
-    """A 1×1 kernel: a plain matrix product per image and group."""
+    """Return the runner of a 1×1 kernel: a plain matrix product per image and group."""
     groups, outputs, inputs = matrix.shape
     pixels = prod(windows.extents)
     images = batch * groups

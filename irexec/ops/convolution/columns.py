@@ -71,7 +71,9 @@ class Block:
         return out
 
     def _padded(self, image: Array, z: int, dtype: np.dtype[Any]) -> Array:
-        """The padded input under the block: `[channels, kz, row phase, column phase, lines * pitch + shared]`."""
+        """Return the padded input under the block: `[channels, kz, row phase, column phase, lines * pitch +
+        shared]`.
+        """
         kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
         sy, sx = self.windows.strides[1:]
         phases = len(self.row_phases), len(self.column_phases)
@@ -96,7 +98,7 @@ class Block:
 
     @property
     def channel_size(self) -> int:
-        """Return the number of elements of one channel of the padded input."""
+        """The number of elements of one channel of the padded input."""
         return self.windows.kernel[0] * len(self.row_phases) * len(self.column_phases) * self._run
 
     @property

@@ -244,13 +244,13 @@ class Attribute(NamedTuple):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Return the allowed texts of an enumeration; empty for other types."""
+        """The allowed texts of an enumeration; empty for other types."""
         base = base_type(self.annotation)
         return get_args(base) if get_origin(base) is Literal else ()
 
     @property
     def taken_as(self) -> Any:
-        """Return the value that readers use for a number outside the declared range; None if there is no such value."""
+        """The value that readers use for a number outside the declared range; None if there is no such value."""
         marks = getattr(self.annotation, "__metadata__", ())
         return next((mark.value for mark in marks if isinstance(mark, TakenAs)), None)
 

@@ -36,7 +36,9 @@ def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
 
 
 def memory() -> int:
-    """The bytes of memory available to this process, as the system reports them: the machine's or a lower limit."""
+    """Return the bytes of memory available to this process, as the system reports them: the machine's or a lower
+    limit.
+    """
     with contextlib.suppress(ImportError):
         import resource  # not on Windows
 
@@ -57,7 +59,7 @@ def _machine_memory() -> int:
 
 
 def is_too_large(error: Exception) -> bool:
-    """True for the exceptions of arrays that are too large: MemoryError, or NumPy's ValueError."""
+    """Return True for the exceptions of arrays that are too large: MemoryError, or NumPy's ValueError."""
     too_many = ("array is too big", "iterator is too large", "Maximum allowed dimension exceeded")
     return isinstance(error, MemoryError) or (isinstance(error, ValueError) and str(error).startswith(too_many))
 

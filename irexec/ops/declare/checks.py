@@ -27,7 +27,7 @@ class Checks:
 
     @property
     def held(self) -> list[str]:
-        """Return the numbers of the constraints that held at every check: `["C1", "C2", "C10"]`."""
+        """The numbers of the constraints that held at every check: `["C1", "C2", "C10"]`."""
         numbered = [name for name in self._held - self._broken if name[1:].isdecimal()]
         return sorted(numbered, key=lambda name: int(name[1:]))
 

@@ -29,7 +29,7 @@ def group(cls: type[G]) -> type[G]:
 
 
 def is_group(annotation: Any) -> bool:
-    """True for a class made by `group`, or for a subclass of it."""
+    """Return True for a class made by `group`, or for a subclass of it."""
     return isinstance(annotation, type) and hasattr(annotation, "__attribute_group__")
 
 

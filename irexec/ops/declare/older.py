@@ -48,11 +48,13 @@ class OlderForm(ABC):
 
 
 def unchanged(form: OlderForm, *inputs: TensorType | None) -> None:
-    """The rule of an operator whose older version gives the same result with the attributes of both."""
+    """Change nothing: the older version of the operator computes the same with the attributes that both have."""
 
 
 def constant_indices_inside(form: OlderForm, data: TensorType | None, indices: str, axis: str) -> bool:
-    """Whether all values of the port `indices` are constant, not negative and below the extent of `data` at `axis`."""
+    """Return whether all values of the port `indices` are constant, not negative and below the extent of `data` at
+    `axis`.
+    """
     (position, *_), values = form.ints(axis), form.ints(indices)
     shape = data.shape if data is not None else None
     extent = shape[position] if shape is not None and shape.rank is not None else None

@@ -111,7 +111,7 @@ class Operator:
 
     @cached_property
     def signature(self) -> Signature:
-        """Return the ports and attributes, as declared by the kernel."""
+        """The ports and attributes, as declared by the kernel."""
         signature = read_signature(self.kernel)
         for name in {*self.inplace, *self.view, *self.unaligned, *self.narrow} - {i.name for i in signature.inputs}:
             raise TypeError(f"{self}: {name!r} is not an input")
@@ -221,7 +221,7 @@ class Operator:
 
     @cached_property
     def __signature__(self) -> inspect.Signature:
-        """Return the complete signature, with a parameter for every attribute."""
+        """The complete signature, with a parameter for every attribute."""
         kernel = inspect.signature(self.kernel)
         given = port_parameters(kernel, self.inputs)
         keywords = [
@@ -254,19 +254,19 @@ class Operator:
 
     @property
     def versioned_name(self) -> str:
-        """Return the name as printed in the operation pages: `ScatterNDUpdate-15`."""
+        """The name as printed in the operation pages: `ScatterNDUpdate-15`."""
         return f"{self.type}-{self.opset.removeprefix('opset')}"
 
     @cached_property
     def model(self) -> type[BaseModel]:
-        """Return the pydantic model of a layer: its `attributes`, and `inputs`, the element types of its ports."""
+        """The pydantic model of a layer: its `attributes`, and `inputs`, the element types of its ports."""
         from irexec.ops.declare.layer_model import layer_model
 
         return layer_model(f"{self.type}_{self.opset}", self.signature, self.attributes, self.__doc__)
 
     @cached_property
     def accept(self) -> Acceptor:
-        """Return the acceptor of layers: `accept(attributes, inputs)`, of which either may be unknown."""
+        """The acceptor of layers: `accept(attributes, inputs)`, of which either may be unknown."""
         from irexec.ops.declare.acceptance import Acceptor
 
         return Acceptor(self.signature, self.attributes)
@@ -307,7 +307,7 @@ class Operator:
         return output_types(self.signature.outputs, shapes, accepted.elements, attributes)
 
     def is_complete(self, inputs: Sequence[TensorType | None], attributes: dict[str, Any]) -> bool:
-        """True if no attribute and no input is missing, and there are no surplus inputs."""
+        """Return True if no attribute and no input is missing, and there are no surplus inputs."""
         signature, count = self.signature, len(inputs)
         if count < signature.min_inputs or (signature.max_inputs is not None and count > signature.max_inputs):
             return False

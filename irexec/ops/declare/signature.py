@@ -40,17 +40,17 @@ class Elements:
 
     @property
     def fixed(self) -> ElementType | None:
-        """Return the only possible type, or None if there are several."""
+        """The only possible type, or None if there are several."""
         return next(iter(self.types)) if len(self.types) == 1 else None
 
     @property
     def listed(self) -> str:
-        """Return the names of the types, separated by commas."""
+        """The names of the types, separated by commas."""
         return ", ".join(sorted(map(str, self.types)))
 
     @property
     def expected(self) -> str:
-        """Return the types for a message: a few are named, many are counted."""
+        """The types for a message: a few are named, many are counted."""
         if len(self.types) > _MOST_NAMED:
             return f"one of {len(self.types)} other types"
         return self.listed if len(self.types) == 1 else f"one of {self.listed}"

@@ -29,7 +29,7 @@ random = Tolerance("random")
 
 
 def rounded(ulp: float, *, least: float = 0.0, among: tuple[str, ...] = ()) -> Tolerance:
-    """Results that may differ by this many units in the last place of the output's element type.
+    """Return results that may differ by this many units in the last place of the output's element type.
 
     `least` is for results that are small because larger numbers cancel in the usual computation, such as exp(x) - 1:
     OpenVINO's Elu and Erf differ by up to 1 and 8 units of 1 near 0. `among` names the inputs that contain such larger
@@ -39,7 +39,8 @@ def rounded(ulp: float, *, least: float = 0.0, among: tuple[str, ...] = ()) -> T
 
 
 def summed(ulp: float) -> Tolerance:
-    """Sums that may be taken in any order: of n terms, results may differ by this many units times the root of n.
+    """Return sums that may be taken in any order: of n terms, results may differ by this many units times the root of
+    n.
 
     In a sum of n terms in floats, each partial sum is rounded; these errors are independent and of the size of the
     sum's typical unit, so they add up as the root of n. A few such deviations are allowed, for the largest of many

@@ -46,7 +46,7 @@ class Settings:
 
     @property
     def keep(self) -> int:
-        """Return the number of detections of an image that are kept; -1 for all."""
+        """The number of detections of an image that are kept; -1 for all."""
         return self.keep_top_k[0]
 
     @property
@@ -100,7 +100,7 @@ def _row_count(images: int, priors: int, classes: int, s: Settings) -> int:
 
 
 def _priors(priors: Array, count: int, size: int, s: Settings) -> tuple[Array, Array | None]:
-    """Corners [batch, priors, 1, 4] and their variances, [batch, priors, 1, 4] or None."""
+    """Return corners [batch, priors, 1, 4] and their variances, [batch, priors, 1, 4] or None."""
     batch = len(priors)
     boxes = priors[:, 0].reshape(batch, count, size)[:, :, None, size - 4 :]
     if s.variance_encoded_in_target:
@@ -114,7 +114,7 @@ def _per_class(location: Array, count: int) -> Array:
 
 
 def _decode(boxes: Array, variances: Array | None, location: Array, s: Settings) -> Array:
-    """Corners [images, priors, classes or 1, 4] of the boxes moved and resized by `location`."""
+    """Return corners [images, priors, classes or 1, 4] of the boxes moved and resized by `location`."""
     if not s.normalized:
         boxes = boxes / np.array([s.input_width, s.input_height] * 2, boxes.dtype)
     shift = location if variances is None else variances * location

@@ -25,7 +25,7 @@ MAX_LOG = math.log(1000.0 / 16.0)
 
 
 def refine(anchors: Array, deltas: Array, offset: float, max_log: float) -> Array:
-    """Boxes [..., 4] (low, low, high, high) moved by deltas [..., 4] as (dx, dy, log of width, log of height).
+    """Return boxes [..., 4] (low, low, high, high) moved by deltas [..., 4] as (dx, dy, log of width, log of height).
 
     `offset` 1: corners name pixels, both ends included.
     """
@@ -46,7 +46,7 @@ def _propose(
     offset: float,
     pre_nms: int,
 ) -> tuple[Array, Array]:
-    """The boxes [n, 4] of one image within it, and their scores, best first, before suppression.
+    """Return the boxes [n, 4] of one image within it, and their scores, best first, before suppression.
 
     anchors [height * width * count, 4], deltas [count * 4, height, width], scores [count, height, width]; `smallest` is
     the least width and height.

@@ -40,7 +40,9 @@ def _ratios(aspect_ratio: Sequence[float], flip: bool) -> list[float]:
 
 
 def _fixed(size: float, density: float, ratios: Sequence[float], square_side: float) -> Iterator[Box]:
-    """Boxes of one fixed size: density x density of each ratio, spread over the size; ratio 1 has its own side."""
+    """Yield boxes of one fixed size: density x density of each ratio, spread over the size; ratio 1 has its own
+    side.
+    """
     count = int(density)
     shift = int(np.float32(size) / count)
     first = shift / 2 - int(size) / 2
@@ -55,7 +57,7 @@ def _fixed(size: float, density: float, ratios: Sequence[float], square_side: fl
 def _sized(
     min_size: Sequence[float], max_size: Sequence[float], ratios: Sequence[float], scale_all: bool, max_first: bool
 ) -> Iterator[Box]:
-    """Boxes of the minimum and maximum sizes, and of the minimum size in the other aspect ratios."""
+    """Yield boxes of the minimum and maximum sizes, and of the minimum size in the other aspect ratios."""
     half = np.float32(0.5)
     for index, size in enumerate(np.float32(s) for s in min_size):
         yield 0, 0, float(size * half), float(size * half), False
@@ -161,7 +163,7 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
 
 
 def _centres(count: int, extent: int, step: float, offset: float) -> Array:
-    """The centres along one axis; step 0 spreads them over the image."""
+    """Return the centres along one axis; step 0 spreads them over the image."""
     points: Array = np.arange(count, dtype=np.float32)
     if step == 0:
         centres: Array = (points + np.float32(0.5)) * (np.float32(extent) / np.float32(max(count, 1)))
@@ -171,7 +173,7 @@ def _centres(count: int, extent: int, step: float, offset: float) -> Array:
 
 
 def _with_variances(boxes: Array, length: int, variance: Sequence[float]) -> Array:
-    """Rows of boxes and variances, `length` each."""
+    """Return rows of boxes and variances, `length` each."""
     result = np.zeros((2, length), np.float32)
     result[0, : len(boxes)] = boxes[:length]
     result[1] = np.resize(np.array(variance or [0.1], np.float32), length)

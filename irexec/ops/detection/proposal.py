@@ -53,7 +53,9 @@ class Settings:
 
 
 def anchors_of(s: Settings) -> Array:
-    """Corners [ratios * scales, 4] of the anchors around the first point. Caffe rounds the sides to whole pixels."""
+    """Return corners [ratios * scales, 4] of the anchors around the first point. Caffe rounds the sides to whole
+    pixels.
+    """
     ratio = np.array(s.ratio, np.float32)
     width = np.sqrt(np.float32(s.base_size * s.base_size) / ratio)
     width = width if s.tensorflow else np.floor(width + np.float32(0.5))
@@ -74,7 +76,9 @@ def _extent(image: Array, s: Settings) -> Array:
 
 
 def _proposals(scores: Array, deltas: Array, image: Array, s: Settings) -> tuple[Array, Array]:
-    """Boxes [n, 4] and scores [n] of one image, best first. scores [count, height, width], deltas [4 * count, ...]."""
+    """Return boxes [n, 4] and scores [n] of one image, best first. scores [count, height, width], deltas [4 * count,
+    ...].
+    """
     count, height, width = scores.shape
     kind = deltas.dtype.type
     extent = _extent(image, s)
@@ -100,7 +104,7 @@ def _proposals(scores: Array, deltas: Array, image: Array, s: Settings) -> tuple
 
 
 def _propose(class_probs: Array, bbox_deltas: Array, image_shape: Array, s: Settings) -> tuple[Array, Array]:
-    """Regions [batch * post_nms_topn, 5] as (image, corners) and their probabilities."""
+    """Return regions [batch * post_nms_topn, 5] as (image, corners) and their probabilities."""
     probs, deltas, image = widen(class_probs), widen(bbox_deltas), widen(image_shape).reshape(-1)
     batch, count = len(probs), probs.shape[1] // 2
     _check_anchors(require, Dimension(probs.shape[1]), Dimension(deltas.shape[1]), s)

@@ -43,7 +43,7 @@ class Bins:
 
     @property
     def pooled(self) -> tuple[int, int, int]:
-        """Return the shape of the result for a region."""
+        """The shape of the result for a region."""
         return self.output_dim, self.group_size, self.group_size
 
 
@@ -68,7 +68,7 @@ def psroi_pooling_1(feature_maps: T, rois: T, /, *, bins: Bins) -> T:
 
 
 def _average(feature: Array, box: Array, bins: Bins) -> Array:
-    """The mean of each bin, in the channel that belongs to it."""
+    """Return the mean of each bin, in the channel that belongs to it."""
     size, scale = bins.group_size, box.dtype.type(bins.spatial_scale)
     first, last = half_away(box[:2]) * scale, (half_away(box[2:]) + 1) * scale
     step = (last - first) / size
@@ -86,7 +86,7 @@ def _average(feature: Array, box: Array, bins: Bins) -> Array:
 
 
 def _bilinear(feature: Array, box: Array, bins: Bins) -> Array:
-    """The mean over the spatial bins of one sample in each, in the channel that belongs to the spatial bin."""
+    """Return the mean over the spatial bins of one sample in each, in the channel that belongs to the spatial bin."""
     height, width = feature.shape[1:]
     scaled = box * box.dtype.type(bins.spatial_scale)
     down, across = bins.spatial_bins_y, bins.spatial_bins_x
@@ -105,7 +105,7 @@ def _bilinear(feature: Array, box: Array, bins: Bins) -> Array:
 
 
 def _samples(first: np.floating, last: np.floating, bins: int, size: int, extent: int) -> Array:
-    """Places [bins, size] along one axis."""
+    """Return places [bins, size] along one axis."""
     kind = type(first)
     step = (last - first) / kind(bins)
     starts: Array = first + np.arange(bins).astype(first.dtype)[:, None] * step
@@ -118,7 +118,7 @@ def _samples(first: np.floating, last: np.floating, bins: int, size: int, extent
 
 
 def _interpolate(feature: Array, y: Array, x: Array) -> Array:
-    """Values [C, *points] between the pixels of [C, H, W]; 0 outside, up to a pixel beyond the far borders."""
+    """Return values [C, *points] between the pixels of [C, H, W]; 0 outside, up to a pixel beyond the far borders."""
     height, width = feature.shape[1:]
     y, x = np.broadcast_arrays(y, x)
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
@@ -205,7 +205,7 @@ _SAMPLES, _NUMBERS = 1 << 18, 12
 
 
 def _means(features: Array, batches: Array, labels: int, x: Array, y: Array, inner_x: Array, inner_y: Array) -> Array:
-    """The mean of the samples of each bin that lie in the feature map; 0 where none does.
+    """Return the mean of the samples of each bin that lie in the feature map; 0 where none does.
 
     `x` and `y` [rois, labels or 1, bins, bins] are the corners of the bins, `inner_x` and `inner_y` [rois, samples]
     where the samples lie from there.
@@ -223,7 +223,7 @@ def _means(features: Array, batches: Array, labels: int, x: Array, y: Array, inn
 
 
 def _own_channels(features: Array, batches: Array, labels: int, y: Array, x: Array) -> Array:
-    """Values at places [rois, labels or 1, bins, bins, ...], each bin in the channel that belongs to it."""
+    """Return values at places [rois, labels or 1, bins, bins, ...], each bin in the channel that belongs to it."""
     _, channels, height, width = features.shape
     size = y.shape[2]
     channel = np.arange(labels * size * size).reshape(1, labels, size, size, 1, 1)

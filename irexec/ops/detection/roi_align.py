@@ -62,7 +62,7 @@ class Between(NamedTuple):
 
 
 def sample(feature: Array, y: Array, x: Array) -> Array:
-    """Values [C, *points] of a feature map [C, H, W] at places y and x [*points], interpolated linearly."""
+    """Return values [C, *points] of a feature map [C, H, W] at places y and x [*points], interpolated linearly."""
     v, h = Between.pixels(y, feature.shape[1]), Between.pixels(x, feature.shape[2])
     values: Array = (v.before * h.before) * feature[:, v.low, h.low]
     values += (v.before * h.after) * feature[:, v.low, h.high]
@@ -116,7 +116,7 @@ def _ends(places: Array) -> Array:
 
 
 def _weights(places: Array, extent: int) -> tuple[Array, Array]:
-    """How much the samples [bins, samples] of an axis take from its pixels: [bins, used], and which are used."""
+    """Return how much the samples [bins, samples] of an axis take from its pixels: [bins, used], and which are used."""
     between = Between.pixels(places, extent)
     flat = np.arange(len(places))[:, None] * extent
     total = np.zeros(len(places) * extent)
@@ -128,7 +128,7 @@ def _weights(places: Array, extent: int) -> tuple[Array, Array]:
 
 
 def bin_samples(start: Any, size: Any, pooled: int, sampling_ratio: int, low: float, high: float) -> tuple[Array, int]:
-    """Places [pooled, samples] of the samples along one side of a region, and how many each bin has.
+    """Return places [pooled, samples] of the samples along one side of a region, and how many each bin has.
 
     For a region far larger than the feature map [low, high], only positions around the map are returned.
     """

@@ -60,7 +60,7 @@ def roi_pooling_2(
 
 
 def _max(feature: Array, corners: Array, pooled_h: int, pooled_w: int) -> Array:
-    """The maximum of each bin of the box (x1, y1, x2, y2) in pixels, both ends included."""
+    """Return the maximum of each bin of the box (x1, y1, x2, y2) in pixels, both ends included."""
     x1, y1, x2, y2 = (int(c) for c in corners)
     rows = _bins(y1, y2, pooled_h, feature.shape[1], feature.dtype)
     columns = _bins(x1, x2, pooled_w, feature.shape[2], feature.dtype)
@@ -73,7 +73,7 @@ def _max(feature: Array, corners: Array, pooled_h: int, pooled_w: int) -> Array:
 
 
 def _bins(first: int, last: int, count: int, extent: int, dtype: np.dtype[np.floating]) -> list[tuple[int, int]]:
-    """The begin and end of each bin along one axis; a box that ends before it begins is one pixel."""
+    """Return the begin and end of each bin along one axis; a box that ends before it begins is one pixel."""
     size = dtype.type(max(last - first + 1, 1)) / dtype.type(count)
     number = np.arange(count).astype(dtype)
     starts = np.floor(number * size).astype(int) + first
@@ -82,7 +82,7 @@ def _bins(first: int, last: int, count: int, extent: int, dtype: np.dtype[np.flo
 
 
 def _bilinear(feature: Array, box: Array, pooled_h: int, pooled_w: int) -> Array:
-    """One sample for each bin; the outer ones lie on the borders of the box (x1, y1, x2, y2) in [0, 1]."""
+    """Return one sample for each bin; the outer ones lie on the borders of the box (x1, y1, x2, y2) in [0, 1]."""
     height, width = feature.shape[1:]
     y, x = _points(box[1], box[3], pooled_h, height), _points(box[0], box[2], pooled_w, width)
     inside = ((y >= 0) & (y <= height - 1))[:, None] & ((x >= 0) & (x <= width - 1))
@@ -134,7 +134,9 @@ def usable(boxes: Array, features: Array) -> list[int]:
 
 
 def batches_of(constraint: str, rois: Array, count: int) -> Array:
-    """The batch [boxes] of each box (batch, x1, y1, x2, y2). Raises ConstraintError for one outside [0, count - 1]."""
+    """Return the batch [boxes] of each box (batch, x1, y1, x2, y2). Raises ConstraintError for one outside [0, count -
+    1].
+    """
     batches = rois[:, 0].astype(np.int64)
     _check_batches(require, constraint, batches, count - 1)
     return batches

@@ -35,7 +35,7 @@ class Regions:
 
     @property
     def each(self) -> int:
-        """Return the number of channels of a region."""
+        """The number of channels of a region."""
         return self.coords + 1 + self.classes
 
     @property

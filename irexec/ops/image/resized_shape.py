@@ -78,7 +78,7 @@ def resized_shape(
     pillow: bool,
     port: str,
 ) -> PartialShape:
-    """The shape rule of all versions; `given` is the input that the mode reads."""
+    """Return the shape rule of all versions; `given` is the input that the mode reads."""
     if axes is not None and not has_rank(check, "C1", axes, 1, "axes"):
         return PartialShape.dynamic(image.rank)
     rank = len(image.shape)

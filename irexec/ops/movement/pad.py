@@ -113,7 +113,7 @@ def _sources(axis: int, count: int, before: int, after: int, mode: str) -> Array
 
 
 def _mirrored(before: int, after: int, limit: int) -> bool:
-    """True if `limit` elements are enough to mirror for both pads."""
+    """Return True if `limit` elements are enough to mirror for both pads."""
     return max(before, after, 0) <= max(limit, 0)
 
 

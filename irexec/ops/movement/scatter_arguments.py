@@ -16,7 +16,9 @@ from irexec.types import Array, PartialShape, TensorType
 
 
 def copied(data: Array, out: Array | None) -> Array:
-    """A C-contiguous array with the contents of `data`: in `out` if possible, without a copy in data's buffer."""
+    """Return a C-contiguous array with the contents of `data`: in `out` if possible, without a copy in data's
+    buffer.
+    """
     if out is None or not out.flags.c_contiguous:
         return np.array(data, order="C")
     if out is not data and (_address(out) != _address(data) or out.strides != data.strides):
@@ -170,7 +172,7 @@ def open_rows(rows: Array, updates: Array, note: str) -> Open | None:
 
 
 def draw_tuples(rng: np.random.Generator, data: TensorType, indices: TensorType) -> Array | None:
-    """Random index tuples into data, in range, no two alike as long as there are enough places."""
+    """Return random index tuples into data, in range, no two alike as long as there are enough places."""
     shape, dtype = indices.shape.to_shape(), indices.element_type.dtype
     if not shape or shape[-1] > (data.rank or 0):
         return None

@@ -190,7 +190,7 @@ def _infinity(dtype: np.dtype[Any]) -> int | None:
 
 
 def _has_keys(*arrays: Array | None) -> bool:
-    """True for 16-bit floats without NaN, which `_keys` puts in order."""
+    """Return True for 16-bit floats without NaN, which `_keys` puts in order."""
     for array in arrays:
         if array is None:
             continue

@@ -95,7 +95,9 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 def _fitting_axis(types: dict[str, TensorType]) -> int:
-    """The axis if it is known, else the first for which the shapes fit; if they can, with as many places as indices."""
+    """Return the axis if it is known, else the first for which the shapes fit; if they can, with as many places as
+    indices.
+    """
     data, indices, updates = (types[name].shape.to_shape() for name in ("data", "indices", "updates"))
     known = types["axis"].scalar
     if known is not None and -len(data) <= known < len(data):

@@ -47,7 +47,7 @@ def lrn_1(data: T, axes: T_IND, /, *, alpha: float, beta: float, bias: float, si
 
 
 def _region(x: Array, axis: int, reach: int) -> Array:
-    """Sums over the elements up to `reach` away along an axis."""
+    """Return sums over the elements up to `reach` away along an axis."""
     moved = np.moveaxis(x, axis, 0)
     extent = len(moved)
     total = moved.copy()

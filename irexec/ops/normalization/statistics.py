@@ -25,7 +25,7 @@ def in_blocks(rows: int, nbytes: int, function: Callable[[slice], object]) -> No
 
 
 def centre_rows(x: Array, out: Array) -> None:
-    """Rows of `[R, N]` less their mean, into `out`."""
+    """Subtract their mean from the rows of `[R, N]`, into `out`."""
     mean = np.add.reduce(x, axis=1, keepdims=True)
     if not np.isfinite(mean).all():
         mean = np.add.reduce(x, axis=1, keepdims=True, dtype=wider(x.dtype))
@@ -34,7 +34,7 @@ def centre_rows(x: Array, out: Array) -> None:
 
 
 def variances(centred: Array) -> Array:
-    """The variance `[R, 1]` of each row of `[R, N]` whose mean is 0; of a wider type where one overflows."""
+    """Return the variance `[R, 1]` of each row of `[R, N]` whose mean is 0; of a wider type where one overflows."""
     squares = np.einsum("rn,rn->r", centred, centred, optimize=False)[:, None]
     if not np.isfinite(squares).all():
         wide = centred.astype(wider(centred.dtype))

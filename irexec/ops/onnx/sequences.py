@@ -40,7 +40,7 @@ I: TypeAlias = Annotated[Array, Elements(None, INDICES)]  # noqa: E741
 
 
 def _place(sequence: Array, position: Array, least: int, most: int) -> int:
-    """A position as an index from the front. Raises ConstraintError C1."""
+    """Return a position as an index from the front. Raises ConstraintError C1."""
     place = int(position.reshape(-1)[0]) if position.size == 1 else None
     message = f"the position {position.tolist()} is outside of a sequence of {len(sequence)}"
     require("C1", place is not None and least <= place < most, message, port="position")

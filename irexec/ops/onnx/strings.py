@@ -121,7 +121,7 @@ def tf_idf_vectorizer_9(
 
 
 def _pool(pool: Sequence[object], counts: Sequence[int], longest: int) -> list[tuple[object, ...]]:
-    """The n-grams of the pool, in order: those of one item, of two, and so on."""
+    """Return the n-grams of the pool, in order: those of one item, of two, and so on."""
     ends = [*counts[1:], len(pool)]
     grams: list[tuple[object, ...]] = []
     for length, (begin, end) in enumerate(zip(counts, ends, strict=True), 1):
@@ -130,7 +130,7 @@ def _pool(pool: Sequence[object], counts: Sequence[int], longest: int) -> list[t
 
 
 def _grams(items: list[object], least: int, most: int, skips: int) -> list[tuple[object, ...]]:
-    """All n-grams of a row, whose items lie 1 to `skips` + 1 apart."""
+    """Return all n-grams of a row, whose items lie 1 to `skips` + 1 apart."""
     found: list[tuple[object, ...]] = []
     # Longer ones, and those further apart, do not fit into the row.
     for length in range(max(least, 1), min(most, len(items)) + 1):

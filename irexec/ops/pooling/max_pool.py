@@ -143,8 +143,9 @@ def _places_by_taps(data: Array, windows: Windows, taps: Sequence[range]) -> Arr
 
 
 def _places_by_rank(data: Array, windows: Windows) -> Array:
-    """The same for many taps: elements are ranked (the largest first, NaN before all, of equal ones the first), and
-    ranks folded."""
+    """Return the same for many taps: elements are ranked (the largest first, NaN before all, of equal ones the first),
+    and ranks folded.
+    """
     pixels = math.prod(windows.extents)
     flat = widen(data).reshape(*data.shape[:2], pixels)
     order = pixels - 1 - flat[..., ::-1].argsort(axis=-1, kind="stable")[..., ::-1]

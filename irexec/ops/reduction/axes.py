@@ -13,7 +13,7 @@ from irexec.types import Array, Dimension, PartialShape, TensorType
 
 
 def reduced_axes(axes: Array, rank: int) -> tuple[int, ...]:
-    """The axes counted from the front. Raises ConstraintError C2 or C3 (see reduction.py)."""
+    """Return the axes counted from the front. Raises ConstraintError C2 or C3 (see reduction.py)."""
     given = integers(axes)
     if rank == 0 and all(a in (0, -1) for a in given):
         return ()
@@ -28,7 +28,7 @@ def _check_distinct(check: Check, given: list[int], found: Sequence[int]) -> Non
 
 
 def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims: bool) -> PartialShape:
-    """The shape of a reduction; checks C1 to C3 as far as the axes are known."""
+    """Return the shape of a reduction; checks C1 to C3 as far as the axes are known."""
     has_rank(check, "C1", axes, (0, 1), "axes")
     rank, given = data.rank, axes.ints
     if rank is None:
@@ -59,5 +59,5 @@ def _unknown_axes(data: PartialShape, axes: PartialShape, keep_dims: bool) -> Pa
 
 
 def draw_axes(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Unique axes of `data`."""
+    """Return unique axes of `data`."""
     return drawn_axes(rng, types, port, types["data"].rank or 0)

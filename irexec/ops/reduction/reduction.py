@@ -51,7 +51,7 @@ def _made(type: str, opset: str, kernel: Callable[..., Array], **declared: Any) 
 
 
 def _reduction(type: str, opset: str = "opset1", **declared: Any) -> Callable[[Callable[..., Array]], Operator]:
-    """A decorator that turns a function of data, axes, keep_dims and out into an operator on numbers."""
+    """Return a decorator that turns a function of data, axes, keep_dims and out into an operator on numbers."""
 
     def declare(function: Callable[..., Array]) -> Operator:
         def kernel(data: T, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T:
@@ -93,7 +93,7 @@ def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) 
 
 
 def _ordered(type: str) -> Callable[[Callable[..., Array]], Operator]:
-    """A decorator as `_reduction`, for what compares elements only, which 8-bit floats can be."""
+    """Return a decorator as `_reduction`, for what compares elements only, which 8-bit floats can be."""
 
     def declare(function: Callable[..., Array]) -> Operator:
         def kernel(data: T_ORDERED, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_ORDERED:

@@ -102,7 +102,7 @@ def last_of(extent: Dimension) -> int | None:
 
 
 def unreported(constraint: str, condition: bool | None, message: str, **details: Any) -> bool:
-    """A Check that reports nothing, for faults that another check has reported."""
+    """Report nothing: the Check for faults that another check has reported."""
     return condition is not False
 
 

@@ -13,7 +13,7 @@ from irexec.types import Dimension, PartialShape, TensorType
 
 
 def same_as(port: int = 0) -> Callable[..., PartialShape]:
-    """The output has the shape of the input at this position."""
+    """Return the rule that the output has the shape of the input at this position."""
 
     def rule(check: Check, *inputs: TensorType) -> PartialShape:
         return inputs[port].shape
@@ -36,7 +36,7 @@ class Broadcasting:
 
 
 def broadcast(check: Check, a: TensorType, b: TensorType, *, how: Broadcasting) -> PartialShape:
-    """The output has the shape of two operands under `auto_broadcast`: numpy, pdpd (b along a's axes from a given axis
+    """Return the shape of two operands under `auto_broadcast`: numpy, pdpd (b along a's axes from a given axis
     on), none or explicit (equal).
     """
     return broadcast_shapes(check, a.shape, b.shape, how)

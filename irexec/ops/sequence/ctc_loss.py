@@ -139,7 +139,7 @@ def _loss(logits: Array, steps: Array, targets: Array, lengths: Array, blank: in
 
 
 def _is_first(labels: Array) -> Array:
-    """True where a label [N, T] does not occur earlier in its row."""
+    """Return True where a label [N, T] does not occur earlier in its row."""
     order = np.argsort(labels, axis=1, kind="stable")
     ordered = np.take_along_axis(labels, order, axis=1)
     first = np.full(labels.shape, True)

@@ -96,7 +96,7 @@ def cell_shapes(
     rows: int,
     bias: int,
 ) -> tuple[PartialShape, ...]:
-    """The shape rule of a cell: the shapes of its states.
+    """Return the shape rule of a cell: the shapes of its states.
 
     C1: the activations are as many as the `defaults`. C2: the clipping. C3: X. C4 and possibly C5: the states. The next
     three: W with `rows` * hidden_size rows, R with the same, and B with `bias` * hidden_size elements.
@@ -127,7 +127,7 @@ def sequence_shapes(
     rows: int,
     bias: int,
 ) -> tuple[PartialShape, ...]:
-    """The shape rule of a sequence: the shapes of Y and of the last states.
+    """Return the shape rule of a sequence: the shapes of Y and of the last states.
 
     C1 to C3 as in `cell_shapes`. C4: sequence_lengths. From C5: the states, W, R and B for each direction.
     """
@@ -196,7 +196,7 @@ def run_sequence(
 
 
 def checked_lengths(sequence_lengths: Array, steps: int) -> Array:
-    """The lengths as i64. C4: they lie in [0, steps]."""
+    """Return the lengths as i64. C4: they lie in [0, steps]."""
     lengths = sequence_lengths.astype(np.int64)
     in_range(require, "C4", "sequence_lengths", lengths, 0, steps)
     return lengths

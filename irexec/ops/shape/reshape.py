@@ -108,7 +108,7 @@ def _rule(check: Check, data: TensorType, shape: TensorType, *, special_zero: bo
 def _resolved(
     check: Check, data: TensorType, dims: list[Dimension], rest: list[int], lefts: list[int], source: Dimension
 ) -> list[Dimension]:
-    """The one unknown dimension among `rest` from the number of elements `source`; breaches of C1."""
+    """Return the one unknown dimension among `rest` from the number of elements `source`; breaches of C1."""
     open_ = lefts or [i for i in rest if dims[i].is_dynamic]
     others = Dimension.product([dims[i] for i in rest if i not in open_])
 

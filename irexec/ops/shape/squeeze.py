@@ -66,7 +66,7 @@ def _squeezed(
 
 
 def _without_ones(shape: PartialShape) -> PartialShape:
-    """Every dimension that is 1 taken away; one that may be leaves the rank unknown."""
+    """Return every dimension that is 1 taken away; one that may be leaves the rank unknown."""
     if any(d.is_dynamic and d.contains(1) for d in shape):
         return PartialShape.dynamic()
     return PartialShape(d for d in shape if d != 1)
@@ -85,7 +85,9 @@ def _as_reshape(node: NodeTypes) -> Callable[..., Any] | None:
 
 
 def _squeezing(node: NodeTypes) -> Callable[..., Any] | None:
-    """One reshape where all is known; else a check that named dimensions are 1, where the rank follows from that."""
+    """Return one reshape where all is known; else a check that named dimensions are 1, where the rank follows from
+    that.
+    """
     data, axes = node.inputs[0], node.constants[1] if len(node.constants) > 1 else None
     if (reshape := _as_reshape(node)) is not None:
         return reshape

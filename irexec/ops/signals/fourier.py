@@ -55,7 +55,7 @@ def _check_sizes(check: Check, sizes: list[int]) -> None:
 
 
 def sizes_of(signal_size: Array | None, own: Sequence[int]) -> list[int]:
-    """The extent along each axis: the signal size, or the axis' own for -1 or nothing.
+    """Return the extent along each axis: the signal size, or the axis' own for -1 or nothing.
 
     Raises ConstraintError C4 for a size that is neither -1 nor positive.
     """
@@ -140,7 +140,7 @@ def check_pairs(check: Check, data: TensorType) -> int | None:
 
 
 def sizes_along(signal_size: TensorType | None, own: Sequence[Dimension]) -> list[Dimension]:
-    """The extent along each axis: the signal size that is known, or the axis' own for -1 or nothing."""
+    """Return the extent along each axis: the signal size that is known, or the axis' own for -1 or nothing."""
     if signal_size is None:
         return list(own)
     known = signal_size.ints

@@ -32,7 +32,7 @@ class Listing:
 
     @property
     def order(self) -> str:
-        """Return the order requested by either attribute."""
+        """The order requested by either attribute."""
         return self.sort_result if self.sort_result_type == "none" else self.sort_result_type
 
 

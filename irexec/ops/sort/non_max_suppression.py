@@ -35,7 +35,7 @@ def _scalar(value: Array | None) -> float:
 
 
 def _corners(boxes: Array, encoding: str) -> Array:
-    """Boxes [..., 4] as (y low, x low, y high, x high)."""
+    """Return boxes [..., 4] as (y low, x low, y high, x high)."""
     if encoding == "center":
         x, y, width, height = np.moveaxis(boxes, -1, 0)
         half_height, half_width = height / 2, width / 2
@@ -68,7 +68,9 @@ def select(
     *,
     soft_cut: bool,
 ) -> tuple[Array, Array]:
-    """Indices [n, 3] of the boxes selected, as (batch, class, box), and their scores [n]. `soft_cut`: as in opset 5."""
+    """Return indices [n, 3] of the boxes selected, as (batch, class, box), and their scores [n]. `soft_cut`: as in
+    opset 5.
+    """
     corners, scores = _corners(widen(boxes), how.box_encoding), widen(scores)
     indices: list[Array] = [np.empty((0, 3), np.int64)]
     values: list[Array] = [np.empty(0, scores.dtype)]
@@ -130,7 +132,9 @@ def _check_inputs(check: Check, *inputs: TensorType | None, vectors: bool) -> Ex
 
 
 def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
-    """The maximum number of boxes per class: the number of boxes, or max_output_boxes_per_class if it is less."""
+    """Return the maximum number of boxes per class: the number of boxes, or max_output_boxes_per_class if it is
+    less.
+    """
     if given is None:
         return Dimension(0)
     limit = given.scalar

@@ -124,7 +124,7 @@ def _composed_length(text: str, at: int, form: Form, decomposed: Form) -> int:
 
 
 def _may_follow(char: str) -> bool:
-    """True for a character that may combine with the one before it: a mark, or a vowel or final of Hangul."""
+    """Return True for a character that may combine with the one before it: a mark, or a vowel or final of Hangul."""
     return unicodedata.category(char[0])[0] == "M" or "\u1160" <= char[0] <= "\u11ff"
 
 

@@ -92,5 +92,5 @@ def ragged_string_types(shape: PartialShape) -> list[TensorType]:
 
 
 def is_flags(given: TensorType | None) -> bool:
-    """True for an input of flags, which mark the strings that are not changed."""
+    """Return True for an input of flags, which mark the strings that are not changed."""
     return given is not None and given.element_type is BOOLEAN

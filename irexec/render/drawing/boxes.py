@@ -143,12 +143,14 @@ def _wires(
 
 
 def _is_end(line: Line, boxes: Sequence[Box]) -> bool:
-    """Whether a line leaves or enters a box."""
+    """Return whether a line leaves or enters a box."""
     return line.upper < len(boxes) or line.lower < len(boxes)
 
 
 def _ports(graph: Graph, found: Layout, boxes: Sequence[Box]) -> tuple[dict[int, float], dict[tuple[int, int], float]]:
-    """The points where wires leave their boxes and enter their targets: side by side, in the order of the ends."""
+    """Return the points where wires leave their boxes and enter their targets: side by side, in the order of the
+    ends.
+    """
     leaving: dict[int, list[tuple[float, int]]] = {}
     entering: dict[int, list[tuple[float, int]]] = {}
     for way in found.ways:

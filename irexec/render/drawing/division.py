@@ -49,7 +49,7 @@ def divided(layers: Sequence[Layer], crossing: Sequence[int]) -> list[Stretch]:
 
 
 def _names_suffice(found: Sequence[NameScope], layers: int) -> bool:
-    """Whether names alone divide the layers: scopes contain most of them, and each scope is contiguous."""
+    """Return whether names alone divide the layers: scopes contain most of them, and each scope is contiguous."""
     return len({s.path for s in found}) == len(found) and sum(s.end - s.start for s in found) > _MOST * layers
 
 

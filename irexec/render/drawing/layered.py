@@ -113,7 +113,7 @@ def layered(
 def _rows(
     count: int, wires: Sequence[tuple[int, Sequence[int]]], first: Sequence[int], last: Sequence[int]
 ) -> list[int]:
-    """The row of each box: below all its inputs; a box without inputs is just above its first reader."""
+    """Return the row of each box: below all its inputs; a box without inputs is just above its first reader."""
     readers: list[list[int]] = [[] for _ in range(count)]
     sources = [0] * count
     for source, targets in wires:
@@ -190,12 +190,14 @@ def _mean(near: Sequence[int], position: Sequence[float], own: int) -> float:
 
 
 def _work(net: _Net) -> int:
-    """The data for one sweep: the boxes and points, and their neighbours on one side."""
+    """Return the data for one sweep: the boxes and points, and their neighbours on one side."""
     return len(net.width) + sum(map(len, net.above))
 
 
 def _place(net: _Net) -> list[float]:
-    """The centres of all boxes and points: near their neighbours, in the order of their row, none overlapping."""
+    """Return the centres of all boxes and points: near their neighbours, in the order of their row, none
+    overlapping.
+    """
     x = [0.0] * len(net.width)
     offsets = [_offsets([net.width[v] for v in members]) for members in net.rows]
     for members, places in zip(net.rows, offsets, strict=True):

@@ -24,7 +24,8 @@ class Run(NamedTuple):
 
 
 def repeats(signatures: Sequence[Hashable], joined: Sequence[float]) -> list[Run]:
-    """The runs of equal blocks in a sequence, in order and without overlap; runs that cover most are chosen first.
+    """Return the runs of equal blocks in a sequence, in order and without overlap; runs that cover most are chosen
+    first.
 
     `joined[i]` is the number of connections across position i; blocks start at positions with few connections.
     """

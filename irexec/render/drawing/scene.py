@@ -61,7 +61,7 @@ class Scene:
 
 
 def scene(layers: Sequence[Layer]) -> Scene:
-    """The items of a drawing of a model with these layers."""
+    """Return the items of a drawing of a model with these layers."""
     folded = fold_constants(layers)
     nets: _Nets = {}
     for layer in layers:
@@ -143,7 +143,9 @@ class _Grouping:
         self.at = {layer.index: position for position, layer in enumerate(layers)}
 
     def graph(self, start: int, end: int, parts: Sequence[Stretch] | None = None) -> Graph:
-        """The graph of the layers from `start` to before `end`, each block (of `parts`, if they are known) one item."""
+        """Return the graph of the layers from `start` to before `end`, each block (of `parts`, if they are known) one
+        item.
+        """
         graph = Graph()
         place: dict[int, int] = {}
         for part in self._divided(start, end) if parts is None else parts:
@@ -227,6 +229,6 @@ def common_name(names: Sequence[str]) -> str:
 
 
 def _summary(layers: Iterable[Layer]) -> str:
-    """The most frequent types of a block."""
+    """Return the most frequent types of a block."""
     counts = Counter(layer.type for layer in layers)
     return ", ".join(f"{count} {name}" if count > 1 else name for name, count in counts.most_common(2))

@@ -26,7 +26,7 @@ class NameScope(NamedTuple):
 
 
 def path_of(name: str) -> list[str]:
-    """The folders of a name: `m/layer.0/relu` is in m, layer, 0."""
+    """Return the folders of a name: `m/layer.0/relu` is in m, layer, 0."""
     return re.split("[/.]", name)[:-1]
 
 

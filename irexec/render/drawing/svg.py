@@ -42,7 +42,7 @@ def svg_document(summary: Summary) -> str:
 
 
 def drawing_style() -> str:
-    """The style sheet of drawings."""
+    """Return the style sheet of drawings."""
     return colours() + files("irexec.render.drawing").joinpath("drawing.css").read_text("utf-8")
 
 
@@ -141,7 +141,7 @@ class Drawing:
         return "".join(parts)
 
     def _types(self, item: Item, layer: Layer | None) -> str:
-        """The type of a box's first output, `f32 [1,64,56,56]`, and the number of its other outputs."""
+        """Return the type of a box's first output, `f32 [1,64,56,56]`, and the number of its other outputs."""
         outputs = layer.outputs if layer is not None else [self.shown.layers[i].outputs[o] for i, o in item.gives]
         if not outputs:
             return ""
@@ -164,7 +164,7 @@ class Drawing:
         )
 
     def _inside(self, box: Box) -> str:
-        """The graphs of a block side by side, in a frame: hidden until the block is opened."""
+        """Return the graphs of a block side by side, in a frame: hidden until the block is opened."""
         x, parts = FRAME, []
         for graph in box.insides:
             title = f'<text class="title" y="-8">{escape(graph.title)}</text>' if len(box.insides) > 1 else ""

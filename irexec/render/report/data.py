@@ -37,7 +37,7 @@ class Texts:
 def report_data(
     shown: Together, folded: dict[int, int], overlays: Sequence[Overlay], observed: Sequence[Observed]
 ) -> dict[str, Any]:
-    """The object that the page's script reads."""
+    """Return the object that the page's script reads."""
     texts = Texts()
     histograms = _histograms(shown, observed)
     return {
@@ -63,7 +63,7 @@ def packed(value: Any) -> str:
 
 
 def _model(model: Summary, start: int) -> dict[str, Any]:
-    """The data of a whole model, whose layers start at `start`."""
+    """Return the data of a whole model, whose layers start at `start`."""
     return {
         "start": start,
         "name": model.name,
@@ -100,7 +100,7 @@ def _curve(found: Sensitivities, shown: Together) -> dict[str, Any]:
 
 
 def _layer(layer: Layer, texts: Texts, histograms: list[Any] | None) -> dict[str, Any]:
-    """The data of one layer; empty and default values are omitted."""
+    """Return the data of one layer; empty and default values are omitted."""
     found: dict[str, Any] = {"n": layer.name, "i": layer.id, "t": texts(layer.type), "v": texts(layer.version)}
     optional = {
         "k": None if layer.operator is None else texts(layer.operator),

@@ -34,7 +34,7 @@ class _Block:
 
 
 def examples_page(path: str | os.PathLike[str], data: bytes) -> str:
-    """The report on a page's examples as the text of one HTML file. `data`: the bytes of the page."""
+    """Return the report on a page's examples as the text of one HTML file. `data`: the bytes of the page."""
     page, result = read_page(path, data), check_page(path, data=data)
     text = page.examples[0].excerpt.page.text if page.examples else ""
     lines = text.split("\n")
@@ -55,7 +55,7 @@ def examples_page(path: str | os.PathLike[str], data: bytes) -> str:
 
 
 def _blocks(page: Page, checked: Sequence[Checked]) -> Iterator[_Block]:
-    """The printed examples in page order, each with its checks."""
+    """Yield the printed examples in page order, each with its checks."""
     blocks = []
     for example in page.examples:
         start = 0 if isinstance(example, XmlExample) else example.start
@@ -94,7 +94,7 @@ def _block(block: _Block, lines: Sequence[str]) -> str:
 
 
 def _printed(block: _Block, lines: Sequence[str], findings: Sequence[Diagnostic]) -> str:
-    """The page's lines with their numbers; those that a finding is about have its code beside them."""
+    """Return the page's lines with their numbers; those that a finding is about have its code beside them."""
     codes: dict[int, list[str]] = {}
     for finding in findings:
         codes.setdefault(finding.line or 0, []).append(finding.code)
@@ -159,5 +159,5 @@ def _finding(finding: Diagnostic) -> str:
 
 
 def _text(text: str) -> str:
-    """A text of the page, with markup and control characters escaped."""
+    """Return a text of the page, with markup and control characters escaped."""
     return escape("".join(map(visible, text)))

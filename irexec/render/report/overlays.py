@@ -57,7 +57,7 @@ class Overlay:
 
 
 def overlays(shown: Together, observed: Sequence[Observed]) -> list[Overlay]:
-    """All overlays for models: first those computed from the models themselves, then the recorded data."""
+    """Return all overlays for models: first those computed from the models themselves, then the recorded data."""
     found = [_work(shown), _memory(shown)]
     for entry in observed:
         if isinstance(entry, Trace):
@@ -81,7 +81,7 @@ def overlays(shown: Together, observed: Sequence[Observed]) -> list[Overlay]:
 
 
 def model_of(trace: Trace, shown: Together) -> int:
-    """The model that was run: the one read from that file, else the first."""
+    """Return the model that was run: the one read from that file, else the first."""
     return next((n for n, model in enumerate(shown.models) if trace.file and model.file == trace.file), 0)
 
 
@@ -184,7 +184,7 @@ def _magnitude(rows: Sequence[tuple[int, Traced]]) -> Overlay:
 
 
 def largest(element_type: str) -> float | None:
-    """The largest number of a floating-point type; None for other types."""
+    """Return the largest number of a floating-point type; None for other types."""
     kind = ElementType.by_name.get(element_type)
     if kind is None or not kind.is_real or kind.dtype is None or kind.is_carried:
         return None

@@ -33,7 +33,7 @@ _SCRIPTS = (
 def report_page(
     models: Sequence[Summary], observed: Sequence[Observed] = (), sizes: Sequence[Sequence[tuple[str, str]]] = ()
 ) -> str:
-    """The report on a model, or on two side by side, as the text of one HTML file.
+    """Return the report on a model, or on two side by side, as the text of one HTML file.
 
     `sizes`: for each model, the rows about the sizes that it accepts.
     """
@@ -55,7 +55,7 @@ def report_page(
 
 
 def filled(body: str, *, script: str = "", **parts: str) -> str:
-    """A page with this body and its parts inserted. Its security policy allows this script only."""
+    """Return a page with this body and its parts inserted. Its security policy allows this script only."""
     policy = "default-src 'none'; style-src 'unsafe-inline'; img-src blob:; base-uri 'none'"
     if script:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

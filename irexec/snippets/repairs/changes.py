@@ -25,7 +25,9 @@ def without(text: str, span: Span) -> Change:
 
 
 def end_tag(text: str, name: str, opened: int, offset: int) -> Change:
-    """The missing end tag of an element that starts at `opened`, before `offset`: on the element's line, or its own."""
+    """Return the missing end tag of an element that starts at `opened`, before `offset`: on the element's line, or its
+    own.
+    """
     behind = offset
     while behind > opened and text[behind - 1].isspace():
         behind -= 1
@@ -38,7 +40,7 @@ def end_tag(text: str, name: str, opened: int, offset: int) -> Change:
 
 
 def opened_again(text: str, tag: Span) -> tuple[Change, ...]:
-    """An element that was closed too early, `<port id="4"/>`, without the slash."""
+    """Return an element that was closed too early, `<port id="4"/>`, without the slash."""
     slash = text.rfind("/", tag.start, tag.stop)
     start = slash
     while start > tag.start and text[start - 1].isspace():
@@ -47,7 +49,7 @@ def opened_again(text: str, tag: Span) -> tuple[Change, ...]:
 
 
 def joined(text: str, first_end: int, second: Span, name: str) -> tuple[Change, ...]:
-    """Two sections side by side as one: without the end tag of the first and the start tag of the second."""
+    """Return two sections side by side as one: without the end tag of the first and the start tag of the second."""
     closing = text.rfind("</", 0, first_end)
     if closing < 0 or text[closing:first_end] != f"</{name}>" or text[first_end : second.start].strip():
         return ()
@@ -62,7 +64,7 @@ def joined(text: str, first_end: int, second: Span, name: str) -> tuple[Change, 
 
 
 def moved(text: str, attribute: Attribute, layer: Span, data: Span | None) -> tuple[Change, ...]:
-    """An attribute of a `<layer>` in its `<data>`, whose start tag is `data`; None: one is added."""
+    """Return an attribute of a `<layer>` in its `<data>`, whose start tag is `data`; None: one is added."""
     if attribute.named is None or text[attribute.span.stop : attribute.span.stop + 1] not in ("'", '"'):
         return ()
     start, stop = attribute.named.start, attribute.span.stop + 1

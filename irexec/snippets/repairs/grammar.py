@@ -34,12 +34,14 @@ LAYER_ATTRIBUTES = ("id", "name", "type", "version", "output_names")
 
 
 def is_free(name: str) -> bool:
-    """True for an element whose content the grammar does not lay down (rt_info, meta_data, ..., unknown ones)."""
+    """Return True for an element whose content the grammar does not lay down (rt_info, meta_data, ..., unknown
+    ones).
+    """
     return name not in CHILDREN
 
 
 def spelt_like(name: str, candidates: frozenset[str]) -> str | None:
-    """The candidate of which `name` is a misspelling: another letter case, or one or two letters wrong."""
+    """Return the candidate of which `name` is a misspelling: another letter case, or one or two letters wrong."""
     if name in candidates:
         return name
     return next(iter(nearest(name, sorted(candidates), 1, 0.75)), None)

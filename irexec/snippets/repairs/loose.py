@@ -162,7 +162,7 @@ class LooseLayers:
                 reported.add(code)
 
     def _name_outputs(self, layer: PrintedElement) -> None:
-        """A port map names an output port by its id; some pages count the outputs instead."""
+        """Replace indices of outputs in port maps by ids of output ports; some pages count the outputs instead."""
         ids = [port.get("id") for port in _ports(layer, "output")]
         known = [attribute.value for attribute in ids if attribute is not None]
         for port_map in layer.elements(*_PORT_MAPS):

@@ -13,7 +13,7 @@ _VERSIONED = re.compile(r"(?:\d+[_-])?(?P<name>[A-Za-z].*?)(?P<version>[_-]\d+)?
 
 
 def known_type(written: str, known: Collection[str]) -> str | None:
-    """The operator type that `written` means, itself when it is known, None when nothing is near enough.
+    """Return the operator type that `written` means, itself when it is known, None when nothing is near enough.
 
     Another letter case, a written-out abbreviation (Non Max Suppression for Nms), and slips of a letter or two count as
     near; a name that differs in its capitals or digits is another operator, not a typo.
@@ -31,7 +31,7 @@ def known_type(written: str, known: Collection[str]) -> str | None:
 
 
 def version_from_name(path: str, operator: str) -> str | None:
-    """The number in a page's or file's name when that name is the operator's: "15" for `slice-scatter-15/2.xml`.
+    """Return the number in a page's or file's name when that name is the operator's: "15" for `slice-scatter-15/2.xml`.
 
     The number is the operator's own version, which is not always the operator set's (ScatterNDUpdate-3 is in opset4).
     """
@@ -60,7 +60,7 @@ def _marks(name: str) -> str:
 
 
 def _abbreviates(long: list[str], short: list[str]) -> bool:
-    """Whether `short` has the words of `long`, some consecutive ones abbreviated to initials: [matrix, nms]."""
+    """Return whether `short` has the words of `long`, some consecutive ones abbreviated to initials: [matrix, nms]."""
     long, short = list(long), list(short)
     while long and short:
         if long[0] == short[0]:

@@ -89,7 +89,7 @@ class PrintedElement:
         self.attributes.setdefault(attribute.name, attribute)
 
     def elements(self, *names: str) -> list[PrintedElement]:
-        """The child elements, those with one of `names` when any are given."""
+        """Return the child elements, those with one of `names` when any are given."""
         return [c for c in self.children if isinstance(c, PrintedElement) and (not names or c.name in names)]
 
     @property

@@ -78,7 +78,7 @@ class Scanner:
                 yield token
 
     def attributes_of_text(self, span: Span) -> dict[str, Attribute]:
-        """The attributes that are written as text, as in `<data>axis="1"</data>`."""
+        """Return the attributes that are written as text, as in `<data>axis="1"</data>`."""
         inner = Scanner(self.text[: span.start + span.length], self.repairs)
         tag = Tag("data", span)
         inner._attributes(tag, span.start)
@@ -119,7 +119,7 @@ class Scanner:
         return PrintedComment(self.text[match.end() : end.start()], Span(start, end.end() - start)), end.end()
 
     def _find(self, mark: str, position: int) -> re.Match[str] | None:
-        """The end of a comment. A failed search is remembered, so that it is not repeated."""
+        """Return the end of a comment. A failed search is remembered, so that it is not repeated."""
         if mark in self._endless:
             return None
         found = _COMMENT_END[mark].search(self.text, position)

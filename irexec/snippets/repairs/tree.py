@@ -103,7 +103,7 @@ class _Builder:
             self.stack.append(node)
 
     def _is_written_twice(self, name: str, tag: Tag) -> bool:
-        """True for a repeated start tag of an element that cannot be nested in itself."""
+        """Return True for a repeated start tag of an element that cannot be nested in itself."""
         top = self.top
         if name != top.name or tag.empty or name in CHILDREN.get(name, {name}) or len(top.children) > 1:
             return False
@@ -111,7 +111,7 @@ class _Builder:
         return first == self.text[tag.span.start : tag.span.stop] and not top.elements() and not top.text.strip()
 
     def _name(self, tag: Tag) -> str:
-        """The element that a start tag means."""
+        """Return the element that a start tag means."""
         if tag.name in NAMES or self._is_free():
             return tag.name
         possible = self._possible()
@@ -126,7 +126,7 @@ class _Builder:
         return tag.name
 
     def _possible(self) -> frozenset[str]:
-        """The elements that may be opened here: children of the open element, and of the elements around it."""
+        """Return the elements that may be opened here: children of the open element, and of the elements around it."""
         return frozenset().union(*(CHILDREN.get(node.name, frozenset()) for node in self.stack))
 
     def _make_room(self, name: str, span: Span) -> None:
@@ -165,7 +165,7 @@ class _Builder:
         self.stack.append(node)
 
     def _takes(self, depth: int, name: str) -> bool:
-        """Whether the open element at `depth` of the stack may have a child of that name."""
+        """Return whether the open element at `depth` of the stack may have a child of that name."""
         parent = self.stack[depth]
         if depth == 0:
             return name in CHILDREN[""] or len(self.stack) == 1
@@ -174,13 +174,13 @@ class _Builder:
         return self._is_free(depth) or name in CHILDREN[parent.name]
 
     def _is_free(self, depth: int = -1) -> bool:
-        """Whether the grammar leaves the content of the open element at `depth` free."""
+        """Return whether the grammar leaves the content of the open element at `depth` free."""
         return any(is_free(node.name) for node in self.stack[1 : depth % len(self.stack) + 1])
 
     # End tags
 
     def _closes_itself(self, tag: Tag, following: list[Tag | PrintedComment | Text]) -> bool:
-        """True for a start tag written instead of the end tag of the same element: `<dim>5<dim>`."""
+        """Return True for a start tag written instead of the end tag of the same element: `<dim>5<dim>`."""
         top = self.top
         if tag.name != top.name or tag.name not in NAMES or tag.attributes or tag.empty or is_free(tag.name):
             return False
@@ -219,7 +219,7 @@ class _Builder:
         self.stack.pop().end = tag.span.start + tag.span.length
 
     def _may_close(self, name: str) -> bool:
-        """Whether an end tag with another name can be intended for the open element."""
+        """Return whether an end tag with another name can be intended for the open element."""
         top, above = self.top, self.stack[-2]
         if name not in NAMES:
             return True
@@ -303,7 +303,7 @@ class _Builder:
 
 
 def _element_with(tag: Tag, possible: frozenset[str]) -> str:
-    """The element whose name was replaced by an ellipsis: the innermost one with these attributes."""
+    """Return the element whose name was replaced by an ellipsis: the innermost one with these attributes."""
     for name, mark in (("layer", "type"), ("edge", "from-layer"), ("port", "id")):
         if mark in tag.attributes and name in possible:
             return name

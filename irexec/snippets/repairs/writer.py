@@ -41,7 +41,7 @@ class Written:
         self.text = "".join(self._parts)
 
     def original(self, span: Span) -> Span:
-        """The range of the original text that corresponds to a range of the written text."""
+        """Return the range of the original text that corresponds to a range of the written text."""
         first, last = self._origin(span.start), self._origin(span.start + max(span.length, 1) - 1)
         return Span(first.start, max(last.start + last.length - first.start, first.length, 1))
 
@@ -90,7 +90,7 @@ def _clean(text: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """An attribute's value between quotes of the kind that it does not hold, if there is one."""
+    """Return an attribute's value between quotes of the kind that it does not hold, if there is one."""
     text = value.translate(_IN_VALUE)
     if '"' in text and "'" not in text:
         return f"'{text}'"
