@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OTHER",
         help="openvino, openvino:DEVICE, onnxruntime (.onnx only), torch:MODULE:FUNCTION or torch:FILE.py:FUNCTION (a "
         "function that returns a network of PyTorch), another model (run by irexec), or a folder written by --dump; "
-        "given several times, the result lists who is alone",
+        "if given several times, the result names the side that differs from all others",
     )
     parser.add_argument(
         "--config",

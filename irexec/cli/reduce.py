@@ -171,8 +171,8 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
         return ByRuntime(runtime, bounds, same), onnx_guesses(reference, runtime, bounds), ONNX_STAGES
     if not runtime.runs_parts:
         raise CannotRun(
-            f"--with {args.other}: what is recorded or computed there is of the whole model; irexec compare --with "
-            f"{args.other} names the layer, irexec cut --around LAYER makes a model of it, --check takes any command"
+            f"--with {args.other} runs the whole model only; use irexec compare --with {args.other} to find the layer "
+            "and irexec cut --around LAYER to extract it, or give a command with --check"
         )
     return ByRuntime(runtime, bounds, same), guesses(reference, runtime, bounds), STAGES
 

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inputs",
         metavar="FOLDER|BATCH.npz",
-        help="measure on all samples of a folder or batch; variables of a model start anew with each",
+        help="measure on all samples of a folder or batch; the variables of the model are reset for each",
     )
     add_input_arguments(parser)
     add_limit(parser)

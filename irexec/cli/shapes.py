@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         report.extend(reading.report)
         if reading.snippet is not None:
             findings = Findings(file=args.file)
-            findings.add("U003", "the file holds printed layers, not a model")
+            findings.add("U003", "the file contains layers without a model")
             report.extend(findings.report)
     write(Report(report.errors), sys.stderr)
     return 2
@@ -127,7 +127,7 @@ def _studied(model: Model, options: Sequence[str], status: Status, findings: Fin
 def _report_refusal(shapes: Shapes) -> int:
     """Report that no accepted sizes were found, with the finding of the layer that came last."""
     if shapes.refusal is None:
-        print("irexec shapes: the time did not suffice to find sizes that the model accepts", file=sys.stderr)
+        print("irexec shapes: no sizes that the model accepts were found within the time limit", file=sys.stderr)
         return 1
     write(Report([shapes.refusal.finding]), sys.stderr)
     print("irexec shapes: no sizes were found that the model accepts; the finding above is the latest", file=sys.stderr)

@@ -97,7 +97,7 @@ def _difference(value: Value, golden: Array, found: Array, bounds: Bounds | None
         return None
     if bounds is not None:
         same = expected.shape == found.shape and within(expected, found, bounds)
-        return None if same else f"is {off(error)}, allowed is {bounds}"
+        return None if same else f"is {off(error)}, allowed: {bounds}"
     tolerance = combined(tolerance_of(node) for node in _computing(value))
     if tolerance.kind == "random":
         return None

@@ -65,7 +65,7 @@ def fix_all(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction
     start, stop = sum(map(len, old[:before])), sum(map(len, old[: len(old) - after]))
     edit = lsp.TextEdit(opened.units.range(start, stop), "".join(new[before : len(new) - after]))
     whole = lsp.WorkspaceEdit({uri: [edit]})
-    return [lsp.CodeAction("make all safe fixes", lsp.CodeActionKind.SourceFixAll, edit=whole)]
+    return [lsp.CodeAction("apply all safe fixes", lsp.CodeActionKind.SourceFixAll, edit=whole)]
 
 
 def _alike(one: list[str], other: list[str]) -> int:

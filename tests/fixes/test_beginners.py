@@ -97,7 +97,7 @@ def test_or_in_two_rounds_of_reading() -> None:
     wrong = (FILES / "two_rounds_of_reading.xml").read_bytes()
     first = apply_fixes(wrong, unsafe=True)
     (finding,) = first.report.errors
-    assert finding.hint == "did you mean MatMul? a bias is an Add behind it"
+    assert finding.hint == "did you mean MatMul? write the bias as an Add after it"
     second = apply_fixes(
         first.data.replace(b'type="Linear" version="opset1">', b'type="MatMul" version="opset1">'), unsafe=True
     )

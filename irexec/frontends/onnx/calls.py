@@ -180,7 +180,7 @@ def _attributes(node: onnx.NodeProto, references: Mapping[str, onnx.AttributePro
     found: dict[str, onnx.AttributeProto] = {}
     for attribute in node.attribute:
         if attribute.name in found:
-            raise Refused("F004", f"the attribute {attribute.name!r} is there twice", attribute=attribute.name)
+            raise Refused("F004", f"the attribute {attribute.name!r} is repeated", attribute=attribute.name)
         if not attribute.ref_attr_name:
             found[attribute.name] = attribute
         elif attribute.ref_attr_name in references:

@@ -107,9 +107,9 @@ class Size:
                 self._expansions = expansions(self._functions.values())
             many, deep = self._expansions[function]
         if depth + 1 + deep > MAX_DEPTH:
-            raise TooMuch(f"functions call one another more than {MAX_DEPTH} deep")
+            raise TooMuch(f"function calls are nested more than {MAX_DEPTH} deep")
         self._check(many)
 
     def _check(self, more: int = 0) -> None:
         if self._count + more > MAX_NODES:
-            raise TooMuch(f"functions and bodies become more than {MAX_NODES} nodes: they multiply")
+            raise TooMuch(f"inlined functions and bodies have more than {MAX_NODES} nodes")

@@ -68,9 +68,9 @@ def read_tensor(tensor: onnx.TensorProto, folder: Path | None, raw: Array | None
         raise BadTensor("F006", f"the rank {len(shape)} is more than the {_MAX_RANK} that arrays can have")
     # An empty array may have any extent in the file; NumPy refuses those whose product overflows.
     if math.prod(d for d in shape if d) > _MAX_EXTENT:
-        raise HugeTensor("F006", f"the dims {list(shape)} are more than any memory holds")
+        raise HugeTensor("F006", f"the dims {list(shape)} exceed any memory")
     if tensor.HasField("segment"):
-        raise BadTensor("F006", "tensors in segments are not read")
+        raise BadTensor("F006", "tensors in segments are not supported")
     count = math.prod(shape)
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         return _from_bytes(_external(tensor, folder, kind.nbytes(count)), kind, shape), kind
@@ -107,7 +107,7 @@ def _from_items(tensor: onnx.TensorProto, kind: ElementType, shape: tuple[int, .
     per_byte = 8 // kind.bitwidth if kind.is_packed else 1
     needed = 2 * count if kind.kind == "c" else -(-count // per_byte)
     if found != needed:
-        raise BadTensor("F006", f"{list(shape)} takes {needed} items of {field}, there are {found}")
+        raise BadTensor("F006", f"the dims {list(shape)} need {needed} items of {field}, but there are {found}")
     if kind is STRING:
         try:
             texts = [item.decode("utf-8") for item in tensor.string_data]

@@ -46,7 +46,7 @@ def without_large_tensors(data: memoryview) -> tuple[bytes, dict[int, tuple[int,
         graph = b"".join(_graph(data, field, places))
         kept += [_head(_GRAPH, len(graph)), graph]
     if graphs != 1:
-        raise Unusual("a model has one graph")
+        raise Unusual("the model has more than one graph")
     return b"".join(kept), places
 
 
@@ -84,7 +84,7 @@ def _fields(data: memoryview, begin: int, end: int) -> Iterator[Field]:
         else:
             raise Unusual(f"wire type {wire}")
         if stop > end:
-            raise Unusual("a field ends behind its message")
+            raise Unusual("a field extends beyond its message")
         yield Field(key >> 3, wire, at, start, stop)
         at = stop
 
@@ -99,7 +99,7 @@ def _varint(data: memoryview, at: int, end: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at
         shift += 7
-    raise Unusual("a number without an end")
+    raise Unusual("a number is not terminated")
 
 
 def _head(number: int, length: int) -> bytes:

@@ -83,14 +83,14 @@ minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
 mod_1 = _arithmetic(
     "Mod",
     _rest,
-    "What a truncated division of a by b leaves; it has the sign of a.",
+    "The remainder of the truncated division of a by b; it has the sign of a.",
     wide_pair,
     rounded(2),
 )
 floor_mod_1 = _arithmetic(
     "FloorMod",
     ufunc("remainder"),
-    "What a floored division of a by b leaves; it has the sign of b.",
+    "The remainder of the floored division of a by b; it has the sign of b.",
     wide_pair,
     rounded(2),
 )

@@ -54,7 +54,7 @@ def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any]) -> 
     return np.asarray(rng.integers(0, kind.bitwidth, types[port].shape.to_shape()).astype(kind.dtype))
 
 
-_OPEN = "The page leaves negative shifts and those as long as the type open: they push all bits out and give 0"
+_OPEN = "The page does not define negative shifts and those by the width of the type or more; here they give 0"
 
 bitwise_left_shift_15 = _shift(
     "BitwiseLeftShift", ufunc("left_shift"), f"a << b, modulo two to the power of the bits in T.\n\n{_OPEN}."

@@ -73,8 +73,8 @@ def _accumulated(type: str, ufunc: str, doc: str) -> Operator:
     return _made(type, "opset1", kernel, tolerance=rounded(16), values="kernel", doc=doc)
 
 
-reduce_sum_1 = _accumulated("ReduceSum", "add", "The sum; 0 of nothing.")
-reduce_prod_1 = _accumulated("ReduceProd", "multiply", "The product; 1 of nothing.")
+reduce_sum_1 = _accumulated("ReduceSum", "add", "The sum of the elements; 0 if there are none.")
+reduce_prod_1 = _accumulated("ReduceProd", "multiply", "The product of the elements; 1 if there are none.")
 
 
 @_reduction("ReduceMean", tolerance=rounded(16))
@@ -172,5 +172,5 @@ def _logical(type: str, ufunc: str, doc: str) -> Operator:
     return _made(type, "opset1", kernel, doc=doc)
 
 
-reduce_logical_and_1 = _logical("ReduceLogicalAnd", "logical_and", "True when all elements are; so of nothing.")
-reduce_logical_or_1 = _logical("ReduceLogicalOr", "logical_or", "True when any element is; false of nothing.")
+reduce_logical_and_1 = _logical("ReduceLogicalAnd", "logical_and", "True if all elements are true (or there are none).")
+reduce_logical_or_1 = _logical("ReduceLogicalOr", "logical_or", "True if any element is true.")

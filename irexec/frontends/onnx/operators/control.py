@@ -103,7 +103,7 @@ def _settled(
         if all(map(_same, types, widened)):
             return trial
         types = widened
-    raise Refused("F009", "the types that the body hands to the next iteration change with every iteration")
+    raise Refused("F009", "the types that the body passes to the next iteration change in every iteration")
 
 
 def _same(a: TensorType | None, b: TensorType | None) -> bool:
