@@ -1,8 +1,8 @@
 """irexec: run, check and explain OpenVINO IR in plain Python.
 
 The public names are imported when first used, so that `import irexec` stays cheap: it imports nothing of the standard
-library that the interpreter has not imported. `import irexec as ov` gives the
-names of OpenVINO's Python API, too, `import irexec.opset13` and `from irexec.preprocess import ...` included.
+library that the interpreter has not imported. `import irexec as ov` also gives the names of OpenVINO's Python API,
+including `import irexec.opset13` and `from irexec.preprocess import ...`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0.dev0"
 
-# The modules of the public names. For type checkers and readers they stand in api.py.
+# The modules of the public names. For type checkers and readers they are listed in api.py.
 _HOMES = {
     "irexec.debug.sensitivity.analysis": "sensitivity",
     "irexec.diagnostics.deadline": "time_limit",

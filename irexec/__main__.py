@@ -6,7 +6,7 @@ import sys
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
-        del sys.path[0]  # The current folder, which `-m` has put there, whatever lies in it.
+        del sys.path[0]  # The current folder, which `-m` has put there, whatever it contains.
     from irexec.cli.start import start
 
     sys.exit(start())

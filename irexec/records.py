@@ -3,7 +3,7 @@
 `dataclass` writes and compiles the methods of each class when its module is imported, in 0.4 ms; a class made here
 takes 0.02 ms. `irexec validate` of a file that is right starts with 29 records, and so some 10 ms earlier. Classes that
 every start imports are made here; others may well be the standard library's. The functions of `dataclasses` (`fields`,
-`replace`, `asdict`) work with records, too.
+`replace`, `asdict`) also work with records.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`irexec bundle`: what `irexec reduce` wrote, as one archive to be sent. Exit code: 0 written, 2 nothing to pack."""
+"""`irexec bundle`: the files written by `irexec reduce`, as one archive. Exit code: 0 written, 2 nothing to pack."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from irexec.conformance.results import Finding
 
 
 class UnreadableBaseline(ValueError):
-    """The file is no baseline."""
+    """The file is not a baseline."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Known:
 
 
 def _literal(pattern: str) -> str:
-    """Brackets of shapes are no sets of characters, and `?` in a shape is a dimension."""
+    """Brackets of shapes are not sets of characters, and `?` in a shape is a dimension."""
     return pattern.replace("[", "[[]")
 
 

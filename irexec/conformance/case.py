@@ -36,7 +36,7 @@ class Case:
 
     @property
     def config(self) -> str:
-        """Which settings the runtime gets: f32, or what the device does by default."""
+        """The settings of the runtime: f32, or the defaults of the device."""
         return "default" if "default" in self.flags else "f32"
 
 

@@ -15,7 +15,7 @@ from irexec.types import STRING, Array, ElementType, PartialShape, TensorType
 MOST_VALUES = 24
 """Integers of an input that a name states; longer inputs are drawn from the seed."""
 MOST_ELEMENTS = 1 << 14
-# 64-bit integers that do not mean "up to the end" stay within 32 bits, which is what CPU plugins keep of them.
+# 64-bit integers that do not mean "up to the end" stay within 32 bits, because CPU plugins keep only 32 bits.
 _MOST_BITS, _ENDLESS = 2**31 - 1, 2**63 - 2
 
 

@@ -26,11 +26,11 @@ _FLAGS = ("turned", "twice", "again", "requests", "cache", "default", "forbidden
 
 
 class UnreadableName(ValueError):
-    """The text is no name of a case."""
+    """The text is not the name of a case."""
 
 
 class Dim(NamedTuple):
-    """One dimension: the extent in each call that has one of its own, and what the model declares."""
+    """One dimension: its extent in each call, and its declaration in the model."""
 
     extents: tuple[int, ...]
     dynamic: bool = False
@@ -66,7 +66,7 @@ class Port:
     """The values of call B, if they are others than those of A."""
 
     def shape(self, call: int) -> tuple[int, ...]:
-        """Return the shape that the operator gets in a call."""
+        """Return the shape that the operator receives in a call."""
         return tuple(dim.at(call) for dim in self.dims)
 
     @property

@@ -15,7 +15,7 @@ _SHOWN_REFUSALS = 20_000
 
 
 class UnreadableResults(ValueError):
-    """The value is no result of a campaign."""
+    """The value is not the result of a campaign."""
 
 
 def to_json(tally: Tally, clusters: Sequence[Cluster], unexpected: Sequence[Finding], seed: int) -> Json:
@@ -76,7 +76,7 @@ def failures(tally: Tally) -> list[Finding]:
 
 
 def compared(before: Tally, after: Tally) -> dict[str, list[str]]:
-    """Return what broke, what was mended and what fails in both, as the titles of clusters."""
+    """Return the new failures, the fixed ones, and those in both results, as titles of clusters."""
     old, new = ({(c.operator, c.word): c for c in clusters_of(failures(t), t)} for t in (before, after))
     ran = {key.split("|")[0] for key in after.cells} & {key.split("|")[0] for key in before.cells}
     return {

@@ -1,4 +1,4 @@
-"""Results of cases, as a campaign collects them: counts of what passed, and each failure with what is known of it."""
+"""Results of cases, as a campaign collects them: counts of passed cases, and the details of each failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small legal calls of every operator that has no body: what cases are grown from.
+"""Small legal calls of every operator without a body, from which cases are grown.
 
 `data/calls.json` has one call per line: versioned name, inputs as [element type, shape] or [element type, shape,
 values], null for an omitted one, and the attributes as a file writes them.

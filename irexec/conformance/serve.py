@@ -92,7 +92,7 @@ def answer(runtime: Any, message: Dict[str, Any], arrays: List[Any]) -> Any:  # 
 def main() -> None:
     """Answer messages until there are no more."""
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What a runtime prints is no answer.
+    os.dup2(2, 1)  # Text that a runtime prints must not be read as an answer.
     name, config, path = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
     sys.path[:0] = path
     try:

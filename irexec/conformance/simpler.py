@@ -1,4 +1,4 @@
-"""Simpler cases that fail in the same way: what a name contains is taken away piece by piece."""
+"""Simpler cases that fail in the same way: parts of the name are removed one by one."""
 
 from __future__ import annotations
 

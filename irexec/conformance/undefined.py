@@ -29,7 +29,7 @@ def is_undefined(node: object, inputs: Inputs) -> bool:
 
 
 def is_meaningless(node: object, inputs: Inputs) -> bool:
-    """Return whether a layer has no result at all for these inputs, so that even a crash is no verdict."""
+    """Return whether a layer has no result at all for these inputs, so that even a crash is allowed."""
     assert isinstance(node, Node)
     return any(rule(node, inputs) for rule in (_divides_by_zero, _negative_count, _inconsistent))
 
@@ -179,7 +179,7 @@ def _nothing_reduced(node: Node, inputs: Inputs) -> bool:
 
 
 def _fractions(node: Node, inputs: Inputs) -> bool:
-    """Positions that are no integers."""
+    """Positions that are not integers."""
     if node.type != "GatherTree":
         return False
     arrays = (a.astype(np.float64) for a in inputs if a is not None)

@@ -57,7 +57,7 @@ def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
     try:
         expected = Reference(case.model, steps).results()
     except IRError as error:
-        # What irexec rejects only when it runs is no legal case, whatever the runtime does with it.
+        # A case that irexec rejects only when it runs is not legal, whatever the runtime does with it.
         return Verdict("invalid", str(error.report.errors[0].message))
     if answer.how != "results":
         meaningless = any(
@@ -173,7 +173,7 @@ def _second_look(
 
 
 def _is_elementwise(model: Model) -> bool:
-    """Return whether each result depends on single elements, so that small results are no differences of large
+    """Return whether each result depends on single elements, so that small results are not differences of large
     numbers.
     """
     nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
@@ -181,7 +181,7 @@ def _is_elementwise(model: Model) -> bool:
 
 
 def _is_near_sum(right: Array, other: Array) -> bool:
-    """Return whether an error is small beside the largest result, as that of a sum in another order is."""
+    """Return whether an error is small relative to the largest result, as for sums in another order."""
     floor = _SUM_FLOOR if right.dtype.itemsize > 2 else _HALF_SUM_FLOOR
     return _is_near(right, other, floor)
 

@@ -17,7 +17,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
 
 _APART = 16.0
-"""How many times the error of the results a variable is off that is not what was assigned to it."""
+"""The factor by which the error of a variable must exceed that of the results to be a different value."""
 _FAR = 4.0
 """How many times its tolerance a value is off where a difference appears."""
 
@@ -64,7 +64,7 @@ def _backwards(model: Model, node: Node) -> list[Node]:
 def wrong_state(
     reference: Reference, loaded: Loaded, written: Mapping[Node, Value], errors: Sequence[Sequence[Error]]
 ) -> Culprit | None:
-    """Return the variable that is first something else than what was assigned to it in a step whose results agree.
+    """Return the first variable that differs from its assigned value in a step whose results agree.
 
     `written`: the values that are assigned to the variables which layers read. `errors`: of the results, per step. A
     runtime may keep variables in another type, without showing it to anyone.

@@ -1,4 +1,4 @@
-"""Bundles: what a reduction wrote as one archive to be sent, with the text of an issue, and anonymised on demand."""
+"""Bundles: the files of a reduction as one archive to be sent, with the text of an issue, and anonymised on demand."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ The script prints versions, device, precision and settings, the difference, and 
 
 
 class NoReduction(ValueError):
-    """A file next to which `irexec reduce` has not written what a bundle contains."""
+    """A file next to which the files of a bundle, written by `irexec reduce`, are missing."""
 
 
 def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
@@ -130,7 +130,7 @@ def _write_all(stream: IO[bytes], data: bytes) -> None:
 
 
 def _kind(text: str) -> str:
-    """Return what a script looks for, without names."""
+    """Return the failure that a script looks for, without names."""
     found = re.search(r"^KIND = '([a-z ]+)'$", text, re.MULTILINE)
     return {
         "difference": "The results differ from the expected ones.",

@@ -56,7 +56,8 @@ def size_of(model: Model) -> int:
 
 
 def case_of(model: Model, steps: Sequence[Sequence[Array]]) -> Case:
-    """Return a model as a case; inputs that nothing reads are left out. Its declarations are replaced by what follows.
+    """Return a model as a case; inputs that nothing reads are left out. Its declared types are replaced by the inferred
+    ones.
 
     Raises IRError when the model is not valid, or cannot be run with these inputs; ValueError when it has no input.
     """
@@ -112,7 +113,7 @@ def recorded(case: Case, values: Sequence[Value]) -> Steps:
 
 def edited(case: Case, edit: Callable[[Model, dict[Node, Node]], Steps | None]) -> Case:
     """Return a copy of the case that `edit` changes; it is given the model and which layer is the copy of which, and
-    returns the inputs where they change, too. Raises IRError and ValueError.
+    returns the inputs if they change as well. Raises IRError and ValueError.
     """
     model, copies = twin(case.model)
     steps = edit(model, copies)

@@ -21,7 +21,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.types import Array, TensorType
 
 _FEW = 3
-# Constants of whole numbers with so many elements are told by their values.
+# Constants of whole numbers with at most this many elements are shown by their values.
 _BRIEF = 8
 _ROUNDED = 120.0
 """Decibels above which two constants differ by the rounding of f32 alone."""
@@ -376,7 +376,7 @@ def _difference(a: Array, b: Array) -> str:
 
 
 def _is_brief(array: Array) -> bool:
-    """Return whether a constant is told by its values: axes, orders, shapes and bounds."""
+    """Return whether a constant is shown by its values: axes, orders, shapes and bounds."""
     return array.size <= (_BRIEF if array.dtype.kind in "iub" else 1) and array.ndim <= 1
 
 

@@ -10,7 +10,7 @@ from irexec.debug.noise import GROUP, packed
 from irexec.graph.model import Node
 
 LOWER = ("f16", "bf16")
-"""In what else than f32 devices compute, whatever the model says."""
+"""The types other than f32 in which devices compute models in f32."""
 _CACHE = "KV_CACHE_PRECISION"
 # The relative error of results from which on hints are given.
 _NOTABLE = 1e-3

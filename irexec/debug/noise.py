@@ -32,7 +32,7 @@ _RUNS = 6
 _ALL, _SLICE, _ELEMENT = 2.5, 4.0, 8.0
 # The least number of elements of a slice.
 _LEAST = 16
-# Arrays with more elements, such as weights, are not copied: what multiplies them is moved by more instead.
+# Arrays with more elements, such as weights, are not copied; the values multiplied with them are moved by more instead.
 _LARGE = 1 << 18
 # The largest magnitude of a quantized activation.
 _LEVELS = 127.0

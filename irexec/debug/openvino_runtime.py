@@ -163,7 +163,7 @@ class Server:
 
 
 class _Ports:
-    """Finds the outputs of OpenVINO's layers: by the layer's name, or by a tensor name where layers are named anew."""
+    """Finds the outputs of OpenVINO's layers: by the layer's name, or by a tensor name where layers were renamed."""
 
     def __init__(self, model: Any) -> None:
         self._layers: dict[str, Any] = {}

@@ -41,7 +41,7 @@ class Reduction:
 
 
 class Watcher(Protocol):
-    """Is told about the progress of a reduction."""
+    """Receives the progress of a reduction."""
 
     def tried(self, reduction: Reduction, stage: Stage, smaller: bool) -> None:
         """Handle one more tried candidate; `smaller`: it is the smallest case so far."""

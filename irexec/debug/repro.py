@@ -96,12 +96,12 @@ class Repro:
     def write_openvino_script(
         self, reduction: Reduction, device: str, config: dict[str, str], runtime: Runtime | None, limit: float
     ) -> list[Path]:
-        """Write NAME.py, which says whether OpenVINO still fails, and NAME.expected.npz, with which it compares.
+        """Write NAME.py, which tests whether OpenVINO still fails, and NAME.expected.npz, with which it compares.
         `limit`: in seconds."""
         return self._write_judging(reduction, partial(openvino_script, device, config), runtime, limit)
 
     def write_onnx_runtime_script(self, reduction: Reduction, runtime: Runtime | None, limit: float) -> list[Path]:
-        """Write NAME.py, which says whether ONNX Runtime still fails, and NAME.expected.npz."""
+        """Write NAME.py, which tests whether ONNX Runtime still fails, and NAME.expected.npz."""
         return self._write_judging(reduction, onnx_runtime_script, runtime, limit)
 
     def _write_judging(
@@ -137,8 +137,9 @@ class Repro:
         return path
 
     def write_report(self, reduction: Reduction, layers: int, asked: str, runtime: Runtime | None = None) -> Path:
-        """Write NAME.md: what fails on what, to be pasted. `layers`: of the whole model. `asked`: the command line.
-        `runtime`: the one whose results are wrong, where it is one."""
+        """Write NAME.md, a description of the failure for a bug report. `layers`: of the whole model. `asked`: the
+        command line. `runtime`: the one whose results are wrong, where it is one.
+        """
         path, case = self.file.with_suffix(".md"), reduction.case
         script = shlex.join(["python", f"{self.file.stem}.py"])
         values = [
@@ -171,7 +172,7 @@ def _results(case: Case) -> list[Any]:
 
 
 def _others(case: Case, runtime: Runtime | None) -> list[tuple[str, str, Array]]:
-    """Return the results of the runtime with their names and its own; none where it gives none."""
+    """Return the results of the runtime with their names and its own; empty if it returns none."""
     steps = _found(case, runtime)
     if runtime is None or not steps:
         return []
@@ -180,7 +181,7 @@ def _others(case: Case, runtime: Runtime | None) -> list[tuple[str, str, Array]]
 
 
 def _found(case: Case, runtime: Runtime | None) -> list[list[Array]]:
-    """Return the results of the runtime, per step; none where it gives none."""
+    """Return the results of the runtime, per step; empty if it returns none."""
     try:
         return [] if runtime is None else [list(step) for step in runtime.load(case.model).results(case.steps)]
     except CannotRun:

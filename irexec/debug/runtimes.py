@@ -135,7 +135,7 @@ class OtherModel:
     runs_parts = False
 
     def __init__(self, path: str, model: Model | None = None) -> None:
-        """`model`: what was read from the path, or a part of it."""
+        """`model`: the model read from the path, or a part of it."""
         self.name = path
         self._other = _read(path) if model is None else model
         self._alignment: Alignment | None = None

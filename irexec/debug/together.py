@@ -8,7 +8,7 @@ from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 
 _MOST = 256
-"""So many layers at most are computed anew for one that is shown."""
+"""The maximum number of layers that are recomputed for one observed layer."""
 
 
 class Together:
@@ -45,7 +45,7 @@ class Together:
 
 
 def _computes(node: Node) -> bool:
-    """Return whether a layer gives the same again when it is run alone."""
+    """Return whether a layer computes the same result again when it is run alone."""
     if node.has_state or any(not _computes(inner) for body in node.bodies for inner in body.model.nodes):
         return False
     return node.operator is None or node.operator.tolerance.kind != "random"

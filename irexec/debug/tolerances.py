@@ -18,7 +18,7 @@ _UNKNOWN_TERMS, _UNKNOWN_EXTENT = 1024.0, 256
 _F32_BITS = 32
 FUSED = 4.0
 """Units in the last place that a layer of real numbers may be off although it is exact alone: a runtime that runs it
-together with its neighbours does not round what is between them."""
+together with its neighbours does not round the values between them."""
 
 
 def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tolerance:

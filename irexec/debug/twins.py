@@ -1,4 +1,4 @@
-"""Twins: layers of two models that irexec runs both, and what each computes differently from the other.
+"""Twins: pairs of layers of two models that irexec runs, and the differences between them.
 
 The kernels are the same on both sides. Layers that are equal and read the same values therefore compute the same, bit
 for bit, and any other difference has a cause in the files.

@@ -150,7 +150,7 @@ def _words(message: str) -> str:
 class ByCommand:
     """A case fails where a command that is given its file ends in the exit code that it has for the whole model.
 
-    `same` is matched with what the command prints, and then decides alone. `suffix`: of the file.
+    `same` is matched with the output of the command, and then decides alone. `suffix`: of the file.
     """
 
     def __init__(self, command: str, limit: float, same: Sameness | None = None, suffix: str = ".xml") -> None:

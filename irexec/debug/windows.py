@@ -10,7 +10,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.types import DYNAMIC, Array
 
 SHOWN_BYTES, HELD_BYTES = 1 << 28, 1 << 24
-"""The other side shows values of so many bytes at a time, where --window does not say; so many are held here."""
+"""The other side shows values of so many bytes at a time, unless --window is given; irexec keeps as many."""
 _UNKNOWN_BYTES = 1 << 20
 
 

@@ -64,8 +64,8 @@ class Related(NamedTuple):
 
 @record(frozen=True)
 class Diagnostic:
-    """One finding. `found` and `allowed` are short texts; `openvino` says how OpenVINO treats the same input; `notes`
-    are further texts, each with its label.
+    """One finding. `found` and `allowed` are short texts; `openvino` is OpenVINO's behaviour for the same input;
+    `notes` are further texts, each with its label.
 
     For programs: `at` is the place in the document; `candidates` are texts that may be meant in place of what is found,
     the likeliest first; `repair` maps ports (by id, or by name in the operator's signature) to the shapes that would

@@ -115,7 +115,7 @@ class Findings:
         """Add a finding. `details` are the remaining fields of Diagnostic (port, attribute, hint, ...).
 
         In "openvino" mode an error that leaves the result defined becomes a warning: those of a lenient code, unless
-        `defined` says that this one does not.
+        `defined` is false.
         """
         from irexec.diagnostics.codes import CODES
 

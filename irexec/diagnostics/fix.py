@@ -1,4 +1,4 @@
-"""A fix: what would put a finding right, as edits of the file that a machine can make."""
+"""A fix: the edits of a file that correct a finding."""
 
 from __future__ import annotations
 

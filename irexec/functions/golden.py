@@ -42,8 +42,8 @@ class Golden:
     ) -> None:
         """Run a model, and compare its results and the outputs of these layers with the golden file.
 
-        The file holds the inputs, too: they are used again until it is updated. The tolerance of a value is that of the
-        operators it is computed by; `atol` and `rtol` replace it. `name`: the file's name, if one test has several.
+        The file also contains the inputs: they are used again until it is updated. The tolerance of a value is that of
+        the operators it is computed by; `atol` and `rtol` replace it. `name`: the file's name, if one test has several.
         Raises AssertionError that names the first layer, or result, that differs.
         """
         __tracebackhide__ = True  # pytest shows the line of the test.

@@ -20,7 +20,7 @@ class Result:
         raise NotImplementedError
 
     def show(self, page: Printout) -> None:
-        """Print what the command prints."""
+        """Print the same text as the command."""
         raise NotImplementedError
 
     def __str__(self) -> str:

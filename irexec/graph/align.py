@@ -133,7 +133,7 @@ def _classify(found: Alignment) -> tuple[dict[int, list[Node]], dict[int, list[N
 
 def _trusted(found: Alignment) -> None:
     """Pair layers of one name and type if the names of both models hold: if nearly all layers of one name are the same
-    and read layers of one name. So it is in two versions of one file, and not where layers are numbered anew.
+    and read layers of one name. So it is in two versions of one file, but not if layers were renumbered.
     """
     named = _unique(found.a.nodes, _name_and_type), _unique(found.b.nodes, _name_and_type)
     pairs = {node: named[1][key] for key, node in named[0].items() if key in named[1]}

@@ -82,7 +82,7 @@ class CompiledConvolver:
         self.weights = prepared.of((weights,), ("convolution", height), lambda: _packed(rows, height))
         # An element of the padded input and of the sums costs about as much as so many multiply-adds.
         self.wanted = tasks_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
-        # Sums of bytes start anew with each part.
+        # Sums of bytes start at zero in each part.
         self.depth_step = DEPTH_STEP if bytes is None else self.weights.shape[2]
         self._functions: dict[tuple[After, ...], Native] = {}
         self.padding: _Padding | None = None

@@ -49,7 +49,7 @@ def definition(analysis: Analysis, offset: int) -> Span | None:
 
 
 def references(analysis: Analysis, offset: int) -> list[Span]:
-    """Of an output port: the input ports that take its value. Of an input port: the port that gives it.
+    """Of an output port: the input ports that take its value. Of an input port: the output port connected to it.
 
     Of a layer, or where its id is written: all places that name it.
     """

@@ -29,7 +29,7 @@ class PageAnalysis(Analysis):
         self._model = None
         self._ports = {}
         page = check_page(path, data=text.encode())
-        # Most Markdown pages are not about operators: there is nothing to say about them.
+        # Most Markdown pages are not about operators and get no findings.
         self.report: Report = choice.of(page.report) if page.examples else Report()
 
     @cached_property

@@ -11,7 +11,7 @@ from typing import Literal
 from lsprotocol.types import Position, Range
 
 Unit = Literal["utf-8", "utf-16", "utf-32"]
-"""What an editor counts as a character; UTF-16 code units unless it said otherwise."""
+"""What an editor counts as a character; UTF-16 code units unless it requested another unit."""
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 

@@ -212,9 +212,9 @@ def compile_model(
 ) -> CompiledModel:
     """Compile a model, or the model of a file.
 
-    There is one device: `device_name` is CPU, or AUTO and the like, which select it. `config` contains properties.
-    Arrays of bf16, 8-bit floats and packed types are those of ml_dtypes; those of `Core().compile_model` have the form
-    of OpenVINO's tensors. With the extra `fast`, a model that runs often is about 1.5 to 4 times as fast;
+    There is one device: `device_name` is CPU, or a virtual device such as AUTO, which selects it. `config` contains
+    properties. Arrays of bf16, 8-bit floats and packed types are those of ml_dtypes; those of `Core().compile_model`
+    have the form of OpenVINO's tensors. With the extra `fast`, a model that runs often is about 1.5 to 4 times as fast;
     EXECUTION_MODE_HINT decides when its layers are compiled: see `CompiledModel.is_lowered`. Raises IRError as
     `read_model`, and RuntimeError for an unknown property.
     """

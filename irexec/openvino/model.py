@@ -278,12 +278,12 @@ class Model(graph.Model):
         return added
 
     def add_results(self, results: Iterable[graph.Node]) -> None:
-        """Add Results behind those that the model has."""
+        """Append Results to those of the model."""
         self.results += nodes_of_type(results, "Result", "add_results()")
         _edited(self)
 
     def add_parameters(self, parameters: Iterable[graph.Node]) -> None:
-        """Add Parameters behind those that the model has."""
+        """Append Parameters to those of the model."""
         self.parameters += nodes_of_type(parameters, "Parameter", "add_parameters()")
         _edited(self)
 

@@ -1,7 +1,7 @@
 """How the functions of an opset are called: OpenVINO's order and names of parameters, from the operator's declaration.
 
 As a rule a function takes the operator's inputs, then its attributes, under their own names. Where OpenVINO's Python
-API has another order or another name, `_CALLS` lists it, once. The operator's own names work everywhere, too.
+API has another order or another name, `_CALLS` lists it, once. The operator's own names also work everywhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The result that an operator computed from arrays: an array to compute with, and a node to build a graph with.
 
 OpenVINO's functions make a node of whatever they are given; irexec's evaluate arrays. A result that is both lets
-`opset13.add([1, 2], [3, 4])` be printed and indexed like any array, and be an input of the next layer, too.
+`opset13.add([1, 2], [3, 4])` be printed and indexed like any array, and also be an input of the next layer.
 
 A class derived from both ndarray and Node is not possible: their instances are laid out differently. So the result is
 an array that is a proxy for the Node: it declares this by `__class__`, which isinstance reads beside the type (as

@@ -70,7 +70,7 @@ class Namespace(types.ModuleType):
 
 
 def namespace(opset: str, node_class: NodeClass) -> Namespace:
-    """Return the module of an opset by its name, `opset1` to `opset17` or `onnx11` and the like. Raises AttributeError.
+    """Return the module of an opset by its name, `opset1` to `opset17` or `onnx11` and similar. Raises AttributeError.
 
     `node_class` gives the class of the nodes that its functions make. It is asked for when one makes the first.
     """

@@ -24,12 +24,13 @@ from irexec.snippets.documented import agrees
 from irexec.snippets.example import Example, ExampleOutput
 from irexec.types import PartialShape
 
-# Findings at an attribute that say what it should be: a port's precision, a layer's type, an attribute's value or name.
+# Findings at an attribute that state the correct value: a port's precision, a layer's type, an attribute's value or
+# name.
 _ATTRIBUTES = frozenset({"P004", "Q022", "D001", "D005"})
 # What follows from all else that is printed; any other erratum leaves open which of two things is wrong.
 _FOLLOWS = frozenset({"O001", "O006", "P004", "P005", "T001"})
 _OF_RESULTS = frozenset({"O006", "P005", "T001", "T002"})
-# A correction of these changes what a port declares.
+# A correction of these changes the declaration of a port.
 _OF_PORTS = frozenset({Area.OPERATOR, Area.PORT, Area.DOCUMENTED})
 _LONGEST = 2000
 
@@ -170,7 +171,7 @@ def _output_at(found: Diagnostic, example: Example) -> ExampleOutput | None:
 
 
 def _fixed_values(text: str, start: int, output: ExampleOutput | None) -> _FixResult | None:
-    """Return the listed values with those that no execution gives replaced, laid out as they are printed."""
+    """Return the listed values where values that no execution produces are replaced, in the layout of the page."""
     if output is None or output.array is None or output.documented is None:
         return None
     opening = re.compile(r"[\[{]").search(text, start, start + 200)

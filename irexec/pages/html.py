@@ -59,7 +59,7 @@ def visible_text(page: PageText) -> tuple[Excerpt, list[tuple[int, int]]]:
         text.add(source[position : match.start()], position)
         position = match.end()
         if match["layer"] is not None:
-            # An example that was not escaped is no markup of the page.
+            # An example that was not escaped is not markup of the page.
             if raw_end < match.end():
                 raw_end = _end_of_raw(source, match.end())
             closing = -1

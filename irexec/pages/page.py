@@ -60,7 +60,7 @@ class Page:
 
 
 def read_page(path: str | os.PathLike[str], data: bytes | None = None) -> Page:
-    """Read a page from its file, or from `data`. Raises OSError; a page that is no text has a `problem`."""
+    """Read a page from its file, or from `data`. Raises OSError; a page that is not text has a `problem`."""
     file = os.fspath(path)
     if data is None:
         with open_regular(path, "a page") as stream:

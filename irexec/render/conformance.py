@@ -160,7 +160,7 @@ def scoreboard_page(names: Sequence[str], rows: Mapping[str, Sequence[str]]) -> 
 
 
 def comparison_text(found: Mapping[str, Sequence[str]], tallies: Sequence[Any]) -> str:
-    """Return what broke and what was mended, for a terminal."""
+    """Return the new and the fixed failures, for a terminal."""
     before, after = (tally.runtime for tally in tallies)
     lines = [f"{before} compared with {after}"]
     heads = {"broke": "fails only in the second", "mended": "fails only in the first", "both": "fails in both"}

@@ -52,7 +52,7 @@ def _mask(shape: tuple[int, ...], past: int) -> Array:
 
 
 def _rows(model: Model, port: Value) -> int:
-    """Return the number of rows that an input of whole numbers chooses from; 0 where it is no index."""
+    """Return the number of rows that an input of whole numbers chooses from; 0 if it is not an index."""
     stack, seen = [port], {port}
     while stack:
         value = stack.pop()

@@ -37,7 +37,7 @@ def alternatives_of(prober: Prober, cases: Sequence[Case], groups: Sequence[int]
 
 
 def says_equal(condition: Guard | Choice, groups: Sequence[int]) -> bool:
-    """Return whether a condition only says that dimensions with one symbol are equal."""
+    """Return whether a condition only states that dimensions with one symbol are equal."""
     dims = condition.dims
     return (
         isinstance(condition, Guard)

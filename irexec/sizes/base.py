@@ -10,8 +10,8 @@ from irexec.sizes.solving import solve
 from irexec.sizes.tracer import Tracer
 from irexec.types import Stored
 
-# Sizes that models are exported with or made for, the handiest first. Sizes above 1 tell dimensions from those that
-# broadcast.
+# Sizes that models are exported with or made for, the most usual first. Sizes above 1 distinguish dimensions from those
+# that broadcast.
 _LADDER = (
     *(64, 8, 4, 224, 32, 128, 16, 256, 2, 7, 5, 3, 112, 384, 512, 96, 299, 640, 320, 192, 416, 1024),
     *(240, 288, 518, 336, 260, 300, 380, 480, 14, 77),

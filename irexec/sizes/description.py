@@ -176,7 +176,8 @@ class Description:
 
     def _exchanging(self, found: Sequence[Direction]) -> None:
         """Widen the choices of two bounded sizes of which one can be half if the other is double: a joint condition
-        then says what they have in common."""
+        then describes both.
+        """
         case, base = self._case, self._case.base
         leads = [lead for lead, accepted in case.choices.items() if _is_bounded(accepted, self._prober.dims[lead].high)]
         for position, first in enumerate(leads):

@@ -284,7 +284,7 @@ def _sum(
         found = _linear(alone[dim], [dim])
         if found is None:
             return None
-        # The constant of each part holds what the others add at the base; only one of them keeps it.
+        # The constant of each part includes the contributions of the others at the base; only one part keeps it.
         parts.append(found if not parts else Linear(found.terms, found.constant % found.divisor, found.divisor))
     rest = next((value for sizes, value in samples if all(sizes[dim] == base[dim] for dim in dims)), None)
     if rest is None:
@@ -305,7 +305,7 @@ def _of_all(samples: Samples, dims: Sequence[int]) -> list[Expression]:
     found: list[Expression] = [Combined("max", group) for group in groups[:_MOST_GROUPS]]
     sizes, value = max(samples, key=lambda sample: sample[1])
     for group in groups[:_MOST_GROUPS]:
-        # Reshape gives a share of the elements.
+        # Reshape divides the elements.
         share = Fraction(value, prod(each.value(sizes) for each in group) or 1)
         parts = group if share.numerator == 1 else (constant(share.numerator), *group)
         product = Combined("*", parts)

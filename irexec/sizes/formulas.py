@@ -14,7 +14,7 @@ from irexec.sizes.expressions import Names
 from irexec.sizes.probe import Sizes
 from irexec.types.traced import Operand, Tape
 
-# More terms than these are no formula that a person reads.
+# The maximum number of terms of a formula that a person can read.
 _MOST_TERMS = 24
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from irexec.sizes.guards import Choice, Guard, choices, guards
 from irexec.sizes.paths import Paths
 
-# Alternatives beyond these are no description.
+# The maximum number of alternatives of a description.
 _MOST = 24
 
 
@@ -34,7 +34,7 @@ def implicants(paths: Paths) -> list[list[Guard | Choice]] | None:
     while left.any():
         if len(found) == _MOST:
             return None
-        # The trace that decides most of what is left comes first.
+        # The trace that decides most of the remaining combinations comes first.
         counts = np.bincount(number[left])
         made = _shortest([*common, *of_trace[int(counts.argmax())]], refused)
         if made is None:

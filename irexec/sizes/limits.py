@@ -1,4 +1,4 @@
-"""Limits: what accepted sizes change without a refusal, and what the answer does not cover."""
+"""Limits: unwanted effects of accepted sizes, and cases that the answer does not cover."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: 
 
 
 def _tables(prober: Prober, samples: Sequence[Sizes]) -> list[str]:
-    """Return the tables that accepted sizes read behind their last row."""
+    """Return the tables beyond whose last row layers read for accepted sizes."""
     found: dict[str, None] = {}
     largest = {max(samples, key=lambda sizes: sizes[number]): None for number in range(len(prober.dims)) if samples}
     for sizes in (*largest, *samples[:: len(samples) // _TRIED + 1]):

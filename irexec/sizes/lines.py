@@ -16,7 +16,7 @@ _SMALL = 18
 _IRREGULAR = 8
 # Spans of no more periods than this are written as single sizes.
 _FEW = 3
-# The largest size that is tried. Beyond it a model is taken to accept what it accepts here.
+# The largest size that is tried. Larger sizes are taken to be accepted if this one is.
 LARGEST = 1 << 17
 
 

@@ -26,7 +26,7 @@ Extents = tuple[int | None, ...]
 
 # The number of layer results that are kept between probes, which are some 100 MB.
 _MAX_REPEATS = 200_000
-# The number of layers that are inferred between two looks at the clock.
+# The number of layers that are inferred between two checks of the time.
 _BETWEEN_LOOKS = 64
 
 
@@ -74,7 +74,7 @@ class Refusal:
 class Outcome:
     """The result of one probe: the shapes of the model's outputs, or the refusal.
 
-    `beyond`: layers that read rows behind the end of a table, with the number of rows. That is not refused: Gather
+    `beyond`: layers that read rows beyond the end of a table, with the number of rows. That is not refused: Gather
     gives zeros there.
     """
 
@@ -95,7 +95,7 @@ class Prober:
     """Infers one model again and again. Layers that depend on no open dimension are inferred once."""
 
     def __init__(self, model: Model, shapes: Sequence[PartialShape], progress: Callable[[int], None] | None = None):
-        """`shapes`: those of the model's inputs, all of known rank. `progress` is told the number of probes."""
+        """`shapes`: those of the model's inputs, all of known rank. `progress` receives the number of probes."""
         self.model = model
         self._element_types = [value.element_type for value in model.inputs]
         self.shapes = list(shapes)
@@ -254,7 +254,7 @@ def _refusal(position: int, node: Node | None, findings: Findings, inference: In
 
 
 def _rows_exceeded(node: Node, inference: Inference) -> int | None:
-    """Return the number of rows of the table that a Gather reads with known indices behind its end."""
+    """Return the number of rows of the table beyond whose end a Gather reads with known indices."""
     inputs = inference.inputs(node)
     table, indices, axis = inputs[:3] if len(inputs) >= 3 else (None, None, None)
     if table is None or indices is None or axis is None or not indices.has_value or table.rank is None:

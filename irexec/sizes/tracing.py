@@ -156,7 +156,7 @@ class _Tracing:
         self.broken = 0
 
     def body(self, body: Body, parameters: Types) -> _Tracing:
-        """Return the tracing of a body: what the operators with bodies ask of an inference."""
+        """Return the tracing of a body, with the interface that operators with bodies need."""
         plain = Inferring(Findings(), declared=False)
         plain.model(body.model, [_untraced_type(type) for type in parameters])
         inner = _Tracing(self.tape)

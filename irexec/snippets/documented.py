@@ -1,4 +1,4 @@
-"""Documented against computed values: whether the operator gives the values that a page lists."""
+"""Documented against computed values: whether the operator computes the values that a page lists."""
 
 from __future__ import annotations
 

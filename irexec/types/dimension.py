@@ -1,4 +1,4 @@
-"""Dimensions: what is known of one extent of a tensor before it exists.
+"""Dimensions: the known properties of one extent of a tensor before the tensor exists.
 
 Source: OpenVINO `Dimension`, text forms of the `Parameter` operation's `shape` attribute.
 """
@@ -33,7 +33,7 @@ class Dimension:
 
     __slots__ = ("max", "min", "symbol")
     symbol: Any
-    """What says that it equals other dimensions; only those have it that were given one, and none in a model."""
+    """The mark of dimensions that are equal; a dimension has one only if it was set, and none in a model."""
 
     def __init__(self, minimum: int | str = -1, maximum: int | None = _SAME) -> None:
         """`Dimension(5)` is 5, `Dimension(1, 10)` 1..10, `Dimension(2, None)` 2.., `Dimension(-1)` ?: -1 is unbounded.

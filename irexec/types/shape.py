@@ -1,4 +1,4 @@
-"""Partial shapes: what is known of a tensor's extents before it exists.
+"""Partial shapes: the known properties of a tensor's extents before the tensor exists.
 
 Source: OpenVINO `PartialShape`, text forms of the `Parameter` operation's `shape` attribute.
 """

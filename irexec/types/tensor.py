@@ -40,7 +40,7 @@ class TensorType:
         value: Array | Stored | None = None,
         partial: Array | None = None,
     ) -> None:
-        """The `value` may still lie in its file: then it becomes an array when it is first read."""
+        """The `value` may not have been read from its file yet: it becomes an array when it is first accessed."""
         self.element_type, self.shape, self._value, self.partial = element_type, shape, value, partial
 
     @property
@@ -54,7 +54,7 @@ class TensorType:
 
     @property
     def held(self) -> Array | Stored | None:
-        """The value as it is at hand: an array, or a constant that still lies in its file."""
+        """The value as it is stored: an array, or a constant that has not been read from its file."""
         return self._value
 
     @property

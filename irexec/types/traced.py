@@ -275,7 +275,7 @@ class Program:
 
 
 class Traced:
-    """A whole number on a tape. It says that it is an int, so that code which asks takes it for one.
+    """A whole number on a tape. Its `__class__` is int, so that isinstance accepts it as one.
 
     NumPy, `range` and every other place that needs the number itself asks `__index__`, which pins it; a subclass of int
     would be read there without being told.
@@ -378,5 +378,5 @@ def plain_number(value: Any) -> Any:
 
 
 def untraced(values: Sequence[Any]) -> list[Any]:
-    """Return the numbers without their tape, which is told nothing: for comparing with another inference."""
+    """Return the numbers without recording anything on their tape, for comparison with another inference."""
     return [value.number if type(value) is Traced else value for value in values]

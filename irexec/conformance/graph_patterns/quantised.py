@@ -12,7 +12,7 @@ from irexec.types import F32
 
 
 def quantised(g: Graph, x: Value, levels: str, ranges: str, channels: int, rank: int) -> Value:
-    """Return a FakeQuantize. Ranges are no powers of two, so that few values lie between two levels."""
+    """Return a FakeQuantize. Ranges are not powers of two, so that few values fall between two levels."""
     shape = (1, channels, *[1] * (rank - 2)) if ranges == "channels" else ()
     high = g.array(*shape, low=1.7, scale=0.5, kind="f32")
     low = -high * np.float32(0 if ranges == "unsigned" else 0.93 if ranges == "asymmetric" else 1)

@@ -1,6 +1,6 @@
 """Pairing: which value of an exported model each result of a module is.
 
-Names alone do not tell: exporters fold layers and number them anew. Values do, up to the first fault: there a value of
+Names alone are not enough: exporters fold layers and renumber them. Values do, up to the first fault: there a value of
 the model is given the result of the module that may belong to it, and the pair is kept if values after it are equal
 again.
 """

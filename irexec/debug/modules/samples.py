@@ -47,7 +47,7 @@ class Sample:
 
 
 def sample(array: Array) -> Sample | None:
-    """Return the sample of an array; None for empty arrays, and for elements that are no real numbers."""
+    """Return the sample of an array; None for empty arrays, and for elements that are not real numbers."""
     if array.size == 0 or array.dtype.kind in "TUOSc":
         return None
     places = np.arange(array.size) if array.size <= _MOST else np.arange(_MOST) * array.size // _MOST

@@ -144,7 +144,7 @@ def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:
 
 
 def _rescaling(trials: Trials, precision: str) -> Rescaling | None:
-    """Return a remedy for an overflow, if there is one; otherwise a note says why not."""
+    """Return a remedy for an overflow, if there is one; otherwise add a note with the reason."""
     if math.isfinite(trials.coarse.noise) or not isinstance(trials.board, RoundingBoard):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Statistics of a quantiser: the noise that it adds to what it reads, and how it uses its range."""
+"""Statistics of a quantiser: the noise that it adds to its input, and how it uses its range."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def wants_color(file: IO[str]) -> bool:
     """Return whether output to `file` should be coloured: a terminal's is, unless NO_COLOR (https://no-color.org) is
     set.
 
-    FORCE_COLOR (https://force-color.org) colours files, too.
+    FORCE_COLOR (https://force-color.org) also colours files.
     """
     if os.environ.get("NO_COLOR"):
         return False

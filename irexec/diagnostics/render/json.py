@@ -1,4 +1,4 @@
-"""The report as JSON: what `Report.to_json` gives."""
+"""The report as JSON, the same as `Report.to_json`."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _log(report: Report) -> dict[str, Any]:
 
 
 def _driver(codes: list[str]) -> dict[str, Any]:
-    # The package knows this module, which therefore does not import it.
+    # The package imports this module, which therefore does not import it.
     version = importlib.import_module("irexec").__version__
     return {
         "name": "irexec",
@@ -60,7 +60,7 @@ def _driver(codes: list[str]) -> dict[str, Any]:
 
 
 def _fingerprints(report: Report) -> Iterator[str]:
-    """Yield a text for each finding that stays the same when lines move: it tells new findings from known ones."""
+    """Yield a text for each finding that stays the same when lines move: it distinguishes new findings from known ones."""
     seen: Counter[str] = Counter()
     for found in report:
         layer = found.layer.name if found.layer is not None else ""

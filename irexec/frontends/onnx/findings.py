@@ -17,7 +17,7 @@ class OnnxFindings(Findings):
     and is called when a finding is made.
 
     `too_large`: something was refused for its size, so that no other checker is run on the file. `incomplete`: data
-    of the model is missing, of which every other checker would only say the same.
+    of the model is missing, which every other checker would also report.
     """
 
     node: LayerRef | None = None

@@ -303,7 +303,7 @@ class Fields:
 
 
 Change = Callable[[Number, Any, Any], Any]
-"""`change(index, vector, mask)`: what becomes of the vector that begins at an element of a run."""
+"""`change(index, vector, mask)`: returns the new vector for the one that begins at an element of a run."""
 
 
 def unchanged(index: Number, vector: Any, mask: Any) -> Any:

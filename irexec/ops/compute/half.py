@@ -14,7 +14,7 @@ MANY, BLOCK = 1 << 18, 1 << 16
 # An f16's exponent counts from -15, an f32's from -127: 2 to the difference puts one in the other's place.
 _REBIAS = 2.0**112
 _SIGN_AND_REST = -0x7000_2000  # the sign, and 15 bits from bit 13 on
-_BEYOND = 2.0**16  # what the exponent of infinity and NaN would mean if it were an ordinary one
+_BEYOND = 2.0**16  # the value of the exponent of infinity and NaN, read as an ordinary exponent
 _SMALLEST = 0x3880_0000  # 2**-14 as f32 bits, the smallest normal f16
 _NORMALS = 0x477F_F000 - 0x3880_0000  # from there to 65520, which rounds to infinity
 _MAGNITUDE = 0x7FFF_FFFF

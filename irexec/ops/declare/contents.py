@@ -18,7 +18,7 @@ OPSETS = {f"opset{number}": number for number in range(1, NEWEST + 1)}
 """Version text → opset number; no other spelling names an opset."""
 
 ONNX_OPSETS = {f"onnx{number}": number for number in range(1, 29)}
-"""The same for ONNX's opsets, of which irexec has what IR cannot say; they are cumulative, too."""
+"""The same for ONNX's opsets, of which irexec has the operators that IR cannot express; they are also cumulative."""
 
 # Alternative spellings of types that OpenVINO's reader accepts.
 RENAMED = {"Constant": "Const", "PRelu": "PReLU", "Relu": "ReLU", "Softmax": "SoftMax"}

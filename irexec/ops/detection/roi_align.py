@@ -99,7 +99,7 @@ def average_or_max(
 _FEW_SAMPLES = 64
 """Samples of a bin from which on its mean is computed by axes: the interpolation is separable."""
 _SAMPLES_AT_ONCE = 1 << 16
-"""Of each channel: what bounds the memory."""
+"""One channel at a time, to limit memory."""
 
 
 def _ends(places: Array) -> Array:

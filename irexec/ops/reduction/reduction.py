@@ -93,7 +93,7 @@ def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) 
 
 
 def _ordered(type: str) -> Callable[[Callable[..., Array]], Operator]:
-    """Return a decorator as `_reduction`, for what compares elements only, which 8-bit floats can be."""
+    """Return a decorator as `_reduction`, for operators that only compare elements, which 8-bit floats support."""
 
     def declare(function: Callable[..., Array]) -> Operator:
         def kernel(data: T_ORDERED, axes: T_IND, /, *, keep_dims: bool = False, out: Array | None = None) -> T_ORDERED:

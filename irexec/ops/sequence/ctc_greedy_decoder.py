@@ -32,7 +32,7 @@ def ctc_greedy_decoder_seq_len_6(
     classes_index_type: IndexType = "i32",
     sequence_length_type: IndexType = "i32",
 ) -> tuple[Annotated[Array, TypeFrom("classes_index_type")], Annotated[Array, TypeFrom("sequence_length_type")]]:
-    """`data` [N, T, C] decoded: classes [N, T], -1 behind the end, and how many there are, [N].
+    """`data` [N, T, C] decoded: classes [N, T], -1 after the end, and how many there are, [N].
 
     Each of the first `sequence_length` [N] steps gives its most probable class, but no blank and, with
     `merge_repeated`, none that the step before has given. The default blank is class C - 1.

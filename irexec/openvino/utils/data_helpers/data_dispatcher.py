@@ -121,7 +121,7 @@ def create_copied(inputs: Any, request: InferRequest) -> Any:
 
 
 def _data_dispatch(request: InferRequest, inputs: Any = None, is_shared: bool = False) -> Any:
-    """Return what `infer` of OpenVINO's compiled module takes for a caller's inputs."""
+    """Return a caller's inputs in the form that `infer` of OpenVINO's compiled module takes."""
     if inputs is None:
         return {}
     if isinstance(inputs, list) and inputs and is_list_simple_type(inputs) and len(request.model_inputs) == 1:
