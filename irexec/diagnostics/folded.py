@@ -14,7 +14,7 @@ _PLACES = 10
 
 
 def folded(report: Report) -> Report:
-    """Return the report with the first findings of each cause; the last of these contains the locations of the others."""
+    """Return the report with the first findings of each cause; the last one contains the locations of the others."""
     findings = list(report)
     causes: dict[Hashable, list[int]] = {}
     for position, finding in enumerate(findings):

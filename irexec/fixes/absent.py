@@ -11,8 +11,7 @@ from irexec.diagnostics.nearest import nearest
 from irexec.fixes import spelling
 from irexec.fixes.ids import Free, Ids, ids_astray, ids_of_ports
 from irexec.fixes.written import Owner, Written, number
-from irexec.ir.checks.check import ROOT_TYPES
-from irexec.ir.document import Layer, Net
+from irexec.ir.document import ROOT_TYPES, Layer, Net
 from irexec.ir.xml.events import Span
 from irexec.ops.declare import contents
 

@@ -10,7 +10,7 @@ from irexec.diagnostics import Diagnostic, Edit, Fix, Safety
 from irexec.fixes.written import Owner, Written, number
 from irexec.graph.build import declared_type
 from irexec.ir.checks.edges import END_NAMES, ends_of, meant_end
-from irexec.ir.document import Edge, Layer, Net, Port
+from irexec.ir.document import ROOT_TYPES, Edge, Layer, Net, Port
 from irexec.ops.declare import contents
 from irexec.types import F32, ElementType
 
@@ -272,7 +272,7 @@ def idle_outputs(net: Net, written: Written) -> list[Owner]:
 
     def make() -> list[Owner]:
         used = {owner.layer.at for port in written.taken_by if (owner := written.ports.get(port)) is not None}
-        idle = [layer for layer in net.layers if layer.at not in used and layer.type not in ("Assign", "Result")]
+        idle = [layer for layer in net.layers if layer.at not in used and layer.type not in ROOT_TYPES]
         return [Owner(port, layer, net, True) for layer in idle for port in layer.outputs]
 
     return written.shared("idle outputs", net, make)

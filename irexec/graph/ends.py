@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from irexec.graph.model import Node
-from irexec.ir.checks.check import ROOT_TYPES
-from irexec.ir.document import Edge
+from irexec.ir.document import ROOT_TYPES, Edge
 
 _TYPES = ("Parameter", *ROOT_TYPES)
 

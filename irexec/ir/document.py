@@ -86,6 +86,8 @@ BODIES = {
     "If": (("then_port_map", "then_body"), ("else_port_map", "else_body")),
 }
 """The types of layers with bodies, and the elements of each body: its port map and its net."""
+ROOT_TYPES = ("Result", "Assign")
+"""The types of layers that are computed although no layer reads them."""
 
 
 @record

@@ -60,7 +60,7 @@ def _driver(codes: list[str]) -> dict[str, Any]:
 
 
 def _fingerprints(report: Report) -> Iterator[str]:
-    """Yield a text for each finding that stays the same when lines move: it distinguishes new findings from known ones."""
+    """Yield a text for each finding that stays the same when lines move, to distinguish new from known findings."""
     seen: Counter[str] = Counter()
     for found in report:
         layer = found.layer.name if found.layer is not None else ""

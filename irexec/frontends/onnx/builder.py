@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from irexec.diagnostics import Place
 from irexec.frontends.onnx.findings import OnnxFindings
 from irexec.graph.model import Body, Model, Node, Value
 from irexec.inference import infer_node
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
-from irexec.types import Array, ElementType, TensorType
+from irexec.types import I64, Array, Dimension, ElementType, PartialShape, TensorType
 
 
 class Refused(Exception):
@@ -104,6 +106,25 @@ class Builder:
         node.set_outputs(infer_node(node, self.findings))
         node.outputs[0].names = {name} if name else set()
         return node
+
+    def body_input(self, type: TensorType, name: str, axis: int | None) -> tuple[Node, Value]:
+        """Create an input of a body. Return it, and the value that the body's nodes use: the same, except for the axis
+        of a slice."""
+        if axis is None:
+            node = self.parameter(type, name)
+            return node, node.outputs[0]
+        dims = list(type.shape)
+        dims.insert(axis, Dimension(1))
+        node = self.parameter(TensorType(type.element_type, PartialShape(dims)), name)
+        along = self.constant(np.array([axis]), I64)
+        return node, self.add(_load("Squeeze"), [node.outputs[0], along], {}, name).outputs[0]
+
+    def inner_value(self, value: Value, name: str) -> Value:
+        """Return a value of the enclosing graph as it is visible inside a body."""
+        constant = value.node.constant if value.node.constant is not None else value.type.value
+        if constant is not None:
+            return self.constant(constant, value.element_type, name)
+        return self.parameter(value.type.without_value(), name).outputs[0]
 
     def give(self, name: str, node: Node) -> None:
         """Give the node this name; the node that has it so far gets the other's name."""

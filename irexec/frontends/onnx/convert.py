@@ -8,8 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from irexec.arrays.brief import plural
 from irexec.diagnostics import LayerRef, Severity
 from irexec.diagnostics.deadline import OutOfTime, watched
@@ -30,8 +28,7 @@ from irexec.frontends.onnx.tensors import BadTensor, HugeTensor, MissingData, de
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.inference import infer_types
-from irexec.ops.declare import contents
-from irexec.types import I64, Array, Dimension, ElementType, PartialShape, TensorType
+from irexec.types import Array, ElementType, PartialShape, TensorType
 
 _NAMED = 5
 """How many of the tensors without data a finding names."""
@@ -313,7 +310,7 @@ class Converter:
             *,
             inline: bool = False,
         ) -> Inner:
-            inside = BodyScope(scope, _as_it_is if inline else self._entered)
+            inside = BodyScope(scope, _as_it_is if inline else self.builder.inner_value)
             return self.body(graph, types, sliced or {}, inside)
 
         op = Op(self.builder, call.node, inputs, call.attributes, call.version, call.opset, enter, scope.find)
@@ -368,7 +365,7 @@ class Converter:
         parameters = []
         for index, (info, type) in enumerate(zip(graph.input, types, strict=True)):
             known = type or declared_value(self.builder, info, "input") or TensorType()
-            node, value = self._body_input(known, info.name, sliced.get(index))
+            node, value = self.builder.body_input(known, info.name, sliced.get(index))
             parameters.append(node)
             self._define(info.name, value, scope)
         self.translate(graph.node, scope)
@@ -381,27 +378,6 @@ class Converter:
         if self.builder.errors > before or len(results) < len(graph.output):
             raise Broken
         return Inner(graph.name, parameters, results, scope.captures)
-
-    def _body_input(self, type: TensorType, name: str, axis: int | None) -> tuple[Node, Value]:
-        """Return a Parameter of a body and the value that the body's nodes use: the same, except for the axis of a
-        slice."""
-        if axis is None:
-            node = self.builder.parameter(type, name)
-            return node, node.outputs[0]
-        dims = list(type.shape)
-        dims.insert(axis, Dimension(1))
-        node = self.builder.parameter(TensorType(type.element_type, PartialShape(dims)), name)
-        squeeze = contents.load("Squeeze", 1)
-        assert squeeze is not None
-        along = self.builder.constant(np.array([axis]), I64)
-        return node, self.builder.add(squeeze, [node.outputs[0], along], {}, name).outputs[0]
-
-    def _entered(self, value: Value, name: str) -> Value:
-        """Return a value of the enclosing graph as it is visible inside a body."""
-        constant = value.node.constant if value.node.constant is not None else value.type.value
-        if constant is not None:
-            return self.builder.constant(constant, value.element_type, name)
-        return self.builder.parameter(value.type.without_value(), name).outputs[0]
 
     def _note_size(self, error: Exception) -> None:
         self.findings.too_large |= isinstance(error, (TooMuch, HugeTensor))

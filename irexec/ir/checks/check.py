@@ -8,11 +8,10 @@ from irexec.ir.checks.layers import check_layers
 from irexec.ir.checks.metadata import check_metadata, check_pre_process
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.checks.state import check_variables
-from irexec.ir.document import Document, Net
+from irexec.ir.document import ROOT_TYPES, Document, Net
 from irexec.ir.text import whole
 
 VERSIONS = (10, 11)
-ROOT_TYPES = ("Result", "Assign")
 
 
 def check_document(document: Document, findings: Findings) -> None:

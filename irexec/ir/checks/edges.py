@@ -12,7 +12,7 @@ from irexec.diagnostics.diagnostic import Severity
 from irexec.diagnostics.findings import At
 from irexec.diagnostics.nearest import nearest
 from irexec.ir.checks.scope import NetScope
-from irexec.ir.document import Edge, Layer, Port
+from irexec.ir.document import ROOT_TYPES, Edge, Layer, Port
 from irexec.ir.text import listed, quoted, whole
 
 END_NAMES = ("from-layer", "from-port", "to-layer", "to-port")
@@ -25,9 +25,8 @@ _OTHER_NAMES = {
     "dst": "to-layer",
 }
 _SOURCES = ("Parameter", "Const", "Constant")
-_ROOTS = ("Result", "Assign")
 # A Parameter remains an input of the model even if no layer uses it.
-_ENDS = (*_ROOTS, "Parameter")
+_ENDS = (*ROOT_TYPES, "Parameter")
 # The maximum number of ports that a finding lists: there may be as many findings as ports.
 _MOST_CANDIDATES = 100
 
@@ -311,7 +310,7 @@ def _needed(layers: dict[int, Layer], arcs: Iterable[tuple[int, int, Edge]]) -> 
     feeds: dict[int, list[int]] = {}
     for source, target, _ in arcs:
         feeds.setdefault(target, []).append(source)
-    needed = {at for at, layer in layers.items() if layer.type in _ROOTS}
+    needed = {at for at, layer in layers.items() if layer.type in ROOT_TYPES}
     work = list(needed)
     while work:
         for source in feeds.get(work.pop(), ()):
