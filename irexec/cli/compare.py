@@ -18,7 +18,7 @@ from irexec.cli.given import add_input_arguments, add_sample_argument, load_with
 from irexec.cli.inputs import add_format_argument
 from irexec.cli.many import add_many_arguments, log_output
 from irexec.cli.options import number, whole
-from irexec.cli.streams import say
+from irexec.cli.streams import print_line
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color, write
 
@@ -103,10 +103,10 @@ def run(args: argparse.Namespace) -> int:
     if several and (
         args.dump is not None or args.save_culprit is not None or args.jobs > 1 or args.cluster is not None
     ):
-        return _say("--dump, --save-culprit, -j and --cluster require a single --with", "U003")
+        return _refuse("--dump, --save-culprit, -j and --cluster require a single --with", "U003")
     if args.jobs > 1 or args.cluster is not None or args.resume is not None:
         if args.inputs is None:
-            return _say("--jobs, --cluster and --resume require --inputs", "U003")
+            return _refuse("--jobs, --cluster and --resume require --inputs", "U003")
         from irexec.cli.compare_inputs import compare_inputs
 
         return compare_inputs(args)
@@ -135,35 +135,35 @@ def run(args: argparse.Namespace) -> int:
 
                 def show(done: int, total: int, name: str = runtime.name) -> None:
                     what = f"layers of {name} written" if args.dump else f"layers compared with {name}"
-                    status.tell(f"{bar(done, total)} {done} of {total} {what}")
+                    status.show(f"{bar(done, total)} {done} of {total} {what}")
 
                 if args.dump is not None:
                     dump(loaded.reference, runtime, args.dump, window=args.window, progress=show)
                 else:
                     found.append(compare(loaded.reference, runtime, bounds=bounds, window=args.window, progress=show))
     except CannotRun as error:
-        return _say(f"--with {args.other}: {error}")
+        return _refuse(f"--with {args.other}: {error}")
     except IRError as error:
         return _refused(error.report)
     except OSError as error:
-        return _say(f"--dump: {error.filename or args.dump}: {error.strerror or error}")
+        return _refuse(f"--dump: {error.filename or args.dump}: {error.strerror or error}")
     if args.dump is not None:
         steps = plural(len(loaded.reference.steps), "step")
         command = shlex.join(["irexec", "compare", args.file, "--with", args.dump])
-        say(f"{args.dump}: results of {runtime.name} in {steps}; {command}")
+        print_line(f"{args.dump}: results of {runtime.name} in {steps}; {command}")
         return 0
     saved: list[str] = []
     if args.save_inputs is not None:
         try:
             saved = [str(path) for path in save_steps(loaded.reference, args.save_inputs)]
         except OSError as error:
-            return _say(f"--save-inputs: {error.filename or args.save_inputs}: {error.strerror or error}")
+            return _refuse(f"--save-inputs: {error.filename or args.save_inputs}: {error.strerror or error}")
     culprit = found[0].culprit
     if args.save_culprit is not None and culprit is not None and culprit.outputs:
         try:
             saved += [str(path) for path in culprit.save(args.save_culprit)]
         except OSError as error:
-            return _say(f"--save-culprit: {error.filename or args.save_culprit}: {error.strerror or error}")
+            return _refuse(f"--save-culprit: {error.filename or args.save_culprit}: {error.strerror or error}")
         except IRError as error:
             return _refused(error.report)
     _print(args, found, saved, loaded.chosen)
@@ -188,8 +188,8 @@ def _print(args: argparse.Namespace, found: Sequence[Comparison], saved: list[st
 
     sides = Sides(found) if len(found) > 1 else None
     if args.format == "json":
-        told = sides.to_dict() if sides is not None else found[0].to_dict() | {"saved": saved, "chosen inputs": chosen}
-        print(json.dumps(told, indent=2, allow_nan=False))
+        made = sides.to_dict() if sides is not None else found[0].to_dict() | {"saved": saved, "chosen inputs": chosen}
+        print(json.dumps(made, indent=2, allow_nan=False))
         return
     from irexec.render.compare import show_comparison, show_sides
     from irexec.render.printing import Printout
@@ -210,7 +210,7 @@ def _refused(report: Report) -> int:
     return 2
 
 
-def _say(message: str, code: str = "U006") -> int:
+def _refuse(message: str, code: str = "U006") -> int:
     from irexec.cli.inputs import refuse
 
     return _refused(refuse(code, message))

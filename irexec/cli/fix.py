@@ -56,9 +56,9 @@ def _reports(files: list[str], args: argparse.Namespace, choice: Choice) -> Iter
                 remaining = _stdin_fixed(args.diff, **how)
         else:
             missing = check_readable(path, stdin=True)
-            told = sys.stderr if args.format in FOR_MACHINES and not args.diff else sys.stdout
+            out = sys.stderr if args.format in FOR_MACHINES and not args.diff else sys.stdout
             remaining = (
-                missing if len(missing) else fixed(path, diff=args.diff, out=told, limit=args.limit_of_each, **how)
+                missing if len(missing) else fixed(path, diff=args.diff, out=out, limit=args.limit_of_each, **how)
             )
         yield choice.of(remaining)
 

@@ -12,7 +12,7 @@ from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.observe import add_observation_arguments, observations
 from irexec.cli.options import add_limit, add_output
 from irexec.cli.shown import add_choice_arguments, begin
-from irexec.cli.streams import say
+from irexec.cli.streams import print_line
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import write
@@ -93,5 +93,5 @@ def _save(output: Path, text: str) -> int:
         report = refuse("U007", f"the file cannot be written: {error.strerror or error}", place=place)
         write(report, sys.stderr)
         return exit_code(report)
-    say(f"{output} ({len(text.encode()) / 1e6:.2g} MB)")
+    print_line(f"{output} ({len(text.encode()) / 1e6:.2g} MB)")
     return 0

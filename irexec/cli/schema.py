@@ -9,7 +9,7 @@ from pathlib import Path
 
 from irexec.cli.inputs import exit_code, refuse
 from irexec.cli.options import add_output
-from irexec.cli.streams import say
+from irexec.cli.streams import print_line
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.render import write
 
@@ -47,7 +47,7 @@ def _schemas(args: argparse.Namespace) -> Report:
         written = write_schemas(Path(args.output))
     except OSError as error:
         return _unwritable(args.output, error)
-    say(f"{len(written)} schemas in {args.output}")
+    print_line(f"{len(written)} schemas in {args.output}")
     return Report()
 
 
@@ -66,7 +66,7 @@ def _operator_schema(args: argparse.Namespace) -> Report:
         print(json_text(operator), end="")
         return Report()
     try:
-        say(str(write_schema(operator, Path(args.output))))
+        print_line(str(write_schema(operator, Path(args.output))))
     except OSError as error:
         return _unwritable(args.output, error)
     return Report()

@@ -116,7 +116,7 @@ def _studied(model: Model, options: Sequence[str], status: Status, findings: Fin
     if not findings.report.ok:
         return None
     try:
-        return accepted_shapes(model, given, progress=lambda count: status.tell(f"{count} combinations of sizes"))
+        return accepted_shapes(model, given, progress=lambda count: status.show(f"{count} combinations of sizes"))
     except UnknownName as error:
         findings.add("U005", f"--input: {error}", hint=error.hint)
     except ValueError as error:

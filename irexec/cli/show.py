@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         message = f"the file cannot be written: {error.strerror or error}"
         write(refuse("U007", message, place=Place(file=args.output)), sys.stderr)
         return 2
-    say(args.output)
+    print_line(args.output)
     return exit_code(report)
 
 

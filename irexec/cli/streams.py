@@ -70,7 +70,7 @@ def is_of_output(error: OSError) -> bool:
     return error.filename is None and (isinstance(error, NoOutput) or error.errno in _NO_ROOM)
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Print a line that contains names from files or models, with control characters escaped."""
     print(visible_text(text))
 

@@ -65,12 +65,12 @@ def wrong_result(node: Node, index: int, expected: TensorType, result: Any, mode
     """Return the report of a result that differs from the inferred type or from the type declared in the file."""
     findings = findings_for(model)
     declared = node.outputs[index].declared
-    said, by = expected, "the inferred type is"
+    text, by = expected, "the inferred type is"
     if isinstance(result, np.ndarray) and declared is not None and expected.shape.accepts(result.shape):
-        said, by = declared, "the port declares"
+        text, by = declared, "the port declares"
     found = _shown(result)
-    message = f"output {index} of {node.ref} is {found}; {by} {said}"
-    findings.add("O006", message, at=place_of(node, None, None), layer=node.ref, found=found, allowed=str(said))
+    message = f"output {index} of {node.ref} is {found}; {by} {text}"
+    findings.add("O006", message, at=place_of(node, None, None), layer=node.ref, found=found, allowed=str(text))
     return findings.report
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from irexec.graph.model import Node
-from irexec.ops.declare.operator import HandsOn, NodeTypes, Operator, Special
+from irexec.ops.declare.operator import NodeTypes, Operator, PassThrough, Special
 from irexec.ops.declare.prepared import Prepared
 from irexec.types import Array, TensorType
 
@@ -54,7 +54,7 @@ class Kernels:
                 special = operator.specializer(types)
             if key is not None:
                 self._views[key] = special
-            if isinstance(special, HandsOn):
+            if isinstance(special, PassThrough):
                 return special.call, False
             if special is not None:
                 return special, takes_out

@@ -9,7 +9,7 @@ from itertools import chain, count
 from irexec.diagnostics import Diagnostic, Fix, Safety
 from irexec.diagnostics.nearest import nearest
 from irexec.fixes import spelling
-from irexec.fixes.ids import Free, Ids, ids_astray, ids_of_ports
+from irexec.fixes.ids import Free, Ids, dangling_ids, ids_of_ports
 from irexec.fixes.written import Owner, Written, number
 from irexec.ir.document import ROOT_TYPES, Layer, Net
 from irexec.ir.xml.events import Span
@@ -76,13 +76,13 @@ def _free_id(net: Net) -> str | None:
     """Return an unused id for a layer without one: the id that edges name and no layer has, if this is the only such
     layer; otherwise any unused id."""
     ids = [number(other.id) for other in net.layers]
-    known, named = set(ids), _ids_astray(net)
+    known, named = set(ids), _dangling_ids(net)
     if ids.count(None) != 1 or len(named) > 1:
         return None
     return str(named.pop()) if named else str(max((id for id in known if id is not None), default=-1) + 1)
 
 
-def _ids_astray(net: Net) -> set[int]:
+def _dangling_ids(net: Net) -> set[int]:
     """Return the ids that edges name and no layer has."""
     named = {id for edge in net.edges for text in (edge.from_layer, edge.to_layer) if (id := number(text)) is not None}
     return named - {number(layer.id) for layer in net.layers}
@@ -98,10 +98,10 @@ def other_identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if finding.at is None or finding.at.element not in written.layers:
         return
     layer, net = written.layers[finding.at.element]
-    astray = written.shared("ids astray", net, lambda: _ids_astray(net))
-    if len(astray) != 1:
+    dangling = written.shared("ids dangling", net, lambda: _dangling_ids(net))
+    if len(dangling) != 1:
         return
-    (id,) = astray
+    (id,) = dangling
     fitting = written.shared("ids of layers", net, lambda: Ids(net.layers)).fitting(layer.at, id)
     if len(fitting) == 1 and (edit := written.set_attribute(fitting[0], "id", str(id))) is not None:
         is_missed = id in written.shared("searched", net, lambda: _searched(net))
@@ -169,10 +169,10 @@ def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     layer, net = owner.layer, owner.net
     ids = ids_of_ports(layer, net, written, is_output=owner.is_output)
-    astray = ids_astray(layer, net, written, is_output=owner.is_output)
-    if len(astray) > 1 or (astray and ids.lacking > 1):
+    dangling = dangling_ids(layer, net, written, is_output=owner.is_output)
+    if len(dangling) > 1 or (dangling and ids.lacking > 1):
         return
-    found = next(iter(astray)) if astray else _next_free(owner, ids, written)
+    found = next(iter(dangling)) if dangling else _next_free(owner, ids, written)
     # Of two ports with the same id, change the port for which the ids then remain in ascending order.
     fitting = ids.fitting(owner.port.at, found)
     if len(fitting) == 1 and (edit := written.set_attribute(fitting[0], "id", str(found))) is not None:

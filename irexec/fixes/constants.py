@@ -21,11 +21,11 @@ def attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     layer, _ = written.layers.get(at.element, (None, None)) if at is not None else (None, None)
     if layer is None or name is None:
         return
-    told = _Told(layer)
+    found = _Declared(layer)
     # If the size is smaller than the shape requires, either of them may be wrong.
     for other in ("size", "shape") if finding.code == "C003" else (name,):
-        value = told.value_of(other)
-        if value is None or value == layer.data.get(other) or not _is_apart(layer, told, other, written):
+        value = found.value_of(other)
+        if value is None or value == layer.data.get(other) or not _is_apart(layer, found, other, written):
             continue
         if (edit := written.set_attribute(layer.data_at, other, value)) is not None:
             yield Fix(f'write {other}="{value}"', Safety.SAFE, (edit,))
@@ -34,7 +34,7 @@ def attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         yield from spelling.element_type(finding, written)
 
 
-class _Told:
+class _Declared:
     """The values that a constant's attributes and port declare; None for each value that cannot be read."""
 
     def __init__(self, layer: Layer) -> None:
@@ -75,14 +75,14 @@ def _bytes(kind: ElementType | None, shape: tuple[int, ...] | None) -> int | Non
     return kind.nbytes(count) if count <= INT64_MAX >> 8 else None
 
 
-def _is_apart(layer: Layer, told: _Told, name: str, written: Written) -> bool:
+def _is_apart(layer: Layer, found: _Declared, name: str, written: Written) -> bool:
     """Return whether a constant of another size would not overlap the bytes of other constants."""
-    needed = _bytes(told.declared_kind, told.declared)
-    if name != "size" or told.offset is None or needed is None:
+    needed = _bytes(found.declared_kind, found.declared)
+    if name != "size" or found.offset is None or needed is None:
         return name != "size"
-    stop = told.offset + needed
+    stop = found.offset + needed
     starts = written.shared("offsets", written.document.net, lambda: sorted(_offsets(written)))
-    behind = bisect_right(starts, told.offset)
+    behind = bisect_right(starts, found.offset)
     return behind == len(starts) or starts[behind] >= stop
 
 

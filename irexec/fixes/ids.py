@@ -67,7 +67,7 @@ def ids_of_ports(layer: Layer, net: Net, written: Written, *, is_output: bool) -
     return written.shared(f"ids of {layer.at} {is_output}", net, lambda: Ids(ports))
 
 
-def ids_astray(layer: Layer, net: Net, written: Written, *, is_output: bool) -> set[int]:
+def dangling_ids(layer: Layer, net: Net, written: Written, *, is_output: bool) -> set[int]:
     """Return the ids that edges name on one side of a layer and no port there has."""
 
     def make() -> set[int]:
@@ -75,7 +75,7 @@ def ids_astray(layer: Layer, net: Net, written: Written, *, is_output: bool) -> 
         named = written.ports_named(net).get((is_output, number(layer.id)), set())
         return {id for id in named if id not in ids}
 
-    return written.shared(f"ids astray of {layer.at} {is_output}", net, make)
+    return written.shared(f"ids dangling of {layer.at} {is_output}", net, make)
 
 
 class Free:

@@ -196,7 +196,7 @@ def missing(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     unused = unused_outputs(net, written)
     # An edge with an unknown end may have been meant for this port.
-    if len(unused) > MOST_CHOICES or written.shared("astray", net, lambda: _has_edges_astray(net, written)):
+    if len(unused) > MOST_CHOICES or written.shared("dangling edges", net, lambda: _has_dangling_edges(net, written)):
         return
     unused = [giver for giver in unused if fit(giver, owner)]
     certain = len(unused) == 1 and len(open_inputs(net, written)) == 1 and unused[0] in idle_outputs(net, written)
@@ -250,7 +250,7 @@ def _all_edges(net: Net, written: Written) -> Edit | None:
     return written.add_edges(net, texts) if texts else None
 
 
-def _has_edges_astray(net: Net, written: Written) -> bool:
+def _has_dangling_edges(net: Net, written: Written) -> bool:
     """Return whether an edge does not connect two existing ports."""
     joined = sum(len(written.taken_by.get(port.at, ())) for layer in net.layers for port in layer.outputs)
     return joined < len(net.edges)

@@ -77,10 +77,10 @@ def _repair(finding: Diagnostic, source: Source, look: Look) -> Fix | None:
     left = [other for other in look(after).errors if other.code not in _UNTOLD]
     left = [other for other in left if not only_tags or CODES[other.code].area in _STRUCTURE]
     certain = all(any(fix.safety is Safety.SAFE for fix in other.fixes) for other in left)
-    told = not any(_is_in_a_value(text, change.span.start) for change in removed)
+    outside_values = not any(_is_in_a_value(text, change.span.start) for change in removed)
     editable = Editable(source.positions, source.encoding)
     edits = tuple(editable.edit(change.span, change.text) for change in changes)
-    return Fix(", ".join(titles), Safety.SAFE if certain and told else Safety.UNSAFE, edits)
+    return Fix(", ".join(titles), Safety.SAFE if certain and outside_values else Safety.UNSAFE, edits)
 
 
 def _ending(source: Source) -> list[Change]:

@@ -120,10 +120,10 @@ def diff(a: ModelLike, b: ModelLike) -> Differences:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reduction(Result):
-    """The smallest `model` that still fails in the same way, with the `inputs` of its inferences; `said`: how."""
+    """The smallest `model` that still fails in the same way, with the `inputs` of its inferences; `failure`: how."""
 
     case: Case
-    said: str
+    failure: str
     tried: int
     before: int
 
@@ -138,7 +138,7 @@ class Reduction(Result):
 
     @property
     def verdict(self) -> str:
-        return f"{self.case.size} of {plural(self.before, 'layer')} still fail: {self.said}"
+        return f"{self.case.size} of {plural(self.before, 'layer')} still fail: {self.failure}"
 
     def save(self, path: str | os.PathLike[str]) -> list[Path]:
         """Write the model and its inputs (.xml, .bin, .npz); return the files."""

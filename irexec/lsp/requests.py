@@ -101,13 +101,13 @@ def _places(server: Server) -> None:
         if opened is not None and (cursor := cursor_at(opened.text, opened.units.offset(params.position))) is not None:
             for number, choice in enumerate(choices(opened.text, cursor)):
                 range = opened.units.range(choice.span.start, choice.span.stop)
-                told = lsp.MarkupContent(lsp.MarkupKind.Markdown, choice.documentation)
+                described = lsp.MarkupContent(lsp.MarkupKind.Markdown, choice.documentation)
                 items.append(
                     lsp.CompletionItem(
                         choice.label or choice.text,
                         kind=lsp.CompletionItemKind.Property if cursor.in_name else lsp.CompletionItemKind.Value,
                         detail=choice.detail or None,
-                        documentation=told if choice.documentation else None,
+                        documentation=described if choice.documentation else None,
                         sort_text=f"{number:05}",
                         text_edit=lsp.TextEdit(range, choice.text),
                     )

@@ -35,7 +35,7 @@ class XmlExample:
 
 @dataclass(frozen=True, slots=True)
 class TextExample:
-    """Named values of the operator that the page describes; `said` are those in the preceding sentence.
+    """Named values of the operator that the page describes; `in_prose` are those in the preceding sentence.
 
     `givens`: preceding values on the page, without an output. `heading`: the one above it.
     """
@@ -44,7 +44,7 @@ class TextExample:
     start: int
     named: Named | None
     group: Group
-    said: tuple[Assignment, ...] = ()
+    in_prose: tuple[Assignment, ...] = ()
     givens: tuple[Assignment, ...] = ()
     heading: str = ""
 

@@ -64,7 +64,7 @@ class _Binder:
         self.group = example.group
         self.text = PageText(example.excerpt.text)
         own = example.group.assignments
-        values = {a.name: a for a in (*example.givens, *example.said)} | own
+        values = {a.name: a for a in (*example.givens, *example.in_prose)} | own
         self.shapes = {m[1].lower(): a for n, a in values.items() if (m := _SHAPE.fullmatch(n.lower()))}
         self.values = {_folded(name): a for name, a in values.items()}
         self.spans: dict[At, Span] = {At(0): Span(example.start, 1)}

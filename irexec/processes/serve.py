@@ -74,7 +74,7 @@ class _Server:
         self._program = program
         self._calls: SimpleQueue[Parts | None] = SimpleQueue()
         self._had_all = threading.Event()
-        self._told_to_leave: int | None = None
+        self._terminated: int | None = None
 
     def listen(self, stream: IO[bytes]) -> None:
         """Thread: receive messages. Exit if the parent process is gone, also during a call."""
@@ -89,8 +89,8 @@ class _Server:
     def leave(self, number: int, frame: FrameType | None) -> NoReturn:
         """Exit on the first SIGTERM. A second signal could interrupt the removal of temporary files."""
         signal.signal(number, signal.SIG_IGN)
-        self._told_to_leave = 128 + number
-        raise _ToldToLeave(self._told_to_leave)
+        self._terminated = 128 + number
+        raise _Terminated(self._terminated)
 
     def next_answer(self) -> Parts | None:
         """Return the answer to the next call; None after the last call."""
@@ -99,16 +99,16 @@ class _Server:
             self._had_all.set()
             return None
         answer = self._answer(message)
-        if self._told_to_leave is not None:
+        if self._terminated is not None:
             # The exception was dropped, as destructors and callbacks from compiled code may do.
-            raise _ToldToLeave(self._told_to_leave)
+            raise _Terminated(self._terminated)
         return answer
 
     def _answer(self, message: Parts) -> Parts:
         try:
             call, limit = decoded(message, self._load_program)
             return encoded(Answer(_done(call, limit)))
-        except _ToldToLeave:
+        except _Terminated:
             raise
         except BaseException as error:
             return _failure(error)
@@ -147,5 +147,5 @@ def _failure(error: BaseException) -> Parts:
         return encoded(Answer(None, RuntimeError(f"{type(error).__name__}: {error}"), trace))
 
 
-class _ToldToLeave(SystemExit):
+class _Terminated(SystemExit):
     """Raised to exit the process, so that temporary files are removed."""

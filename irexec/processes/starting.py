@@ -64,8 +64,8 @@ def start_program(words: Sequence[str], output: IO[bytes] | None = None) -> subp
     OSError.
     """
     quiet = subprocess.DEVNULL
-    told = quiet if output is None else output
-    return _start([_executable(words[0]), *words[1:]], stdin=quiet, stdout=told, stderr=told)
+    stream = quiet if output is None else output
+    return _start([_executable(words[0]), *words[1:]], stdin=quiet, stdout=stream, stderr=stream)
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

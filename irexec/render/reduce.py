@@ -13,7 +13,7 @@ from irexec.render.status import Status
 
 def show_reduction(reduction: Reduction, layers: int, files: Sequence[str], page: Printout) -> None:
     """Print the failure, the remaining layers, the number of candidates, and the files."""
-    page.line(reduction.said, "error")
+    page.line(reduction.failure, "error")
     page.line(
         f"{plural(reduction.case.size, 'layer')} of {layers} still {'fail' if reduction.case.size > 1 else 'fails'}"
     )
@@ -42,4 +42,4 @@ class Telling:
 
     def tried(self, reduction: Reduction, stage: Stage, smaller: bool) -> None:
         left = plural(reduction.case.size, "layer")
-        self._status.tell(f"{stage.name}: {reduction.tried} candidates tried, {left} left")
+        self._status.show(f"{stage.name}: {reduction.tried} candidates tried, {left} left")

@@ -29,7 +29,7 @@ class Status:
     def __enter__(self) -> Status:
         return self
 
-    def tell(self, text: str) -> None:
+    def show(self, text: str) -> None:
         if self._wanted and time.monotonic() >= self._next:
             sys.stderr.write(f"\r\x1b[K{text}")
             sys.stderr.flush()

@@ -15,7 +15,7 @@ from support.cases import ints, scalar, the
 from support.examples import Example, example_of
 
 from irexec.ops.declare.contents import everything
-from irexec.ops.declare.operator import HandsOn, NodeTypes, Operator
+from irexec.ops.declare.operator import NodeTypes, Operator, PassThrough
 from irexec.types import F16, F32, F64, I32, STRING, ElementType, TensorType
 
 # The engine runs their bodies, keeps their state, or has their values.
@@ -94,7 +94,7 @@ NOTHING_TO_DO = [
 ]
 
 
-def forms(op: Operator, example: Example) -> Iterator[Callable[..., Any] | HandsOn]:
+def forms(op: Operator, example: Example) -> Iterator[Callable[..., Any] | PassThrough]:
     """The callables that the engine would run: the kernel, and what is specialised for no constants and for all."""
     arrays, attributes = example
     yield partial(op.kernel, **op.bind(attributes))
@@ -110,7 +110,7 @@ def forms(op: Operator, example: Example) -> Iterator[Callable[..., Any] | Hands
 
 
 def takes_out(op: Operator, call: Callable[..., Any]) -> bool:
-    return op.signature.takes_out and not isinstance(call, HandsOn)
+    return op.signature.takes_out and not isinstance(call, PassThrough)
 
 
 def listed(results: Any) -> list[np.ndarray]:
@@ -133,7 +133,7 @@ def check_memory(op: Operator, example: Example) -> None:
     expected = [np.asarray(r) for r in listed(op(*arrays, **example.attributes))]
     for form in forms(op, example):
         own = takes_out(op, form)
-        call = form.call if isinstance(form, HandsOn) else form
+        call = form.call if isinstance(form, PassThrough) else form
         results = listed(call(*arrays))
         for result, wanted in zip(results, expected, strict=True):
             assert content(np.asarray(result)) == content(wanted)

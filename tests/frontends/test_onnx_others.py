@@ -40,13 +40,13 @@ def test_all_findings_at_once_with_what_onnx_states_of_each(tmp_path: Path) -> N
     found = [(d.code, d.layer and d.layer.name) for d in report.errors]
     assert found == [("F004", "node0"), ("O001", "node1"), ("O001", "node2"), ("F003", "node3")]
     version = onnx.__version__
-    said = [dict(d.notes) for d in report.errors]
-    assert said[0][f"onnx.checker {version}"] == "Unrecognized attribute: slope for operator Relu"
+    messages = [dict(d.notes) for d in report.errors]
+    assert messages[0][f"onnx.checker {version}"] == "Unrecognized attribute: slope for operator Relu"
     # What could not be translated has the type that ONNX infers, so that what follows on it is examined.
-    assert said[1]["inputs"] == "t f32[3,4] from Relu 'node0', b f32[5]"
-    assert said[1][f"onnx.shape_inference {version}"] == "Incompatible dimensions"
-    assert f"onnx.shape_inference {version}" in said[2]
-    assert said[3][f"onnx.checker {version}"].startswith("No Op registered for Sigmod")
+    assert messages[1]["inputs"] == "t f32[3,4] from Relu 'node0', b f32[5]"
+    assert messages[1][f"onnx.shape_inference {version}"] == "Incompatible dimensions"
+    assert f"onnx.shape_inference {version}" in messages[2]
+    assert messages[3][f"onnx.checker {version}"].startswith("No Op registered for Sigmod")
 
 
 def test_what_runtimes_do_with_a_file_that_has_findings(tmp_path: Path) -> None:
@@ -157,15 +157,15 @@ def test_a_tool_that_crashes_is_named_and_the_others_answer(tmp_path: Path, monk
     monkeypatch.syspath_prepend(tmp_path)
     path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
     crashed, reference = others.Question(path, ["ONNX Runtime", "onnx.reference"]).answers()
-    assert (crashed.tool, crashed.said) == ("ONNX Runtime", [(None, "crashed (SIGABRT)")])
-    assert reference.said == [(None, "runs the model with ones as inputs")]
+    assert (crashed.tool, crashed.messages) == ("ONNX Runtime", [(None, "crashed (SIGABRT)")])
+    assert reference.messages == [(None, "runs the model with ones as inputs")]
 
 
 def test_nothing_in_the_current_folder_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "onnx.py").write_text("import os\nos.abort()\n")
     monkeypatch.chdir(tmp_path)
     path = saved(tmp_path, "g (float[3] x) => (float[3] y) { y = Relu(x) }")
-    assert [answer.said for answer in others.Question(path, ["onnx.checker"]).answers()] == [[]]
+    assert [answer.messages for answer in others.Question(path, ["onnx.checker"]).answers()] == [[]]
 
 
 def test_the_command_asks_other_tools_unless_this_is_disabled(tmp_path: Path, capsys: Any) -> None:
@@ -182,13 +182,13 @@ def test_open_extents_are_those_with_which_the_model_runs(tmp_path: Path) -> Non
     pytest.importorskip("onnxruntime")
     path = saved(tmp_path, "g (float[n] x) => (float[2,4] y) <int64[2] s = {2, 4}> { y = Reshape(x, s) }")
     (heard,) = others.Question(path, ["ONNX Runtime"]).answers()
-    assert heard.said == [(None, "runs the model with ones as inputs, open extents being 8")]
+    assert heard.messages == [(None, "runs the model with ones as inputs, open extents being 8")]
 
 
 def test_a_model_that_fails_whatever_its_extents_are(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     text = "g (float[n] x) => (float[m] y) <int64[2] s = {3, 5}> { z = Concat<axis = 0>(x, x) y = Reshape(z, s) }"
     (heard,) = others.Question(saved(tmp_path, text), ["ONNX Runtime"]).answers()
-    assert heard.said[0][1].startswith(
+    assert heard.messages[0][1].startswith(
         "loads the model, and fails with ones as inputs, whatever its open extents are: "
     )

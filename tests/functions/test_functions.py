@@ -75,7 +75,7 @@ def test_reduce_by_a_function(tmp_path: Path) -> None:
     model = irexec.Model([y], [x], "chain")
     found = irexec.reduce(model, check=lambda file: 'type="Tanh"' in Path(file).read_text())
     assert sorted(node.type for node in found.model.get_ops()) == ["Parameter", "Result", "Tanh"]
-    assert found.said == "the function returns true"
+    assert found.failure == "the function returns true"
     assert repr(found) == "<Reduction: 1 of 4 layers still fail: the function returns true>"
     assert "tanh" in str(found).lower()
     assert {path.suffix for path in found.save(tmp_path / "small.xml")} >= {".xml", ".npz"}
@@ -105,7 +105,7 @@ def test_reduce_to_an_exception() -> None:
 
     found = irexec.reduce(model, check=fails)
     assert sorted(node.type for node in found.model.get_ops()) == ["Abs", "Parameter", "Result"]
-    assert found.said == "the function raises KeyError: 'abs'"
+    assert found.failure == "the function raises KeyError: 'abs'"
 
 
 def test_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -174,7 +174,7 @@ def test_attributes_in_the_sentence_before_an_example() -> None:
     text = f"{sentence}\n\n    data = [1]\n    output = [2]\n"
     (example,) = page_of("x.md", text).examples
     assert isinstance(example, TextExample)
-    assert {a.name: a.value for a in example.said} == {"shift": [-1, 2], "axes": [0, 1], "mode": "fast"}
+    assert {a.name: a.value for a in example.in_prose} == {"shift": [-1, 2], "axes": [0, 1], "mode": "fast"}
 
 
 def test_values_without_output_are_given_for_those_that_follow() -> None:

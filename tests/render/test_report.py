@@ -152,7 +152,7 @@ def test_what_was_observed_is_laid_over(tmp_path: Path, capsys: pytest.CaptureFi
     assert found["error"]["marks"][index["head"]] == [1.0, "own 12 ulp, total 40 ulp", "✖"]
     assert found["diff"]["marks"][index["mean"]][1:] == ["keep_dims: false, true", "±"]
     assert len(found["time"]["marks"]) > 15
-    assert "head differs" in data["told"]
+    assert "head differs" in data["descriptions"]
 
 
 def index_of(data: dict, name: str, model: int = 0) -> int:

@@ -219,7 +219,7 @@ class Converter:
 
     def translate(self, nodes: Any, scope: Scope) -> None:
         """Translate nodes in order and add their values to the scope."""
-        findings, around, told = self.findings, self.findings.node, self.findings.inputs
+        findings, around, inputs = self.findings, self.findings.node, self.findings.inputs
         scope.made_later = {name for node in nodes for name in node.output}
         order, late = in_order(nodes, scope.knows)
         for index in watched(order, "translating", "nodes"):
@@ -234,7 +234,7 @@ class Converter:
                 if scope.knows(name):
                     self._made_too_late(name)
             self._node(node, scope)
-        findings.node, findings.inputs = around, told
+        findings.node, findings.inputs = around, inputs
 
     def _made_too_late(self, name: str) -> None:
         """Report the use of a value that only a later node computes: in openvino mode a warning, because ONNX Runtime
@@ -245,12 +245,12 @@ class Converter:
 
     def _described_inputs(self, node: onnx.NodeProto, scope: Scope) -> str:
         """Return the inputs of a node: name, type, and the node that computes each."""
-        told = []
+        described = []
         for name in filter(None, node.input):
             value = scope.value(name) if scope.knows(name) else None
             maker = f" from {self.makers[name]}" if name in self.makers else ""
-            told.append(f"{name} {value.type}{maker}" if value is not None else f"{name}{maker}")
-        return ", ".join(told)
+            described.append(f"{name} {value.type}{maker}" if value is not None else f"{name}{maker}")
+        return ", ".join(described)
 
     def _node(self, node: onnx.NodeProto, scope: Scope) -> None:
         unknown = [name for name in node.input if name and not scope.knows(name)]

@@ -32,8 +32,8 @@ class OnnxFindings(Findings):
             super().keep(finding)
             return
         notes = finding.notes
-        if told := self.inputs():
-            notes = (("inputs", cut(told, _LONGEST)), *notes)
+        if inputs := self.inputs():
+            notes = (("inputs", cut(inputs, _LONGEST)), *notes)
         super().keep(replace(finding, layer=self.node, notes=notes))
         # Checks use the IR layer that the node becomes.
         if finding.layer is not None:

@@ -119,7 +119,7 @@ def _types(answers: Sequence[Answer]) -> Mapping[str, TensorType]:
 def _add(findings: OnnxFindings, answers: Sequence[Answer], proto: onnx.ModelProto) -> None:
     """Add the checks' messages to irexec's errors about the same nodes, or as findings of their own, in file order."""
     for heard in answers:
-        for number, message in heard.said:
+        for number, message in heard.messages:
             node = None if number is None else _layer(proto, number)
             note = (heard.tool, message)
             known = next((d for d in findings.report.errors if d.layer and d.layer.id == str(number)), None)
@@ -134,7 +134,7 @@ def _add(findings: OnnxFindings, answers: Sequence[Answer], proto: onnx.ModelPro
 
 def _report_answers(findings: OnnxFindings, answers: Sequence[Answer], proto: onnx.ModelProto) -> None:
     for heard in answers:
-        text = "; ".join(message for _, message in heard.said)
+        text = "; ".join(message for _, message in heard.messages)
         about = f"{_producer(proto)}; IR version {proto.ir_version}, opset {opsets_of(proto.opset_import).get('', '?')}"
         findings.add("F014", f"{heard.tool} {text}", place=_place(findings), notes=(("model", about),))
 

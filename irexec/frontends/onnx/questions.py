@@ -14,7 +14,7 @@ from onnx import checker, helper, shape_inference
 from irexec.frontends.onnx.expansion import expansion_of, expansions
 from irexec.frontends.onnx.order import taken
 
-Said = list[tuple[int | None, str]]
+Messages = list[tuple[int | None, str]]
 """A message, about the node of this number or about the model."""
 
 
@@ -22,7 +22,7 @@ class Answer(NamedTuple):
     """The messages of one tool, with its version, about nodes by number or about the model, and inferred types."""
 
     tool: str
-    said: Said
+    messages: Messages
     types: bytes = b""
 
 
@@ -33,18 +33,18 @@ _MOST_ELEMENTS = 1 << 24
 _OPEN_EXTENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
-def checked(model: onnx.ModelProto) -> tuple[Said, bytes]:
+def checked(model: onnx.ModelProto) -> tuple[Messages, bytes]:
     """Return the messages of onnx.checker, which stops at the first error and is therefore called for each part."""
     context = checker.C.CheckerContext()
     context.ir_version = model.ir_version
     context.opset_imports = {entry.domain: entry.version for entry in model.opset_import}
-    graph, said = model.graph, []
+    graph, messages = model.graph, []
 
     def ask(check: Callable[..., object], part: Any, *more: Any, node: int | None = None, name: str = "") -> None:
         try:
             check(part, *more)
         except Exception as error:
-            said.append((node, name + _short(str(error).split("\n\n==>")[0])))
+            messages.append((node, name + _short(str(error).split("\n\n==>")[0])))
 
     frame = onnx.ModelProto(ir_version=model.ir_version, producer_name=model.producer_name)
     frame.opset_import.extend(model.opset_import)
@@ -64,7 +64,7 @@ def checked(model: onnx.ModelProto) -> tuple[Said, bytes]:
             ask(checker.check_graph, _around(node), context, node=number)
         else:
             ask(checker.check_node, node, context, node=number)
-    return said, b""
+    return messages, b""
 
 
 def _around(node: onnx.NodeProto) -> onnx.GraphProto:
@@ -76,21 +76,21 @@ def _around(node: onnx.NodeProto) -> onnx.GraphProto:
     return onnx.GraphProto(name="around", input=known, node=[node])
 
 
-def inferred(model: onnx.ModelProto) -> tuple[Said, bytes]:
+def inferred(model: onnx.ModelProto) -> tuple[Messages, bytes]:
     """Return the messages of onnx.shape_inference, and the inferred types."""
     # Functions that multiply would make inference run almost forever.
     if not expansion_of(model.graph.node, expansions(model.functions)).is_bounded:
         return [], b""
     light = _light(model)
-    said: Said = []
+    messages: Messages = []
     # A wrong type prevents it from checking shapes.
     for types_too in (True, False):
         try:
             shape_inference.infer_shapes(light, check_type=types_too, strict_mode=True)
         except shape_inference.InferenceError as error:
-            said += [entry for entry in _by_node(str(error), model.graph.node) if entry not in said]
+            messages += [entry for entry in _by_node(str(error), model.graph.node) if entry not in messages]
     types = shape_inference.infer_shapes(light)
-    return said, onnx.GraphProto(value_info=types.graph.value_info).SerializeToString()
+    return messages, onnx.GraphProto(value_info=types.graph.value_info).SerializeToString()
 
 
 def _by_node(text: str, nodes: Sequence[onnx.NodeProto]) -> Iterator[tuple[int | None, str]]:
@@ -101,10 +101,10 @@ def _by_node(text: str, nodes: Sequence[onnx.NodeProto]) -> Iterator[tuple[int |
     for number, message in zip(pieces[1::2], pieces[2::2], strict=True):
         lines = [line for line in message.splitlines() if line.strip() and "but instead is null" not in line]
         node = nodes[int(number)]
-        said = _short(" ".join(lines))
+        messages = _short(" ".join(lines))
         has_inside = node.domain not in ("", "ai.onnx") or any(a.HasField("g") for a in node.attribute)
-        if said and (has_inside or not said.startswith("(op_type:")):
-            yield int(number), said
+        if messages and (has_inside or not messages.startswith("(op_type:")):
+            yield int(number), messages
 
 
 def _light(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -233,8 +233,8 @@ def answer(path: str, tool: str) -> Answer | None:
         if tool in RUNTIMES:
             module, load = RUNTIMES[tool]
             return Answer(f"{tool} {importlib.import_module(module).__version__}", [(None, _tried(load, path))])
-        said, types = CHECKS[tool](onnx.load(path, load_external_data=False))
-        return Answer(f"{tool} {onnx.__version__}", said, types)
+        messages, types = CHECKS[tool](onnx.load(path, load_external_data=False))
+        return Answer(f"{tool} {onnx.__version__}", messages, types)
     except ImportError:
         return None
     except Exception as error:

@@ -40,10 +40,10 @@ def check_edges(scope: NetScope) -> None:
     complete = ascending = True
     arcs: list[tuple[int, int, Edge]] = []
     # Edges that end at no port, for a reason that has been reported: counted by layer if that is known.
-    astray: Counter[int | None] = Counter()
+    dangling: Counter[int | None] = Counter()
     _report_missing_ends(scope)
     for edge in watched(scope.net.edges, "checking edges", "edges"):
-        source, target = _plain_ends(edge, scope) or _ends(edge, scope, astray)
+        source, target = _plain_ends(edge, scope) or _ends(edge, scope, dangling)
         if target is not None:
             layer, port = target
             first = producers.setdefault(port.at, edge)
@@ -56,7 +56,7 @@ def check_edges(scope: NetScope) -> None:
             ascending = ascending and start < end
             arcs.append((start, end, edge))
     if len(producers) < sum([len(layer.inputs) for layer in scope.net.layers]):
-        _report_open_ports(producers, astray, scope)
+        _report_open_ports(producers, dangling, scope)
     # Layers that come after those on which they depend, as in nearly all files, form no cycle, and each used one leads
     # to an end.
     untaken = {layer.at for layer in scope.net.layers if layer.type not in _ENDS} - {start for start, _, _ in arcs}
@@ -72,7 +72,7 @@ def check_edges(scope: NetScope) -> None:
         _report_idle(idle, scope)
 
 
-def _report_open_ports(producers: dict[int, Edge], astray: Counter[int | None], scope: NetScope) -> None:
+def _report_open_ports(producers: dict[int, Edge], dangling: Counter[int | None], scope: NetScope) -> None:
     """Report input ports at which no edge ends, except for as many as there are edges with an unknown end."""
     open_ports = [
         (layer, port)
@@ -81,9 +81,9 @@ def _report_open_ports(producers: dict[int, Edge], astray: Counter[int | None], 
         if port.at not in producers and not _is_lost(port, layer, scope)
     ]
     for layer, port in open_ports:
-        if astray[layer.at] > 0:
-            astray[layer.at] -= 1
-        elif astray[None] < len(open_ports):
+        if dangling[layer.at] > 0:
+            dangling[layer.at] -= 1
+        elif dangling[None] < len(open_ports):
             message = f"input port {port.id} is not connected"
             scope.findings.add("E004", message, at=At(port.at), layer=layer.ref, port=port.id)
 
@@ -163,12 +163,12 @@ def _plain_ends(edge: Edge, scope: NetScope) -> tuple[_End, _End] | None:
     return (source, given), (target, taken)
 
 
-def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_End | None, _End | None]:
+def _ends(edge: Edge, scope: NetScope, dangling: Counter[int | None]) -> tuple[_End | None, _End | None]:
     from_layer, from_port, to_layer, to_port = (
         None if text is None else scope.whole(text, edge.at, name, "E010", name) for name, text in ends_of(edge).items()
     )
     if to_layer is None or to_port is None:
-        astray[None] += 1
+        dangling[None] += 1
     source = target = None
     if from_layer is not None and (layer := scope.by_id.get(from_layer)) is None:
         _unknown_layer("E001", "starts", from_layer, At(edge.at, "from-layer"), scope)
@@ -186,7 +186,7 @@ def _ends(edge: Edge, scope: NetScope, astray: Counter[int | None]) -> tuple[_En
             message = f"{layer.ref} has no inputs"
             scope.findings.add("E006", message, at=At(edge.at, "to-layer"), layer=layer.ref, attribute="to-layer")
         elif port is None:
-            astray[layer.at] += 1
+            dangling[layer.at] += 1
             _unknown_port("input", to_port, scope.inputs(layer), layer, At(edge.at, "to-port"), scope)
         else:
             target = (layer, port)

@@ -47,13 +47,13 @@ def noted(operator: object) -> Iterator[Checks]:
         _wanted.reset(token)
 
 
-_NOBODY_ASKS = nullcontext()
+_NOT_RECORDED = nullcontext()
 
 
 def running(operator: object) -> AbstractContextManager[None]:
     """Attribute the checks in this block to this operator's rule or kernel."""
     checks = _wanted.get()
-    return _NOBODY_ASKS if checks is None else _noting(checks if checks.operator is operator else None)
+    return _NOT_RECORDED if checks is None else _noting(checks if checks.operator is operator else None)
 
 
 @contextmanager

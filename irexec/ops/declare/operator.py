@@ -17,7 +17,7 @@ from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
 from irexec.ops.declare.output_types import output_types
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, port_parameters, read_signature
-from irexec.ops.declare.specialization import HandsOn, NodeTypes
+from irexec.ops.declare.specialization import NodeTypes, PassThrough
 from irexec.ops.declare.tolerance import Open, Tolerance, exact, positioned, random, rounded, summed
 from irexec.threads.parallel import computing
 from irexec.types import ANY, TensorType, UnknownRank
@@ -34,10 +34,10 @@ __all__ = [
     "Check",
     "ConstraintError",
     "Elements",
-    "HandsOn",
     "NodeTypes",
     "Open",
     "Operator",
+    "PassThrough",
     "Tolerance",
     "TypeFrom",
     "exact",
@@ -52,7 +52,7 @@ __all__ = [
 
 Rule = Callable[..., Any]
 R = TypeVar("R", bound=Rule)
-Special = Callable[..., Any] | HandsOn | None
+Special = Callable[..., Any] | PassThrough | None
 REGISTRY: dict[tuple[str, str], Operator] = {}
 
 
@@ -135,7 +135,7 @@ class Operator:
         """Declare a faster kernel with the same results for one node: `f(node types, *, attributes)` → kernel or None.
 
         None means that there is no faster kernel for these types. The kernel takes `out` if the operator's kernel does,
-        unless it is wrapped in HandsOn. If the operator returns views and takes no `out`, equal layers share the
+        unless it is wrapped in PassThrough. If the operator returns views and takes no `out`, equal layers share the
         kernel, so it must keep no state between calls.
         """
         binding = self.binding(function, "specialiser", ports=1)

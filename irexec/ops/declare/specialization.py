@@ -25,7 +25,7 @@ class NodeTypes:
     prepared: Prepared = field(default_factory=Prepared)
 
 
-class HandsOn(NamedTuple):
+class PassThrough(NamedTuple):
     """A specialised kernel that returns its input or a view of it, although the operator's kernel takes `out`."""
 
     call: Callable[..., Any]

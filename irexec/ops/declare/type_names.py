@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-_SAID = {"Const": "Constant", "PReLU": "PRelu", "ReLU": "Relu", "SoftMax": "Softmax"}
-_WRITTEN = {said: written for written, said in _SAID.items()}
+_IN_API = {"Const": "Constant", "PReLU": "PRelu", "ReLU": "Relu", "SoftMax": "Softmax"}
+_IN_FILES = {api: file for file, api in _IN_API.items()}
 
 
 def type_name(type: str) -> str:
     """Return the name in OpenVINO's nodes of a type in a file: `Const` → `Constant`."""
-    return _SAID.get(type, type)
+    return _IN_API.get(type, type)
 
 
 def file_type(name: str) -> str:
     """Return the type in a file for the name in OpenVINO's nodes: `Constant` → `Const`."""
-    return _WRITTEN.get(name, name)
+    return _IN_FILES.get(name, name)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
 from irexec.ops.compute.casting import cast, castable
-from irexec.ops.declare.operator import Check, Elements, HandsOn, NodeTypes, TypeFrom, operator
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, PassThrough, TypeFrom, operator
 from irexec.ops.rules.axes import into
 from irexec.types import ANY, STRING, Array, ElementType, PartialShape, TensorType
 
@@ -37,7 +37,7 @@ def _(check: Check, input: TensorType, *, destination_type: ElementType) -> Part
 
 
 @convert_1.specialize
-def _(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
+def _(types: NodeTypes) -> Callable[..., Array] | PassThrough | None:
     return _for_types(types)
 
 
@@ -57,11 +57,11 @@ def _(check: Check, data: TensorType, like: TensorType) -> PartialShape | Tensor
 
 
 @convert_like_1.specialize
-def _(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
+def _(types: NodeTypes) -> Callable[..., Array] | PassThrough | None:
     return _for_types(types)
 
 
-def _for_types(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
+def _for_types(types: NodeTypes) -> Callable[..., Array] | PassThrough | None:
     """Return the conversion for the declared types, if the arrays' dtypes do not determine them or nothing is
     converted.
     """
@@ -70,7 +70,7 @@ def _for_types(types: NodeTypes) -> Callable[..., Array] | HandsOn | None:
         return None
     source = data.element_type
     if source is target:
-        return HandsOn(_unchanged)
+        return PassThrough(_unchanged)
     if not (source.is_carried or target.is_carried):
         return None
     return lambda *inputs, out=None, **_: into(cast(inputs[0], source, target), out, inputs[0])

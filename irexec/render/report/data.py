@@ -43,7 +43,7 @@ def report_data(
     return {
         "models": [_model(model, start) for model, start in zip(shown.models, shown.starts, strict=True)],
         "findings": shown.findings,
-        "told": list(_descriptions(observed)),
+        "descriptions": list(_descriptions(observed)),
         "changes": [row for entry in observed if isinstance(entry, Changes) for row in _changes(entry, shown)],
         "curves": [_curve(entry, shown) for entry in observed if isinstance(entry, Sensitivities)],
         "overlays": [_overlay(overlay) for overlay in overlays],

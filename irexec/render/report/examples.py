@@ -84,12 +84,12 @@ def _block(block: _Block, lines: Sequence[str]) -> str:
     )
     bad = any(checked.errata for checked in block.checked)
     state = "✖ contains errors" if bad else "✔ correct" if all(c.parsed for c in block.checked) else "● not checked"
-    told = "".join(map(_checked, block.checked))
+    checks = "".join(map(_checked, block.checked))
     return (
         f'<section class="{"bad" if bad else "good"}"><h2>{_text(title or "example")} '
         f'<span class="state">{state}</span></h2>\n<div class="sides">'
         f'<div class="printed" tabindex="0" aria-label="as printed">{_printed(block, lines, findings)}</div>\n'
-        f'<div class="told">{told}</div></div></section>\n'
+        f'<div class="checks">{checks}</div></div></section>\n'
     )
 
 
@@ -112,8 +112,8 @@ def _checked(checked: Checked) -> str:
     parts = [] if checked.example is None else list(_computed(checked.example))
     if checked.not_executed is not None:
         parts.append(f'<p class="soft">not run: {_text(str(checked.not_executed))}</p>')
-    told = {"wrong": [e.diagnostic for e in checked.errata], "repaired": checked.repairs, "notes": checked.notes}
-    for title, findings in told.items():
+    groups = {"wrong": [e.diagnostic for e in checked.errata], "repaired": checked.repairs, "notes": checked.notes}
+    for title, findings in groups.items():
         if findings:
             parts.append(f"<h3>{title}</h3>" + "".join(map(_finding, findings)))
     if checked.verified:

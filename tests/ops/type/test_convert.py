@@ -9,7 +9,7 @@ from support.oracle import infer, openvino, run, tensor
 
 import irexec
 from irexec.ops.compute.casting import cast, nf4
-from irexec.ops.declare.operator import HandsOn, NodeTypes
+from irexec.ops.declare.operator import NodeTypes, PassThrough
 from irexec.ops.type.convert import convert_1, convert_like_1
 from irexec.types import (
     BOOLEAN,
@@ -114,7 +114,7 @@ def specialised(array: np.ndarray, source: ElementType, target: ElementType) -> 
     assert convert_1.specializer is not None
     fast = convert_1.specializer(NodeTypes((given,), (wanted,), (None,), {"destination_type": target}))
     assert fast is not None
-    return fast.call(array) if isinstance(fast, HandsOn) else fast(array)
+    return fast.call(array) if isinstance(fast, PassThrough) else fast(array)
 
 
 @pytest.mark.parametrize("target", [F16, F32])
@@ -173,7 +173,7 @@ def test_a_node_with_nothing_to_convert_passes_its_input_on(kind: ElementType) -
     for op, inputs in ((convert_1, [x]), (convert_like_1, [x, x])):
         assert op.specializer is not None
         specialised = op.specializer(NodeTypes((data,) * len(inputs), (data,), (None,) * len(inputs)))
-        assert isinstance(specialised, HandsOn) and specialised.call(*inputs) is x
+        assert isinstance(specialised, PassThrough) and specialised.call(*inputs) is x
 
 
 def test_c1_strings_convert_to_strings_only() -> None:
