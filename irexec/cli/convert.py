@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.options import add_limit, add_output, release
-from irexec.cli.streams import say
+from irexec.cli.streams import print_line
 from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.render import write
 from irexec.ops.declare.contents import OPSETS
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     report = check_readable(args.file)
     report = _converted(args) if report.ok else report
     if report.ok:
-        say(f"{args.output}: written")
+        print_line(f"{args.output}: written")
     write(Report(report.errors), sys.stderr)
     return exit_code(report)
 

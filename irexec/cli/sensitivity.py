@@ -130,7 +130,7 @@ def _saved(args: argparse.Namespace, found: Sensitivity) -> list[str]:
 
 
 def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:
-    """The analysis. Raises IRError and ValueError."""
+    """Return the analysis. Raises IRError and ValueError."""
     from irexec.debug.sensitivity.analysis import analysed, part, parts
     from irexec.debug.sensitivity.search import Target
     from irexec.diagnostics import IRError
@@ -151,7 +151,7 @@ def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:
     with Status() as status:
 
         def tell(done: int, total: int) -> None:
-            status.tell(f"{done} sets of layers measured, {total} planned")
+            status.show(f"{done} sets of layers measured, {total} planned")
 
         return analysed(trials, effects, args.target, args.file, args.other or str(simulated), tell)
 

@@ -35,7 +35,7 @@ class Many:
     rows: int
 
     def rank(self, port: int = 0) -> int:
-        """The rank of an input without the axis of rows."""
+        """Return the rank of an input without the axis of rows."""
         array = self.inputs[port]
         return 0 if array is None else array.ndim - self.is_many[port]
 
@@ -45,11 +45,11 @@ class Many:
         return self.is_many[0] and not any(self.is_many[1:])
 
     def get(self, name: str) -> Any:
-        """The value of an attribute."""
+        """Return the value of an attribute."""
         return self.node.all_attributes.get(name)
 
     def with_input(self, port: int, array: Array) -> list[Array | None]:
-        """The inputs, one of them replaced."""
+        """Return the inputs, one of them replaced."""
         return [*self.inputs[:port], array, *self.inputs[port + 1 :]]
 
 
@@ -125,14 +125,14 @@ def _interpolated(many: Many) -> Batch | None:
 
 
 def _axis_attribute(many: Many) -> Batch | None:
-    """An attribute `axis` counts one axis more, unless it counts from the end."""
+    """Return an attribute `axis` counts one axis more, unless it counts from the end."""
     if not many.only_first:
         return None
     return Batch([*many.inputs], {"axis": _moved(many.get("axis"))})
 
 
 def _axes_input(port: int) -> Rule:
-    """An input of axes counts one axis more, unless it counts from the end."""
+    """Return an input of axes counts one axis more, unless it counts from the end."""
 
     def rule(many: Many) -> Batch | None:
         axes = many.inputs[port] if len(many.inputs) > port else None

@@ -81,7 +81,7 @@ class Pass:
         return [[end.of(lane) for end in ends if end is not None] for lane in range(len(self.lanes))]
 
     def _fine_lanes(self) -> dict[Site, int]:
-        """The lanes in which each site is fine."""
+        """Return the lanes in which each site is fine."""
         base = sum(1 << number for number, lane in enumerate(self.lanes) if lane.from_fine)
         found = dict.fromkeys(self.board.sites.values(), base)
         for number, lane in enumerate(self.lanes):
@@ -157,7 +157,9 @@ class Pass:
         return self._constants[value]
 
     def _computed(self, node: Node, inputs: list[Rows | None], lanes: int) -> list[Rows]:
-        """The results of a layer. Each value of a constant is taken in turn: weights are too large to be repeated."""
+        """Return the results of a layer. Each value of a constant is taken in turn: weights are too large to be
+        repeated.
+        """
         for port, rows in enumerate(inputs):
             value = node.inputs[port]
             if rows is not None and rows.lanes is not None and value is not None and self.board.is_given(value.node):
@@ -182,7 +184,7 @@ class Pass:
         return [self._chosen([part[index] for part in parts], which, lanes) for index in range(len(parts[0]))]
 
     def _many(self, node: Node, inputs: list[Rows | None], where: Array) -> list[Rows]:
-        """The results of a layer whose inputs have the same number of rows, or one."""
+        """Return the results of a layer whose inputs have the same number of rows, or one."""
         count = max(rows.count for rows in inputs if rows is not None)
         self.layers_run += count
         if node.type == "ShapeOf" and inputs[0] is not None and inputs[0].stacked is not None:
@@ -197,7 +199,7 @@ class Pass:
         return [joined([single[index] for single in singles], where) for index in range(len(singles[0]))]
 
     def _call(self, node: Node, arrays: list[Array | None]) -> list[Array]:
-        """The results of one row. Raises IRError."""
+        """Return the results of one row. Raises IRError."""
         try:
             if node not in self._calls:
                 self._calls[node] = call_of(node)
@@ -255,7 +257,9 @@ class Pass:
         return Rows(found[0]) if len(used) == 1 else joined(found, self._interned(where), copies=copies)
 
     def _combined(self, inputs: list[Rows | None], lanes: int) -> tuple[list[Rows | None], Array | None]:
-        """The inputs with a row for each different combination, and which one each lane has; None: all the same."""
+        """Return the inputs with a row for each different combination, and which one each lane has; None: all the
+        same.
+        """
         maps = {id(rows.lanes): rows for rows in inputs if rows is not None and rows.lanes is not None}
         if not maps:
             return inputs, None
@@ -285,7 +289,7 @@ class Pass:
         return self._interned(where), [*reversed(picks)]
 
     def _are(self, lanes: int) -> Array:
-        """A flag for each lane."""
+        """Return a flag for each lane."""
         if lanes not in self._flags:
             count = len(self.lanes)
             held = np.frombuffer(lanes.to_bytes((count + 7) // 8, "little"), np.uint8)
@@ -293,7 +297,7 @@ class Pass:
         return self._flags[lanes]
 
     def _interned(self, where: Array) -> Array:
-        """One array for all equal maps, so that equal maps are found by identity."""
+        """Return one array for all equal maps, so that equal maps are found by identity."""
         return self._maps.setdefault(where.tobytes(), where)
 
 
@@ -306,7 +310,7 @@ def _bits(flags: Array) -> int:
 
 
 def _initial(node: Node) -> Array:
-    """The first value of a variable that has no initial value."""
+    """Return the first value of a variable that has no initial value."""
     type = node.outputs[0].type
     shape = [extent.value if extent.is_static else 0 for extent in type.shape]
     return np.zeros(shape, type.element_type.dtype)

@@ -117,7 +117,7 @@ class Trials:
         return self._score(self._alone(choice))
 
     def recovered(self, score: Score) -> float:
-        """The share of the loss of the coarse model that a model with this score does not have."""
+        """Return the share of the loss of the coarse model that a model with this score does not have."""
         if self.metric.is_noise:
             if self.coarse.noise == 0:
                 return 1.0
@@ -133,7 +133,7 @@ class Trials:
         return max(1, min(MOST_LANES, self._memory // (_ALIVE * self._largest)))
 
     def _observed(self, step: int) -> list[Array]:
-        """The results with every unit fine, and the statistics; constants are the same for every input."""
+        """Return the results with every unit fine, and the statistics; constants are the same for every input."""
         given = self.board.is_given
         seen = _Seen(self.statistics, [u for u in self.statistics if not step or not given(u.sites[0].fine.node)])
         return self._pass([Lane(step, (), True)], seen.units, seen)[0]
@@ -142,7 +142,7 @@ class Trials:
         return [self._pass([Lane(k, choice.changed, choice.from_fine)])[0] for k in range(len(self.inputs))]
 
     def _together(self, choices: Sequence[Choice]) -> Iterator[list[list[Array]]]:
-        """The results of each choice on all inputs."""
+        """Yield the results of each choice on all inputs."""
         count = len(self.inputs)
         lanes = [Lane(k, choice.changed, choice.from_fine) for choice in choices for k in range(count)]
         many = self.lanes_at_once

@@ -128,7 +128,7 @@ def powers(expected: Array, found: Array) -> tuple[float, float]:
 
 
 def squares(array: Array, axis: int | None = None) -> Array:
-    """The sum of the squares in f64, without a copy of the array; with `axis`, one for each place on it."""
+    """Return the sum of the squares in f64, without a copy of the array; with `axis`, one for each place on it."""
     axes = [*range(array.ndim)]
     kept = [] if axis is None else [axis]
     with np.errstate(all="ignore"):

@@ -19,7 +19,7 @@ from irexec.opsets.nodes import constant_node
 from irexec.types import BOOLEAN, Array, ElementType, TensorType
 
 _QUANTISERS = ("FakeQuantize", "QuantizeLinear")
-# What stands between a quantiser and the real numbers that it gives, where it is stored as whole numbers.
+# Layers between a quantiser that is stored as whole numbers and its real numbers.
 _DEQUANTISING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
 # Layers that only move values: a quantiser before one belongs to the layers behind it.
 _MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Split", "VariadicSplit", "StridedSlice", "Slice"})
@@ -32,8 +32,8 @@ class NoPair(ValueError):
 
 
 def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[Unit, Range]]:
-    """The quantised model with its quantisers as units; fine is the value that a quantiser reads, or for weights the
-    constant of the float model. Raises NoPair.
+    """Return the quantised model with its quantisers as units; fine is the value that a quantiser reads, or for weights
+    the constant of the float model. Raises NoPair.
     """
     if len(float_model.inputs) != len(quantised.inputs) or len(float_model.outputs) != len(quantised.outputs):
         raise NoPair("the models have different numbers of inputs or results")
@@ -70,7 +70,7 @@ class _Pairing:
         self._array = Constants()
 
     def activations(self) -> list[Unit]:
-        """The quantisers of values that depend on the inputs."""
+        """Return the quantisers of values that depend on the inputs."""
         already = {node.friendly_name for node in self.float.nodes if node.type in _QUANTISERS}
         found = []
         for node, end in self._ends.items():
@@ -83,7 +83,7 @@ class _Pairing:
         return found
 
     def weights(self) -> list[Unit]:
-        """The quantisers of constants whose counterpart is in the float model."""
+        """Return the quantisers of constants whose counterpart is in the float model."""
         found = []
         for value in self._read_constants():
             if not self._is_coarse(value):
@@ -144,7 +144,7 @@ class _Pairing:
         return self._other.get(node, node).friendly_name
 
     def range_of(self, unit: Unit) -> Range | None:
-        """How a quantiser divides its range."""
+        """Return how a quantiser divides its range."""
         node = unit.node
         if unit.kind == "weights":
             return self._range_of_weights(unit.sites[0].coarse)
@@ -164,7 +164,7 @@ class _Pairing:
         return any(user not in self.constant and user.type not in _QUANTISERS for user in value.users)
 
     def _is_coarse(self, value: Value) -> bool:
-        """Whether a constant is computed from whole numbers of few bits, or goes through a quantiser."""
+        """Return whether a constant is computed from whole numbers of few bits, or goes through a quantiser."""
         if not value.element_type.is_real or value.node.held is not None:
             return False
         for node in needed_by([value.node]):
@@ -176,7 +176,7 @@ class _Pairing:
         return False
 
     def _fine(self, value: Value) -> Value | None:
-        """The constant of the float model that is read at the same place, as a constant of this model."""
+        """Return the constant of the float model that is read at the same place, as a constant of this model."""
         for user, port in value.uses():
             other = self._other.get(user)
             if other is None or port >= len(other.inputs):
@@ -218,7 +218,7 @@ class _Pairing:
         return None if value is None or value.node not in self.constant else self._array(value)
 
     def _range_of_weights(self, value: Value) -> Range | None:
-        """The codes that are stored, and the step between them."""
+        """Return the codes that are stored, and the step between them."""
         node: Node | None = value.node
         while node is not None and node.type in ("Reshape", "Convert") and node.inputs:
             node = node.inputs[0].node if node.inputs[0] is not None else None
@@ -251,7 +251,7 @@ def _is_code(node: Node) -> bool:
 
 
 def _end(node: Node) -> Value:
-    """The real numbers that a quantiser gives: behind a Convert to whole numbers and back, if it has one."""
+    """Return the real numbers that a quantiser computes: after a Convert to whole numbers and back, if it has one."""
     value = node.outputs[0]
     whole = not value.element_type.is_real
     while True:
@@ -268,7 +268,7 @@ def _end(node: Node) -> Value:
 
 
 def _plain(model: Model, constant: set[Node], passed: Mapping[Value, Value | None]) -> tuple[Model, dict[Node, Node]]:
-    """A copy without quantisers, where constants are told apart by their shape alone; and its layers' originals."""
+    """Return a copy without quantisers, where constants differ by their shape alone; and its layers' originals."""
     made, copies = twin(model)
     shapes: dict[Value, Value] = {}
     for node in model.nodes:

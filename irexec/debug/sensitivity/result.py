@@ -142,7 +142,7 @@ class Sensitivity:
         return self.text()
 
     def text(self, most: int = 10) -> str:
-        """The result as the command prints it; `most`: the number of rows, 0 for all."""
+        """Return the result as the command prints it; `most`: the number of rows, 0 for all."""
         return "\n".join([*self._head(), "", *self._table(most), "", *self._curve(), "", *self._verdict()])
 
     def _shown(self, score: Score) -> str:
@@ -223,7 +223,7 @@ def score_dict(score: Score) -> dict[str, Any]:
 
 
 def plain(value: float) -> float | str:
-    """A number for JSON, infinities as texts."""
+    """Return a number for JSON, infinities as texts."""
     return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 

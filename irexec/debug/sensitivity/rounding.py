@@ -28,7 +28,7 @@ class RoundingBoard(Board):
         return [*dict.fromkeys(frozenset(unit.layers) for unit in self.units)]
 
     def excluding(self, layers: Collection[str]) -> frozenset[Site]:
-        """The sites that are f32 if these layers are computed in f32."""
+        """Return the sites that are f32 if these layers are computed in f32."""
         names, found = {*layers}, set()
         for site in self.sites.values():
             source, reader = site.fine.node, site.node
@@ -38,7 +38,7 @@ class RoundingBoard(Board):
         return frozenset(found)
 
     def mixed(self, layers: Collection[str]) -> Model:
-        """A copy of the original model in which the layers to compute in f32 are marked so for OpenVINO."""
+        """Return a copy of the original model in which the layers to compute in f32 are marked so for OpenVINO."""
         model, names = twin(self.original)[0], {*layers}
         for node in model.nodes:
             if node.friendly_name in names:
@@ -47,7 +47,7 @@ class RoundingBoard(Board):
 
 
 def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
-    """The model with every f32 value rounded to `kind`; a unit is a layer with its constants and its result."""
+    """Return the model with every f32 value rounded to `kind`; a unit is a layer with its constants and its result."""
     made, copies = twin(model)
     constant = constant_nodes(made)
     origin = {copy: node for node, copy in copies.items()}

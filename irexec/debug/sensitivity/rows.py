@@ -34,14 +34,14 @@ class Rows:
         return 0 if self.lanes is None else self.lanes
 
     def row(self, number: int) -> Array:
-        """One row; the only one, if there is one."""
+        """Return one row; the only one, if there is one."""
         if self.lanes is None:
             return self.first
         found: Array = self.stacked[number] if self.stacked is not None else (self.several or ())[number]
         return found
 
     def of(self, lane: int) -> Array:
-        """The row of a lane."""
+        """Return the row of a lane."""
         return self.first if self.lanes is None else self.row(int(self.lanes[lane]))
 
 

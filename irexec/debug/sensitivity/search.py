@@ -70,7 +70,7 @@ def ranked(trials: Trials, effects: Mapping[Unit, Effect]) -> list[Unit]:
     """Return the units, most harmful first: by the metric, then by the noise.
 
     The harm is what leaving the unit out gains, and what it costs alone: noise of several units partly cancels, so
-    neither of both says all.
+    neither number alone is enough.
     """
 
     def key(unit: Unit) -> tuple[float, float]:

@@ -66,7 +66,7 @@ class Board:
         self.computing = [n for n in self.order if not self.is_given(n)]
 
     def is_given(self, node: Node) -> bool:
-        """Whether a node runs in no part: constants, inputs, results and the ends of variables."""
+        """Return whether a node runs in no part: constants, inputs, results and the ends of variables."""
         return node in self._constant or node.type in ("Parameter", "Result", "Assign", "ReadValue")
 
     @property
@@ -76,16 +76,16 @@ class Board:
         return [group for group in dict.fromkeys([*inputs, *(frozenset(unit.layers) for unit in self.units)]) if group]
 
     def excluding(self, layers: Collection[str]) -> frozenset[Site]:
-        """The sites that are fine in the model that a tool makes when it excludes these layers."""
+        """Return the sites that are fine in the model that a tool makes when it excludes these layers."""
         names = frozenset(layers)
         return frozenset(site for site in self.sites.values() if site.layers and site.layers <= names)
 
     def mixed(self, layers: Collection[str]) -> Model:
-        """A copy of the model in which these layers are excluded, to be written."""
+        """Return a copy of the model in which these layers are excluded, to be written."""
         return self.wired(self.excluding(layers))
 
     def wired(self, sites: Collection[Site]) -> Model:
-        """A copy of the model with this choice."""
+        """Return a copy of the model with this choice."""
         model, copies = twin(self.model)
         for site in sites:
             fine = site.fine
@@ -122,7 +122,7 @@ class Board:
         return [value for value in node.inputs if value is not None] + fine
 
     def _ordered(self) -> list[Node]:
-        """All nodes, each after those of both of its choices."""
+        """Return all nodes, each after those of both of its choices."""
         order: list[Node] = []
         seen: set[Node] = set()
         for root in (*self.model.parameters, *self.model.nodes):
