@@ -68,9 +68,7 @@ def record(
 def record(
     cls: Any = None, /, *, eq: bool = True, frozen: bool = False, kw_only: bool = False, weakref_slot: bool = False
 ) -> Any:
-    """Return a dataclass with slots; the options are those of `dataclass`. A method that the class defines itself
-    stays.
-    """
+    """Return a dataclass with slots and the options of `dataclass`. Methods that the class defines are kept."""
 
     def decorate(cls: type) -> type:
         content = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}

@@ -22,9 +22,7 @@ def most_drawn() -> int:
 
 
 def undrawable(kind: ElementType, shape: tuple[int, ...], drawn: int) -> str | None:
-    """Return the reason why no values of this type can be drawn, with `drawn` bytes drawn already; None if they can
-    be.
-    """
+    """Return the reason why no values of this type can be drawn, after `drawn` bytes; None if they can be."""
     if len(shape) > MAX_RANK:
         return f"has rank {len(shape)}, but an array can have at most {MAX_RANK} axes"
     if kind.dtype is not None and drawn + math.prod(shape) * kind.dtype.itemsize > most_drawn():

@@ -143,9 +143,7 @@ class _Literal(NamedTuple):
 
 
 def _literal(text: str, start: int, *, after_lead: bool) -> _Literal | None:
-    """Return a list, several lists or scalars in a row, or one scalar, at `start`; None when something else stands
-    there.
-    """
+    """Return a list, several lists or scalars in a row, or one scalar, at `start`; None for any other text."""
     items: list[ListedValue] = []
     position, is_float = start, False
     while True:

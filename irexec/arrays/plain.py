@@ -15,9 +15,7 @@ _BLOCK = 1 << 16
 
 
 def exact_array(array: Array, kind: ElementType) -> Array:
-    """Return the array in a dtype that NumPy alone can read: bf16, f8 and f4 as f32, i4 as i8, u2 and u4 as u8,
-    exactly.
-    """
+    """Return the array in a dtype of NumPy: bf16, f8 and f4 as f32, i4 as i8, u2 and u4 as u8, exactly."""
     if array.dtype.kind in "TUO":
         return array if array.dtype.kind == "U" else np.array(array.tolist(), dtype=np.str_).reshape(array.shape)
     if is_numpys(array.dtype):

@@ -13,9 +13,7 @@ from irexec.types import ElementType, PartialShape
 
 
 def operator_schema(operator: Operator) -> dict[str, Any]:
-    """Return the JSON Schema of an operator's attributes by their names in a file; values are numbers and lists, not
-    texts.
-    """
+    """Return the JSON Schema of an operator's attributes, by their names in a file, as numbers and lists."""
     with warnings.catch_warnings():
         # Defaults that are element types or shapes; they are put in below.
         warnings.simplefilter("ignore")

@@ -1,6 +1,4 @@
-"""Options for the inputs of a model, shared by the commands that run one, and reading the model with an array per
-input.
-"""
+"""Options for the inputs of a model, and reading the model with an array for each input."""
 
 from __future__ import annotations
 
@@ -76,9 +74,7 @@ def add_sample_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def load_with_inputs(args: argparse.Namespace, reading: Reading | None = None) -> tuple[Loaded | None, Report]:
-    """Return the model with its inputs, and all findings; None where there is nothing to run. `reading`: of its
-    file.
-    """
+    """Return the model with its inputs, and all findings; None if there is nothing to run. `reading`: of its file."""
     from irexec.arrays.given import Given
     from irexec.reading import read
     from irexec.runs.run import complete

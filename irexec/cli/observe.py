@@ -54,9 +54,7 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def observations(args: argparse.Namespace, reading: Reading, report: Report) -> tuple[Reading | None, list[Observed]]:
-    """Return the model to show next to the one that was read, and the data to show; problems are findings in
-    `report`.
-    """
+    """Return the model to show next to the first one, and the data to show; problems are findings in `report`."""
     from irexec.inspect.counters import read_counters
     from irexec.inspect.observed import read_observed
     from irexec.inspect.record import read_dump
@@ -93,9 +91,7 @@ def _add(found: list[Observed], path: str, read: Callable[[str], Observed], repo
 
 
 def _made(args: argparse.Namespace, reading: Reading, beside: Reading | None, report: Report) -> list[Observed]:
-    """Return the differences, and the recorded run of the model or of both, as the commands print them. Raises
-    IRError.
-    """
+    """Return the differences, and the recorded run of the model or of both, as the commands do. Raises IRError."""
     from irexec.debug.diff import changes_dict, diff
     from irexec.debug.runtimes import OtherModel
     from irexec.inspect.observed import Changes

@@ -36,9 +36,7 @@ class Settings:
 
 
 def read_settings(folder: str) -> tuple[Settings, Report]:
-    """Return the settings for a folder, from the nearest file that has any; with findings, they are those without a
-    file.
-    """
+    """Return the settings of the nearest file for a folder, or the default ones; and findings about the file."""
     for above in _and_above(folder):
         for path in (os.path.join(above, "irexec.toml"), os.path.join(above, "pyproject.toml")):
             if os.path.isfile(path):

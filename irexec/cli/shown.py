@@ -48,9 +48,7 @@ def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
-    """Return the project's settings, and which findings count; the extensions are loaded. The report: why not to go
-    on.
-    """
+    """Return the project's settings, and which findings count; load the extensions. The report contains errors."""
     settings, report = read_settings(os.getcwd())
     choice, unknown = chosen(args, settings)
     report.extend([*unknown, *load_extensions(args.extension)])
@@ -58,9 +56,7 @@ def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
 
 
 def chosen(args: argparse.Namespace, settings: Settings) -> tuple[Choice, Report]:
-    """Return the codes selected and ignored by the options, or by the project settings; findings about unknown
-    codes.
-    """
+    """Return the codes selected and ignored by options or project settings; findings about unknown codes."""
     report = Report()
 
     def codes(option: str, otherwise: tuple[str, ...] | None) -> tuple[str, ...] | None:

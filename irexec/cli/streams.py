@@ -64,9 +64,7 @@ def _occupy() -> None:
 
 
 def is_of_output(error: OSError) -> bool:
-    """Return whether an error is of a standard stream. Errors of files contain a file name and have their own
-    findings.
-    """
+    """Return whether an error is of a standard stream. Errors of files contain a file name and have findings."""
     return error.filename is None and (isinstance(error, NoOutput) or error.errno in _NO_ROOM)
 
 

@@ -88,9 +88,7 @@ def compared(before: Tally, after: Tally) -> dict[str, list[str]]:
 
 
 def scoreboard(tallies: Sequence[Tally]) -> tuple[list[str], dict[str, list[str]]]:
-    """Return the runtimes, and for each operator a cell of each: the number of failures among the cases, or an empty
-    text.
-    """
+    """Return the runtimes, and for each operator a cell of each: the number of failures, or an empty text."""
     names = [tally.runtime for tally in tallies]
     rows: dict[str, list[str]] = {}
     for place, tally in enumerate(tallies):

@@ -173,9 +173,7 @@ def _second_look(
 
 
 def _is_elementwise(model: Model) -> bool:
-    """Return whether each result depends on single elements, so that small results are not differences of large
-    numbers.
-    """
+    """Return whether each result depends on single elements, so that small results are not differences."""
     nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
     return all(CONTENTS.get(n.type, ("",))[0].split(".")[0] in ("activation", "arithmetic") for n in nodes)
 

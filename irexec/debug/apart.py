@@ -75,9 +75,7 @@ class Apart:
         self.name = self.ask("describe")
 
     def ask(self, method: str, *arguments: Any) -> Any:
-        """Call a method in the other process and return its result. Raises CannotRun and, with the runtime's name,
-        Died.
-        """
+        """Call a method in the other process and return its result. Raises CannotRun and Died."""
         try:
             return self.process.call(method, *arguments)
         except Died as error:
@@ -119,9 +117,7 @@ class _Observed(Mapping[Value, Array]):
 
 
 class Remote:
-    """A model loaded from a file in the other process; it is loaded again after a crash, or after another model was
-    loaded.
-    """
+    """A model loaded from a file in the other process; it is loaded again after a crash or another model."""
 
     def __init__(self, runtime: Apart, file: Path, names: dict[Node, str], folder: Any = None) -> None:
         self._runtime, self._file, self._names, self._folder = runtime, file, names, folder

@@ -264,9 +264,7 @@ def _computing(model: Model) -> list[Node]:
 def _cut_there(
     reference: Reference, runtime: Runtime, loaded: Loaded, computing: list[Node], bounds: Bounds | None
 ) -> Culprit | None:
-    """Return the smallest group of layers that is wrong when the other side observes only the values that leave the
-    group.
-    """
+    """Return the smallest group of layers that is wrong when only the values that leave it are observed."""
     for nodes in _candidates(loaded.fused(), computing):
         culprit = _together(reference, runtime, nodes, bounds)
         while culprit is not None and len(nodes) > 1:
@@ -281,9 +279,7 @@ def _cut_there(
 
 
 def _candidates(fused: list[list[str]], computing: list[Node]) -> Iterator[list[Node]]:
-    """Yield layers that the runtime may fuse: first those that it reports as fused, then increasingly many
-    neighbours.
-    """
+    """Yield layers that the runtime may fuse: those that it reports as fused, then increasingly many neighbours."""
     for names in fused:
         group = [node for node in computing if node.friendly_name in names]
         if len(group) > 1:

@@ -47,9 +47,7 @@ class Change:
 
 
 def changes_dict(a: str, b: str, changes: Iterable[Change]) -> dict[str, Any]:
-    """Return the changes from one file to another as one JSON-ready object, which `irexec diff` prints and a report
-    draws.
-    """
+    """Return the changes from one file to another as a JSON-ready object, for `irexec diff` and reports."""
     return {"kind": "diff", "a": a, "b": b, "changes": [change.to_dict() for change in changes]}
 
 
@@ -330,9 +328,7 @@ def _stored(value: Value) -> str:
 
 
 def _apart(a: Array, b: Array) -> tuple[float, float]:
-    """Return the largest error, and the signal-to-noise ratio in decibels; infinite for values that cannot be
-    subtracted.
-    """
+    """Return the largest error, and the signal-to-noise ratio in decibels; infinite if both cannot be subtracted."""
     if a.size != b.size or a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
         return math.inf, -math.inf
     one, two = a.reshape(-1).astype(np.float64), b.reshape(-1).astype(np.float64)

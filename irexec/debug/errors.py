@@ -78,9 +78,7 @@ def shown_error(error: Error | None) -> str:
 
 
 def shown_part(error: Error) -> str:
-    """Return an error in one unit: a percentage, or units in the last place for errors that are hardly more than
-    rounding.
-    """
+    """Return an error in one unit: a percentage, or units in the last place if it is hardly more than rounding."""
     if not error:
         return "0"
     if not math.isfinite(error.absolute):

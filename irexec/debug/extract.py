@@ -191,7 +191,5 @@ def _noise(array: Array, rng: np.random.Generator, structure: int = MAX_STRUCTUR
 
 
 def _is_common(number: float, dtype: np.dtype[Any]) -> bool:
-    """Return whether a number has at most two digits or is a power of two, so that it reveals nothing about the
-    model.
-    """
+    """Return whether a number has at most two digits or is a power of two, and so reveals nothing of the model."""
     return number == float(np.asarray(float(f"{number:.2g}")).astype(dtype)) or abs(np.frexp(number)[0]) == 0.5

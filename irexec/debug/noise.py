@@ -59,9 +59,7 @@ class Noise:
 
     @classmethod
     def of(cls, precision: str, about: Mapping[str, str]) -> Noise | None:
-        """Return the noise of a runtime that computes in `precision` and reports these properties; None without
-        noise.
-        """
+        """Return the noise of a runtime that computes in `precision` with these properties; None without noise."""
         group = about.get(GROUP, "")
         found = cls(_LOWER.get(precision, F32), int(group) if group.isdecimal() else 0)
         return found if found != cls() else None
@@ -72,9 +70,7 @@ class Noise:
         return lower or bool(self.group and any(map(packed, nodes)))
 
     def judge(self, model: Model, inputs: Sequence[Array], other: Sequence[Array | None]) -> Judged | None:
-        """Return whether noise explains the results `other` of a model of a few layers; None where it cannot be
-        measured.
-        """
+        """Return whether noise explains the results `other` of a small model; None where it cannot be measured."""
         right = _run(model)(inputs)
         runs = list(self._runs(model, inputs))
         runs = [found for found in runs if all(a.shape == b.shape for a, b in zip(right, found, strict=True))]

@@ -214,9 +214,7 @@ def _port(value: Value) -> str:
 
 
 def identity(reference: Reference, asked: str) -> str:
-    """Return the key by which reductions are distinguished: the model's file, the inputs, and the failure to
-    reproduce.
-    """
+    """Return the key that distinguishes reductions: the model's file, the inputs, and the failure to reproduce."""
     found = sha256(os.fsencode(asked))
     if (source := reference.model.source) is not None:
         found.update(source.text.encode("utf-8", "surrogatepass"))

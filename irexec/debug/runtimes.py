@@ -77,9 +77,7 @@ class KnowsBodies(Protocol):
     """A runtime that cannot run parts of a model, but knows the bodies of the loaded model."""
 
     def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
-        """Return the runtime for a body of a layer, and its iterations' inputs in a step if it has results for these
-        alone.
-        """
+        """Return the runtime for a body of a layer, and its iterations' inputs in a step if it has their results."""
 
 
 @runtime_checkable

@@ -147,9 +147,7 @@ def inner_layers(case: Case) -> list[Node]:
 
 
 def keep_inner_layers(case: Case, kept: list[Node]) -> Case:
-    """Remove the other layers: their readers get the layers' inputs or, failing that, the values computed the first
-    time.
-    """
+    """Remove the other layers: their readers get the layers' inputs or, failing that, recorded values."""
     left_out = [node for node in inner_layers(case) if node not in kept]
     known = Reference(case.model, case.steps[:1]).record({v for node in left_out for v in node.outputs})[0]
 
@@ -177,9 +175,7 @@ def _bodies(model: Model) -> list[Model]:
 
 
 def passed(node: Node) -> Value | None:
-    """Return the input of a layer that has the type of its single output, so that its readers can use the input
-    instead.
-    """
+    """Return the input of a layer that has the type of its single output, which it can replace."""
     if len(node.outputs) != 1:
         return None
     kind, shape = node.outputs[0].element_type, node.outputs[0].type.shape

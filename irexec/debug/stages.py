@@ -1,6 +1,4 @@
-"""The stages of a reduction, from coarse to fine: each divides a case into items and creates the case with some of
-them.
-"""
+"""The stages of a reduction, from coarse to fine: each divides a case into items and creates cases of some."""
 
 from __future__ import annotations
 

@@ -95,9 +95,7 @@ def combined(tolerances: Iterable[Tolerance]) -> Tolerance:
 
 
 def accumulated(tolerance: Tolerance, kind: ElementType) -> Tolerance:
-    """Return the tolerance of a layer of a half type whose sums are accumulated in f32 and rounded once, as irexec does
-    it.
-    """
+    """Return the tolerance of a layer of a half type whose sums are accumulated in f32 and rounded once."""
     if kind.kind != "f" or kind.bitwidth >= _F32_BITS or not tolerance.ulp:
         return tolerance
     return tolerance._replace(ulp=min(tolerance.ulp, FUSED))

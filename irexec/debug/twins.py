@@ -123,9 +123,7 @@ class Twins:
         ) or same(self._constant(0, one), self._constant(1, other))
 
     def _is_rounded(self, one: Value | None, other: Value | None) -> bool:
-        """Return whether both are constants that differ by rounding, as where exporters fold a normalization into
-        weights.
-        """
+        """Return whether both are constants that differ by rounding, as when a normalization is folded into weights."""
         if one is None or other is None or not self._both_constant(one, other) or not one.element_type.is_real:
             return False
         left, right = self._constant(0, one), self._constant(1, other)

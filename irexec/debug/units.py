@@ -56,9 +56,7 @@ def apart(a: Array, b: Array) -> Any:
 
 
 def slabs(array: Array) -> Iterator[slice]:
-    """Yield slices along the first axis, each of a limited number of elements, to limit the memory for results in
-    f64.
-    """
+    """Yield slices along the first axis of a limited number of elements, to limit the memory for results in f64."""
     rows = max(1, _BLOCK * len(array) // max(1, array.size))
     for begin in range(0, len(array), rows):
         yield slice(begin, begin + rows)

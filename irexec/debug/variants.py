@@ -45,9 +45,7 @@ def judge_model(
 
 
 def widened(model: Model) -> Model | None:
-    """Return the model with f16 and bf16 weights decompressed in f32, as OpenVINO does it, or None without such
-    weights.
-    """
+    """Return the model with f16 and bf16 weights decompressed in f32, as in OpenVINO; None without such weights."""
     if not _halves(model):
         return None
     made = copied(model)
@@ -94,9 +92,7 @@ def _wide(value: Value, known: dict[Value, Value], node_class: type[Node]) -> Va
 
 
 def moved_inside(model: Model) -> Iterator[Model]:
-    """Yield the model with the f32 values between its layers made a few units larger, or smaller; nothing for one
-    layer.
-    """
+    """Yield the model with the f32 values between its layers a few units larger or smaller; nothing for one layer."""
     for factor in (1 + _NUDGE, 1 - _NUDGE):
         made = copied(model)
         constant = constant_nodes(made)

@@ -47,9 +47,7 @@ class Judge(Protocol):
     name: str
 
     def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
-        """Return the fault of the case, or None. `like`: the fault that is searched for, which determines how clear it
-        must be.
-        """
+        """Return the fault of the case, or None. `like`: the fault to search for, which sets how clear it must be."""
 
 
 class Sameness:

@@ -15,9 +15,7 @@ _UNKNOWN_BYTES = 1 << 20
 
 
 def comparable(model: Model) -> list[Node]:
-    """Return the layers whose results can be compared. Assign is omitted: its result is its input, and runtimes do not
-    expose it.
-    """
+    """Return the layers whose results can be compared: not Assign, whose result runtimes do not expose."""
     constant = constant_nodes(model)
     skipped = ("Parameter", "Result", "Const", "Assign")
     return [n for n in model.nodes if n.type not in skipped and n not in constant and n.outputs]

@@ -46,9 +46,7 @@ class Findings:
         return self._locate(at)
 
     def has_finding(self, code: str, layer: LayerRef) -> bool:
-        """Return True if the layer has a finding with this code: each cause is reported once, at its first
-        occurrence.
-        """
+        """Return True if the layer has a finding with this code: each cause is reported once."""
         return (code, layer) in self._reported
 
     def has_finding_at(self, code: str, at: At) -> bool:

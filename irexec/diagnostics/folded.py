@@ -31,9 +31,7 @@ def folded(report: Report) -> Report:
 
 
 def grouped(report: Report) -> Report:
-    """Return the report of many files with each warning that some of them have alike shown for the first of these
-    alone.
-    """
+    """Return the report of many files with each warning that some of them share shown for the first only."""
     findings = list(report)
     causes: dict[Hashable, dict[str | None, list[int]]] = {}
     for position, finding in enumerate(findings):
@@ -72,9 +70,7 @@ def _with_items(finding: Diagnostic, items: list[str], what: str) -> Diagnostic:
 
 
 def _cause(finding: Diagnostic) -> tuple[str, Severity, str | None, Hashable]:
-    """Return the parts in which findings of one cause agree: the value found and the values allowed, if they are
-    known.
-    """
+    """Return the parts in which findings of one cause agree: the values found and allowed, if known."""
     what = (finding.found, finding.allowed) if finding.found and finding.allowed else finding.message
     return finding.code, finding.severity, finding.file, what
 

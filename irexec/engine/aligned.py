@@ -51,9 +51,7 @@ def _halves(nodes: Sequence[Node]) -> dict[Value, Array]:
 
 
 def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
-    """Return aligned copies, by value, of the nodes' constants that are unaligned and read by kernels that need
-    alignment.
-    """
+    """Return aligned copies, by value, of unaligned constants read by kernels that need alignment."""
     nodes = list(nodes)
     unaligned = {
         node.outputs[0]: array

@@ -57,9 +57,7 @@ def _label(port: Value) -> str:
 
 
 def fitting(given: Any, port: Value) -> Array:
-    """Return the array in the port's dtype, after checking its shape. A cast stays within a kind of dtype or is
-    lossless.
-    """
+    """Return the array in the port's dtype and shape. A cast stays within a kind of dtype or is lossless."""
     kind: ElementType = port.element_type
     layer = port.node.ref
     try:

@@ -22,9 +22,7 @@ Run = Callable[[Sequence[Array]], list[Array]]
 
 
 def body_step(node: Node, runs: Sequence[Run], inference: Inference) -> Callable[..., list[Array]]:
-    """Return the callable of a node with bodies, from outer inputs to outer outputs. `runs` has a callable for each
-    body.
-    """
+    """Return the callable of a node with bodies, from outer inputs to outputs. `runs` has one for each body."""
     if node.type == "If":
         return lambda *inputs: _run_if(node, runs, inputs)
     iterating = _Iterating(node.bodies[0], runs[0], inference)
@@ -55,9 +53,7 @@ def _run_tensor_iterator(iterating: _Iterating, inputs: Sequence[Array]) -> list
 
 
 def _counts(body: Body, inputs: Sequence[Array]) -> list[int]:
-    """Return the number of parts of each sliced input. Raises ConstraintError if an input cannot be divided into the
-    parts.
-    """
+    """Return the number of parts of each sliced input. Raises ConstraintError if an input cannot be divided."""
     counts = []
     for entry in body.inputs:
         if entry.slicing is not None and entry.external is not None:

@@ -63,9 +63,7 @@ class CompiledModel(OfOneProcess):
             return request.infer(inputs)
 
     def _own_request(self) -> InferRequest:
-        """Create a request that the model keeps for its calls. It holds no reference to the model, so dropping the
-        model frees both.
-        """
+        """Create a request for the model's own calls, without a reference to the model: dropping it frees both."""
         return self.create_infer_request()
 
     @contextmanager

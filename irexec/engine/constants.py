@@ -123,9 +123,7 @@ class Folding:
         return (value := type.value) is not None and value.dtype == type.element_type.dtype
 
     def _can_fold(self, node: Node) -> bool:
-        """Return whether a node's results depend on constants alone, are small enough to keep and are cheap to
-        compute.
-        """
+        """Return whether a node's results depend on constants alone, are small, and are cheap to compute."""
         given = [value for value in node.inputs if value is not None]
         if not given or not all(map(self._constant.__contains__, given)):
             return False
@@ -140,9 +138,7 @@ class Folding:
         return self._work(node, types) <= max(MAX_STEPS, _FACTOR * origin)
 
     def _origin(self, inputs: list[Value]) -> int:
-        """Return the number of bytes in the file that a result of these values depends on; folded results add no bytes
-        of their own.
-        """
+        """Return the number of bytes in the file that a result of these values depends on."""
         written = sum(_nbytes(self._inference[value]) for value in inputs if value.node.held is not None)
         return max([written, *(self._origins.get(value.node, 0) for value in inputs)])
 
@@ -153,9 +149,7 @@ class Folding:
         return steps(operator, self._inference.inputs(node), node.all_attributes, outputs) or 0
 
     def array(self, value: Value) -> Array:
-        """Return the value of a constant, or of a node that can be folded. Raises IRError if the kernel rejects its
-        inputs.
-        """
+        """Return the value of a constant, or of a node that can be folded. Raises IRError if its kernel fails."""
         array = self._kept.get(value)
         if array is None and (held := value.node.held) is not None:
             return self._of(held)
@@ -168,9 +162,7 @@ class Folding:
         return array
 
     def _of(self, held: Array | Stored) -> Array:
-        """Return the array of a constant; equal small constants, such as the axes and shapes of repeated blocks, share
-        one array.
-        """
+        """Return the array of a constant; equal small constants, such as axes and shapes, share one array."""
         if not isinstance(held, Stored):
             return held
         return (self._small.setdefault(held.key, held) if held.size <= _MAX_SMALL else held).array

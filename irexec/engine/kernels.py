@@ -70,9 +70,7 @@ class Kernels:
 
 
 def _attributes_key(node: Node) -> object:
-    """Return a key that is equal for nodes of one operator with the same attributes; None if they are not cheap to
-    compare.
-    """
+    """Return a key that is equal for nodes of one operator with the same attributes; None if that is costly."""
     attributes = node.attributes
     is_compared = _COMPARED.issuperset(map(type, attributes.values()))
     return tuple(attributes.items()) if is_compared else id(attributes)

@@ -110,9 +110,7 @@ def other_identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 def _searched(net: Net) -> set[int]:
-    """Return the ids that OpenVINO reaches when it searches from the results; it rejects the file if one has no
-    layer.
-    """
+    """Return the ids that OpenVINO reaches when it searches from the results; each must have a layer."""
     givers: dict[int | None, list[int]] = {}
     for edge in net.edges:
         if (giver := number(edge.from_layer)) is not None:

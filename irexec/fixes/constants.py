@@ -50,9 +50,7 @@ class _Declared:
             self.declared = ()
 
     def value_of(self, name: str) -> str | None:
-        """Return the value of an attribute that follows from the others: the port's type or shape, if they give the
-        size.
-        """
+        """Return the value of an attribute that follows from the others: the port's type or shape if they fit."""
         if name == "size":
             if self.kind in (self.declared_kind, None) and self.shape == self.declared:
                 needed = _bytes(self.declared_kind, self.shape)

@@ -107,9 +107,7 @@ def _meant_ports(ports: tuple[Port, ...], written: Written, *, is_output: bool) 
 
 
 def _that_fit(outputs: list[Port], edge: Edge, net: Net, written: Written) -> list[Port]:
-    """Return the outputs of a layer whose type is that of the input port at the end of the edge; or all if none
-    matches.
-    """
+    """Return the outputs of a layer that have the type of the input at the end of the edge; or all of them."""
     ends = written.shared("ends", net, lambda: written.by_numbers(net))
     taker = ends.get((False, number(edge.to_layer), number(edge.to_port)))
     owners = [owner for port in outputs if (owner := written.ports.get(port.at)) is not None]

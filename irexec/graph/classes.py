@@ -41,9 +41,7 @@ class Classes:
         return found
 
     def own(self, node: Node, variables: Mapping[str, int] | None = None) -> int:
-        """Return the class of the function that a layer computes of its inputs: operator, attributes, constant,
-        bodies.
-        """
+        """Return the class of the function that a layer computes: operator, attributes, constant, bodies."""
         if node.constant is not None:
             return self._number(("Const", str(node.outputs[0].element_type), _digest(node.constant)))
         attributes = [(k, str(v)) for k, v in sorted(attributes_of(node).items())]

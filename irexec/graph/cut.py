@@ -84,9 +84,7 @@ def between(model: Model, first: Node, last: Node) -> set[Node]:
 
 
 def around(model: Model, centre: Node, distance: int) -> set[Node]:
-    """Return the layers that are at most `distance` edges away from a layer; without Parameters, Results and
-    constants.
-    """
+    """Return the layers at most `distance` edges away from a layer, without Parameters, Results and constants."""
     constant = constant_nodes(model)
     found = edge = {centre}
     for _ in range(distance):

@@ -292,9 +292,7 @@ def pad_function(padding: float | bytes = 0.0) -> Native:
 
 
 def _packed(weights: Array, height: int) -> Array:
-    """Return `[G, O, depth]` as `[G, blocks, depth, height]`: the weights that a tile multiplies by the same pixels are
-    adjacent.
-    """
+    """Return `[G, O, depth]` as `[G, blocks, depth, height]`: weights for the same pixels are adjacent."""
     groups, outputs, depth = weights.shape
     blocks = -(-outputs // height)
     padded = np.zeros((groups, blocks * height, depth), weights.dtype)

@@ -97,9 +97,7 @@ def after_sums(
 
 
 class Steps:
-    """Steps with their operands, and divisor, cycle and step of each operand; each step is followed by a rounding if
-    there is one.
-    """
+    """Steps with their operands, and divisor, cycle and step of each operand, each with its rounding if any."""
 
     def __init__(self, rounding: Rounding | None) -> None:
         self._rounding = rounding

@@ -146,9 +146,7 @@ class _Finder:
 
 
 def _reshaped(link: Link, shape: tuple[int, ...], target: tuple[int, ...]) -> Link | None:
-    """Return the link with the operand reshaped, so that it applies to elements in shape `target` as this link does in
-    `shape`.
-    """
+    """Return the link with the operand reshaped for elements in shape `target` instead of `shape`."""
     own = link.constant.shape if link.constant is not None else link.type.shape.to_shape() if link.type else ()
     extents = seen_in(target, shape, own)
     if extents is None or link.type is None:

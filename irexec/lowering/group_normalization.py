@@ -31,9 +31,7 @@ def _(site: Site, *, num_groups: int, epsilon: float) -> Lowered | None:
 
 
 class Grouped(Lowered):
-    """A GroupNormalization, and in `chain` the elementwise layers that follow it; their computed operands are further
-    inputs.
-    """
+    """A GroupNormalization and the elementwise layers of `chain`, whose computed operands are further inputs."""
 
     KEPT = 8
 

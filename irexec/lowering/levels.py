@@ -61,9 +61,7 @@ def numbers_of_grid(grid: Grid) -> Array:
 
 
 def folded(numbers: Array) -> Array:
-    """Return signed bytes or bf16 `[G, O, I, *K]` as elements of four or two input channels, with zeros after the last
-    channel.
-    """
+    """Return signed bytes or bf16 `[G, O, I, *K]` as elements of four or two input channels, padded with zeros."""
     fold = ELEMENT_BYTES // numbers.itemsize
     groups, outputs, inputs, *kernel = numbers.shape
     padded = np.zeros((groups, outputs, -(-inputs // fold) * fold, *kernel), numbers.dtype)

@@ -46,9 +46,7 @@ class Pooling(Lowered):
         compiled.tasks(work, data, out)
 
     def _compiled_for(self, shape: tuple[int, ...]) -> tuple[Windows, Slide | None]:
-        """Return the windows over data of a shape, and the compiled code, unless NumPy is faster or there is nothing
-        to do.
-        """
+        """Return the windows over data of a shape, and the compiled code, unless NumPy is faster."""
         # Other threads may execute this concurrently and clear the cache.
         if (found := self._known.get(shape)) is None:
             windows = self._windowing.over(shape[2:])

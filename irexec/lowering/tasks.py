@@ -188,9 +188,7 @@ _lock = threading.Lock()
 
 
 def tasks_for(products: int) -> int:
-    """Return the number of tasks for this number of multiply-adds of compiled code, independent of the number of
-    threads.
-    """
+    """Return the number of tasks for this number of multiply-adds, independent of the number of threads."""
     parts = parts_for(products, WORTH_PRODUCTS)
     return 1 if parts == 1 else TASKS * parts
 

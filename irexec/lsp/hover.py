@@ -1,6 +1,4 @@
-"""The hover text at a position: an operator and its page, an attribute, the types of a port, the ends of an edge, a
-constant.
-"""
+"""The hover text at a position: of an operator, an attribute, a port, an edge or a constant."""
 
 from __future__ import annotations
 

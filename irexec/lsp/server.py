@@ -88,9 +88,7 @@ class Server(LanguageServer):
             return Analysis(text, path, *settings)
 
     async def ask(self, uri: str, answer: Callable[[Opened, Analysis], T]) -> T | None:
-        """Return an answer about the latest version of a text, when its check is done; None for a text that is not
-        open.
-        """
+        """Return an answer about the latest version of a text, after its check; None for a text that is not open."""
         while (opened := self.opened.get(uri)) is not None and opened.checking is not None:
             try:
                 analysis = await asyncio.shield(opened.checking)

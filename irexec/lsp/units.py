@@ -64,9 +64,7 @@ class Units:
 
 
 def _line_starts(text: str) -> list[int]:
-    """Return the offsets at which lines begin. An editor waits for them after each key, so a long text is only
-    split.
-    """
+    """Return the offsets at which lines begin, by splitting the text only: an editor waits for them after each key."""
     if "\r" in text:
         return [0, *(match.end() for match in _LINE_END.finditer(text))]
     *lines, _ = text.split("\n")

@@ -22,9 +22,7 @@ _ALIASES = {"absolute": "Abs", "ceil": "Ceiling", "cumsum": "CumSum"}
 
 
 def python_name(type: str) -> str:
-    """Return the name of an operator in an opset module as OpenVINO writes it: `ScatterNDUpdate` →
-    `scatter_nd_update`.
-    """
+    """Return the name of an operator in OpenVINO's opset modules: `ScatterNDUpdate` → `scatter_nd_update`."""
     if type in _NAMES:
         return _NAMES[type]
     return "_".join(re.findall(r"[A-Z]+[0-9]*(?![a-z])|[A-Z][a-z0-9]*|[a-z0-9]+", type)).lower()

@@ -102,9 +102,7 @@ def assign_function(operator: Operator, node_class: NodeClass) -> Function:
 
 def if_function(operator: Operator, node_class: NodeClass) -> Function:
     def if_op(condition: Any = None, name: str = "") -> Node:
-        """Return a node that runs one of two bodies: see `set_then_body`, `set_else_body`, `set_input`,
-        `set_output`.
-        """
+        """Return a node that runs one of two bodies: `set_then_body`, `set_else_body`, `set_input`, `set_output`."""
         return _without_body(node_class(), operator, [condition], name)
 
     return if_op

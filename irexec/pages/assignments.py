@@ -204,9 +204,7 @@ _IN_PROSE = re.compile(
 
 
 def prose_assignments(text: str, lead: Span) -> list[Assignment]:
-    """Return values in the sentence before an example: "with `shift` = [-1, 2], `axes` = 0", "*reduction* set to
-    ``sum``".
-    """
+    """Return values in the sentence before an example: "with `shift` = [-1, 2]", "*reduction* set to ``sum``"."""
     found = []
     end = lead.start + lead.length
     for match in _IN_PROSE.finditer(text, lead.start, end):

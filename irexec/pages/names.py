@@ -62,9 +62,7 @@ def names_in(text: str, file: str | None = None) -> list[Named]:
 
 
 def named_at(names: list[Named], offset: int) -> Named | None:
-    """Return the operator that the text at `offset` is about: the last one named before it, or the first of the
-    page.
-    """
+    """Return the operator that the text at `offset` is about: the last named before it, or the page's first."""
     if not names:
         return None
     return names[max(0, bisect_right([named.start for named in names], offset) - 1)]

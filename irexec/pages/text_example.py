@@ -90,9 +90,7 @@ class _Binder:
             ]
 
     def _open_types(self, inputs: list[SnippetPort], data: dict[str, str]) -> Iterator[tuple[ElementType, list[int]]]:
-        """Yield element types, and the inputs that could have them: the first one's group, or those that make the
-        output.
-        """
+        """Yield element types, and the inputs that could have them: those of the first one or of the output."""
         ports = [self.operator.signature.input(i).elements for i in range(len(inputs))]
         unsaid = [i for i, port in enumerate(inputs) if port.port.precision is None]
         for output in self.operator.outputs:

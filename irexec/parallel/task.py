@@ -46,9 +46,7 @@ class Task(ABC, Generic[R]):
         return ()
 
     def key(self, item: str) -> str:
-        """Return a digest of all that the result depends on: irexec's version, the task, the item, the bytes of its
-        files.
-        """
+        """Return a digest of all that the result depends on: irexec's version, the task, the item, its files."""
         from hashlib import blake2b
 
         from irexec import __version__

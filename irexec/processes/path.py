@@ -20,7 +20,5 @@ def leave_current_folder() -> None:
 
 
 def absolute_path() -> list[str]:
-    """Return the import path without entries that depend on the current folder, such as the "" of an interactive
-    session.
-    """
+    """Return the import path without entries that depend on the current folder, such as ""."""
     return [entry for entry in sys.path if os.path.isabs(entry)]

@@ -55,9 +55,7 @@ def serve(program: tuple[str | None, str | None]) -> None:
 
 
 def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
-    """Return the pipes of this process, separate from the standard streams, so that printed text is not read as a
-    response.
-    """
+    """Return the pipes of this process, without the standard streams, so that prints are not read as a response."""
     calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)

@@ -1,6 +1,4 @@
-"""Starting processes, in a separate session and without imports from the current folder. No other module starts
-processes.
-"""
+"""Starting processes, in a separate session and without imports from the current folder, here only."""
 
 from __future__ import annotations
 
@@ -60,9 +58,7 @@ def start_script(python: str, file: str, arguments: Sequence[str], errors: IO[by
 
 
 def start_program(words: Sequence[str], output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:
-    """Start a program given by the user, without input and with its output discarded, or written to `output`. Raises
-    OSError.
-    """
+    """Start a program given by the user, without input, its output discarded or in `output`. Raises OSError."""
     quiet = subprocess.DEVNULL
     stream = quiet if output is None else output
     return _start([_executable(words[0]), *words[1:]], stdin=quiet, stdout=stream, stderr=stream)

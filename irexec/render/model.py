@@ -31,9 +31,7 @@ def show_model(
     *,
     verbose: bool = False,
 ) -> None:
-    """Print inputs, the trace if there is one, outputs, the forecast for another precision, lowered layers, checks and
-    findings.
-    """
+    """Print inputs, trace, outputs, the forecast for another precision, lowered layers, checks and findings."""
     page.line(run.model.name or "model", "heading")
     if run.inputs:
         page.heading("inputs")

@@ -125,9 +125,7 @@ def listed_array(
     layer: SnippetLayer,
     findings: Findings,
 ) -> Array | None:
-    """Return the values that a page lists at a port, in the shape of its dims; reports a contradiction between the
-    two.
-    """
+    """Return the values that a page lists at a port, in the shape of its dims; report contradictions."""
     assert port.listed is not None
     where: dict[str, Any] = {"place": port.place, "layer": layer.layer.ref, "port": port.port.id}
     value = port.listed.value

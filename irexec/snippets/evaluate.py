@@ -66,9 +66,7 @@ def evaluate(snippet: Snippet, given: Given | None = None, *, execute: bool = Tr
 
 
 def checked(snippet: Snippet) -> Report:
-    """Return every finding about the layers of a snippet, which are evaluated and not run. Never raises for its
-    text.
-    """
+    """Return every finding about the layers of a snippet, evaluated but not run. Never raises for its text."""
     with no_collection():
         try:
             evaluate(snippet, execute=False)
@@ -124,9 +122,7 @@ class _Evaluation:
         self.built = [finding for finding in trial.report if self._is_of_the_page(finding)]
 
     def _is_of_the_page(self, finding: Diagnostic) -> bool:
-        """Return whether a finding refers to text on the page, not to additions or to content replaced by an
-        ellipsis.
-        """
+        """Return whether a finding is about text on the page, not about additions or an ellipsis."""
         elided, area = self.example.snippet.elided, CODES[finding.code].area
         if finding.layer in self.added:
             return False

@@ -124,9 +124,7 @@ def _read(comments: Sequence[_Placed], port: PrintedElement) -> PortNotes:
 
 
 def _is_plausible(listed: Listed, extents: Sequence[str], *, of_dim: bool) -> bool:
-    """Return whether text that looks like values can be the port's values, rather than a remark about a dim or the
-    shape.
-    """
+    """Return whether text that looks like values can be the port's, rather than a remark about a dim or shape."""
     sizes = [int(extent) for extent in extents if re.fullmatch(r"\d{1,18}", extent)]
     if listed.is_scalar and not isinstance(listed.value, str) and of_dim:
         symbol = listed.name is not None and re.fullmatch(r"[A-Z]\w?", listed.name) is not None

@@ -230,9 +230,7 @@ class ElementType:
 
     @staticmethod
     def meant_by(text: str) -> ElementType | None:
-        """Return the type that a text means, which may be another framework's name: `float32`, `INT64`,
-        `torch.half`.
-        """
+        """Return the type that a text means, also another framework's name: `float32`, `INT64`, `torch.half`."""
         name = text.strip()
         if "." in name:
             name = name[name.rindex(".") + 1 :]

@@ -208,9 +208,7 @@ class _Pairing:
     def _tried(
         self, value: Value, made: Made, region: Sequence[Value], wrong: Sequence[Node]
     ) -> tuple[tuple[int, float], list[tuple[Value, Made]]]:
-        """Return how many values are equal again if a value is the result of a module and how near they are, and the
-        pairs.
-        """
+        """Return how many values are equal again if a value is a module's result, how near they are, and the pairs."""
         given = {value: self._fetch([made])[0]}
         if given[value].dtype != value.element_type.dtype:
             return (0, 0.0), []

@@ -93,9 +93,7 @@ class Server:
         return found
 
     def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
-        """Return results of modules: `layer` is the module's path, `index` the number of the result, `names` the
-        call.
-        """
+        """Return results of modules: `layer` is the path, `index` the number of the result, `names` the call."""
         wanted = {(value.layer, int(value.names[0]), value.index): place for place, value in enumerate(values)}
         found = []
         for step in steps:

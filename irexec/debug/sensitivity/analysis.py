@@ -159,9 +159,7 @@ def _empty(board: Board, ranges: Mapping[Unit, Range]) -> dict[Unit, Statistics]
 
 
 def _statistics(unit: Unit, known: Range | None) -> Statistics:
-    """Return the statistics per channel: of weights along the axis where their scale differs, of other values along
-    axis 1.
-    """
+    """Return the statistics per channel: of weights where their scale differs, of other values axis 1."""
     axis: int | None = 1
     if known is not None and known.low is not None and known.low.size > 1:
         value = unit.sites[0].fine

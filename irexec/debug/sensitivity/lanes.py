@@ -157,9 +157,7 @@ class Pass:
         return self._constants[value]
 
     def _computed(self, node: Node, inputs: list[Rows | None], lanes: int) -> list[Rows]:
-        """Return the results of a layer. Each value of a constant is taken in turn: weights are too large to be
-        repeated.
-        """
+        """Return the results of a layer. Values of a constant are taken in turn: weights are too large to repeat."""
         for port, rows in enumerate(inputs):
             value = node.inputs[port]
             if rows is not None and rows.lanes is not None and value is not None and self.board.is_given(value.node):
@@ -257,9 +255,7 @@ class Pass:
         return Rows(found[0]) if len(used) == 1 else joined(found, self._interned(where), copies=copies)
 
     def _combined(self, inputs: list[Rows | None], lanes: int) -> tuple[list[Rows | None], Array | None]:
-        """Return the inputs with a row for each different combination, and which one each lane has; None: all the
-        same.
-        """
+        """Return the inputs with a row for each different combination, and that of each lane; None: all the same."""
         maps = {id(rows.lanes): rows for rows in inputs if rows is not None and rows.lanes is not None}
         if not maps:
             return inputs, None

@@ -107,9 +107,7 @@ def shown_decibels(value: float) -> str:
 
 
 def powers(expected: Array, found: Array) -> tuple[float, float]:
-    """Return the sums of the squares of an array and of the difference: infinite where the other is not finite
-    alone.
-    """
+    """Return the sums of the squares of an array and of the difference: infinite where only the other is not finite."""
     if expected.dtype.kind in "TUO" or expected.shape != found.shape:
         return 1.0, 0.0 if expected.shape == found.shape and np.array_equal(expected, found) else math.inf
     if expected.dtype == found.dtype == np.float32:

@@ -22,9 +22,7 @@ _LEAST = 64
 
 
 def weights_board(model: Model, bits: int) -> tuple[Board, dict[Unit, Range]]:
-    """Return the model with its weights compressed: int8 with a scale per output channel, or int4 with one per
-    group.
-    """
+    """Return the model with compressed weights: int8 with a scale per output channel, or int4 with one per group."""
     made, _ = twin(model)
     constant = constant_nodes(made)
     uses: dict[Value, list[tuple[Node, int]]] = {}

@@ -117,9 +117,7 @@ class Weights:
         return cls(b"" if mapping is None else memoryview(mapping), file=path)
 
     def of_layer(self, layer: Layer, findings: Findings, plain: dict[str, Any] | None = None) -> Stored | None:
-        """Return the value of a `Const` layer; None, with findings, if it is unreadable. `plain`: see
-        `plain_constant`.
-        """
+        """Return the value of a `Const` layer; None, with findings, if unreadable. `plain`: see `plain_constant`."""
         written = plain or read_constant(layer, findings)
         value = None
         if written is not None:

@@ -92,9 +92,7 @@ def _lay_out_keys(code: Code, layer: Fields, keys: Run, panels: Run, across: int
 
 
 def _lay_out_values(code: Code, layer: Fields, values: Run, panels: Run, across: int) -> None:
-    """Generate code for panels of `across` columns: `[keys, across]` of the values, padded with 0 after the last
-    column.
-    """
+    """Generate code for panels of `across` columns: `[keys, across]` of the values, padded with 0."""
     with code.loop(0, layer.columns, across) as column:
         count = (layer.columns - column).at_most(across)
         panel = panels + column * layer.keys

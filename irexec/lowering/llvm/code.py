@@ -84,9 +84,7 @@ class Code:
     def folding(
         self, start: int | Number, stop: int | Number, values: Sequence[Any], step: int | Number = 1
     ) -> Iterator[Fold]:
-        """Generate a loop with values updated in each iteration: `fold.values`, which finally are those of the last
-        iteration.
-        """
+        """Generate a loop with values updated in each iteration: `fold.values`, finally those of the last one."""
         b, before = self.builder, self.builder.block
         head, body, end = (self.function.append_basic_block() for _ in range(3))
         b.branch(head)
@@ -141,9 +139,7 @@ class Code:
         b.position_at_end(end)
 
     def pause(self) -> None:
-        """Generate the processor's pause instruction for a spinning thread, which frees the core's resources for its
-        other threads.
-        """
+        """Generate the processor's pause instruction for a spinning thread, which frees resources of the core."""
         if platform.machine().lower() in ("x86_64", "amd64"):
             name = "llvm.x86.sse2.pause"
             found = self.module.globals.get(name)

@@ -18,9 +18,7 @@ TASK = ("first_row", "last_row")
 
 
 def write_elementwise(module: Any, name: str, lanes: int, after: Sequence[After]) -> Code:
-    """Write `elementwise(layer, task, scratch, round)`: some rows. The last row of the array may be shorter than the
-    others.
-    """
+    """Write `elementwise(layer, task, scratch, round)`: some rows. The last row of the array may be shorter."""
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     with code.loop(task.first_row, task.last_row) as row:

@@ -79,9 +79,7 @@ class Compiler:
         return Tile(height, width, (1 if rest == 1 else most) if has_single else 0)
 
     def height(self, rows: int, vectors: int) -> int:
-        """Return the height of a tile with this number of `vectors`, at most `rows`, that covers `rows` rows in the
-        least time.
-        """
+        """Return the height of a tile of `vectors`, at most `rows`, that covers `rows` rows in the least time."""
         most = min((self.registers - 1) // vectors - 1, rows)
 
         def cycles(height: int) -> int:

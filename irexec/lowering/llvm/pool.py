@@ -96,9 +96,7 @@ def write_serve(module: Any, name: str, lanes: int) -> None:
 
 
 def _take(module: Any, name: str, lanes: int) -> Code:
-    """Write `take(state, patience, member)`: execute tasks until there has been no task for more than `patience`
-    spins.
-    """
+    """Write `take(state, patience, member)`: execute tasks until none came for more than `patience` spins."""
     code = Code(module, name, 3, lanes)
     address, patience, member = code.parameters
     state, b = address.numbers(), code.builder

@@ -32,9 +32,7 @@ APART = 4
 
 
 def write_rows(module: Any, name: str, lanes: int, kind: Kind, after: Sequence[After] = ()) -> Code:
-    """Write `rows(layer, task, scratch, round)`: some rows, with the following elementwise layers for each column of
-    the result.
-    """
+    """Write `rows(layer, task, scratch, round)`: some rows, with the elementwise layers that follow."""
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     number = layer.numbers.floats().scalar(0)

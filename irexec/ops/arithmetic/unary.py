@@ -26,9 +26,7 @@ T_FLOAT: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 
 def _real(type: str, opset: str, function: Any, doc: str, ulp: int = 4) -> Operator:
-    """Return an operator that applies a real function: floats at their own precision, integers through f64 and
-    rounded.
-    """
+    """Return an operator that applies a real function: floats at their precision, integers in f64 and rounded."""
 
     def kernel(x: T, /, *, out: Array | None = None) -> T:
         return elementwise(function, x, out) if is_float(x.dtype) else through_floats(function, x, out)

@@ -13,9 +13,7 @@ NUMPYS_RANK = 32
 
 
 def take_along(array: Array, index: Array, axis: int) -> Array:
-    """Return np.take_along_axis. Beyond 32 dimensions, `index` has the extents of `array` or 1 except along the
-    axis.
-    """
+    """Return np.take_along_axis. Beyond 32 dimensions, extents of `index` are those of `array`, or 1."""
     if array.ndim <= NUMPYS_RANK:
         return np.asarray(np.take_along_axis(array, index, axis))
     slices, places = np.moveaxis(array, axis, -1), np.moveaxis(index, axis, -1)

@@ -36,9 +36,7 @@ def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a float type with a larger range than this compute dtype, for sums that overflow where the result does
-    not.
-    """
+    """Return a wider float type for sums that overflow this compute dtype where the result does not."""
     return np.dtype(np.longdouble if dtype == np.float64 else np.float64)
 
 

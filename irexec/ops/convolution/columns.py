@@ -71,9 +71,7 @@ class Block:
         return out
 
     def _padded(self, image: Array, z: int, dtype: np.dtype[Any]) -> Array:
-        """Return the padded input under the block: `[channels, kz, row phase, column phase, lines * pitch +
-        shared]`.
-        """
+        """Return the padded input of the block: `[channels, kz, row phase, column phase, lines * pitch + shared]`."""
         kz, sz, dz = self.windows.kernel[0], self.windows.strides[0], self.windows.dilations[0]
         sy, sx = self.windows.strides[1:]
         phases = len(self.row_phases), len(self.column_phases)

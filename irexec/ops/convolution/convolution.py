@@ -73,9 +73,7 @@ class Convolve:
 
 
 def without_idle_taps(kernel: Array, shape: tuple[int, ...], windowing: Windowing) -> tuple[Array, Windows]:
-    """Return the kernel `[G, O, I, *K]` and its windows over data of this shape, without the taps that are always over
-    padding.
-    """
+    """Return the kernel `[G, O, I, *K]` and its windows, without taps that are always over padding."""
     windows = Windows.over(shape[2:], kernel.shape[3:], windowing)
     trimmed = windows.trimmed()
     if trimmed is windows:

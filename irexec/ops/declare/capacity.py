@@ -36,9 +36,7 @@ def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
 
 
 def memory() -> int:
-    """Return the bytes of memory available to this process, as the system reports them: the machine's or a lower
-    limit.
-    """
+    """Return the bytes of memory available to this process: the machine's, or a lower limit of the system."""
     with contextlib.suppress(ImportError):
         import resource  # not on Windows
 

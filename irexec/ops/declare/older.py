@@ -52,9 +52,7 @@ def unchanged(form: OlderForm, *inputs: TensorType | None) -> None:
 
 
 def constant_indices_inside(form: OlderForm, data: TensorType | None, indices: str, axis: str) -> bool:
-    """Return whether all values of the port `indices` are constant, not negative and below the extent of `data` at
-    `axis`.
-    """
+    """Return whether all values of `indices` are constant, not negative and below `data`'s extent at `axis`."""
     (position, *_), values = form.ints(axis), form.ints(indices)
     shape = data.shape if data is not None else None
     extent = shape[position] if shape is not None and shape.rank is not None else None

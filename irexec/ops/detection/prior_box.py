@@ -40,9 +40,7 @@ def _ratios(aspect_ratio: Sequence[float], flip: bool) -> list[float]:
 
 
 def _fixed(size: float, density: float, ratios: Sequence[float], square_side: float) -> Iterator[Box]:
-    """Yield boxes of one fixed size: density x density of each ratio, spread over the size; ratio 1 has its own
-    side.
-    """
+    """Yield boxes of one fixed size: density x density of each ratio over the size; ratio 1 has its own side."""
     count = int(density)
     shift = int(np.float32(size) / count)
     first = shift / 2 - int(size) / 2

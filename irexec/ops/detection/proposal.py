@@ -53,9 +53,7 @@ class Settings:
 
 
 def anchors_of(s: Settings) -> Array:
-    """Return corners [ratios * scales, 4] of the anchors around the first point. Caffe rounds the sides to whole
-    pixels.
-    """
+    """Return corners [ratios * scales, 4] of the first point's anchors. Caffe rounds the sides to pixels."""
     ratio = np.array(s.ratio, np.float32)
     width = np.sqrt(np.float32(s.base_size * s.base_size) / ratio)
     width = width if s.tensorflow else np.floor(width + np.float32(0.5))
@@ -76,9 +74,7 @@ def _extent(image: Array, s: Settings) -> Array:
 
 
 def _proposals(scores: Array, deltas: Array, image: Array, s: Settings) -> tuple[Array, Array]:
-    """Return boxes [n, 4] and scores [n] of one image, best first. scores [count, height, width], deltas [4 * count,
-    ...].
-    """
+    """Return boxes [n, 4] and scores [n] of one image, best first. scores [count, height, width], deltas alike."""
     count, height, width = scores.shape
     kind = deltas.dtype.type
     extent = _extent(image, s)

@@ -134,9 +134,7 @@ def usable(boxes: Array, features: Array) -> list[int]:
 
 
 def batches_of(constraint: str, rois: Array, count: int) -> Array:
-    """Return the batch [boxes] of each box (batch, x1, y1, x2, y2). Raises ConstraintError for one outside [0, count -
-    1].
-    """
+    """Return the batch [boxes] of each box (batch, x1, y1, x2, y2). Raises ConstraintError unless in [0, count - 1]."""
     batches = rois[:, 0].astype(np.int64)
     _check_batches(require, constraint, batches, count - 1)
     return batches

@@ -91,9 +91,7 @@ def seed_sequence(seeds: tuple[int, ...], count: int) -> tuple[int, ...]:
 
 
 def draw(weights: Array, numbers: Array, with_replacement: bool) -> Array:
-    """Return the class [batch, count] for each number in [0, 1]; without replacement the weight of a drawn class
-    becomes 0.
-    """
+    """Return the class [batch, count] for each number in [0, 1]; without replacement a class is drawn once."""
     drawn = np.zeros(numbers.shape, np.int64)
     if not numbers.size:
         return drawn

@@ -47,9 +47,7 @@ def full_pads(pads: Sequence[int], rank: int) -> list[int]:
 
 
 def scaled_extent(extent: int, scale: float) -> int:
-    """Return floor(extent * scale) in f32 with OpenVINO's margin, so that 10 * f32(0.7) is 7; MAX_LENGTH + 1 beyond
-    f32.
-    """
+    """Return floor(extent * scale) in f32 with OpenVINO's margin (10 * f32(0.7) is 7); MAX_LENGTH + 1 beyond f32."""
     factor = np.float32(scale)
     if factor == 1:
         return extent

@@ -1,6 +1,4 @@
-"""Arguments of the scatter operators: checks, copies of data, random inputs, and results that the page does not
-define.
-"""
+"""Arguments of the scatter operators: checks, copies of data, random inputs, and undefined results."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ from irexec.types import Array, PartialShape, TensorType
 
 
 def copied(data: Array, out: Array | None) -> Array:
-    """Return a C-contiguous array with the contents of `data`: in `out` if possible, without a copy in data's
-    buffer.
-    """
+    """Return a C-contiguous array with the contents of `data`: in `out`, or without a copy in data's buffer."""
     if out is None or not out.flags.c_contiguous:
         return np.array(data, order="C")
     if out is not data and (_address(out) != _address(data) or out.strides != data.strides):

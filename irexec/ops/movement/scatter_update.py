@@ -95,9 +95,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 def _fitting_axis(types: dict[str, TensorType]) -> int:
-    """Return the axis if it is known, else the first for which the shapes fit; if they can, with as many places as
-    indices.
-    """
+    """Return the axis if it is known, else the first that fits the shapes, if possible with a place per index."""
     data, indices, updates = (types[name].shape.to_shape() for name in ("data", "indices", "updates"))
     known = types["axis"].scalar
     if known is not None and -len(data) <= known < len(data):

@@ -26,9 +26,7 @@ Activation = Callable[[Array], Array]
 
 @group
 class Recurrence:
-    """The attributes of RNN, GRU and LSTM: the states' size, the directions, the activations of the gates and their
-    clipping.
-    """
+    """The attributes of RNN, GRU and LSTM: size of the states, directions, activations of the gates, clipping."""
 
     hidden_size: Positive
     direction: Literal["forward", "reverse", "bidirectional"]

@@ -85,9 +85,7 @@ def _as_reshape(node: NodeTypes) -> Callable[..., Any] | None:
 
 
 def _squeezing(node: NodeTypes) -> Callable[..., Any] | None:
-    """Return one reshape where all is known; else a check that named dimensions are 1, where the rank follows from
-    that.
-    """
+    """Return one reshape if all is known; else a check that named dimensions are 1, if the rank follows."""
     data, axes = node.inputs[0], node.constants[1] if len(node.constants) > 1 else None
     if (reshape := _as_reshape(node)) is not None:
         return reshape

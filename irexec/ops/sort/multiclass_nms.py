@@ -37,9 +37,7 @@ Eta = Annotated[float, Within(ge=0, le=1)]
 def _image(
     boxes: Array, scores: Array, iou: float, lowest: float, top: int, background: int, normalized: bool, eta: float
 ) -> Found:
-    """Return the detections of one image: boxes [1 or classes, n, 4], scores [classes, n]; indices count its own
-    boxes.
-    """
+    """Return the detections of one image: boxes [1 or classes, n, 4], scores [classes, n], its own indices."""
     parts = []
     for label, score in enumerate(scores):
         if label == background:

@@ -24,9 +24,7 @@ T_IND: TypeAlias = Annotated[Array, TypeFrom("output_type")]
 
 
 def corners_of(boxes: Array, clockwise: bool) -> Array:
-    """Return the corners [n, 4, 2] as (x, y), y downwards, of boxes [n, 5] as (centre x, centre y, width, height,
-    angle).
-    """
+    """Return the corners [n, 4, 2] as (x, y), y downwards, of boxes [n, 5] as (centre, width, height, angle)."""
     angle = boxes[:, 4] if clockwise else -boxes[:, 4]
     cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
     x = boxes[:, 2:3] * [-0.5, -0.5, 0.5, 0.5]

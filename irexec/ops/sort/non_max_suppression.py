@@ -68,9 +68,7 @@ def select(
     *,
     soft_cut: bool,
 ) -> tuple[Array, Array]:
-    """Return indices [n, 3] of the boxes selected, as (batch, class, box), and their scores [n]. `soft_cut`: as in
-    opset 5.
-    """
+    """Return indices [n, 3] of selected boxes as (batch, class, box), and their scores [n]. `soft_cut`: of opset 5."""
     corners, scores = _corners(widen(boxes), how.box_encoding), widen(scores)
     indices: list[Array] = [np.empty((0, 3), np.int64)]
     values: list[Array] = [np.empty(0, scores.dtype)]
@@ -132,9 +130,7 @@ def _check_inputs(check: Check, *inputs: TensorType | None, vectors: bool) -> Ex
 
 
 def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
-    """Return the maximum number of boxes per class: the number of boxes, or max_output_boxes_per_class if it is
-    less.
-    """
+    """Return the maximum number of boxes per class: that of boxes, or max_output_boxes_per_class if less."""
     if given is None:
         return Dimension(0)
     limit = given.scalar

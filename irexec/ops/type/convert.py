@@ -43,9 +43,7 @@ def _(types: NodeTypes) -> Callable[..., Array] | PassThrough | None:
 
 @operator("ConvertLike", "opset1", view="data", values="elementwise")
 def convert_like_1(data: T, like: T2, /, *, out: Array | None = None) -> T2:
-    """Convert each element of `data` to the element type of `like`, whose shape and values are not used. C1 as
-    Convert-1.
-    """
+    """Convert each element of `data` to the element type of `like`, of which nothing else is used. C1 as Convert-1."""
     if data.dtype == object:
         return data
     return into(cast(data, ElementType.of(data.dtype), ElementType.of(like.dtype)), out, data)
@@ -62,9 +60,7 @@ def _(types: NodeTypes) -> Callable[..., Array] | PassThrough | None:
 
 
 def _for_types(types: NodeTypes) -> Callable[..., Array] | PassThrough | None:
-    """Return the conversion for the declared types, if the arrays' dtypes do not determine them or nothing is
-    converted.
-    """
+    """Return the conversion for the declared types, unless the arrays' dtypes determine them."""
     data, target = types.inputs[0], types.outputs[0].element_type
     if data is None or data.element_type.is_dynamic or target.is_dynamic:
         return None

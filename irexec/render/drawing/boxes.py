@@ -148,9 +148,7 @@ def _is_end(line: Line, boxes: Sequence[Box]) -> bool:
 
 
 def _ports(graph: Graph, found: Layout, boxes: Sequence[Box]) -> tuple[dict[int, float], dict[tuple[int, int], float]]:
-    """Return the points where wires leave their boxes and enter their targets: side by side, in the order of the
-    ends.
-    """
+    """Return the points where wires leave their boxes and enter their targets, in the order of the ends."""
     leaving: dict[int, list[tuple[float, int]]] = {}
     entering: dict[int, list[tuple[float, int]]] = {}
     for way in found.ways:

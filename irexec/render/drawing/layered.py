@@ -195,9 +195,7 @@ def _work(net: _Net) -> int:
 
 
 def _place(net: _Net) -> list[float]:
-    """Return the centres of all boxes and points: near their neighbours, in the order of their row, none
-    overlapping.
-    """
+    """Return the centres of all boxes and points: near their neighbours, in their order, none overlapping."""
     x = [0.0] * len(net.width)
     offsets = [_offsets([net.width[v] for v in members]) for members in net.rows]
     for members, places in zip(net.rows, offsets, strict=True):

@@ -143,9 +143,7 @@ class _Grouping:
         self.at = {layer.index: position for position, layer in enumerate(layers)}
 
     def graph(self, start: int, end: int, parts: Sequence[Stretch] | None = None) -> Graph:
-        """Return the graph of the layers from `start` to before `end`, each block (of `parts`, if they are known) one
-        item.
-        """
+        """Return the graph of the layers from `start` to before `end`, each block (of `parts`) one item."""
         graph = Graph()
         place: dict[int, int] = {}
         for part in self._divided(start, end) if parts is None else parts:

@@ -1,3 +1,1 @@
-"""Repairs of printed examples: a tolerant scanner and tree, completion of loose layers, clean XML with a map to the
-original text.
-"""
+"""Repairs of printed examples: a tolerant parser, completion of loose layers, clean XML with a map."""

@@ -25,9 +25,7 @@ def without(text: str, span: Span) -> Change:
 
 
 def end_tag(text: str, name: str, opened: int, offset: int) -> Change:
-    """Return the missing end tag of an element that starts at `opened`, before `offset`: on the element's line, or its
-    own.
-    """
+    """Return the missing end tag of an element that starts at `opened`, before `offset`, on its line or its own."""
     behind = offset
     while behind > opened and text[behind - 1].isspace():
         behind -= 1

@@ -34,9 +34,7 @@ LAYER_ATTRIBUTES = ("id", "name", "type", "version", "output_names")
 
 
 def is_free(name: str) -> bool:
-    """Return True for an element whose content the grammar does not lay down (rt_info, meta_data, ..., unknown
-    ones).
-    """
+    """Return True for an element whose content the grammar does not define (rt_info, meta_data, unknown ones)."""
     return name not in CHILDREN
 
 

@@ -62,9 +62,7 @@ def _refuse_what_is_not_translated(op: Op) -> None:
 
 
 def _stored(op: Op, new: Value, which: int) -> Value:
-    """Return keys (0) or values (1) in the form of the cache: quantized to 8 bits with k_quant_type and
-    v_quant_type.
-    """
+    """Return keys (0) or values (1) as in the cache: quantized to 8 bits with k_quant_type and v_quant_type."""
     if op.text(f"{'kv'[which]}_quant_type", "NONE") == "NONE":
         return new
     ratio = op.make("Divide", op.convert(new, F32), _spread(op, which), opset=1)
