@@ -15,7 +15,7 @@ from irexec.ir.files import open_regular
 from irexec.types import Array
 
 MAX_EXPANDED = 1 << 30
-"""How many bytes the compressed arrays of one .npz may take together; others are bounded by the file."""
+"""The maximum number of bytes of all compressed arrays of one .npz; others are limited by the file."""
 
 
 # Version 3 differs from 2 only in that names of a record's fields need not be Latin-1, and records are not read.

@@ -12,7 +12,7 @@ from irexec.diagnostics.render import wants_color
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "_codes", _PACKAGE.parent / "docs" / "codes")
-"""Where the pages are: in an installed irexec, and in a checkout."""
+"""The folders of the pages: in an installed irexec, and in a checkout."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -66,10 +66,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("irexec sensitivity model.xml --as f16 -o marked.xml", "find the layers to keep in f32, and mark them"),
     ),
     "conformance": (
-        ("irexec conformance --with irexec --only 'Reduce*'", "judge irexec's compiled form of the reductions"),
+        ("irexec conformance --with irexec --only 'Reduce*'", "test irexec's compiled form of the reductions"),
         (
             "irexec conformance --only Negative-1 --cases 4 --html page.html",
-            "judge OpenVINO's CPU plugin by four cases of an operator, and write a page",
+            "test OpenVINO's CPU plugin with four cases of an operator, and write a page",
         ),
     ),
     "show": (

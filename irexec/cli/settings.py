@@ -31,7 +31,7 @@ class Settings:
 
     @property
     def choice(self) -> Choice:
-        """Which findings count."""
+        """The choice of findings that count."""
         return Choice(("",) if self.select is None else self.select, self.ignore or (), self.per_file, self.base)
 
 

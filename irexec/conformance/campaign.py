@@ -23,7 +23,7 @@ QUICK, FULL = 16, 400
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is judged: a number of cases of each operator and pattern, or as many as fit into some seconds."""
+    """The amount of cases: a number for each operator and pattern, or as many as fit into some seconds."""
 
     cases: int | None = None
     seconds: float | None = None

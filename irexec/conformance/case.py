@@ -32,7 +32,7 @@ class Case:
     """The operator with its version, or the pattern of a graph."""
     kind: str = "static"
     facts: dict[str, str] = field(default_factory=dict)
-    """What failures are clustered by, besides operator and kind."""
+    """The properties by which failures are clustered, besides operator and kind."""
 
     @property
     def config(self) -> str:

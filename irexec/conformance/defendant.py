@@ -47,8 +47,9 @@ class Unusable(Exception):
 
 @record
 class Answer:
-    """What a runtime did with a case. `how`: results, refused, crash or hang; `results` for each call, and each request
-    of it."""
+    """The outcome of a case in a runtime. `how`: results, refused, crash or hang; `results` for each call, and each
+    request of it.
+    """
 
     how: str
     results: list[list[Array]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What no page defines, and which values are therefore not drawn for an operator."""
+"""Values that are not drawn for an operator, because no page defines its results for them."""
 
 from __future__ import annotations
 

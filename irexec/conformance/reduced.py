@@ -1,4 +1,4 @@
-"""From a failure to a reproducer: the simplest case that still fails, written with its script."""
+"""Reproducers of failures: the simplest case that still fails, written with its script."""
 
 from __future__ import annotations
 

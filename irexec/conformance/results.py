@@ -37,7 +37,7 @@ class Tally:
 
     cells: dict[str, dict[str, int]] = field(default_factory=dict)
     values: dict[str, dict[str, int]] = field(default_factory=dict)
-    """By `operator|attribute`: how often each value was reached."""
+    """The number of times that each value was reached, by `operator|attribute`."""
     findings: list[Finding] = field(default_factory=list)
     runtime: str = ""
     _kept: dict[tuple[str, str], int] = field(default_factory=dict, init=False, repr=False)
@@ -68,7 +68,7 @@ class Tally:
 
     @property
     def totals(self) -> dict[str, int]:
-        """How many cases have each verdict."""
+        """The number of cases with each verdict."""
         found: dict[str, int] = {}
         for counts in self.cells.values():
             for word, number in counts.items():
@@ -77,7 +77,7 @@ class Tally:
 
     @property
     def coverage(self) -> dict[str, int]:
-        """What the cases have reached."""
+        """The coverage of the cases."""
         keys = [key.split("|") for key in self.cells]
         return {
             "cases": sum(self.totals.values()),

@@ -19,7 +19,7 @@ from irexec.types import Array
 _APART = 16.0
 """The factor by which the error of a variable must exceed that of the results to be a different value."""
 _FAR = 4.0
-"""How many times its tolerance a value is off where a difference appears."""
+"""The multiple of its tolerance by which a value is off where a difference appears."""
 
 
 def changed(model: Model, twins: Twins | None, nodes: Sequence[Node]) -> Culprit | None:
@@ -142,7 +142,7 @@ def _source(result: Node) -> str:
 
 
 def where(rows: Sequence[Row], together: Together) -> str:
-    """Between which layers a difference appears that they do not explain."""
+    """Return the layers between which a difference appears that they do not explain."""
     totals = {row.node: row for row in rows if row.total is not None}
     for row in rows:
         if _is_small(row):

@@ -36,7 +36,7 @@ class Case:
 
     @property
     def size(self) -> int:
-        """How many layers compute, those of bodies included."""
+        """The number of layers that compute, those of bodies included."""
         return size_of(self.model)
 
     def write(self, path: Path, files: Together | None = None) -> list[Path]:

@@ -57,7 +57,7 @@ class Row:
 
     @property
     def excess(self) -> float:
-        """How many times its tolerance the layer is off."""
+        """The error of the layer as a multiple of its tolerance."""
         return self.own.ulp / max(self.limit, self.noise, 1.0) if self.own is not None else 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Comparison:
 
     @property
     def unseen(self) -> int:
-        """How many layers could not be judged, neither alone nor together with those that they are given to."""
+        """The number of layers that could not be judged, neither alone nor together with their readers."""
         return self.layers - len({node for row in self.rows if row.own is not None for node in (row.node, *row.behind)})
 
     @property

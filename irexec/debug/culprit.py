@@ -29,7 +29,9 @@ from irexec.ops.declare.operator import Tolerance
 from irexec.types import DYNAMIC, Array, ElementType
 
 FIRST_ITERATIONS = 32
-"""So many iterations of a body are compared at first; later groups are twice as large each, up to _MAX_ITERATIONS."""
+"""The number of iterations of a body in the first group that is compared; each group is twice as large as the one
+before, up to _MAX_ITERATIONS.
+"""
 _MAX_ITERATIONS = 512
 # The number of bytes of a body's inputs that are held at a time.
 _MAX_BYTES = 1 << 26
@@ -40,7 +42,7 @@ _VANISHING = 8.0
 
 
 FILES = ("culprit.xml", "culprit.bin", "culprit.npz", "outputs.npz")
-"""What `Culprit.save` writes."""
+"""The files that `Culprit.save` writes."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""How far the results of a model may be off because of rounding: own errors of layers, carried to the results."""
+"""The errors of a model's results that rounding explains: the errors of its layers, propagated to the results."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from irexec.types import Array, ElementType
 
 _RUNS = 3
 _MARGIN = 8.0
-"""How many times the largest error of the disturbed runs is still explained: they are few, and errors of layers may
-have a direction."""
+"""The multiple of the largest error of the disturbed runs that is still explained: the runs are few, and errors of
+layers may have a direction.
+"""
 
 
 def explained(reference: Reference, units: Mapping[Node, float]) -> list[list[float]]:

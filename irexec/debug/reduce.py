@@ -167,7 +167,7 @@ class _Work:
 
 
 def _batched(subsets: Iterable[list[Any]], count: int) -> Iterator[list[list[Any]]]:
-    """So many items at a time."""
+    """The number of items that are tried at a time."""
     rest = iter(subsets)
     while some := list(islice(rest, count)):
         yield some

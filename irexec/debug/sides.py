@@ -10,7 +10,7 @@ from irexec.debug.comparison import Comparison
 from irexec.debug.errors import measure
 
 _CLOSER = 8.0
-"""How many times closer two sides are to each other than to irexec where irexec is alone."""
+"""The factor by which two sides are closer to each other than to irexec, if irexec differs from both."""
 
 
 class Sides:
@@ -31,7 +31,7 @@ class Sides:
 
     @property
     def verdict(self) -> str:
-        """Who is alone, in one sentence."""
+        """A sentence that names the side that differs from all others."""
         wrong = [one for one in self.found if not one.agrees]
         right = [one for one in self.found if one.agrees]
         if not wrong:

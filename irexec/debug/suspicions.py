@@ -236,4 +236,4 @@ SUSPICIONS: dict[str, tuple[Suspicion, ...]] = {
     "Convert": (_CONVERSION,),
     "ConvertLike": (_CONVERSION,),
 }
-"""What is asked of the layers of a type."""
+"""The checks of the layers of each type."""

@@ -26,7 +26,7 @@ _ROUNDING = 8.0
 
 
 class Relation(Enum):
-    """How a layer, or a group of layers, is related to its counterpart."""
+    """The relation of a layer, or of a group of layers, to its counterpart."""
 
     SAME = "the same function of the same values"
     CHANGED = "the same layers with other values, attributes or inputs"
@@ -42,7 +42,7 @@ class Twins:
         self._relations: dict[Node, Relation] = {}
 
     def relation(self, nodes: Sequence[Node]) -> Relation:
-        """Of the last layer and those behind it, which have no values on the other side."""
+        """Return the relation of the last layer, with the preceding ones that have no values on the other side."""
         if len(nodes) > 1:
             return Relation.RESTRUCTURED
         (node,) = nodes

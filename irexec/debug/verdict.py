@@ -29,7 +29,8 @@ _CLEAR, _STILL_CLEAR = 16.0, 4.0
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """How a case fails. Two faults are the same if `kind` and `detail` are equal; `said` is the description for people.
+    """The failure of a case. Two faults are the same if `kind` and `detail` are equal; `said` is the description for
+    people.
 
     `kind`: "difference", "refusal", "crash", "hang" or "exit code". `excess`: how many times the tolerance, as far as
     it matters.
@@ -51,7 +52,8 @@ class Judge(Protocol):
 
 
 class Sameness:
-    """Which failures count: those whose description matches the regular expression `same`, in any of `tries` runs."""
+    """The failures that count: those whose description matches the regular expression `same`, in any of `tries` runs.
+    """
 
     def __init__(self, same: str = "", tries: int = 1) -> None:
         """Raises ValueError if `same` is not a regular expression."""

@@ -1,4 +1,4 @@
-"""Which findings count: chosen by the beginnings of their codes, and by the files they are about."""
+"""The choice of findings that count: by the beginnings of their codes, and by their files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Choice:
         return Report([finding for finding in report if self.keeps(finding)], kept)
 
     def beyond_errors(self, report: Report) -> Report:
-        """As `of`, with all errors: they are why a file could not be used."""
+        """Return the same as `of`, with all errors, which are the reasons why a file could not be used."""
         kept = Counter(
             {kind: n for kind, n in report.left_out.items() if kind[0] is Severity.ERROR or self._keeps(kind[1])}
         )

@@ -12,7 +12,7 @@ from irexec.records import field, record
 
 
 class Severity(StrEnum):
-    """How much a finding matters: an error refuses the file, a warning and a note do not."""
+    """The severity of a finding: an error rejects the file, a warning and a note do not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -137,7 +137,7 @@ class Diagnostic:
 JSON_VERSION = 1
 """The version of `Report.to_json`."""
 MAX_PER_CODE = 1000
-"""How many findings of one code and severity a finished report of one file holds; the others are counted."""
+"""The maximum number of findings of one code and severity in a report of one file; the others are counted."""
 
 
 @record

@@ -11,7 +11,7 @@ from irexec.records import replace
 __all__ = ["At", "Findings", "Mode"]
 
 Mode = Literal["strict", "openvino"]
-"""Which question is asked: "strict" whether the file is right, "openvino" what it computes (see Code.lenient)."""
+"""The mode of a check: "strict" asks whether the file is valid, "openvino" what it computes (see Code.lenient)."""
 
 
 _CONNECTING = frozenset({"L001", "L002", "L010", "P001", "P013", "E001", "E002", "E003", "E010"})

@@ -9,10 +9,8 @@ from irexec.records import record
 
 
 class Safety(StrEnum):
-    """How safe it is to apply a fix.
-
-    SAFE: what OpenVINO and irexec computed from the file before, they compute after. UNSAFE: it may be something else.
-    SUGGESTION: one of several choices, which a person makes.
+    """The safety of a fix. SAFE: OpenVINO and irexec compute the same from the file as before. UNSAFE: they may compute
+    other results. SUGGESTION: one of several choices, which a person makes.
     """
 
     SAFE = "safe"

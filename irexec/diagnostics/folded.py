@@ -9,7 +9,7 @@ from irexec.diagnostics.diagnostic import Diagnostic, Report, Severity
 from irexec.records import replace
 
 IN_FULL = 3
-"""How many findings with one cause are shown in full, where more than one other follows."""
+"""The number of findings with one cause that are shown in full, if there are at least two more."""
 _PLACES = 10
 
 

@@ -11,7 +11,7 @@ LONGEST = 200
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6) -> list[str]:
-    """At most `count` of the known names that look like `name`, best first; letter case makes no difference.
+    """Return at most `count` of the known names that look like `name`, best first, ignoring letter case.
 
     `cutoff` is the least similarity, from 0 to 1 (identical).
     """
@@ -37,7 +37,7 @@ def did_you_mean(
 
 
 def clearest(names: list[str], written: str) -> str | None:
-    """Of names that look like a written one, best first, the one that is meant; None when another may be as well."""
+    """Return the intended name among those that look like a written one, best first; None if it is ambiguous."""
     if len(names) < 2:
         return names[0] if names else None
     import difflib

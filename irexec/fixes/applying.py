@@ -29,7 +29,7 @@ LEAST_READS, MOST_READ = 32, 32_000_000
 times."""
 
 _MOST_CONSEQUENCES = 3
-"""How often a file is fixed again after the fix of a cause, before that fix is given up."""
+"""The number of attempts to fix a file again after the fix of a cause, before that fix is dropped."""
 
 # Errors of an early stage hide errors of later stages: the attributes of a layer of unknown type cannot be checked.
 # Each stage is a set of areas, preceded where needed by stages of single codes: a layer's type comes before its opset,

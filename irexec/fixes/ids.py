@@ -89,6 +89,6 @@ class Free:
             self._behind[id] = self._behind.get(id + 1, id + 1)
 
     def from_(self, first: int, own: int | None) -> int:
-        """Return the first free id from a number on, for a port that would give up its own id."""
+        """Return the first free id from a number on, for a port whose own id is taken by another port."""
         found = self._behind.get(first, first)
         return own if own is not None and self._counts[own] == 1 and first <= own < found else found

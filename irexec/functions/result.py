@@ -1,4 +1,4 @@
-"""What the results of all functions have in common: a short `repr`, the text of the command as `str`, and HTML."""
+"""The common interface of the results of all functions: a short `repr`, the text of the command as `str`, and HTML."""
 
 from __future__ import annotations
 

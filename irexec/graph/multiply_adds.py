@@ -17,7 +17,7 @@ Rule = Callable[[Shapes, tuple[int, ...], dict[str, Any]], int]
 
 
 def multiply_adds(node: Node, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> int | None:
-    """Return the multiply-adds of one layer, its bodies left out. None where a shape that decides it is open."""
+    """Return the multiply-adds of one layer, without its bodies. None if a shape that determines it is open."""
     rule = _RULES.get(node.type)
     if rule is None or not outputs:
         return 0
@@ -60,7 +60,7 @@ def _sequence(weights: int) -> Rule:
 
 
 def _einsum(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any]) -> int:
-    """For every combination of all labels, one multiplication less than there are operands."""
+    """Return the number for an Einsum: for every combination of labels, one multiplication less than operands."""
     terms = str(attributes["equation"]).replace(" ", "").split("->")[0].split(",")
     extents: dict[str, int] = {}
     ellipsis: tuple[int, ...] = ()

@@ -74,7 +74,7 @@ class Layer:
 
 @dataclass(slots=True)
 class OperatorCount:
-    """How many layers have one operator, and the multiply-adds of those where they are known."""
+    """The number of layers with one operator, and their multiply-adds as far as known."""
 
     operator: str
     layers: int
@@ -124,7 +124,7 @@ class State:
 
 @dataclass(slots=True)
 class Summary:
-    """Everything about one model. `layers` come in the order of execution, each body after its layer."""
+    """All facts about one model. `layers` come in the order of execution, each body after its layer."""
 
     name: str
     file: str | None

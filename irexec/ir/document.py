@@ -11,7 +11,7 @@ from irexec.records import field, record
 
 @record
 class Item:
-    """Anything in the file; `at` is its element's number in document order (root = 0, -1: not in a file)."""
+    """A part of the file; `at` is its element's number in document order (root = 0, -1: not in a file)."""
 
     at: int = -1
 

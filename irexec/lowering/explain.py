@@ -13,7 +13,9 @@ from irexec.lowering.table import has_lowering
 
 
 class Explanation(NamedTuple):
-    """How one layer runs in a lowered model. `detail`: the layer that computes it, or why it keeps its kernel."""
+    """The way in which one layer runs in a lowered model. `detail`: the layer that computes it, or the reason why it
+    keeps its kernel.
+    """
 
     layer: str
     type: str

@@ -195,8 +195,8 @@ def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
 
 
 class Layout(NamedTuple):
-    """How compiled code traverses a result: the width of its rows, how many links it computes, the steps that compute
-    them, and each operand's part per row.
+    """The way in which compiled code traverses a result: the width of its rows, how many links it computes, the steps
+    that compute them, and each operand's part per row.
     """
 
     width: int

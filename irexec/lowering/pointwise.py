@@ -32,7 +32,7 @@ ROW, SHORTEST = 1 << 12, 8
 
 
 class Pointwise(NamedTuple):
-    """An elementwise layer, which can lead the following layers: its effect on its input `port` is `own`."""
+    """An elementwise layer, together with those that follow: its effect on its input `port` is `own`."""
 
     site: Site
     port: int

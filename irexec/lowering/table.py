@@ -56,7 +56,9 @@ class Lowered:
     """
 
     along: Literal["channel", "column"] | None = None
-    """What numbers of the following layers belong to if this layer can compute those, see `follow.after_sums`."""
+    """The elements to which the following layers' numbers apply if this layer can compute them, see
+    `follow.after_sums`.
+    """
 
     selects = False
     """Whether each element of the result is an element of an input, so that it needs no rounding."""

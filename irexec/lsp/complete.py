@@ -36,7 +36,7 @@ GRAMMAR_TEXTS = {
     ("edge", "to-layer"): "the id of the layer that reads the value",
     ("edge", "to-port"): "the id of the input port of that layer",
 }
-"""What the attributes of the file format mean, by element and name."""
+"""The meaning of the attributes of the file format, by element and name."""
 
 
 class Choice(NamedTuple):

@@ -1,4 +1,4 @@
-"""From an editor's positions to offsets in a text and back: lines from 0, characters in the units it counts."""
+"""Conversion of an editor's positions to offsets in a text and back: lines from 0, characters in its units."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 from lsprotocol.types import Position, Range
 
 Unit = Literal["utf-8", "utf-16", "utf-32"]
-"""What an editor counts as a character; UTF-16 code units unless it requested another unit."""
+"""The unit in which an editor counts characters: UTF-16 code units unless it requested another one."""
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 

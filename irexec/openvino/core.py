@@ -28,7 +28,7 @@ __all__ = [
     "set_batch", "shutdown", "tensor_from_file",
 ]  # fmt: skip
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BytesIO | StringIO
-"""What a model is read from: a file by its name, or the text or bytes of one."""
+"""The source of a model: a file by its name, or the text or bytes of one."""
 _DEVICES = ("CPU",)
 # Devices that choose among others: here there is only one.
 _CHOOSING = ("AUTO", "BATCH", "HETERO", "MULTI")

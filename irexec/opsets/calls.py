@@ -1,4 +1,4 @@
-"""How the functions of an opset are called: OpenVINO's order and names of parameters, from the operator's declaration.
+"""The calls of an opset's functions: OpenVINO's order and names of parameters, from the operator's declaration.
 
 As a rule a function takes the operator's inputs, then its attributes, under their own names. Where OpenVINO's Python
 API has another order or another name, `_CALLS` lists it, once. The operator's own names also work everywhere.
@@ -168,7 +168,8 @@ class Parameter:
 
     @property
     def annotation(self) -> Any:
-        """What it accepts, as `help` shows it: nodes or arrays for an input, the declared type for an attribute."""
+        """The accepted values, as `help` shows them: nodes or arrays for an input, the declared type for an attribute.
+        """
         if self.kind == "attribute" and self.attribute is not None:
             return _plain(self.attribute.annotation)
         return {"input": _OPERAND, "inputs": f"Sequence[{_OPERAND}]"}.get(self.kind, "dict[str, Any]")

@@ -1,4 +1,4 @@
-"""Which operator a page, or a section of it, is about: its versioned name, or the heading of a page of ONNX."""
+"""The operator that a page, or a section of it, is about: its versioned name, or the heading of a page of ONNX."""
 
 from __future__ import annotations
 

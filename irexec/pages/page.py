@@ -17,7 +17,7 @@ from irexec.pages.html import visible_text
 from irexec.pages.names import Named, named_at, names_in
 
 SUFFIXES = (".rst", ".md", ".html", ".htm", ".txt", ".xml")
-"""What a page's file is called; any other is read as plain text when it is asked for by name."""
+"""The suffixes of pages; a file with another suffix is read as plain text if it is given by name."""
 MAX_BYTES = 64_000_000
 
 _HTML = (".html", ".htm")

@@ -14,7 +14,7 @@ PROGRAM, ITS_COPY = "__main__", "__mp_main__"
 """The program that has a child process, and what it is named there: as by `multiprocessing`, it is not to run again."""
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM}
-"""What a child process begins with held back: before it handles them they would print a traceback."""
+"""The signals that are blocked when a child process starts: before it handles them they would print a traceback."""
 
 GRACE = 5.0
 """Seconds that a process which is to leave may take for that: it removes its temporary files."""

@@ -49,7 +49,7 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
 
 
 def show_sides(sides: Sides, page: Printout, *, worst: int = 10) -> None:
-    """Who is alone, and then each comparison."""
+    """Print the side that differs from all others, and then each comparison."""
     page.columns = min(page.columns, _COLUMNS)
     page.paragraph(sides.verdict, "good" if sides.agrees else "error")
     for found in sides.found:

@@ -81,7 +81,9 @@ class Shapes:
 
     @property
     def certainty(self) -> list[list[str]]:
-        """For each condition "proved" where it is derived from the comparisons of all layers, else "checked"."""
+        """The certainty of each condition: "proved" if it is derived from the comparisons of all layers, else
+        "checked".
+        """
         if self._evidence is None:
             return [["checked"] * len(each) for each in self.alternatives]
         proved = self._evidence.proved(self.alternatives, self.groups)
@@ -89,7 +91,7 @@ class Shapes:
 
     @property
     def evidence(self) -> str:
-        """How the description was found: proved, checked, or incomplete."""
+        """The evidence for the description: proved, checked, or incomplete."""
         if not self.is_complete:
             return "incomplete"
         is_proved = self._evidence is not None and self._evidence.is_proved(self.alternatives, self.groups)
@@ -107,7 +109,7 @@ class Shapes:
 
     @property
     def refusal(self) -> Refusal | None:
-        """Of a model of which no accepted sizes were found: the refusal at the latest layer reached."""
+        """The refusal at the latest layer reached, if no accepted sizes of the model were found."""
         return self._study.refusal
 
     def accepts(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> bool:

@@ -87,7 +87,7 @@ class Guard:
 
     @property
     def weight(self) -> tuple[int, int, int]:
-        """How hard the condition is to read: the smallest first."""
+        """A key to sort conditions, those that are easiest to read first."""
         order = {"==": 0, ">=": 1, "<=": 1, "!=": 2}[self.operator]
         return order, len(self.dims), len(self.left.key) + len(self.right.key)
 
@@ -127,7 +127,7 @@ class Choice:
 
     @property
     def weight(self) -> tuple[int, int, int]:
-        """How hard the condition is to read: before all guards."""
+        """A key to sort conditions: before all guards."""
         return -1, len(self.dims), 0
 
 

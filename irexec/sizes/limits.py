@@ -17,7 +17,7 @@ _NO_BOUND = 2**31 - 1
 _TRIED = 8
 
 Expressions = Sequence[Sequence[Expression | None] | None]
-"""For each output an expression for each dimension; None where none is known."""
+"""An expression for each dimension of each output; None if none is known."""
 
 
 def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: Sequence[Sizes]) -> list[str]:

@@ -12,7 +12,7 @@ from irexec.ir.xml.events import Span
 from irexec.snippets.repairs.parts import PrintedComment, PrintedElement
 
 MOST_JOINED = 256
-"""How many comments one list may be spread over."""
+"""The maximum number of comments that contain one list."""
 
 
 @dataclass(slots=True)

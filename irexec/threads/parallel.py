@@ -65,14 +65,16 @@ class _Share:
         self.done.acquire()
 
     def serve(self) -> None:
-        """In a worker: do the share, unless it was withdrawn."""
+        """Do the share in a worker, unless it was withdrawn."""
         if self.claim.acquire(blocking=False):
             assert self.work is not None
             self.work()
             self.done.release()
 
     def finish(self) -> None:
-        """In the calling thread, when no work is left: wait for workers that have started, and withdraw the others."""
+        """Wait for workers that have started, and withdraw the others; called in the calling thread when no work is
+        left.
+        """
         if self.claim.acquire(blocking=False):
             self.work = None
         else:

@@ -28,7 +28,7 @@ _FAR = 1 << 62
 
 
 class Tape:
-    """What one inference computed with the sizes of open dimensions.
+    """The numbers that one inference computed with the sizes of open dimensions.
 
     `entries`: every number that was computed, equal ones once. `guards`: every comparison whose result the sizes
     decide, with this result. `pinned`: the entries that were turned into plain numbers, with the number of guards

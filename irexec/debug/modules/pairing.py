@@ -22,11 +22,11 @@ from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
 
 _FAULTS = 16
-"""So many faults at most are bridged."""
+"""The maximum number of faults after which pairing continues."""
 _NEAR = 2e-5
 """The difference of results, relative to a typical element, above which a fault is looked for."""
 _CALLS, _CANDIDATES = 8, 8
-"""So many results of modules are tried at a fault, each at so many values."""
+"""The number of results of modules that are tried after a fault, and of values for each."""
 
 
 class Made(NamedTuple):
@@ -122,7 +122,7 @@ class _Pairing:
         return sorted(found, key=lambda entry: (entry[1] != first[entry[0]], entry[1]))
 
     def _best(self, values: Sequence[Value], made: Made) -> Value:
-        """Of equal values, the one whose name contains the module, otherwise the first one."""
+        """Return the one of equal values whose name contains the module, otherwise the first one."""
         path = self.calls[made.call].path
         named = [value for value in values if self._path[value.node] == path]
         # The last layer of a module has its result.

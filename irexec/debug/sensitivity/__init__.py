@@ -1,1 +1,1 @@
-"""Which layers cost the accuracy: the effect of each quantiser, or of each rounded value, measured on the results."""
+"""Sensitivity: the effect of each quantiser, or of each rounded value, measured on the results."""

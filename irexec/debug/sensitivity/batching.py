@@ -18,7 +18,7 @@ from irexec.types import Array
 
 @dataclass(slots=True)
 class Batch:
-    """What a kernel is called with. `folded`: the rows are part of axis 0 of the first input and of the results."""
+    """The arguments of a kernel's call. `folded`: the rows are part of axis 0 of the first input and of the results."""
 
     inputs: list[Array | None]
     attributes: dict[str, Any] = field(default_factory=dict)

@@ -129,7 +129,7 @@ class Trials:
 
     @property
     def lanes_at_once(self) -> int:
-        """How many lanes a pass has."""
+        """The number of lanes of a pass."""
         return max(1, min(MOST_LANES, self._memory // (_ALIVE * self._largest)))
 
     def _observed(self, step: int) -> list[Array]:

@@ -68,7 +68,7 @@ class Step:
 
 @dataclass(slots=True)
 class Sensitivity:
-    """Which quantisers, or layers, cost the accuracy. `rows` are in order of effect, most harmful first.
+    """The quantisers, or layers, that cost the accuracy. `rows` are in order of effect, most harmful first.
 
     `coarse`: the score of the model with all of them; `fine`: with none. `single`: what excluding layers alone gives;
     `curve`: what excluding more and more of them gives. `layers`: few layers whose exclusion meets the target, and

@@ -25,7 +25,7 @@ _TOGETHER = 16
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What to reach: a share of the loss, from 0 to 1, or a value of the metric."""
+    """The target: a share of the loss to recover, from 0 to 1, or a value of the metric."""
 
     value: float
     is_share: bool = True

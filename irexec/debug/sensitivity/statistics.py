@@ -28,7 +28,7 @@ class Range:
 
 @dataclass(slots=True)
 class Statistics:
-    """What a quantiser did in all runs so far. `axis`: the channels; None: there are none."""
+    """The effect of a quantiser in all runs so far. `axis`: that of the channels; None: there are none."""
 
     range: Range | None = None
     axis: int | None = None
@@ -85,7 +85,7 @@ class Statistics:
 
     @property
     def snr(self) -> float:
-        """In dB."""
+        """The ratio in dB."""
         return decibels(ratio(self.signal, self.noise))
 
     @property

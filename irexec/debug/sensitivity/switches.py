@@ -31,7 +31,7 @@ class Site:
 
 @dataclass(slots=True, eq=False)
 class Unit:
-    """What is left out or kept as a whole: a quantiser, or a layer whose result is rounded.
+    """A quantiser, or a layer whose result is rounded, which is left out or kept as a whole.
 
     `kind`: `activations`, `weights`, `constant` or `result`.
     """

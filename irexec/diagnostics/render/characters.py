@@ -1,4 +1,4 @@
-"""How a character of a source text appears on a terminal: its visible form, and the cells that takes."""
+"""The appearance of characters on a terminal: their visible form, and the cells that it takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many findings there are of each code, and how many of them a machine can put right."""
+"""The number of findings of each code, and of those that `irexec fix` can correct."""
 
 from __future__ import annotations
 

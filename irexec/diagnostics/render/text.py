@@ -12,10 +12,10 @@ from irexec.diagnostics.render.characters import cells, visible_text, width
 from irexec.diagnostics.render.notes import notes
 
 SOURCE_CELLS = 100
-"""How much of a source line is shown where there is no terminal, so that the same report always looks the same."""
+"""The cells of a source line that are shown without a terminal, so that a report always looks the same."""
 _LEAST_CELLS = 40
 NOTE_CHARACTERS = 1000
-"""How much of a message or of one line of a note is shown: a file may hold names of any length."""
+"""The cells of a message, or of a line of a note, that are shown: a file may contain names of any length."""
 
 _STYLES = {
     Severity.ERROR: "bold red",

@@ -31,7 +31,7 @@ from irexec.inference import infer_types
 from irexec.types import Array, ElementType, PartialShape, TensorType
 
 _NAMED = 5
-"""How many of the tensors without data a finding names."""
+"""The number of tensors without data that a finding names."""
 # The first version of the format in which an input with an initializer may be given another value.
 _DEFAULTS_SINCE = 4
 _TOO_LATE = "the input {!r} is produced by a later node"

@@ -55,7 +55,7 @@ def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic) -> Code:
 
 
 def _paired(code: Code, first: Any, second: Any) -> Any:
-    """Return the upper halves of two vectors as the halves of one: f32 that are bf16 have no other bits."""
+    """Return one vector of the upper halves of two vectors of f32: for bf16 values, all other bits are 0."""
     b, kind = code.builder, first.type
     lower = b.lshr(first, ir.Constant(kind, [16] * kind.count))
     return b.bitcast(b.or_(lower, b.and_(second, ir.Constant(kind, [0xFFFF_0000] * kind.count))), code.vector)

@@ -23,7 +23,7 @@ _NORMAL, _INFINITE = 0x3880_0000, 0x477F_F000
 
 
 class Packing(NamedTuple):
-    """How the elements of a matrix are computed: (code - zero) · scale.
+    """The computation of the elements of a matrix: (code - zero) · scale.
 
     `type` is that of the codes, `steps` what follows the conversion: "zero" and "scale", or the name of a type to which
     is rounded; "whole" is a zero point that is subtracted from integers; "raised" is a scale whose products are rounded

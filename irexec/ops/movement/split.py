@@ -149,7 +149,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, num_
 
 @variadic_split_1.draw("axis", "split_lengths")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Draw the first axis, of which the last piece takes all but single elements."""
+    """Draw lengths along the first axis: single elements, and the rest for the last piece."""
     if port == "axis":
         return filled(types, port, 0)
     count = types[port].shape[0].value

@@ -48,7 +48,7 @@ def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims
 
 
 def _unknown_axes(data: PartialShape, axes: PartialShape, keep_dims: bool) -> PartialShape:
-    """Return the shape if at most the number of axes is known."""
+    """Return the shape if the axes themselves are unknown, as far as their number determines it."""
     if keep_dims:
         return PartialShape(d.union(Dimension(1)) for d in data)
     if axes.rank == 0:

@@ -11,8 +11,9 @@ from irexec.render.drawing.repeats import Run, repeats
 from irexec.render.drawing.scopes import NameScope, path_of, scopes
 
 SMALL_ENOUGH = 40
-"""So many layers are read as they are; in larger graphs repeated blocks, and scopes of names, are one box each. More
-blocks in a row than this are boxes of blocks."""
+"""The number of layers up to which all are drawn; in larger graphs repeated blocks, and scopes of names, are one box
+each. More consecutive blocks than this are boxes of blocks.
+"""
 _MOST = 0.6
 """The part of the layers that scopes must have in order to decide where blocks begin."""
 _ENDS = ("Parameter", "Result")

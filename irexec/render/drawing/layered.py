@@ -24,7 +24,7 @@ _ORDER_SWEEPS, _PLACE_SWEEPS = 4, 4
 # The weight of an edge by the number of its ends that are passing points: long lines are straightened first.
 _PULL = (4.0, 3.0, 10.0)
 _DRIFT = (70.0, 24.0, 25.0)
-"""By how far two that follow one another may lie apart sideways and still be put in one column, by the same count."""
+"""The distance within which two consecutive boxes are put in one column, in the same unit."""
 
 
 @dataclass(slots=True)

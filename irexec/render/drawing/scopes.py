@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 SHORTEST = 4
-"""So many layers make a block of a scope."""
+"""The least number of layers for which a scope becomes a block."""
 
 
 class NameScope(NamedTuple):

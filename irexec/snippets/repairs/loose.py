@@ -14,7 +14,7 @@ from irexec.snippets.repairs.parts import Attribute, Change, PrintedElement, Rep
 from irexec.types import ElementType
 
 ChooseVersion = Callable[[str], str | None]
-"""From an operator type to the version text of the operator that is meant, None when there is no such type."""
+"""The version text of the intended operator, by its type; None if there is no such type."""
 
 _BODIES = ("body", "then_body", "else_body")
 _PORT_MAPS = ("port_map", "then_port_map", "else_port_map")
