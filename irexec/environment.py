@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def set_while_loading(name: str, value: str) -> Iterator[None]:
-    """Inside, the variable has this value, unless the user gave it one. Processes started later know nothing of it."""
+    """Set a variable in this context, unless the user set it. Processes started later do not inherit it."""
     if name in os.environ:
         yield
         return

@@ -207,7 +207,7 @@ def _opsets(entry: _Entry) -> tuple[int, ...]:
 
 
 def _opsets_name(entry: _Entry) -> str:
-    """`opsets-4-to-16`, or each number where they do not follow one another."""
+    """Return `opsets-4-to-16`, or each number if the opsets are not consecutive."""
     numbers = _opsets(entry)
     in_a_row = len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1
     return f"opsets-{numbers[0]}-to-{numbers[-1]}" if in_a_row else "-".join(["opsets", *map(str, numbers)])

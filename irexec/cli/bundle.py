@@ -1,4 +1,6 @@
-"""`irexec bundle`: the files written by `irexec reduce`, as one archive. Exit code: 0 written, 2 nothing to pack."""
+"""`irexec bundle`: the files written by `irexec reduce`, as one archive. Exit code: 0 if it is written, 2 if there is
+nothing to pack.
+"""
 
 from __future__ import annotations
 

@@ -86,13 +86,13 @@ def bash_script() -> str:
 
 
 def zsh_script() -> str:
-    """bash's function, by zsh's own support of it, which needs its completion to be switched on."""
+    """Return bash's function for zsh, which supports it once its own completion is switched on."""
     switched_on = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -u; }"
     return f"{switched_on}\nautoload -Uz bashcompinit && bashcompinit\n{bash_script()}"
 
 
 def fish_script() -> str:
-    """fish's `complete` lines."""
+    """Return the `complete` lines of fish."""
     known = commands()
     lines = ["complete -c irexec -n __fish_use_subcommand -f"]
     for name, (summary, options) in known.items():

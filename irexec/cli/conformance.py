@@ -222,7 +222,7 @@ def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Clust
 
 
 def _on_results(args: argparse.Namespace) -> int:
-    """`merge` and `compare`."""
+    """Run `merge` or `compare`."""
     from irexec.arrays.saving import save_text
     from irexec.conformance.report import UnreadableResults, compared, from_json, merged, scoreboard
     from irexec.render.conformance import comparison_text, scoreboard_page, scoreboard_text

@@ -139,7 +139,7 @@ def _write_errata(path: str, pages: Sequence[CheckedPage]) -> Report | None:
 
 
 def _exit_code(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> int:
-    """2 when a page could not be read or took too long, 1 when something was found that --fail-on names, else 0."""
+    """Return 2 if a page could not be read or took too long, 1 if there are findings as in --fail-on, else 0."""
     if any(not page.readable or page.stopped is not None for page in pages):
         return 2
     failing = _failing(args)

@@ -11,12 +11,12 @@ from irexec.diagnostics import Place, Report
 
 
 def load_extensions(paths: Sequence[str]) -> Report:
-    """Execute the Python files given with --extension; the findings of those that cannot be."""
+    """Execute the Python files given with --extension; return findings about files that cannot be executed."""
     return Report([finding for path in paths for finding in load_extension(path)])
 
 
 def load_extension(path: str) -> Report:
-    """Execute a Python file that declares operators; an empty report, or U001 or U002 when that fails."""
+    """Execute a Python file that declares operators; return an empty report, or U001 or U002 if that fails."""
     if not (report := check_readable(path, "an extension")).ok:
         return report
     import importlib.util

@@ -82,7 +82,7 @@ def fixed_by(
     out: IO[str] | None = None,
     limit: float = 0,
 ) -> Report:
-    """Like `fixed`, for a file that `fix` corrects."""
+    """Return the same as `fixed`, for a file that `fix` corrects."""
     from irexec.fixes.files import NotAModel
     from irexec.fixes.replacing import FileChanged
     from irexec.fixes.show import difference, made_text

@@ -30,7 +30,7 @@ class Loaded:
 
     @property
     def inputs(self) -> list[ModelInput]:
-        """Those of the first step."""
+        """The inputs of the first step."""
         return self.steps[0]
 
     @property
@@ -65,7 +65,7 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_sample_argument(parser: argparse.ArgumentParser) -> None:
-    """`--inputs`, for commands that look at many samples at once."""
+    """Add `--inputs`, for commands that use many samples at once."""
     parser.add_argument(
         "--inputs",
         metavar="FOLDER|BATCH.npz",
@@ -109,8 +109,9 @@ def _reference(model: Model, steps: Sequence[Sequence[ModelInput]]) -> Reference
 
 
 def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[list[ModelInput]]:
-    """Chosen inputs for further steps of a model with variables: one token each. None where the model does not run with
-    these."""
+    """Return chosen inputs for further steps of a model with variables: one token each. None where the model does not
+    run with these.
+    """
     from irexec.arrays.given import Given
     from irexec.diagnostics import IRError
     from irexec.runs.run import complete

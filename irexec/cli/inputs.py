@@ -54,7 +54,7 @@ def check_weights(path: str | None, files: Sequence[str]) -> Report:
 
 
 def no_models(folder: str) -> Report:
-    """U001: nothing that could be looked at."""
+    """Return U001 for a folder without any file to process."""
     return refuse("U001", "the folder contains no .xml or .onnx files", place=Place(file=folder))
 
 
@@ -103,7 +103,7 @@ def is_excluded(path: str, patterns: Sequence[str], base: str) -> bool:
 
 
 def exit_code(report: Report) -> int:
-    """0 without errors, 2 if the command line or an installed package cannot be used, else 1."""
+    """Return 0 without errors, 2 if the command line or an installed package cannot be used, else 1."""
     if any(CODES[finding.code].area is Area.USAGE or finding.code == "F001" for finding in report.errors):
         return 2
     return 0 if report.ok else 1
@@ -123,7 +123,7 @@ def _similar(path: str) -> str | None:
 
 
 def add_format_argument(parser: argparse._ActionsContainer, json: str) -> None:
-    """`--format text|json`, and the older spelling `--json`."""
+    """Add `--format text|json`, and the older spelling `--json`."""
     parser.add_argument("--format", choices=("text", "json"), default="text", help=f"{json} (default: text)")
     parser.add_argument("--json", dest="format", action="store_const", const="json", help=argparse.SUPPRESS)
 

@@ -147,7 +147,7 @@ def _no_outputs(args: argparse.Namespace) -> Iterator[tuple[str, Iterable[str]]]
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    """Similar names, as the end of a message."""
+    """Return similar names, as the end of a message."""
     from irexec.diagnostics.nearest import did_you_mean
 
     advice = did_you_mean(name, known)

@@ -15,7 +15,7 @@ def add_weights(parser: _ActionsContainer, file: str) -> None:
 
 
 def add_shapes(parser: _ActionsContainer) -> None:
-    """`--shape NAME=DIMS`, any number of times."""
+    """Add `--shape NAME=DIMS`, which may be repeated."""
     parser.add_argument(
         "--shape",
         action="append",
@@ -26,7 +26,7 @@ def add_shapes(parser: _ActionsContainer) -> None:
 
 
 def add_extensions(parser: _ActionsContainer) -> None:
-    """`--extension PY`, any number of times."""
+    """Add `--extension PY`, which may be repeated."""
     parser.add_argument(
         "--extension",
         action="append",

@@ -296,7 +296,7 @@ def _refused(args: argparse.Namespace, report: Report) -> int:
 
 
 def _exit_code(report: Report) -> int:
-    """0 without an error, 2 when there was nothing to run, else 1."""
+    """Return 0 without an error, 2 if there was nothing to run, else 1."""
     if any(CODES[finding.code].stops_all for finding in report.errors):
         return 2
     return 0 if report.ok else 1

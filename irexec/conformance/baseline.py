@@ -33,7 +33,7 @@ class Known:
 
 
 def _literal(pattern: str) -> str:
-    """Brackets of shapes are not sets of characters, and `?` in a shape is a dimension."""
+    """Return a pattern in which brackets and `?`, as in shapes, stand for themselves."""
     return pattern.replace("[", "[[]")
 
 

@@ -119,7 +119,7 @@ def merged(tallies: Iterable[Tally]) -> list[Tally]:
 
 
 def junit(tally: Tally, clusters: Sequence[Cluster], known: Mapping[str, str]) -> str:
-    """JUnit XML: a test case for each operator, with its clusters as failures. `known`: reasons by case name."""
+    """Return JUnit XML: a test case for each operator, with its clusters as failures. `known`: reasons by case name."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     by_name: dict[str, list[Cluster]] = {}
     for cluster in clusters:

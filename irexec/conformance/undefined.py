@@ -141,7 +141,7 @@ def _negative_index(node: Node, inputs: Inputs) -> bool:
 
 
 def _inconsistent(node: Node, inputs: Inputs) -> bool:
-    """Channels of a detection layer that do not agree with its attributes."""
+    """Return whether the channels of a detection layer contradict its attributes."""
     data = inputs[0] if inputs else None
     if data is None:
         return False
@@ -166,7 +166,7 @@ def _between_levels(node: Node, inputs: Inputs) -> bool:
 
 
 def _order_of_rows(node: Node, inputs: Inputs) -> bool:
-    """Selected boxes that are not ordered by their scores, and rows beyond those that were found."""
+    """Return whether the order of selected boxes, or the rows after them, are not defined."""
     if node.type in ("MatrixNms", "MulticlassNms"):
         return node.attributes.get("sort_result_type") != "score"
     return node.type == "Proposal"
@@ -179,7 +179,7 @@ def _nothing_reduced(node: Node, inputs: Inputs) -> bool:
 
 
 def _fractions(node: Node, inputs: Inputs) -> bool:
-    """Positions that are not integers."""
+    """Return whether positions are not integers."""
     if node.type != "GatherTree":
         return False
     arrays = (a.astype(np.float64) for a in inputs if a is not None)
@@ -211,7 +211,7 @@ def _other_thresholds(node: Node, inputs: Inputs) -> bool:
 
 
 def _contradicting(node: Node, inputs: Inputs) -> bool:
-    """Attributes that contradict each other, or values beyond the type that is computed."""
+    """Return whether attributes contradict each other, or values exceed the type that is computed."""
     a = node.attributes
     if node.type == "MVN" and node.operator is not None and node.operator.opset == "opset2":
         return bool(a.get("reduction_axes"))

@@ -34,7 +34,7 @@ class Server(Protocol):
     def results(self, steps: Steps) -> list[list[Array]]: ...
 
     def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
-        """For each step, the values that the runtime exposes, by their position."""
+        """Return the values that the runtime exposes, by their position, for each step."""
 
     def fused(self) -> list[list[str]]: ...
 

@@ -232,8 +232,8 @@ def _unread(value: Value) -> Array:
 def look_behind(
     reference: Reference, runtime: Runtime, loaded: Loaded, plain: list[list[Array]], bounds: Bounds | None
 ) -> tuple[bool, bool, Culprit | None]:
-    """For results without a wrong layer: whether they agree, whether observing layers hides the error, and the layers
-    that are wrong together, found by cutting the model.
+    """Return, for results without a wrong layer: whether they agree, whether observing layers hides the error, and the
+    layers that are wrong together, found by cutting the model.
 
     `plain` are the results of the other side when no layer is observed. Only the first step is used, because later
     steps depend on states.

@@ -115,7 +115,7 @@ class _Diff:
         return Change(change, ours, theirs, text, self.outer)
 
     def _together(self, change: str, found: Iterable[tuple[Node, Node, str, str]]) -> Iterator[Change]:
-        """Changes of one kind: one line each, or one line for many similar ones. (layer, layer, group, text)"""
+        """Yield changes of one kind: one line each, or one line for many similar ones. (layer, layer, group, text)"""
         groups: dict[str, list[tuple[Node, Node, str]]] = defaultdict(list)
         for one, two, group, text in found:
             groups[group].append((one, two, text))

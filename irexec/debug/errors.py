@@ -47,7 +47,7 @@ class Error:
         return self.absolute > 0
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, infinities as texts."""
+        """Return JSON-ready values, infinities as texts."""
         numbers = {"ulp": self.ulp, "relative": self.relative, "absolute": self.absolute}
         plain: dict[str, Any] = {k: v if math.isfinite(v) else "Infinity" for k, v in numbers.items()}
         return plain | ({"at": list(self.at)} if self.at is not None else {})

@@ -83,7 +83,7 @@ def _axes(node: Node) -> list[int]:
 
 
 def _single_dims(model: Model, steps: Sequence[Sequence[Array]]) -> Iterator[str]:
-    """Dynamic dimensions of inputs, apart from the first one, that were 1 in every step."""
+    """Yield sentences about dynamic dimensions of inputs, except the first, that were 1 in every step."""
     for index, port in enumerate(model.inputs):
         shape = port.type.shape
         if shape.rank is None or any(step[index].ndim != shape.rank for step in steps):

@@ -26,7 +26,7 @@ layers may have a direction.
 
 
 def explained(reference: Reference, units: Mapping[Node, float]) -> list[list[float]]:
-    """For each step and result, the error in units in the last place that rounding explains.
+    """Return the error in units in the last place that rounding explains, for each step and result.
 
     `units`: the own errors of layers. irexec runs the model with results of these layers that are randomly off by as
     much; the largest error of the results, times a margin, is explained.

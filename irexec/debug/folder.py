@@ -140,7 +140,7 @@ class _Loaded:
         ]
 
     def _check(self, steps: Steps) -> None:
-        """Raises CannotRun unless the run that was recorded is one of these steps."""
+        """Raise CannotRun unless the recorded run is one of these steps."""
         there = len(self.folder.steps)
         if len(steps) != there:
             raise CannotRun(

@@ -71,7 +71,7 @@ def onnx_whole(reference: Reference) -> OnnxCase:
 
 
 def onnx_guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None = None) -> Iterator[OnnxCase]:
-    """Candidates to reduce, smallest first: the node that a comparison names, then the whole model."""
+    """Yield candidates to reduce, smallest first: the node that a comparison names, then the whole model."""
     whole = onnx_whole(reference)
     try:
         found = compare(reference, runtime, bounds=bounds).culprit
@@ -85,7 +85,7 @@ def onnx_guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None =
 
 
 def _part(case: Case, nodes: Collection[int], outputs: Collection[str] = ()) -> OnnxCase:
-    """Some nodes with the values that reach them in irexec's run. Raises IRError and ValueError."""
+    """Return some nodes with the values that reach them in irexec's run. Raises IRError and ValueError."""
     recorded = _recorded(case, [*parts.boundary(_proto(case), nodes), *parts.leaving(_proto(case), nodes)])
     proto = parts.part(_proto(case), nodes, recorded[0], outputs)
     return onnx_case(proto, [[step[name] for name in parts.input_names(proto)] for step in recorded])

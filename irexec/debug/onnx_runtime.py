@@ -70,7 +70,7 @@ class Server:
         return []
 
     def states(self, steps: Steps) -> list[dict[str, Array]]:
-        """ONNX models have no variables."""
+        """Return no states: ONNX models have no variables."""
         return [{} for _ in steps]
 
     def about(self) -> dict[str, str]:

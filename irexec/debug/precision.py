@@ -97,7 +97,7 @@ class Forecast:
         return f"in {self.kind} {name} is the first layer to produce NaN or infinity"
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return JSON-ready values."""
         return {
             "type": str(self.kind),
             "limit": self.limit,

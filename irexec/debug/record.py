@@ -75,7 +75,7 @@ class Counter:
         self.calls[node] = self.calls.get(node, 0) + 1
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
-        """Counted before it ran."""
+        """Do nothing: the layer was counted before it ran."""
 
 
 class Reference:

@@ -62,7 +62,9 @@ def begin(judge: Judge, cases: Iterable[Case]) -> Reduction | None:
 
 
 def guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None = None) -> Iterator[Case]:
-    """Candidates for a failing part, the smallest first: layers that a comparison names, the model up to them, all."""
+    """Yield candidates for a failing part, the smallest first: layers that a comparison names, the model up to them,
+    all.
+    """
     try:
         compared = compare(reference, runtime, bounds=bounds)
         found = compared.culprit or compared.suspect
@@ -98,7 +100,7 @@ def reduce(
     stages: Sequence[Stage] = STAGES,
     helpers: Sequence[Judge] = (),
 ) -> Reduction:
-    """Go through the stages until none makes the case smaller. An exception on the way leaves `reduction` whole: going
+    """Run the stages until none makes the case smaller. An exception on the way leaves `reduction` whole: going
     on with it, or with one that has its case, fault and stage, takes up the work there.
 
     `helpers`: further judges of the same failure, each of which tries another candidate at the same time.
@@ -167,7 +169,7 @@ class _Work:
 
 
 def _batched(subsets: Iterable[list[Any]], count: int) -> Iterator[list[list[Any]]]:
-    """The number of items that are tried at a time."""
+    """Yield groups of items that are tried at a time."""
     rest = iter(subsets)
     while some := list(islice(rest, count)):
         yield some

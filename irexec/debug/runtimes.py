@@ -239,7 +239,7 @@ class Aligned:
 
 
 def _order(alignment: Alignment, ours: Sequence[object], theirs: Sequence[object]) -> dict[int, int]:
-    """For each port of the first model, the position in the second; unchanged if not all ports can be paired."""
+    """Return the position in the second model of each port of the first; unchanged unless all can be paired."""
     forward: dict[object, object] = dict(alignment.forward.items())
     positions = {node: index for index, node in enumerate(theirs)}
     found = {index: positions.get(forward.get(node)) for index, node in enumerate(ours)}

@@ -49,7 +49,7 @@ def _input(node: Node, inputs: Inputs, name: str) -> Array | None:
 
 
 def _wrapped(name: str) -> Suspicion:
-    """Negative indices, which count from the end."""
+    """Return the check for negative indices, which count from the end."""
 
     def look(node: Node, inputs: Inputs) -> str | None:
         indices = _input(node, inputs, name)

@@ -68,7 +68,7 @@ def _closed(type: TensorType) -> TensorType:
 
 
 def _positioned(node: Node, units: float, values: Mapping[Value, Array]) -> Tolerance:
-    """`units` for each element of the axes that change; an element that is taken as it is, is exact."""
+    """Return `units` for each element of the axes that change; unchanged elements are exact."""
     if node.attributes.get("mode") == "nearest" or node.inputs[0] is None:
         return exact
     before, after = (_extents(value, values) for value in (node.inputs[0], node.outputs[0]))

@@ -41,7 +41,7 @@ def widened(array: Array) -> Any:
 
 
 def apart(a: Array, b: Array) -> Any:
-    """|a - b| in f64; 0 where both are NaN or the same infinity, infinite where only one is."""
+    """Return |a - b| in f64; 0 where both are NaN or the same infinity, infinite where only one is."""
     if a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
         return np.where(np.asarray(a, object) == np.asarray(b, object), 0.0, np.inf)
     with np.errstate(all="ignore"):
@@ -87,8 +87,8 @@ class Typical:
 
 
 def _means(array: Array) -> dict[int | None, Any]:
-    """For each axis, the root mean square of the elements at each position; of all elements (None) if the slices are
-    too small for a mean. Elements that are 0, not finite, or far above the others (a mask) do not count.
+    """Return the root mean square of the elements at each position, for each axis; of all elements (None) if the slices
+    are too small for a mean. Elements that are 0, not finite, or far above the others (a mask) do not count.
     """
     axes: list[int | None] = [k for k, extent in enumerate(array.shape) if array.size >= _LEAST * extent]
     axes = axes or [None]
@@ -102,7 +102,7 @@ def _means(array: Array) -> dict[int | None, Any]:
 
 
 def _averaged(array: Array, axes: list[int | None], power: float, most: dict[int | None, Any]) -> dict[int | None, Any]:
-    """For each axis, the mean of this power of the finite magnitudes above 0, up to `most`, at each position."""
+    """Return the mean of this power of the finite magnitudes in (0, `most`], at each position of each axis."""
     shapes = {axis: () if axis is None else (array.shape[axis],) for axis in axes}
     sums = {axis: np.zeros(shape) for axis, shape in shapes.items()}
     counts = {axis: np.zeros(shape) for axis, shape in shapes.items()}

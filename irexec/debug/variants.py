@@ -30,8 +30,8 @@ def judge_model(
     tolerance: Tolerance,
     bounds: Bounds | None = None,
 ) -> tuple[Error, bool]:
-    """Like `judge`, for the result of `make` for a model. The other side may also agree with a variant of the model,
-    and values between its layers may be rounded differently.
+    """Return the same as `judge`, for the result of `make` for a model. The other side may also agree with a variant of
+    the model, and values between its layers may be rounded differently.
     """
 
     def wavering() -> Iterator[Run]:

@@ -153,7 +153,7 @@ class ByCommand:
     """
 
     def __init__(self, command: str, limit: float, same: Sameness | None = None, suffix: str = ".xml") -> None:
-        """`command` holds {} in the place of the file. Raises ValueError when it does not, or is not a command."""
+        """`command` contains {} for the file. Raises ValueError if it does not, or is not a command."""
         self.words, self.limit, self.name = shlex.split(command), limit, command
         self._same, self._suffix = same or Sameness(), suffix
         if not any("{}" in word for word in self.words):

@@ -43,7 +43,7 @@ def observed(
 
 
 def windows(nodes: Sequence[Node], window: int | None, most: int) -> Iterator[list[Node]]:
-    """Neighbouring layers: `window` at a time, or as many as have no more than `most` bytes of values."""
+    """Yield neighbouring layers: `window` at a time, or as many as have no more than `most` bytes of values."""
     group: list[Node] = []
     held = 0
     for node in nodes:

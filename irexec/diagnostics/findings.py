@@ -73,7 +73,7 @@ class Findings:
             self.keep(finding)
 
     def excuse(self, idle: Collection[LayerRef]) -> None:
-        """In "openvino" mode, downgrade errors about layers that no result depends on to warnings: they never run.
+        """Downgrade errors about layers that no result depends on to warnings in "openvino" mode: they never run.
 
         Errors about layer ids and edges remain errors: they may be the reason why nothing depends on the layer.
         """

@@ -161,7 +161,7 @@ class Runner:
         return self._program
 
     def iterate(self, inputs: Sequence[Array]) -> list[Array]:
-        """Like `run`, for a body: assigned values are visible in the next iteration.
+        """Return the same as `run`, for a body: assigned values are visible in the next iteration.
 
         Raises ConstraintError if a used Parameter receives no value, or if a Result has no value.
         """

@@ -177,9 +177,9 @@ def _numbers(edge: Edge) -> tuple[int | None, ...]:
 
 
 def missing(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """E004: an edge from an output that nothing takes; where both are the only ones of the model, that is certain.
+    """E004: add an edge from an unused output; this is certain if both are the only open ends of the model.
 
-    It is unsafe where the operator can do without the input: then OpenVINO reads the file as it is.
+    It is unsafe if the operator does not need the input: then OpenVINO reads the file as it is.
     """
     owner = written.ports.get(finding.at.element) if finding.at is not None else None
     if owner is None:

@@ -43,7 +43,7 @@ class Written(Editable):
     # Look-ups
 
     def shared(self, what: str, net: Net, make: Callable[[], T]) -> T:
-        """Data that the fixes of many findings about a net share, computed once: the cost must not be quadratic."""
+        """Return data that the fixes of many findings about a net share, computed once so that the cost is linear."""
         key = (what, net.at)
         if key not in self._shared:
             self._shared[key] = make()

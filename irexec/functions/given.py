@@ -38,7 +38,7 @@ def reference_of(
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
 ) -> Reference:
-    """irexec's own run of a model with these inputs; the others are random. Raises IRError."""
+    """Return irexec's own run of a model with these inputs; the others are random. Raises IRError."""
     findings = Findings(file=model.file)
     named = inputs if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
     given = Given(

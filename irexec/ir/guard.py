@@ -67,7 +67,7 @@ _current: _Command | None = None
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Context manager: inside, a file that is read and then written, or the reverse, raises OutputIsInput.
+    """Raise OutputIsInput in this context for a file that is read and then written, or the reverse.
 
     Outside of such a block, as in a program that uses irexec, any file may be replaced: see `irexec.ir.writing`.
     """
@@ -81,7 +81,7 @@ def guarded() -> Iterator[None]:
 
 @contextmanager
 def own_files() -> Iterator[None]:
-    """Context manager: files read inside are not inputs, but outputs of an earlier run that is continued."""
+    """Treat files read in this context not as inputs, but as outputs of an earlier run that is continued."""
     command = _current
     if command is None:
         yield

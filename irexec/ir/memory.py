@@ -23,7 +23,7 @@ _FROZEN_BY_A_PROGRAM = 1000
 
 @contextmanager
 def no_collection(*, to_stay: bool = False) -> Iterator[None]:
-    """Context manager: pause the cyclic garbage collector; creating many objects without garbage then takes half the
+    """Pause the cyclic garbage collector in this context; creating many objects without garbage then takes half the
     time.
 
     Pauses nest, and those of several threads may overlap: the collector resumes when the last one ends. `to_stay`: the

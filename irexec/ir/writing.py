@@ -61,7 +61,7 @@ class Together:
 
 @contextmanager
 def together() -> Iterator[Together]:
-    """Context manager: the files created inside replace the named ones when the block ends: all of them, or none.
+    """Let the files created in this context replace the named ones when it ends: all of them, or none.
 
     They are renamed in the order in which they were created, so the file that refers to the others comes last: a reader
     that sees it also sees the others. If the block raises, or a file cannot be renamed, the previous files are
@@ -161,7 +161,7 @@ class _Staged:
 
     @contextmanager
     def filled(self) -> Iterator[IO[bytes]]:
-        """Context manager: return the stream to the temporary file, which other users cannot read."""
+        """Return, in this context, the stream to the temporary file, which other users cannot read."""
         try:
             with open(self.name, "xb", opener=_open_privately) as stream:
                 self.identity = _identity(self.name)

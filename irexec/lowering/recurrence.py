@@ -53,7 +53,9 @@ class _CompiledSequence:
         self._tasks: dict[int, Records] = {}
 
     def _run(self, x: Array, states: Sequence[Array], lengths: Array) -> tuple[Array, ...]:
-        """Y and the last states of X `[batch, steps, input]` and states `[batch, directions, units]`, none empty."""
+        """Return Y and the last states of X `[batch, steps, input]` and states `[batch, directions, units]`, none
+        empty.
+        """
         batch, steps, _ = x.shape
         gates = self.directions * self.gates * self.units
         # Code that processes complete vectors reads beyond the last element.

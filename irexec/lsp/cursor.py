@@ -65,7 +65,7 @@ def _value(match: re.Match[str]) -> str:
 
 
 def _tag_end(text: str, start: int) -> int:
-    """Behind the `>` of a tag, or where the next tag begins if this one is not finished."""
+    """Return the offset after the `>` of a tag, or of the next tag if this one is not finished."""
     quote = ""
     for match in re.compile(r"""["'<>]""").finditer(text, start + 1, start + _LONGEST_TAG):
         sign = match[0]

@@ -87,7 +87,7 @@ def _size_texts(analysis: Analysis, node: Node | None) -> Iterator[str]:
 
 
 def _constant_text(array: Array) -> str:
-    """Shape, range, mean and the first values of a constant."""
+    """Return the shape, range, mean and first values of a constant."""
     text = f"`{list(array.shape)}` {code(shown(array[:8] if array.ndim else array, 72))}"
     flat = array.reshape(-1)[:_MOST_VALUES]
     if not flat.size or flat.dtype.kind in "TSUO":

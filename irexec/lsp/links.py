@@ -27,9 +27,8 @@ def ends_of(analysis: Analysis, edge: Edge, net: Net) -> tuple[Owner | None, Own
 
 
 def definition(analysis: Analysis, offset: int) -> Span | None:
-    """Of an edge's end: the port or layer that it names. Of an input port: the output port that its edge comes from.
-
-    Of a port map's layer id: the layer of the body.
+    """Return the definition of an item. Of an edge's end: the port or layer that it names; of an input port: the output
+    port that its edge comes from; of a port map's layer id: the layer of the body.
     """
     spot = analysis.attribute_at(offset)
     if (found := analysis.edge_at(offset)) is not None:
@@ -49,9 +48,8 @@ def definition(analysis: Analysis, offset: int) -> Span | None:
 
 
 def references(analysis: Analysis, offset: int) -> list[Span]:
-    """Of an output port: the input ports that take its value. Of an input port: the output port connected to it.
-
-    Of a layer, or where its id is written: all places that name it.
+    """Return the references to an item. Of an output port: the input ports that take its value; of an input port: the
+    output port connected to it; of a layer, or where its id is written: all places that name it.
     """
     owner = analysis.port_at(offset)
     if owner is not None and analysis.written is not None:
@@ -120,7 +118,7 @@ def maps_of(layer: Layer) -> Iterator[tuple[PortMap, Net]]:
 
 
 def edge_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int, str]]:
-    """For each edge between two offsets: the end of its tag, and the layers and the type that it joins."""
+    """Yield, for each edge between two offsets, the end of its tag, and the layers and the type that it joins."""
     written = analysis.written
     if written is None:
         return

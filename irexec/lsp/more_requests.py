@@ -26,7 +26,7 @@ _MOST_SYMBOLS = 500
 
 
 def answer_structure(server: Server) -> None:
-    """Selections, names of elements, places of a layer, links to operation pages, indentation, symbols of all texts."""
+    """Register selections, names of elements, places of a layer, links to operation pages, indentation, symbols."""
 
     def range_of(opened: Opened, span: Span) -> lsp.Range:
         return opened.units.range(span.start, span.stop)

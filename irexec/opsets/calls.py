@@ -168,7 +168,7 @@ class Parameter:
 
     @property
     def annotation(self) -> Any:
-        """The accepted values, as `help` shows them: nodes or arrays for an input, the declared type for an attribute."""
+        """The accepted values for `help`: nodes or arrays for an input, the declared type for an attribute."""
         if self.kind == "attribute" and self.attribute is not None:
             return _plain(self.attribute.annotation)
         return {"input": _OPERAND, "inputs": f"Sequence[{_OPERAND}]"}.get(self.kind, "dict[str, Any]")

@@ -50,7 +50,7 @@ def infer_outputs(node: Node) -> None:
 
 
 def _as_values(node_class: type[Node], operator: Operator, inputs: Sequence[Any]) -> list[Value | None]:
-    """Nodes as their outputs; arrays as constants; numbers and lists in the type that the port's group has."""
+    """Return nodes as their outputs, arrays as constants, numbers and lists in the type of the port's group."""
     groups: dict[str | None, np.dtype[Any] | None] = {}
     found: list[Value | None] = [value_of(given) for given in inputs]
     for index, value in enumerate(found):

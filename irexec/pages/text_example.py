@@ -184,7 +184,7 @@ class _Binder:
         return self._with_pads(data)
 
     def _with_pads(self, data: dict[str, str]) -> dict[str, str]:
-        """The pads, which texts omit if `auto_pad` determines them, although a layer must have them."""
+        """Return the attributes with pads, which texts omit if `auto_pad` determines them."""
         axes = data.get("kernel") or data.get("strides")
         if data.get("auto_pad", "explicit") not in ("explicit", "notset") and axes:
             zeros = ",".join("0" for _ in axes.split(","))

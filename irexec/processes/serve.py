@@ -75,7 +75,7 @@ class _Server:
         self._terminated: int | None = None
 
     def listen(self, stream: IO[bytes]) -> None:
-        """Thread: receive messages. Exit if the parent process is gone, also during a call."""
+        """Receive messages, in a thread. Exit if the parent process is gone, also during a call."""
         while (message := receive(stream)) is not None:
             self._calls.put(message)
         self._calls.put(None)

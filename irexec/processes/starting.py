@@ -99,7 +99,7 @@ def _program() -> tuple[str | None, str | None]:
 
 @contextlib.contextmanager
 def _signals_held_back() -> Iterator[None]:
-    """Context manager: a process that is started inside begins with signals blocked."""
+    """Block signals in processes that are started in this context."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -12,7 +12,9 @@ from irexec.render.drawing.scopes import path_of
 
 
 def graph_collection(summary: Summary) -> dict[str, Any]:
-    """`{"label": ..., "graphs": [...]}`, JSON-ready. The paths in layers' names are folders, which open by a click."""
+    """Return `{"label": ..., "graphs": [...]}`, JSON-ready. The paths in layers' names are folders, which open by a
+    click.
+    """
     nets: dict[tuple[int | None, str], list[Layer]] = {}
     for layer in summary.layers:
         nets.setdefault((layer.parent, layer.branch), []).append(layer)

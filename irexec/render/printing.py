@@ -91,7 +91,9 @@ class Printout:
                 self.lines.append("  " + "  ".join(line).rstrip())
 
     def findings(self, report: Report, *, verbose: bool, about: str = "") -> None:
-        """Errors with their source line, the rest, unless `verbose`, in one line each; `about` ends the heading."""
+        """Print errors with their source line, and the rest, unless `verbose`, in one line each; `about` ends the
+        heading.
+        """
         if not len(report):
             return
         self.heading(f"findings {about}".rstrip())

@@ -69,7 +69,7 @@ def read_precisions(options: Iterable[str], findings: Findings) -> dict[str, Ele
 
 
 def read_shapes(options: Iterable[str], findings: Findings) -> dict[str, tuple[int, ...]]:
-    """Static shapes by input name: `x=1,3,224,224`, `x=[1,3]`, `x=` for a scalar."""
+    """Return static shapes by input name: `x=1,3,224,224`, `x=[1,3]`, `x=` for a scalar."""
     found = {}
     for option in options:
         name, separator, text = option.partition("=")

@@ -295,7 +295,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def default_type(elements: Elements | TypeFrom) -> ElementType:
-    """f32 if the port accepts it, else i64, else boolean or the first accepted type."""
+    """Return f32 if the port accepts it, else i64, else boolean or the first accepted type."""
     if isinstance(elements, TypeFrom):
         return DYNAMIC
     for kind in (F32, I64, BOOLEAN):

@@ -26,7 +26,7 @@ class Difference:
 
 
 def compare(documented: Array, computed: Array, kind: ElementType, open_result: Open | None) -> Difference | None:
-    """None when the documented values are one of the operator's possible results."""
+    """Return the difference; None if the documented values are one of the operator's possible results."""
     same = agrees(documented, computed, kind)
     if open_result is not None and not same.all():
         same = same | _admissible(documented, kind, open_result)
@@ -44,7 +44,7 @@ def compare(documented: Array, computed: Array, kind: ElementType, open_result: 
 
 
 def agrees(documented: Array, computed: Array, kind: ElementType) -> Array:
-    """Elementwise comparison: equal, or for floats equal up to the digits that the page prints."""
+    """Compare elementwise: equal, or for floats equal up to the digits that the page prints."""
     if kind is STRING:
         # Strings that end with NUL are Python objects, which NumPy compares only with each other.
         documented, computed = documented.astype(object), computed.astype(object)

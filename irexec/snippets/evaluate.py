@@ -195,7 +195,7 @@ class _Evaluation:
         return infer(self.model, types or None, findings, declared=True)
 
     def _infer(self) -> list[Diagnostic]:
-        """Findings about the layer. If a broken constraint proposes a shape that fixes it, infer with it."""
+        """Return findings about the layer. If a broken constraint proposes a shape that fixes it, infer with it."""
         while True:
             trial = self.findings.trial()
             inference = self._types_inferred(trial)

@@ -213,7 +213,9 @@ class ElementType:
         return self.name in ("u1", "u3", "u6", "nf4")
 
     def nbytes(self, count: int) -> int:
-        """Bytes that `count` elements take in a `.bin`: whole bytes, and for u3 and u6 whole groups of three."""
+        """Return the bytes that `count` elements take in a `.bin`: whole bytes, and for u3 and u6 whole groups of
+        three.
+        """
         if self.bitwidth in (3, 6):
             return -(-count * self.bitwidth // 24) * 3
         return (count * self.bitwidth + 7) >> 3

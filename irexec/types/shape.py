@@ -163,7 +163,7 @@ class PartialShape:
         return hash(None if self._dims is None else tuple([d.min if d.min == d.max else d for d in self._dims]))
 
     def to_string(self) -> str:
-        """OpenVINO's attribute form, without brackets: `1,3,?`, `...`."""
+        """Return OpenVINO's attribute form, without brackets: `1,3,?`, `...`."""
         return "..." if self._dims is None else ",".join(str(d) for d in self._dims)
 
     def __str__(self) -> str:

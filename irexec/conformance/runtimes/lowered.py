@@ -32,7 +32,7 @@ class Irexec:
 
 
 def _raw(array: Any) -> Any:
-    """Types that NumPy lacks as their bits."""
+    """Return arrays of types that NumPy lacks as their bits."""
     if array.dtype.kind == "T":
         return np.array(array.tolist(), np.str_).reshape(array.shape)
     return array if array.dtype.isbuiltin == 1 or array.dtype.kind == "U" else array.view(f"u{array.dtype.itemsize}")

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def module() -> Any:
-    """OpenVINO's Python API, which releases of 2023 have in openvino.runtime."""
+    """Return OpenVINO's Python API, which releases of 2023 have in openvino.runtime."""
     try:
         import openvino
 

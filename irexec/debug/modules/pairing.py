@@ -89,7 +89,7 @@ class _Pairing:
 
         class Sampling:
             def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
-                """Only results are of interest."""
+                """Do nothing: only results are recorded."""
 
             def after(self, node: Node, inputs: object, outputs: Sequence[Array], seconds: float) -> None:
                 for value, array in zip(node.outputs, outputs, strict=False):

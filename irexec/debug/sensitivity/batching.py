@@ -81,7 +81,7 @@ def compute_rows(node: Node, inputs: Sequence[Array | None], is_many: Sequence[b
 
 
 def _elementwise(many: Many) -> Batch | None:
-    """NumPy's broadcasting, or equal shapes: axes are inserted behind the rows, so that the others are aligned."""
+    """Return the call for NumPy's broadcasting, or equal shapes: axes are inserted after the rows to align the others."""
     if many.get("auto_broadcast") not in (None, "numpy", "none"):
         return None
     return Batch(_aligned(many))
@@ -108,7 +108,7 @@ def _matmul(many: Many) -> Batch | None:
 
 
 def _folded(many: Many) -> Batch | None:
-    """Operators for which axis 0 of the first input is a batch: rows become a part of it."""
+    """Return the call of operators for which axis 0 of the first input is a batch: rows become a part of it."""
     data = many.inputs[0]
     if not many.only_first or data is None or data.ndim < 3 or any(v.users for v in many.node.outputs[1:]):
         return None
@@ -181,7 +181,7 @@ def _transposed(many: Many) -> Batch | None:
 
 
 def _prefixed(first: Mapping[int, int], masks: Sequence[str] = (), begin_end: Sequence[str] = ()) -> Rule:
-    """Inputs with an entry for each axis get one for the axis of rows."""
+    """Return the rule for inputs with an entry for each axis: they get one for the axis of rows."""
 
     def rule(many: Many) -> Batch | None:
         inputs = list(many.inputs)

@@ -48,7 +48,7 @@ class Metric:
     is_noise: bool = False
 
     def score(self, expected: Results, found: Results) -> Score:
-        """Raises BadMetric."""
+        """Return the score. Raises BadMetric."""
         noise = noise_of(expected, found)
         if self.is_noise:
             return Score(noise, decibels(noise))
@@ -66,7 +66,7 @@ class Metric:
 
 
 def metric_named(name: str) -> Metric:
-    """`snr`, `top1`, `cosine`, or `FILE.py:function`. Raises BadMetric."""
+    """Return the metric `snr`, `top1`, `cosine`, or `FILE.py:function`. Raises BadMetric."""
     if name in _NAMED:
         return Metric(name, _NAMED[name], is_noise=name == "snr")
     path, _, function = name.rpartition(":")

@@ -35,7 +35,7 @@ class Rescaling:
     difference: float
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return JSON-ready values."""
         return {"powers": self.powers, "snr": self.score.snr, "difference": self.difference}
 
 

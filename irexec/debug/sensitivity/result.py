@@ -36,7 +36,7 @@ class Row:
     layers: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, infinities as texts."""
+        """Return JSON-ready values, infinities as texts."""
         worst = None if self.worst_channel is None else [self.worst_channel[0], plain(self.worst_channel[1])]
         return {
             "name": self.name,
@@ -115,7 +115,7 @@ class Sensitivity:
         write_model(self.rescaling.model, path)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON, infinities as texts."""
+        """Return JSON-ready values, infinities as texts."""
         return {
             "kind": "sensitivity",
             "file": self.file,
@@ -218,7 +218,7 @@ class Sensitivity:
 
 
 def score_dict(score: Score) -> dict[str, Any]:
-    """For JSON."""
+    """Return JSON-ready values."""
     return {"metric": plain(score.metric), "noise": plain(score.noise)}
 
 
@@ -240,7 +240,7 @@ def _share(value: float) -> str:
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Columns, all but the last one flush right: names are whole."""
+    """Return columns, all but the last one flush right: names are whole."""
     widths = [max(len(row[place]) for row in table) for place in range(len(table[0]) - 1)]
     return [
         "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=True)), row[-1]])

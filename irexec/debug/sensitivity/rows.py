@@ -65,7 +65,7 @@ def gathered(parts: Sequence[Rows], picks: Sequence[Array], *, copies: bool) -> 
 
 
 def picked(rows: Rows, pick: Array | None, lanes: Array | None) -> Rows:
-    """Some of the rows, in this order; None: all."""
+    """Return some of the rows, in this order; None: all."""
     if lanes is None:
         return Rows(rows.row(0 if pick is None else int(pick[0])))
     if pick is None:

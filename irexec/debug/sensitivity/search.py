@@ -32,7 +32,7 @@ class Target:
 
     @classmethod
     def read(cls, text: str) -> Target:
-        """`90%` of the loss, or `30`, a value of the metric. Raises ValueError."""
+        """Return the target of a text: `90%` of the loss, or `30`, a value of the metric. Raises ValueError."""
         is_share = text.endswith("%")
         try:
             value = float(text.removesuffix("%"))

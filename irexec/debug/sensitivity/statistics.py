@@ -72,7 +72,7 @@ class Statistics:
                 self.used.update(np.flatnonzero(np.bincount(places.reshape(-1))).tolist())
 
     def _add_codes(self, fine: Array, coarse: Array, codes: Array, step: Array | None) -> None:
-        """The weights with the first or last code are clipped if they are more than half a step further out."""
+        """Count codes. Weights with the first or last code are clipped if more than half a step further out."""
         if codes.size != fine.size:
             return
         wide = codes.astype(np.int16)

@@ -33,7 +33,7 @@ def cells(char: str) -> int:
 
 
 def visible_text(text: str) -> str:
-    """`text` on one line, with nothing in it that a terminal or a log would act on."""
+    """Return `text` on one line, without characters that a terminal or a log would act on."""
     return text if _plain(text) else "".join(map(visible, text))
 
 

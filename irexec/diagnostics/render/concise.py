@@ -10,7 +10,7 @@ from irexec.diagnostics.render.characters import visible_text
 
 
 def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
-    """`file:line:column: error[CODE] message`, with [fix] where a machine can put it right."""
+    """Yield `file:line:column: error[CODE] message`, with [fix] if `irexec fix` can correct it."""
     for finding in report:
         fixable = any(fix.safety is not Safety.SUGGESTION for fix in finding.fixes)
         yield visible_text(f"{finding}{' [fix]' if fixable else ''}") + "\n"

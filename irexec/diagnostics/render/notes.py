@@ -8,7 +8,7 @@ from irexec.diagnostics.diagnostic import Diagnostic
 
 
 def notes(diagnostic: Diagnostic) -> Iterator[tuple[str, str]]:
-    """Pairs of label and text: layer (or `in`), found, allowed, openvino, notes, help; what is unknown is left out."""
+    """Yield pairs of label and text: layer (or `in`), found, allowed, openvino, notes, help, as far as known."""
     labelled = (
         ("in" if diagnostic.layer is None else "layer", _subject(diagnostic)),
         ("found", diagnostic.found),

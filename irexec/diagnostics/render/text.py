@@ -137,7 +137,7 @@ def _cost(char: str) -> int:
 
 
 def _summary(report: Report, shown: Report) -> Iterator[_Line]:
-    """`2 errors, 1 warning`, what of it is not shown, and where to read more."""
+    """Yield `2 errors, 1 warning`, the number of findings that are not shown, and where to read more."""
     kinds = Counter((diagnostic.severity, diagnostic.code) for diagnostic in report) + report.left_out
     counts: Counter[Severity] = Counter()
     for (severity, _), count in kinds.items():
@@ -167,14 +167,14 @@ def _fixable(report: Report) -> str:
 
 
 def fixable_text(command: str, safe: int, unsafe: int) -> str:
-    """`1 fixable with `irexec fix`, 2 more with `--unsafe``; empty without fixes."""
+    """Return `1 fixable with `irexec fix`, 2 more with `--unsafe``; empty without fixes."""
     if not safe:
         return f"{unsafe:,} fixable with `{command} --unsafe`" if unsafe else ""
     return f"{safe:,} fixable with `{command}`" + (f", {unsafe:,} more with `--unsafe`" if unsafe else "")
 
 
 def _shown(text: str) -> str:
-    """`text` on one line of bounded length."""
+    """Return `text` on one line of bounded length."""
     short = text if len(text) <= NOTE_CHARACTERS else f"{text[:NOTE_CHARACTERS]}..."
     return visible_text(short.replace("\n", " "))
 

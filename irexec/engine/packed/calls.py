@@ -28,7 +28,7 @@ def packed_call(node: Node) -> Callable[..., Array]:
 
 
 def product(a: Array, b: PackedMatrix, /, *, out: Array | None = None) -> Array:
-    """MatMul of rows and the transposed matrix, with the bits that the kernel computes from the unpacked matrix."""
+    """Return MatMul of rows and the transposed matrix, bit-identical to the kernel's result for the unpacked matrix."""
     left, columns = as_matrix(a, False, 0), b.shape[0]
     target = summing_buffer((*a.shape[:-1], columns), F32, out)
     with np.errstate(over="ignore", invalid="ignore"):

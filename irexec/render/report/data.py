@@ -80,7 +80,7 @@ def _model(model: Summary, start: int) -> dict[str, Any]:
 
 
 def _changes(changes: Changes, shown: Together) -> Iterator[list[Any]]:
-    """`[change, text, pairs]`: each pair is a layer and a layer of the other model, -1 for no layer."""
+    """Yield `[change, text, pairs]`: each pair is a layer and a layer of the other model, -1 for no layer."""
     for change, pairs in placed_changes(changes, shown):
         yield [change.change, change.text, [[-1 if index is None else index for index in pair] for pair in pairs]]
 
@@ -127,7 +127,7 @@ def _input(entry: Input, texts: Texts) -> list[int]:
 
 
 def _output(output: Output, texts: Texts) -> list[Any]:
-    """`[type, shape]`, followed by the names and declared values, if any."""
+    """Return `[type, shape]`, followed by the names and declared values, if any."""
     row: list[Any] = [texts(output.element_type), texts(output.shape), output.names]
     row.append(texts(output.declared) if output.declared else -1)
     return row if output.declared else row[:3] if output.names else row[:2]
@@ -183,7 +183,7 @@ def _histograms(shown: Together, observed: Sequence[Observed]) -> dict[int, list
 
 
 def _described(shown: Together) -> dict[str, list[str | None]]:
-    """Operator → the first paragraph of its description, and the address of its page."""
+    """Return the first paragraph of each operator's description, and the address of its page."""
     found: dict[str, list[str | None]] = {}
     for name in dict.fromkeys(layer.operator for layer in shown.layers):
         facts = facts_of(name) if name is not None else None

@@ -123,7 +123,7 @@ def _checked(checked: Checked) -> str:
 
 
 def _computed(example: Example) -> Iterator[str]:
-    """Attributes, inputs, and each output as it is documented and computed."""
+    """Yield attributes, inputs, and each output as it is documented and computed."""
     attributes = example.operator.attributes if example.operator else ()
     values = [
         (a.file_name, attribute_text(example.attributes[a.name])) for a in attributes if a.name in example.attributes

@@ -212,7 +212,7 @@ class Scanner:
     # Text
 
     def _characters(self, start: int, end: int) -> Iterator[Tag | Text]:
-        """Text between tags, which may contain a tag whose `<` is missing."""
+        """Yield text between tags, which may contain a tag whose `<` is missing."""
         if (doubled := re.compile(r"\s*(>+)").match(self.text, start, end)) is not None and start > 0:
             span = Span(doubled.start(1), len(doubled[1]))
             self._repair("Q013", "'>' is repeated", *span, "remove the second '>'", Change(span, ""))

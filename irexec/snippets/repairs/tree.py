@@ -141,7 +141,7 @@ class _Builder:
                 self._close_silently(span.start)
 
     def _open_port(self, span: Span) -> None:
-        """Dims outside a port belong to a port that was closed too early (`<port id="4"/>`), or begin a new one."""
+        """Open the port of dims outside a port: one that was closed too early (`<port id="4"/>`), or a new one."""
         last = next((child for child in reversed(self.top.children) if isinstance(child, PrintedElement)), None)
         if last is not None and last.name == "port" and not last.elements("dim"):
             what, changes = (

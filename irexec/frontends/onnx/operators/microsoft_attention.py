@@ -199,7 +199,9 @@ def _quantised_attention(op: Op) -> list[Value]:
 
 
 def _of_projected(op: Op, projected: Value, mask: Value | None, past: Value | None, bias: Value | None) -> list[Value]:
-    """Attention of projected [batch, time, query, key and value]. `past`: [key and value, batch, heads, time, size]."""
+    """Return the attention of projected [batch, time, query, key and value]. `past`: [key and value, batch, heads,
+    time, size].
+    """
     heads, sizes = op.integer("num_heads"), op.integers("qkv_hidden_sizes")
     if sizes:
         parts = op.make_node("VariadicSplit", projected, -1, sizes, opset=1).outputs
