@@ -22,7 +22,7 @@ from irexec.parallel.task import PathLike, Task
 
 @dataclass(frozen=True)
 class JudgeBlock(Task[Tally]):
-    """Judge the cases of an item `OPERATOR#FIRST+COUNT`, or a single case by its name.
+    """Judges the cases of an item `OPERATOR#FIRST+COUNT`, or a single case by its name.
 
     `runtime`, `config`, `python` and `limit` are those of `Defendant`; `config` is JSON.
     """

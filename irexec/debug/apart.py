@@ -165,7 +165,7 @@ class Remote:
         return groups
 
     def _begin(self) -> str:
-        """Hand the model over; returns in which precision it will run, or nothing."""
+        """Send the model; return the precision in which it will run, or an empty text."""
         precision: str = self._runtime.ask("load", str(self._file))
         return precision
 

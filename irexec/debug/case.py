@@ -121,7 +121,7 @@ def edited(case: Case, edit: Callable[[Model, dict[Node, Node]], Steps | None]) 
 
 
 def reconnect(model: Model, places: Mapping[Value, Value]) -> None:
-    """Let those who read the values read others."""
+    """Let the readers of these values read other ones."""
 
     def last(value: Value) -> Value:
         while value in places:

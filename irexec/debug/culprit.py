@@ -86,7 +86,7 @@ class Culprit:
 
     @property
     def numbers(self) -> str:
-        """The error and the tolerance in the same unit; only that it is wrong where its values are not known."""
+        """The error and the tolerance in the same unit; `wrong` if the values are not known."""
         if not self.own:
             return "not the same"
         if self.own.reason:

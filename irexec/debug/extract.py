@@ -31,7 +31,7 @@ MAX_STRUCTURE = 64
 
 @dataclass(slots=True)
 class Extract:
-    """A model with inputs for it, and the results that they had where it was cut out of.
+    """A model with inputs for it, and the results that they had in the model that it was cut from.
 
     `checked`: running it gives these results again, bit for bit; None for a model whose values were replaced.
     """
@@ -107,7 +107,7 @@ def _runs(reference: Reference, node: Node, call: int) -> str:
 
 
 def give_types(part: Part, inputs: Sequence[Array]) -> None:
-    """Give the part's values the types that follow from its Parameters'; open element types are those that came."""
+    """Give the part's values the types that follow from its Parameters'; open element types are the recorded ones."""
     for parameter, array in zip(part.model.parameters, inputs, strict=True):
         fix_type(parameter, array)
     infer_types(part.model)

@@ -60,7 +60,7 @@ class Folder:
 
     @property
     def archives(self) -> list[Path]:
-        """The files with the inputs of the steps, where there are such."""
+        """The files with the inputs of the steps, if there are any."""
         found = [step.folder / INPUTS for step in self.steps]
         return found if all(path.is_file() for path in found) else []
 
@@ -124,7 +124,7 @@ class _Step:
 
 
 class _Loaded:
-    """The arrays of one run: there is nothing that could be run again."""
+    """The arrays of one run, which cannot be run again."""
 
     def __init__(self, folder: Folder, model: Model) -> None:
         self.folder, self.model, self.precision = folder, model, folder.steps[0].precision

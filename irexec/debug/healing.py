@@ -1,4 +1,4 @@
-"""Healing: whether what a wrong layer computes reaches the results, or later layers make up for it.
+"""Healing: whether the error of a wrong layer reaches the results, or later layers compensate for it.
 
 Weights that are halved and doubled again make wrong layers between them, and the same results.
 """
@@ -11,12 +11,12 @@ from irexec.debug.comparison import Row
 from irexec.graph.model import Model, Node
 
 _ROUNDING = 256.0
-"""Units in the last place of f32 that rounding may have become on the way from other layers, judged at the results."""
+"""The units in the last place of f32 that accumulated rounding of other layers may reach in the results."""
 _BITS = 32
 
 
 class Healing:
-    """The ways from layers to the results of a model, which end at layers whose values agree on both sides."""
+    """The paths from layers to the results of a model, which end at layers whose values agree on both sides."""
 
     def __init__(self, model: Model, rows: Sequence[Row]) -> None:
         self._rows = {row.node: row for row in rows}

@@ -1,4 +1,4 @@
-"""Jumps: layers that make a whole step of a difference that is hardly more than rounding."""
+"""Jumps: layers that turn a difference of hardly more than rounding into a whole step."""
 
 from __future__ import annotations
 

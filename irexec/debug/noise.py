@@ -25,7 +25,7 @@ from irexec.ops.declare.operator import Operator
 from irexec.types import BF16, F16, F32, Array, ElementType
 
 GROUP = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
-"""The property of OpenVINO: so many activations are quantized together; 0 for none."""
+"""The property of OpenVINO for the number of activations that are quantized together; 0 for none."""
 _LOWER = {"bf16": BF16, "f16": F16}
 _RUNS = 6
 # How many times the noise an error is explained: of all elements, of a slice along an axis, and of one element.

@@ -23,7 +23,7 @@ _SETS = re.compile(r"sse\d*|avx\w*?(?=_|\b)|amx|neon|sve|asimd|acl|ref")
 
 
 class OpenVINO(Apart):
-    """One device of OpenVINO. `config` is handed to it as it is. `original` is the model that it reads from its own
+    """One device of OpenVINO. `config` is passed unchanged. `original` is the model that it reads from its own
     file; every other one is written for it. Raises CannotRun."""
 
     def __init__(

@@ -24,7 +24,7 @@ from irexec.graph.cut import Cutter, needed_by
 
 @dataclass(slots=True)
 class Reduction:
-    """The smallest case so far and how it fails, which is as `fault` was from the beginning.
+    """The smallest case so far and its failure, which is the same as the initial `fault`.
 
     `stage` is the one in progress, `tried` counts candidates, `changed` is whether something became smaller
     since the first stage began the last time.

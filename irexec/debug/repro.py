@@ -1,4 +1,4 @@
-"""A reproducer on disk: the smallest case so far, from where to go on, a script and a report that can be sent."""
+"""A reproducer on disk: the smallest case so far, a state to resume from, a script and a report that can be sent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from irexec.ops.declare.attributes import attribute_text
 from irexec.types import Array
 
 _INTERVAL = 5.0
-"""Seconds between two writings of the smallest case, while there are ever smaller ones."""
+"""The seconds between two writings of the smallest case, while smaller ones are found."""
 _FEW, _BRIEF = 100, 40
 
 _COMMAND = '''\

@@ -13,7 +13,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.ops.declare.operator import Operator
 
 _UNCUT = ("Parameter", "Const", "Result")
-"""Types of layers that compute nothing which could be cut out."""
+"""Types of layers that compute nothing, so that they cannot be cut out."""
 
 
 def select(

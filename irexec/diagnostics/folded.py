@@ -1,4 +1,6 @@
-"""Findings with one cause, such as a precision that is wrong everywhere: a few in full, then where the others are."""
+"""Findings with one cause, such as a precision that is wrong everywhere: a few in full, then the locations of the
+others.
+"""
 
 from __future__ import annotations
 

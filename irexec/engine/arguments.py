@@ -93,4 +93,4 @@ def _castable(array: Array, kind: ElementType) -> bool:
 
 
 _MAX_COMPARED = 1 << 20
-"""Elements among which one is looked for that the element type does not have."""
+"""The number of elements that are searched for a value that the element type lacks."""

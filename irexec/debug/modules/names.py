@@ -1,4 +1,4 @@
-"""The module in whose code a layer stands, from the name that the exporter gave the layer."""
+"""The module that contains a layer, from the name that the exporter gave the layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The analysis: `irexec.sensitivity`, and what `irexec sensitivity` does in several processes."""
+"""The analysis: `irexec.sensitivity`, and the tasks of `irexec sensitivity` in several processes."""
 
 from __future__ import annotations
 

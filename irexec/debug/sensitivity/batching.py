@@ -116,7 +116,9 @@ def _folded(many: Many) -> Batch | None:
 
 
 def _interpolated(many: Many) -> Batch | None:
-    """Axis 0 keeps its size and is not padded. Without a list of axes it would be among them."""
+    """Return the call of an Interpolate whose axis 0 keeps its size and is not padded. Without a list of axes it would
+    be among them.
+    """
     axes = many.inputs[-1]
     if axes is None or len(many.inputs) < 3 or not np.all(axes >= 1):
         return None

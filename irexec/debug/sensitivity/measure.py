@@ -40,7 +40,7 @@ class Choice:
 
 
 class _Seen:
-    """Takes the fine and the coarse value of units into their statistics when both are known. `units`: by value."""
+    """Adds the fine and the coarse value of units to their statistics when both are known. `units`: by value."""
 
     def __init__(self, statistics: dict[Unit, Statistics], units: Sequence[Unit]) -> None:
         self.units: dict[Value, list[Unit]] = {}

@@ -114,7 +114,7 @@ class _Rescaling:
             self._divide(node, port, -power)
 
     def _product(self, node: Node, wanted: int, power: int, sign: int) -> int:
-        """Divide what is missing; what is too much is absorbed by a constant, where there is one."""
+        """Apply the remaining divisions; a surplus is absorbed by a constant, if there is one."""
         if power == wanted:
             return power
         constant = next((p for p in (1, 0) if (v := node.inputs[p]) is not None and v.node in self._constant), None)

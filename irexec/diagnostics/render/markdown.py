@@ -1,4 +1,4 @@
-"""Texts of others inside Markdown: shown as they are, and never markup."""
+"""Foreign texts inside Markdown, shown literally and never as markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as text for people: the source line, a caret under the place, and notes, in rustc's habit."""
+"""The report as text for people: the source line, a caret under the place, and notes, in the style of rustc."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Builder:
         return dict(self._names)
 
     def restore(self, names: dict[str, int]) -> None:
-        """Forget the names of nodes created since, which are not used."""
+        """Forget the names of nodes created since `names`; those nodes are not used."""
         self._names = dict(names)
 
     def unique(self, name: str) -> str:
