@@ -285,7 +285,7 @@ def test_a_finding_comes_with_its_fix_and_the_command_that_makes_it(browser: Bro
     path = tmp_path / "m.html"
     assert main(["report", str(model), "-o", str(path)]) == 0
     browser.open(path)
-    assert "rename axes to axis (may change what is computed)" in words(browser, ".finding .fix")
+    assert "rename axes to axis (may change the results)" in words(browser, ".finding .fix")
     command = shlex.split(words(browser, ".finding .fix .command code"))
     assert command == ["irexec", "fix", str(model), "--unsafe", "--select", "D001"]
     assert main(command[1:]) == 0

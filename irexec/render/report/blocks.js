@@ -155,7 +155,7 @@ function arrange(element) {
   return shape;
 }
 
-// The graphs of the models from left to right. One of two is lowered where that puts a layer beside its twin.
+// The graphs of the models from left to right. One of two is moved down if that puts a layer next to its counterpart.
 const sides = [...view.querySelectorAll(":scope > .side")];
 const lowered = sides.map(() => 0);
 const sideOf = (element) => sides.indexOf(element.closest(".side"));

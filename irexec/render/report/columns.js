@@ -1,4 +1,4 @@
-// ---- Columns: a graph much taller than the window is seen whole when its rows stand in columns, as text in a newspaper.
+// ---- Columns: a graph much taller than the window is fully visible if its rows are arranged in columns, like text in a newspaper.
 
 /** The height from which on graphs stand in columns, in pixels of the drawing; null: none does. */
 let foot = null;

@@ -1,4 +1,4 @@
-// ---- Export: the drawing as a file of its own, all of it, with the blocks, columns, colours and overlay that are shown.
+// ---- Export: the whole drawing as a separate file, with the visible blocks, columns, colours and overlay.
 
 const PROPERTIES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity", "paint-order",
   "font-family", "font-size", "font-weight", "text-anchor"];

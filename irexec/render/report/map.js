@@ -1,5 +1,5 @@
-// ---- The map: all of the graph on a narrow strip, with what is seen of it; a press goes there. It shows where an overlay
-// is strong, on the left what was searched for, on the right findings.
+// ---- The map: the whole graph on a narrow strip, with the visible part marked; a click moves the view. It shows where an
+// overlay is strong, on the left the layers that a search found, on the right findings.
 
 const map = $("map"), lens = $("lens");
 const mapWidth = () => (innerWidth > 800 ? 76 : 40);

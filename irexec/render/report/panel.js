@@ -35,7 +35,7 @@ function finding(found, withLayer) {
 function tellFix(fix, found) {
   const options = fix.safety === "unsafe" ? ` --unsafe --select ${found.code}` : ` --select ${found.code}`;
   return make("div", { class: "fix" }, make("p", {}, make("strong", {}, "fix: "), fix.title,
-    fix.safety === "safe" ? "" : ` (${fix.safety === "unsafe" ? "may change what is computed" : "a suggestion"})`),
+    fix.safety === "safe" ? "" : ` (${fix.safety === "unsafe" ? "may change the results" : "a suggestion"})`),
     fix.safety === "suggestion" ? null : command(`irexec fix ${quoted(found.file || "MODEL")}${options}`));
 }
 

@@ -16,7 +16,7 @@ $("theme").onclick = () => {
   say(`colours: ${next || "as the system"}`);
   redraw();
 };
-// On paper all of it, in as many columns as suit a page.
+// Print the whole graph, in as many columns as suit a page.
 addEventListener("beforeprint", () => {
   fit(1000, 1300);
   view.removeAttribute("transform");

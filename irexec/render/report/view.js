@@ -39,7 +39,7 @@ function draw(tag, attributes, content) {
   return made;
 }
 
-// ---- The view: what part of the drawing is seen, and how large.
+// ---- The view: the visible part of the drawing, and its scale.
 
 const at = { x: 0, y: 0, k: 1 };
 let size = graph.getAttribute("viewBox").split(" ").slice(2).map(Number);
