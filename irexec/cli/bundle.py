@@ -6,13 +6,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 
-from irexec.cli.inputs import check_readable, refuse
+from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.options import add_output
-from irexec.diagnostics import Report
-from irexec.diagnostics.render import write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,24 +34,19 @@ def run(args: argparse.Namespace) -> int:
 
     report = check_readable(args.file)
     if not report.ok:
-        return _refused(report)
+        return refused(report)
     target = _target(args)
     try:
         names = bundle(Path(args.file), Path(target), anonymise=args.anonymise)
     except NoReduction as error:
-        return _refused(refuse("U006", str(error)))
+        return refused(refuse("U006", str(error)))
     except IRError as error:
-        return _refused(error.report)
+        return refused(error.report)
     except OSError as error:
-        return _refused(refuse("U007", f"{error.filename or target}: {error.strerror or error}"))
+        return refused(refuse("U007", f"{error.filename or target}: {error.strerror or error}"))
     print(f"saved {target}: {', '.join(names)}")
     return 0
 
 
 def _target(args: argparse.Namespace) -> str:
     return str(args.output or f"{os.path.splitext(args.file)[0]}.zip")
-
-
-def _refused(report: Report) -> int:
-    write(Report(report.errors), sys.stderr)
-    return 2

@@ -15,12 +15,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, add_sample_argument, load_with_inputs
-from irexec.cli.inputs import add_format_argument
+from irexec.cli.inputs import add_format_argument, refused
 from irexec.cli.many import add_many_arguments, log_output
 from irexec.cli.options import number, whole
 from irexec.cli.streams import print_line
-from irexec.diagnostics import Report
-from irexec.diagnostics.render import wants_color, write
+from irexec.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
     from irexec.debug.comparison import Comparison
@@ -123,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
     _take_recorded_inputs(args)
     loaded, report = load_with_inputs(args)
     if loaded is None:
-        return _refused(report)
+        return refused(report)
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
     config = dict(entry.partition("=")[::2] for entry in args.config)
     found: list[Comparison] = []
@@ -144,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
     except CannotRun as error:
         return _refuse(f"--with {args.other}: {error}")
     except IRError as error:
-        return _refused(error.report)
+        return refused(error.report)
     except OSError as error:
         return _refuse(f"--dump: {error.filename or args.dump}: {error.strerror or error}")
     if args.dump is not None:
@@ -165,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
         except OSError as error:
             return _refuse(f"--save-culprit: {error.filename or args.save_culprit}: {error.strerror or error}")
         except IRError as error:
-            return _refused(error.report)
+            return refused(error.report)
     _print(args, found, saved, loaded.chosen)
     return 2 if any(one.empty for one in found) else 0 if all(one.agrees for one in found) else 1
 
@@ -205,12 +204,7 @@ def _print(args: argparse.Namespace, found: Sequence[Comparison], saved: list[st
     sys.stdout.write(page.text)
 
 
-def _refused(report: Report) -> int:
-    write(Report(report.errors), sys.stderr)
-    return 2
-
-
 def _refuse(message: str, code: str = "U006") -> int:
     from irexec.cli.inputs import refuse
 
-    return _refused(refuse(code, message))
+    return refused(refuse(code, message))

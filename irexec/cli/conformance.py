@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from irexec.cli.inputs import check_readable, refuse
+from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output
 from irexec.cli.options import whole
 from irexec.diagnostics import Place, Report
-from irexec.diagnostics.render import write
 from irexec.ir.files import read_file
 
 if TYPE_CHECKING:
@@ -107,15 +106,15 @@ def run(args: argparse.Namespace) -> int:
         except (UnreadableBaseline, UnicodeDecodeError) as error:
             report.extend(refuse("U004", str(error), place=Place(file=args.baseline)))
     if not report.ok:
-        return _refused(report)
+        return refused(report)
     try:
         task = _task(args)
         tally = _judged(args, task)
         return _shown(args, task, tally, known)
     except (Unusable, UnreadableName) as error:
-        return _refused(refuse("U004" if isinstance(error, UnreadableName) else "U006", str(error)))
+        return refused(refuse("U004" if isinstance(error, UnreadableName) else "U006", str(error)))
     except OSError as error:
-        return _refused(refuse("U007", f"{error.filename or ''}: {error.strerror or error}"))
+        return refused(refuse("U007", f"{error.filename or ''}: {error.strerror or error}"))
 
 
 def _task(args: argparse.Namespace) -> JudgeBlock:
@@ -230,16 +229,16 @@ def _on_results(args: argparse.Namespace) -> int:
     action, *paths = args.action
     count = len(paths)
     if action not in ("merge", "compare") or count < 1 or (action == "compare" and count != 2):
-        return _refused(refuse("U003", "give merge FILE..., compare A.json B.json, or no argument"))
+        return refused(refuse("U003", "give merge FILE..., compare A.json B.json, or no argument"))
     report = Report([f for path in paths for f in check_readable(path, "the results")])
     if not report.ok:
-        return _refused(report)
+        return refused(report)
     tallies = []
     for path in paths:
         try:
             tallies.append(from_json(json.loads(read_file(path))))
         except (UnreadableResults, ValueError) as error:
-            return _refused(refuse("U004", str(error), place=Place(file=path)))
+            return refused(refuse("U004", str(error), place=Place(file=path)))
     if action == "compare":
         found = compared(*tallies)
         print(json.dumps(found, indent=1) if args.format == "json" else comparison_text(found, tallies), end="")
@@ -250,8 +249,3 @@ def _on_results(args: argparse.Namespace) -> int:
     table = {"runtimes": names, "operators": rows}
     print(json.dumps(table, indent=1) if args.format == "json" else scoreboard_text(names, rows), end="")
     return 0
-
-
-def _refused(report: Report) -> int:
-    write(report, sys.stderr)
-    return 2

@@ -8,10 +8,10 @@ import sys
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments, load_with_inputs
-from irexec.cli.inputs import add_format_argument, check_readable, refuse
+from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
 from irexec.cli.options import add_limit
 from irexec.diagnostics import IRError, Report
-from irexec.diagnostics.render import wants_color, write
+from irexec.diagnostics.render import wants_color
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,23 +35,23 @@ def run(args: argparse.Namespace) -> int:
 
     report = Report([*check_readable(args.file), *check_readable(args.other), *load_extensions(args.extension)])
     if not report.ok:
-        return _refused(report)
+        return refused(report)
     readings = [read(args.file, args.weights), read(args.other)]
     models = [reading.model for reading in readings if reading.model is not None and reading.report.ok]
     if len(models) < len(readings):
-        return _refused(Report([error for reading in readings for error in reading.report.errors]))
+        return refused(Report([error for reading in readings for error in reading.report.errors]))
     try:
         changes = diff(*models)
         comparison = None
         if args.both:
             loaded, report = load_with_inputs(args, readings[0])
             if loaded is None:
-                return _refused(report)
+                return refused(report)
             comparison = compare(loaded.reference, OtherModel(args.other, models[1]))
     except CannotRun as error:
-        return _refused(refuse("U006", f"--run: {error}"))
+        return refused(refuse("U006", f"--run: {error}"))
     except IRError as error:
-        return _refused(error.report)
+        return refused(error.report)
     if args.format == "json":
         text = changes_dict(args.file, args.other, changes)
         print(json.dumps(text | ({"run": comparison.to_dict()} if comparison is not None else {}), indent=2))
@@ -60,8 +60,3 @@ def run(args: argparse.Namespace) -> int:
         show_changes(changes, args.file, args.other, page, comparison)
         sys.stdout.write(page.text)
     return 1 if changes else 0
-
-
-def _refused(report: Report) -> int:
-    write(Report(report.errors), sys.stderr)
-    return 2

@@ -109,6 +109,14 @@ def exit_code(report: Report) -> int:
     return 0 if report.ok else 1
 
 
+def refused(report: Report) -> int:
+    """Print the errors to standard error, and return the exit code of input that cannot be used."""
+    from irexec.diagnostics.render import write
+
+    write(Report(report.errors), sys.stderr)
+    return 2
+
+
 def _similar(path: str) -> str | None:
     """Return a file next to `path` with a similar name."""
     from pathlib import Path

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
-from irexec.cli.inputs import refuse
+from irexec.cli.inputs import refuse, refused
 from irexec.cli.options import add_output, number, whole
 from irexec.cli.streams import complain
-from irexec.diagnostics import Report
-from irexec.diagnostics.render import wants_color, write
+from irexec.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -105,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 
     loaded, report = load_with_inputs(args)
     if loaded is None:
-        return _refused(report)
+        return refused(report)
     reference = loaded.reference
     asked = " ".join(_asked(args))
     repro = Repro(Path(args.output).with_suffix(_suffix(args)), identity(reference, asked))
@@ -115,11 +114,11 @@ def run(args: argparse.Namespace) -> int:
         reduction = None if args.restart else repro.resumed()
         return _reduce(args, [judge, *helpers], cases, stages, reduction, repro, reference)
     except (CannotRun, ValueError) as error:
-        return _refused(refuse("U006", str(error)))
+        return refused(refuse("U006", str(error)))
     except OSError as error:
-        return _refused(refuse("U007", f"{error.filename or args.output}: {error.strerror or error}"))
+        return refused(refuse("U007", f"{error.filename or args.output}: {error.strerror or error}"))
     except IRError as error:
-        return _refused(error.report)
+        return refused(error.report)
 
 
 def _suffix(args: argparse.Namespace) -> str:
@@ -199,7 +198,7 @@ def _reduce(
     if reduction is None:
         reduction = begin(judge, cases)
     if reduction is None:
-        return _refused(
+        return refused(
             refuse("U006", f"nothing to reduce: {judge.name} does not fail on {args.file} with these inputs")
         )
     try:
@@ -239,8 +238,3 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
     page = Printout(color=wants_color(sys.stdout))
     show_reduction(reduction, size_of(reference.model), [str(file) for file in files], page)
     sys.stdout.write(page.text)
-
-
-def _refused(report: Report) -> int:
-    write(Report(report.errors), sys.stderr)
-    return 2

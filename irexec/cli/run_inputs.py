@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from irexec.arrays.brief import plural, shown_seconds, shown_shape
-from irexec.cli.inputs import exit_code
+from irexec.cli.inputs import exit_code, refused
 from irexec.cli.many import gather_all, shared_input, shared_path, show_findings_about
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
-from irexec.diagnostics.render import wants_color, write
+from irexec.diagnostics.render import wants_color
 from irexec.records import replace
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def run_inputs(args: argparse.Namespace) -> int:
     elif folder and _is_below(args.output, folder):
         findings.add("U003", "-o: the folder for the results must not be the folder of the inputs", found=args.output)
     if not findings.report.ok:
-        return _refused(findings.report)
+        return refused(findings.report)
     weights = args.weights and shared_path(args, args.weights)
     reading = reading_of(shared_path(args, args.file), weights, args.mode)
     if reading.model is None or not reading.report.ok:
-        return _refused(reading.report)
+        return refused(reading.report)
     task = RunInput(
         shared_path(args, args.file),
         folder,
@@ -69,11 +69,6 @@ def run_inputs(args: argparse.Namespace) -> int:
 def _is_below(path: str, folder: str) -> bool:
     outer = os.path.realpath(folder)
     return os.path.commonpath([os.path.realpath(path), outer]) == outer
-
-
-def _refused(report: Report) -> int:
-    write(Report(report.errors), sys.stderr)
-    return 2
 
 
 def _as_dict(args: argparse.Namespace, outcomes: Sequence[Outcome[InputRun]], read: Report) -> dict[str, Any]:

@@ -8,17 +8,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments
-from irexec.cli.inputs import add_format_argument, check_readable, refuse
+from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_input, shared_path
 from irexec.cli.options import add_limit, whole
 from irexec.diagnostics import Report
-from irexec.diagnostics.render import write
 
 if TYPE_CHECKING:
     from irexec.debug.sensitivity.measure import Effect
@@ -87,10 +85,10 @@ def run(args: argparse.Namespace) -> int:
 
     simulated = getattr(args, "as")
     if (args.other is None) == (simulated is None):
-        return _refused(refuse("U003", "give either a quantised model or --as, not both or neither"))
+        return refused(refuse("U003", "give either a quantised model or --as, not both or neither"))
     for option, path in (("--apply", args.apply), ("--rescale", args.rescale)):
         if path is not None and not path.lower().endswith(".xml"):
-            return _refused(refuse("U003", f"{option}: the file name of an IR ends with .xml, but is {path}"))
+            return refused(refuse("U003", f"{option}: the file name of an IR ends with .xml, but is {path}"))
     report = Report([*check_readable(args.file), *load_extensions(args.extension)])
     metric = args.metric.rpartition(":")[0] or None
     named = ((args.other, "the quantised model"), (args.weights, "the weights file"), (metric, "the metric"))
@@ -98,16 +96,16 @@ def run(args: argparse.Namespace) -> int:
         if path is not None:
             report.extend(check_readable(path, role))
     if not report.ok:
-        return _refused(report)
+        return refused(report)
     try:
         found = _measured(args, simulated)
         saved = _saved(args, found)
     except IRError as error:
-        return _refused(error.report)
+        return refused(error.report)
     except OSError as error:
-        return _refused(refuse("U007", f"{error.filename or args.apply}: {error.strerror or error}"))
+        return refused(refuse("U007", f"{error.filename or args.apply}: {error.strerror or error}"))
     except ValueError as error:
-        return _refused(refuse("U004", str(error)))
+        return refused(refuse("U004", str(error)))
     if args.format == "json":
         print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
     else:
@@ -170,8 +168,3 @@ def _task(args: argparse.Namespace, simulated: str | None) -> MeasureUnits:
         tuple(args.shape),
         args.seed,
     )
-
-
-def _refused(report: Report) -> int:
-    write(Report(report.errors), sys.stderr)
-    return 2

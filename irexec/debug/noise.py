@@ -154,8 +154,7 @@ def _rounding(operator: Operator, kind: ElementType, group: int, rng: np.random.
 
 
 def _rounded(array: Array, kind: ElementType, rng: np.random.Generator, scale: float = 1.0) -> Array:
-    """Return f32 values that are off by up to half a unit of another type, or `scale` times as much. Zeros stay exact.
-    """
+    """Return f32 values that are off by up to half a unit of another type, or `scale` times as much. Zeros stay."""
     if array.dtype != np.float32 or kind is F32 or not array.size:
         return array
     with np.errstate(all="ignore"):

@@ -52,8 +52,7 @@ class Judge(Protocol):
 
 
 class Sameness:
-    """The failures that count: those whose description matches the regular expression `same`, in any of `tries` runs.
-    """
+    """The failures that count: those whose description matches the expression `same`, in any of `tries` runs."""
 
     def __init__(self, same: str = "", tries: int = 1) -> None:
         """Raises ValueError if `same` is not a regular expression."""

@@ -29,8 +29,7 @@ def explicit_blocks(text: str) -> list[Range]:
 
 
 def loose_layers(text: str, taken: Sequence[Range]) -> list[Range]:
-    """Return runs of layers or a model outside the ranges that are `taken`: indented code, literal blocks, plain text.
-    """
+    """Return runs of layers or a model outside the ranges that are `taken`: indented code, literal blocks, text."""
     found: list[Range] = []
     position = 0
     while (match := _START.search(text, position)) is not None:

@@ -81,8 +81,7 @@ def compute_rows(node: Node, inputs: Sequence[Array | None], is_many: Sequence[b
 
 
 def _elementwise(many: Many) -> Batch | None:
-    """Return the call for NumPy's broadcasting, or equal shapes: axes are inserted after the rows to align the others.
-    """
+    """Return the call for broadcasting, or equal shapes: axes are inserted after the rows to align the others."""
     if many.get("auto_broadcast") not in (None, "numpy", "none"):
         return None
     return Batch(_aligned(many))
