@@ -69,13 +69,13 @@ def align(a: Model, b: Model, classes: Classes | None = None) -> Alignment:
     _by_key(found, lambda node: (node.friendly_name, node.type) if node.given_name else None, _is_near)
     _by_key(found, lambda node: node.friendly_name if node.given_name else None, _is_near)
     _grow(found)
-    while _between(found):
+    while _pair_by_surroundings(found, _place):
         _grow(found)
     return found
 
 
 def _grow(found: Alignment) -> None:
-    while _downwards(found) or _upwards(found, lambda node: node.type) or _beside(found):
+    while _downwards(found) or _upwards(found, lambda node: node.type) or _pair_by_surroundings(found, _partly):
         pass
 
 
@@ -307,37 +307,28 @@ def _reading(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | No
     return (node.type, *in_order(node, sources)) if anything else None
 
 
-def _beside(found: Alignment) -> bool:
-    """Pair layers that alone of their type read the same paired values, whatever their other inputs."""
+def _pair_by_surroundings(
+    found: Alignment, key: Callable[[Node, Callable[[Node], Node | None]], Hashable | None]
+) -> bool:
+    """Pair layers whose key, in terms of the second model's paired layers, is the same and unique in both models."""
     before = len(found.forward)
-    ours = _unique(_left(found.a, found.forward), lambda node: _partly(node, found.forward.get))
-    # The key in terms of the second model, in which unpaired values do not count either.
-    theirs = _unique(_left(found.b, found.back), lambda node: _partly(node, lambda n: n if n in found.back else None))
-    for key, node in ours.items():
-        if key in theirs:
-            found.pair(node, theirs[key])
+    ours = _unique(_left(found.a, found.forward), lambda node: key(node, found.forward.get))
+    # Unpaired values do not count in the second model either.
+    theirs = _unique(_left(found.b, found.back), lambda node: key(node, lambda n: n if n in found.back else None))
+    for name, node in ours.items():
+        if name in theirs:
+            found.pair(node, theirs[name])
     return len(found.forward) > before
 
 
 def _partly(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | None:
-    """Return the same as `_reading`, without the unpaired values."""
+    """Return the key of a layer: its type and the paired values that it reads, whatever its other inputs."""
     sources = [None if v is None or (other := paired(v.node)) is None else (other, v.index) for v in node.inputs]
     return (node.type, *in_order(node, sources)) if any(sources) else None
 
 
-def _between(found: Alignment) -> bool:
-    """Pair layers of different types that stand in the same place: between the same values and the same readers."""
-    before = len(found.forward)
-    ours = _unique(_left(found.a, found.forward), lambda node: _place(node, found.forward.get))
-    theirs = _unique(_left(found.b, found.back), lambda node: _place(node, lambda n: n if n in found.back else None))
-    for key, node in ours.items():
-        if key in theirs:
-            found.pair(node, theirs[key])
-    return len(found.forward) > before
-
-
 def _place(node: Node, paired: Callable[[Node], Node | None]) -> Hashable | None:
-    """Return what a layer reads and where its first output is read, if any is paired on both sides."""
+    """Return the key of a layer of any type: the paired values that it reads, and the readers of its first output."""
     if node.type == "Const" or not node.outputs:
         return None
     above = frozenset((other, v.index) for v in node.inputs if v is not None and (other := paired(v.node)) is not None)
