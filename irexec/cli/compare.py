@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import add_input_arguments, add_sample_argument, load_with_inputs
 from irexec.cli.inputs import add_format_argument, refused
 from irexec.cli.many import add_many_arguments, log_output
-from irexec.cli.options import number, whole
+from irexec.cli.options import add_bounds, add_runtime_options, whole
 from irexec.cli.streams import print_line
 from irexec.diagnostics.render import wants_color
 
@@ -37,26 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "function that returns a network of PyTorch), another model (run by irexec), or a folder written by --dump; "
         "if given several times, the result names the side that differs from all others",
     )
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set a property of the runtime, e.g. INFERENCE_PRECISION_HINT=f32",
-    )
-    parser.add_argument(
-        "--limit",
-        type=number,
-        default=600,
-        metavar="S",
-        help="time limit for each response of OTHER, in seconds (default: 600)",
-    )
+    add_runtime_options(parser, 600, "response of OTHER")
     add_input_arguments(parser)
     add_sample_argument(parser)
     add_many_arguments(parser)
     judge = parser.add_argument_group("tolerances (default: the tolerance of each operator)")
-    judge.add_argument("--atol", type=number, metavar="X", help="absolute error allowed in every layer")
-    judge.add_argument("--rtol", type=number, metavar="X", help="relative error allowed in every layer")
+    add_bounds(judge)
     judge.add_argument(
         "--window", type=whole(1), metavar="N", help="number of layers whose values are kept in memory at once"
     )

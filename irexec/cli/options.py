@@ -36,6 +36,25 @@ def add_extensions(parser: _ActionsContainer) -> None:
     )
 
 
+def add_runtime_options(parser: _ActionsContainer, limit: int, each: str) -> None:
+    """Add `--config KEY=VALUE` and `--limit S` of another runtime. `limit`: in seconds, for `each`."""
+    parser.add_argument(
+        "--config",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set a property of the runtime, e.g. INFERENCE_PRECISION_HINT=f32",
+    )
+    help = f"time limit for each {each}, in seconds (default: {limit})"
+    parser.add_argument("--limit", type=number, default=limit, metavar="S", help=help)
+
+
+def add_bounds(parser: _ActionsContainer) -> None:
+    """Add `--atol` and `--rtol`."""
+    parser.add_argument("--atol", type=number, metavar="X", help="allowed absolute error")
+    parser.add_argument("--rtol", type=number, metavar="X", help="allowed relative error")
+
+
 def add_output(
     parser: _ActionsContainer, metavar: str, help: str, *, default: str | None = None, older: str | None = None
 ) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse, refused
-from irexec.cli.options import add_output, number, whole
+from irexec.cli.options import add_bounds, add_output, add_runtime_options, whole
 from irexec.cli.streams import complain
 from irexec.diagnostics.render import wants_color
 
@@ -48,20 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="'COMMAND {}'",
         help="a command that is run on each candidate ({} is the file); the failure is its non-zero exit code",
     )
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set a property of the runtime, e.g. INFERENCE_PRECISION_HINT=f32",
-    )
-    parser.add_argument(
-        "--limit",
-        type=number,
-        default=120,
-        metavar="S",
-        help="time limit for each candidate, in seconds (default: 120)",
-    )
+    add_runtime_options(parser, 120, "candidate")
     parser.add_argument(
         "--same",
         default="",
@@ -75,8 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-j", "--jobs", type=whole(1), default=1, metavar="N", help="number of candidates tried at a time (default: 1)"
     )
-    parser.add_argument("--atol", type=number, metavar="X", help="allowed absolute error")
-    parser.add_argument("--rtol", type=number, metavar="X", help="allowed relative error")
+    add_bounds(parser)
     add_input_arguments(parser)
     add_output(
         parser,
@@ -191,7 +177,7 @@ def _reduce(
 ) -> int:
     from irexec.cli.interrupts import INTERRUPTED
     from irexec.debug.reduce import begin, reduce
-    from irexec.render.reduce import Telling
+    from irexec.render.reduce import ReductionStatus
     from irexec.render.status import Status
 
     judge = judges[0]
@@ -203,7 +189,7 @@ def _reduce(
         )
     try:
         with Status() as status:
-            reduce(reduction, judge, [repro, Telling(status)], stages, judges[1:])
+            reduce(reduction, judge, [repro, ReductionStatus(status)], stages, judges[1:])
     except KeyboardInterrupt:
         repro.write(reduction)
         complain(

@@ -34,7 +34,7 @@ def _fewer(count: int) -> str:
     return f"{count} layers fewer" if count > 1 else "1 layer fewer" if count == 1 else ""
 
 
-class Telling:
+class ReductionStatus:
     """Reports the progress of a reduction in a status line."""
 
     def __init__(self, status: Status) -> None:
