@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import zipfile
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -32,15 +34,22 @@ def doubled(x: Node) -> Node:
     return ops.convert(ops.divide(large, np.float64(1e300)), "f32")
 
 
-@pytest.fixture(params=[rounded, saturated, doubled], ids=lambda build: str(build.__name__))
-def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the reduction of a model whose results on OpenVINO's CPU are wrong; the current folder."""
-    monkeypatch.chdir(tmp_path)
-    x = ops.parameter([2, 3], np.float32, name="secret_input")
-    irexec.save_model(irexec.Model([ops.relu(ops.negative(request.param(x)))], [x], "secret_model"), "secret.xml")
-    np.save("x.npy", np.float32([[-10, -20, 30], [-40, 50, -70]]))
-    assert main(["reduce", "secret.xml", "--with", "openvino", "--input", "secret_input=x.npy"]) == 0
-    return tmp_path
+@pytest.fixture(scope="module", params=[rounded, saturated, doubled], ids=lambda build: str(build.__name__))
+def reduced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the reduction of a model whose results on OpenVINO's CPU are wrong: made once."""
+    with chdir(made := tmp_path_factory.mktemp("reduced")):
+        x = ops.parameter([2, 3], np.float32, name="secret_input")
+        irexec.save_model(irexec.Model([ops.relu(ops.negative(request.param(x)))], [x], "secret_model"), "secret.xml")
+        np.save("x.npy", np.float32([[-10, -20, 30], [-40, 50, -70]]))
+        assert main(["reduce", "secret.xml", "--with", "openvino", "--input", "secret_input=x.npy"]) == 0
+    return made
+
+
+@pytest.fixture
+def folder(reduced: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the reduction; the current folder."""
+    monkeypatch.chdir(shutil.copytree(reduced, tmp_path / "copy"))
+    return tmp_path / "copy"
 
 
 @pytest.mark.parametrize("options", [[], ["--anonymise"]])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +26,19 @@ def wrong_on_the_cpu() -> irexec.Model:
     return irexec.Model([ops.relu(ops.negative(divided))], [x], "rounding")
 
 
+@pytest.fixture(scope="module")
+def reduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a reduction, which takes a process of OpenVINO: made once."""
+    with chdir(made := tmp_path_factory.mktemp("reduced")):
+        irexec.save_model(wrong_on_the_cpu(), "model.xml")
+        np.save("x.npy", np.float32([[-1, -2, 3], [-4, 5, -7]]))
+        assert main(["reduce", "model.xml", "--with", "openvino", "--input", "x=x.npy"]) == 0
+    return made
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    irexec.save_model(wrong_on_the_cpu(), "model.xml")
-    np.save("x.npy", np.float32([[-1, -2, 3], [-4, 5, -7]]))
-    assert main(["reduce", "model.xml", "--with", "openvino", "--input", "x=x.npy"]) == 0
-    return tmp_path
+def folder(reduced: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(reduced, tmp_path / "copy")
 
 
 def ran(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
