@@ -64,7 +64,7 @@ The script prints versions, device, precision and settings, the difference, and 
 
 
 class NoReduction(ValueError):
-    """A file next to which the files of a bundle, written by `irexec reduce`, are missing."""
+    """Raised for a model without the files that `irexec reduce` writes next to it."""
 
 
 def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:

@@ -127,7 +127,7 @@ class Comparison:
 
     @property
     def others(self) -> list[str]:
-        """The layers that compute something else than irexec's, although the results agree."""
+        """The layers whose values differ from irexec's, although the results agree."""
         if not self.agrees:
             return []
         # A layer that reads something else and has the same values only follows another one.

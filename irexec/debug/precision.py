@@ -60,7 +60,7 @@ class Lowered:
 
     @property
     def fine(self) -> bool:
-        """Nothing breaks, and no more is lost than rounding explains."""
+        """Whether no layer overflows, and no more accuracy is lost than rounding explains."""
         return self.broken is None and all(error.ulp <= self.explained for _, error in self.results)
 
 

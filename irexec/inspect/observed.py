@@ -142,7 +142,7 @@ class Counters(BaseModel):
 
 
 class Excluded(BaseModel):
-    """What excluding layers recovers of the loss (1: all), and the metric then; texts for what is not finite."""
+    """The share of the loss that excluding layers recovers, and the metric without them; infinities as texts."""
 
     layers: list[str]
     recovered: float | str

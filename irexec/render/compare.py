@@ -1,4 +1,4 @@
-"""A comparison of two runs, for people: the verdict, the results, and the layers that are worst."""
+"""A comparison of two runs, for people: the verdict, the results, and the layers with the largest errors."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _accepted_steps(prober: Prober, base: Sizes, factors: dict[int, int], enough
 
 
 def _together(prober: Prober, base: Sizes, number: int, bound: Sequence[int]) -> dict[int, int] | None:
-    """Return factors of dimensions that move together with one; None where it can only stay."""
+    """Return factors by which dimensions change together with one; None if it cannot change."""
     others = [other for other in bound if other != number]
     equal = [other for other in others if base[other] == base[number]]
     for group in ([other for other in equal if _alike(prober, other, number)], equal):

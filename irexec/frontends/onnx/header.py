@@ -1,4 +1,4 @@
-"""The parts of an ONNX model beside its graph: the opset, the producer, metadata and names of dimensions."""
+"""The parts of an ONNX model other than its graph: the opset, the producer, metadata and names of dimensions."""
 
 from __future__ import annotations
 

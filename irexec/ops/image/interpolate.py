@@ -107,7 +107,7 @@ def interpolate_11(
 def _(
     form: OlderForm, image: TensorType, given: TensorType, axes: TensorType | None, *, shape_calculation_mode: str
 ) -> None:
-    """Version 4 has sizes and scales as inputs of their own, of which it reads one."""
+    """Version 4 has separate inputs for sizes and scales, of which it reads one."""
     mode = form.attributes["mode"]
     form.need(not str(mode).endswith("pillow"), f"mode is {mode}")
     known = given.shape.rank == 1 and given.shape[0].is_static
