@@ -53,7 +53,7 @@ def doubling(depth: int) -> str:
     return text + f'<domain: "d", opset_import: ["" : 17]> f{depth} (x) => (y) {{ y = Relu(x) }}'
 
 
-@pytest.mark.parametrize(("depth", "why"), [(15, "multiply"), (40, "multiply"), (100, "more than 64 deep")])
+@pytest.mark.parametrize(("depth", "why"), [(15, "nodes"), (40, "nodes"), (100, "more than 64 deep")])
 def test_functions_that_multiply_are_refused_before_they_are_expanded(
     depth: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

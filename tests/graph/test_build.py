@@ -277,7 +277,7 @@ def test_a_body_is_checked_like_a_model() -> None:
         ("Where", "did you mean Select?", ("Select",)),
         ("Input", "did you mean Parameter?", ("Parameter",)),
         ("Output", "did you mean Result?", ("Result",)),
-        ("Eltwise", "the operation is the type", ("Add", "Multiply", "Maximum", "Subtract")),
+        ("Eltwise", "each operation is a type of its own", ("Add", "Multiply", "Maximum", "Subtract")),
         ("Linear", "did you mean MatMul? write the bias as an Add after it", ()),
         ("Dense", "did you mean MatMul?", ()),
         ("Gemm", "did you mean MatMul?", ()),
