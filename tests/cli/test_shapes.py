@@ -158,4 +158,4 @@ def test_files_that_are_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "U001" in capsys.readouterr().err
     example = Path(SEGMENTER).parents[1] / "scatter_nd_update" / "example_1.xml"
     assert main(["shapes", str(example)]) == 2
-    assert "printed layers, not a model" in capsys.readouterr().err
+    assert "layers without a model" in capsys.readouterr().err

@@ -97,7 +97,7 @@ def test_functions_that_call_one_another_for_ever(tmp_path: Path, monkeypatch: p
     for i in range(2):
         text += f'<domain: "d", opset_import: ["d" : 1]> f{i} (x) => (y) {{ y = d.f{1 - i}(x) }}\n'
     (finding,) = report_of(tmp_path, parsed(text)).errors
-    assert finding.code == "F009" and "functions call one another" in finding.message
+    assert finding.code == "F009" and "function calls are nested" in finding.message
     assert translated == ["f0"]
 
 
