@@ -46,7 +46,7 @@ function tellModel() {
   const [first] = data.models;
   fill(make("h2", {}, data.models.map((model) => model.name || "model").filter((name, n, all) => all.indexOf(name) === n).join(" and ")),
     data.models.length === 1 && first.file ? make("p", { class: "soft code" }, first.file) : null,
-    data.told.map((words) => make("p", {}, words)),
+    data.descriptions.map((words) => make("p", {}, words)),
     data.curves.map(tellCurve),
     data.changes.length ? section("changes", make("ul", { class: "changes" }, ...data.changes.slice(0, 500).map(tellChange)),
       data.changes.length > 500 ? make("p", {}, `and ${data.changes.length - 500} more`) : null) : null,
