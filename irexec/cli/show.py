@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.inputs import check_readable, exit_code, refuse
 from irexec.cli.options import add_extensions, add_limit, add_output, add_shapes, add_weights
 from irexec.cli.shown import add_choice_arguments, begin
-from irexec.cli.streams import say
+from irexec.cli.streams import print_line
 from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
@@ -94,7 +94,7 @@ def _sized(reading: Reading, given: dict[str, tuple[int, ...]]) -> list[tuple[st
                 reading.model,
                 given,
                 seconds=_SECONDS,
-                progress=lambda count: status.tell(f"{count} combinations of sizes"),
+                progress=lambda count: status.show(f"{count} combinations of sizes"),
             )
             if not shapes.has_sizes:
                 return []
