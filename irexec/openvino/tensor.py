@@ -246,7 +246,9 @@ class Tensor:
         """Copy the elements and the shape of a tensor or array of the same type."""
         source = source_tensor if source is None else source
         other = source if isinstance(source, Tensor) else Tensor(np.asarray(source), shared_memory=False)
-        if other._kind is not self._kind and not (self._kind is BF16 and other._kind.name == "f16"):
+        # An array of float16 holds the bits of bf16.
+        holds_bits = self._kind is BF16 and other._kind.name == "f16" and other is not source
+        if other._kind is not self._kind and not holds_bits:
             raise RuntimeError(f"a tensor of {self._kind} cannot copy from {other._kind}")
         self.set_shape(other._shape)
         self._memory[...] = other._memory.view(self._memory.dtype) if other._kind is not self._kind else other._memory

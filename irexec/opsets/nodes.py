@@ -34,7 +34,11 @@ def make_node(
         types = [None if value is None else value.type for value in values]
         raise_findings(operator, faults, operator.accept(inputs=types).breaches)
     node = node_class(operator, values, parsed, name=name)
-    infer_outputs(node)
+    try:
+        infer_outputs(node)
+    except IRError:
+        node.inputs = ()  # Nobody takes the outputs of the others then.
+        raise
     if operator.type == "Result" and values[0] is not None:
         node.outputs[0].names |= values[0].names
     return node

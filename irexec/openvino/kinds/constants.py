@@ -10,7 +10,7 @@ from irexec.graph import model as graph
 from irexec.openvino.kinds.kind import KindOfNode
 from irexec.openvino.shapes import Strides
 from irexec.openvino.tensor import Tensor
-from irexec.types import BOOLEAN, STRING, Array, ElementType
+from irexec.types import BOOLEAN, Array
 
 
 class Constant(KindOfNode):
@@ -51,9 +51,17 @@ class Constant(KindOfNode):
         return _tensor(self).byte_size
 
     def get_vector(self) -> Array:
-        """Return all elements as a 1-D array."""
+        """Return all elements as a 1-D array; those of packed integers as uint8.
+
+        Raises RuntimeError for i4, bf16, floats of 8 bits or less and strings, which have no dtype of NumPy.
+        """
+        kind = self.outputs[0].element_type
         assert self.constant is not None
-        return self.constant.reshape(-1).view(_vector_dtype(self.outputs[0].element_type))
+        if kind.kind == "u" and kind.is_packed:
+            return self.constant.reshape(-1).astype(np.uint8)
+        if kind is not BOOLEAN and (kind.is_packed or kind.to_dtype() != kind.dtype):
+            raise RuntimeError(f"Unsupported data type! {kind} has no dtype of NumPy")
+        return self.constant.reshape(-1).view(np.int8 if kind is BOOLEAN else kind.dtype)
 
     def get_value_strings(self) -> list[str]:
         """Return the elements as texts."""
@@ -99,9 +107,3 @@ def _read_only(array: Array) -> Array:
 def _tensor(node: graph.Node) -> Tensor:
     assert node.constant is not None
     return Tensor.of_values(node.constant, node.outputs[0].element_type)
-
-
-def _vector_dtype(kind: ElementType) -> Any:
-    if kind is BOOLEAN:
-        return np.int8
-    return kind.dtype if kind.is_packed or kind is STRING else kind.to_dtype()

@@ -40,6 +40,8 @@ _ARRAYS = "a function of arrays alone is evaluated"
 _LEFT_OUT = "an optional input that is left out stays out"
 _OLD_RANGE = "`range` of opset 4 to 11 is that of opset 4; OpenVINO's function makes that of opset 1"
 _ONE_CONSTANT = "all opsets have one function `constant`"
+_OWN_NAMES = "a model's output has the names that its layer's output gets later"
+_F16 = "layers of f16 round to f16; OpenVINO's device computes them in f32"
 _NONE = "None stands for an argument that is left out"
 
 _ANOTHER_CLASS = r"AttributeError: 'openvino\.(Node|_pyopenvino\.\w+)' object has no attr"
@@ -50,10 +52,23 @@ _FAILED = r"r\d+\.(infer|start_async|set_)"
 _ONE_ARRAY = r"[cr]\d+(\.infer)?\((\[ov\.Tensor\(data\([^)]*\)\)\]|data\([^)]*\))(, share_\w+=True)?\)"
 _RUN = r"[cr]\d+(\.infer)?\(|r\d+\.(results|get_output_tensor|get_tensor|output_tensors)"
 _U8_ARITHMETIC = r"(?s)u(int)?8.*(ops\.(subtract|add|multiply|negative|squared_difference|convert)\(| [-+*] )"
+_CHANGED = r"p\d\.set_(element_type|partial_shape)"
+_NAMED_LATER = r"(?s)ov\.Model\(.*n\d+\.output\(0\)(\.tensor)?\.(set|add)_names"
 _TWO_INPUTS = r"(?s)ops\.parameter\(.*ops\.parameter\("
 _NEW_RANGE = r"(?s)ops = ov\.opset(4|5|6|7|8|9|10|11)\b.*ops\.range\("
 
 KNOWN = [
+    Known("shapes", "`query_model` lists all layers", line=r"query_model"),
+    Known(
+        "stricter", "layers of another model need its Parameters", mine="undeclared parameters", program=r"\.clone\(\)"
+    ),
+    Known("names", _OWN_NAMES, line=r"any_name|get_names", theirs="Result_#", program=r"\.replace\(|replace_node"),
+    Known("results", _F16, line=_RUN, theirs=r"dtype=int|\[[-\d, ]+\]", program=r"(?s)f(loat)?16.*convert"),
+    Known("shapes", "irexec keeps caches in the model's type", line="'KV_CACHE_PRECISION'", mine="Type f32"),
+    Known("shapes", "boolean has no sign", line=r"ov\.Type\.boolean\.is_signed"),
+    Known("stricter", _CHANGES, line=r"\.clone\(\)", mine=r"error\[O00\d\]", program=_CHANGED),
+    Known("names", _OWN_NAMES, line=r"any_name|get_names", theirs="Result_#", mine=r"out|t\d", program=_NAMED_LATER),
+    Known("shapes", _KEPT, line=r"get_tensor\(r\d+\.model_inputs", raised=_FAILED),
     Known("looser", _NUMBERS, theirs=r"element::Type::merge", mine="done"),
     Known("looser", _MEMBERS, theirs=_ANOTHER_CLASS),
     Known("exception type", _MEMBERS, theirs=_ANOTHER_CLASS),
