@@ -22,6 +22,7 @@ from irexec.ops.movement.scatter_arguments import (
 )
 from irexec.ops.movement.scatter_engine import scatter
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
+from irexec.threads.parallel import scratch
 from irexec.types import ANY, BOOLEAN, INTEGERS, STRING, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -105,10 +106,11 @@ def _inside(shape: tuple[int, ...], data: tuple[int, ...], axis: int) -> bool:
 
 
 def _places(shape: tuple[int, ...], indices: Array, axis: int, negative: bool) -> Array:
-    """Return the flat position of each index in a tensor of this shape."""
+    """Return the flat position of each index in a tensor of this shape, in memory that the next call reuses."""
     along = flat_rows("C3", indices, shape[axis : axis + 1], negative=negative)
     strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
-    places = along.reshape(indices.shape) * strides[axis]
+    places = scratch("places", indices.shape, np.dtype(np.intp))
+    np.multiply(along.reshape(indices.shape), strides[axis], out=places)
     # Where an entry stands in the other dimensions, summed up over a tensor that has extent 1 along the axis.
     elsewhere = np.zeros((1,) * len(shape), np.intp)
     for i, extent in enumerate(indices.shape):

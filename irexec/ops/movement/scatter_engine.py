@@ -230,8 +230,9 @@ def _parts(count: int, block: int) -> Iterator[slice]:
 
 
 def _places(rows: Array, block: int, columns: slice) -> Array:
-    """Return the flat positions of these columns of these rows."""
+    """Return the flat positions of these columns of these rows, in memory that the next call reuses."""
     if block == 1:
         return rows
-    places: Array = np.add.outer(rows * block, np.arange(columns.start, columns.stop))
+    places = scratch("places of rows", (rows.size, columns.stop - columns.start), np.dtype(np.intp))
+    np.add.outer(rows * block, np.arange(columns.start, columns.stop), out=places)
     return places.reshape(-1)
