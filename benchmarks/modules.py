@@ -69,10 +69,11 @@ def compared(runtime: Kept, model: Any, inputs: list[Any]) -> Comparison:
     return compare(Reference(model, [given]), runtime)
 
 
-def modules(network: Network) -> tuple[int, int, list[str]]:
-    """How many modules compute something, how many of them are paired, and the others."""
-    computing = sum(any(call.results) for call in network.calls)
-    return computing, computing - len(network.unpaired), network.unpaired
+def modules(network: Network) -> tuple[int, int, int, list[str]]:
+    """How many modules affect the results, how many of them are paired, how many of those with others, and the rest."""
+    computing = sum(any(call.results) for call in network.calls) - len(network.idle)
+    merged = sum(any(network.calls[number].results) for number in network.merged)
+    return computing, computing - len(network.unpaired), merged, network.unpaired
 
 
 def damages(model: Any) -> list[tuple[str, Any, Callable[[], None]]]:
@@ -127,7 +128,8 @@ def main() -> int:
             one_network(name, Path(folder), planted, sums)
     paired = 100 * sums.paired / max(sums.modules, 1)
     print(
-        f"{sums.exports} exports, {sums.agree} agree; {sums.paired} of {sums.modules} modules paired ({paired:.1f} %)"
+        f"{sums.exports} exports, {sums.agree} agree; {sums.paired} of {sums.modules} modules paired ({paired:.1f} %), "
+        f"{sums.merged} of them together with another"
     )
     print(f"{sums.named} of {sums.planted} faults named, {sums.idle} without effect")
     return 0
@@ -139,6 +141,7 @@ class Sums:
     agree: int = 0
     modules: int = 0
     paired: int = 0
+    merged: int = 0
     planted: int = 0
     named: int = 0
     idle: int = 0
@@ -155,9 +158,9 @@ def one_network(name: str, folder: Path, faults: int, sums: Sums) -> None:
         except Exception as error:
             print(f"{name:20} {kind:7} {type(error).__name__}: {str(error).strip().splitlines()[0][:90]}", flush=True)
             continue
-        total, there, lost = modules(runtime.loaded)
+        total, there, merged, lost = modules(runtime.loaded)
         sums.exports, sums.agree = sums.exports + 1, sums.agree + found.agrees
-        sums.modules, sums.paired = sums.modules + total, sums.paired + there
+        sums.modules, sums.paired, sums.merged = sums.modules + total, sums.paired + there, sums.merged + merged
         print(f"{name:20} {kind:7} {there:3} of {total:3} {found.verdict[:44]:44} {' '.join(lost[:3])}", flush=True)
         kept.append((kind, path, inputs))
     drawn = random.Random(name)

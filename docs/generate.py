@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,8 @@ TARGET = DOCS / "reference"
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "lib")]
 
 from support.examples import Example, example_of  # noqa: E402
+from support.notebooks import read as read_notebook  # noqa: E402
+from support.notebooks import text_of  # noqa: E402
 
 import irexec  # noqa: E402
 from irexec.catalog.documentation import page_address  # noqa: E402
@@ -46,7 +49,7 @@ EXAMPLES = DOCS / "examples"
 
 def write() -> None:
     """Write all generated pages anew. A page that would be the same keeps its time, so that it is not read again."""
-    pages = dict([*_operator_pages(), *_command_pages(), *_code_pages(), *_room_pages(), *_reports()])
+    pages = dict([*_operator_pages(), *_command_pages(), *_code_pages(), *_room_pages(), *_reports(), *_notebooks()])
     for stale in TARGET.rglob("*") if TARGET.exists() else ():
         if stale.is_file() and stale.relative_to(TARGET).as_posix() not in pages:
             stale.unlink()
@@ -349,6 +352,27 @@ def _report(*arguments: str) -> str:
         written = Path(folder) / "report.html"
         assert main(["report", *arguments, "-o", str(written)]) == 0
         return written.read_text("utf-8")
+
+
+# Notebooks, with the outputs that are stored in them
+
+
+def _notebooks() -> Iterator[tuple[str, str]]:
+    for path in sorted(DOCS.glob("*.ipynb")):
+        parts = [part for cell in read_notebook(path)["cells"] for part in _cell_parts(cell)]
+        yield f"{path.stem}.md", "\n\n".join([*parts, ""])
+
+
+def _cell_parts(cell: dict[str, Any]) -> Iterator[str]:
+    """A cell of a notebook in Markdown, followed by its outputs."""
+    source = text_of(cell["source"])
+    yield source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```"
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        if "text/html" in data:
+            yield f"```{{raw}} html\n<div>{text_of(data['text/html'])}</div>\n```"
+        else:
+            yield f"```text\n{text_of(data.get('text/plain') or output.get('text', '')).rstrip()}\n```"
 
 
 # Texts

@@ -8,7 +8,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_FORMATTERS = {"Model": "irexec.functions.notebook", "Report": "irexec.diagnostics.people"}
+_FORMATTERS = {
+    "Model": "irexec.functions.notebook",
+    "Report": "irexec.diagnostics.people",
+    "Sensitivity": "irexec.functions.answers",
+    "Shapes": "irexec.functions.answers",
+}
 """Class name → the module with the functions `text` and `html` for its values."""
 
 

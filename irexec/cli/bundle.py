@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from argparse import SUPPRESS
 from collections.abc import Iterator
 
 from irexec.cli.inputs import check_readable, refuse, refused
@@ -15,10 +16,11 @@ from irexec.cli.options import add_output
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="REPRO", help="the model that irexec reduce wrote (.xml, .onnx)")
     parser.add_argument(
-        "--anonymise",
+        "--anonymize",
         action="store_true",
         help="replace the names of layers, tensors and files, and leave out runtime information and the report",
     )
+    parser.add_argument("--anonymise", dest="anonymize", action="store_true", help=SUPPRESS)
     add_output(parser, "OUT.zip", "the archive to write (default: REPRO with .zip)")
 
 
@@ -37,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         return refused(report)
     target = _target(args)
     try:
-        names = bundle(Path(args.file), Path(target), anonymise=args.anonymise)
+        names = bundle(Path(args.file), Path(target), anonymise=args.anonymize)
     except NoReduction as error:
         return refused(refuse("U006", str(error)))
     except IRError as error:

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--with",
         dest="others",
         action="append",
-        required=True,
+        default=[],
         metavar="OTHER",
         help="openvino, openvino:DEVICE, onnxruntime (.onnx only), torch:MODULE:FUNCTION or torch:FILE.py:FUNCTION (a "
         "function that returns a network of PyTorch), another model (run by irexec), or a folder written by --dump; "
@@ -83,6 +83,9 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
+    if not args.others:
+        sides = "--with openvino, --with OTHER.xml or --with torch:FILE.py:FUNCTION"
+        return _refuse(f"the other side is not given: add {sides}", "U003")
     args.other = args.others[0]
     several = len(args.others) > 1
     if several and (

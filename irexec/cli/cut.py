@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from argparse import SUPPRESS
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -43,8 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input_arguments(parser)
     add_limit(parser)
     parser.add_argument(
-        "--anonymise", action="store_true", help="replace names and values with random ones and drop rt_info"
+        "--anonymize", action="store_true", help="replace names and values with random ones and drop rt_info"
     )
+    parser.add_argument("--anonymise", dest="anonymize", action="store_true", help=SUPPRESS)
     add_output(parser, "OUT.xml", "the file to write (default: cut.xml, with cut.bin and cut.npz)", default="cut.xml")
 
 
@@ -66,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             around=args.around,
             distance=args.distance,
             call=args.iteration,
-            anonymise=args.anonymise,
+            anonymise=args.anonymize,
             report=report,
         )
     if loaded is None or extract is None:

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--errata", metavar="FILE.md", help="write a report of the errors that have a suggested correction"
     )
     parser.add_argument("--large", action="store_true", help="also execute large examples that document no values")
-    parser.add_argument("--verbose", action="store_true", help="show the checks performed and notes")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show the checks performed and notes")
     add_choice_arguments(parser)
     add_extensions(parser)
     add_limit(parser, SECONDS, each="page")

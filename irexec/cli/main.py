@@ -10,10 +10,12 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from irexec.cli.guesses import COMMANDS as ELSEWHERE
+from irexec.cli.guesses import meant
 from irexec.cli.helps import ExamplesFormatter, examples_text, groups_text
 from irexec.cli.interrupts import INTERRUPTED, received
 from irexec.cli.streams import complain, is_of_output, prepare, settle
@@ -84,22 +86,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
     chosen = arguments[0] if arguments else ""
     parser, commands = command_parsers([chosen])
     if not arguments:
         parser.print_help()
         return 2
     if chosen and not chosen.startswith("-") and chosen not in COMMANDS:
-        parser.error(f"unknown command {chosen!r}{_suggestion(chosen, COMMANDS)}")
-    known = parser._option_string_actions
-    if chosen.startswith("--") and not any(option.startswith(chosen) for option in known):
-        parser.error(f"unrecognized arguments: {chosen}{_suggestion(chosen, known)}")
+        advice = f": did you mean {ELSEWHERE[chosen]}?" if chosen in ELSEWHERE else _suggestion(chosen, COMMANDS)
+        parser.error(f"unknown command {chosen!r}{advice}")
+    if chosen.startswith("--") and not any(option.startswith(chosen) for option in parser._option_string_actions):
+        parser.error(f"unrecognized arguments: {chosen}{_suggestion(chosen, parser._option_string_actions)}")
     args, unknown = parser.parse_known_args(arguments)
     if unknown:
         command = commands[chosen]
-        known = command._option_string_actions
-        advice = "".join(_suggestion(option.partition("=")[0], known) for option in unknown[:1])
-        command.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
+        # Names of former versions are accepted, but not suggested.
+        known = {name for name, entry in command._option_string_actions.items() if entry.help != argparse.SUPPRESS}
+        command.error(f"unrecognized arguments: {' '.join(unknown)}{_advice(unknown[0].partition('=')[0], known)}")
     with guarded(), _time_limit(args):
         for option, paths in args.outputs(args):
             announce(option, paths)
@@ -120,7 +124,7 @@ def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
 def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """Return the parser of the command line, and that of each command; only chosen ones have arguments."""
     parser = _MainParser(prog="irexec", description="Run, check and explain OpenVINO IR.", epilog=EXIT_CODES)
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    parser.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version and exit")
     # With `prog` given, argparse does not lay out a usage line to find it.
     subparsers = parser.add_subparsers(
         prog="irexec", dest="command", metavar="COMMAND", required=True, parser_class=_Parser
@@ -144,6 +148,14 @@ def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, di
 def _no_outputs(args: argparse.Namespace) -> Iterator[tuple[str, Iterable[str]]]:
     """Return the outputs of a command that writes no file."""
     return iter(())
+
+
+def _advice(unknown: str, known: Collection[str]) -> str:
+    """What may be meant by the first argument that a command does not know, as the end of a message."""
+    if not unknown.startswith("-"):
+        return f": did you mean --with {unknown}?" if "--with" in known else ""
+    others = meant(unknown, known)
+    return f": did you mean {' or '.join(others)}?" if others else _suggestion(unknown, known)
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:

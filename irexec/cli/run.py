@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = parser.add_argument_group("output")
     add_format_argument(show, "json prints one object")
     add_output(show, "OUT.npz", "write the results to this file, by name", older="--save")
-    show.add_argument("--verbose", action="store_true", help="show the source line of every finding")
+    show.add_argument("-v", "--verbose", action="store_true", help="show the source line of every finding")
     watch = parser.add_argument_group("layers of a model")
     watch.add_argument(
         "--trace", action="store_true", help="print type, shape, time, min, max, mean and NaN count of every layer"

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from argparse import SUPPRESS
 from collections.abc import Iterable
 from typing import IO
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import exit_code, refuse
-from irexec.cli.options import whole
+from irexec.cli.options import add_output, whole
 from irexec.cli.settings import Settings, read_settings
-from irexec.diagnostics import Report
+from irexec.diagnostics import Place, Report
 from irexec.diagnostics.choice import Choice, names_no_code
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.folded import grouped
@@ -28,7 +29,8 @@ def add_choice_arguments(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--ignore", metavar="CODES", help="do not report these findings: codes or prefixes")
 
 
-def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
+def add_showing_arguments(parser: argparse.ArgumentParser, *, to_file: bool = False) -> None:
+    """The options that say how findings are shown. `to_file`: also `-o`, which `write_output` writes."""
     show = parser.add_argument_group("output")
     show.add_argument(
         "--format",
@@ -38,12 +40,14 @@ def add_showing_arguments(parser: argparse.ArgumentParser) -> None:
     )
     # As ruff calls it.
     show.add_argument("--output-format", dest="format", choices=FORMATS, default=SUPPRESS, help=SUPPRESS)
+    if to_file:
+        add_output(show, "FILE", "write the findings to this file (default: standard output)")
     show.add_argument("--statistics", action="store_true", help="print the number of findings per code instead")
     show.add_argument(
         "--most", type=whole(), metavar="N", help="show at most N findings per code and file (default: 20; 0: all)"
     )
-    show.add_argument("--verbose", action="store_true", help="show notes as well, and all findings of each code")
-    show.add_argument("--quiet", action="store_true", help="show only findings, without a summary")
+    show.add_argument("-v", "--verbose", action="store_true", help="show notes as well, and all findings of each code")
+    show.add_argument("-q", "--quiet", action="store_true", help="show only findings, without a summary")
     show.add_argument("--exit-zero", action="store_true", help="exit with 0 even if there are findings")
 
 
@@ -93,6 +97,19 @@ def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[s
         write(shown, out, args.format, summary=not args.quiet, whole=whole if args.verbose else without_notes(whole))
     code = exit_code(whole) or int(every and len(without_notes(whole)) > 0)
     return 0 if args.exit_zero and code == 1 else code
+
+
+def write_output(path: str, text: str) -> int:
+    """Write a file that `-o` names; the exit code, 2 with a finding if it cannot be written."""
+    from irexec.arrays.saving import save_text
+
+    try:
+        save_text(path, text)
+    except OSError as error:
+        reason = f"the file cannot be written: {error.strerror or error}"
+        write(refuse("U007", reason, place=Place(file=path)), sys.stderr)
+        return 2
+    return 0
 
 
 def _for_people(report: Report, args: argparse.Namespace) -> Report:

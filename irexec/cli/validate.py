@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Iterator
 
@@ -10,7 +11,7 @@ from irexec.cli.inputs import STDIN, check_readable, check_weights, exit_code, f
 from irexec.cli.many import add_many_arguments, gather_all, log_output, shared_path
 from irexec.cli.options import SECONDS, add_extensions, add_limit, add_no_repairs, add_weights, release
 from irexec.cli.settings import Settings
-from irexec.cli.shown import add_choice_arguments, add_showing_arguments, begin, show_findings
+from irexec.cli.shown import add_choice_arguments, add_showing_arguments, begin, show_findings, write_output
 from irexec.diagnostics import Report
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.deadline import time_limit
@@ -51,11 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-others", action="store_true", help="ignore .xml files that contain no OpenVINO model or layer"
     )
-    add_showing_arguments(parser)
+    add_showing_arguments(parser, to_file=True)
     add_many_arguments(parser)
 
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    if args.output is not None:
+        yield "-o", [args.output]
     yield from log_output(args)
 
 
@@ -67,7 +70,11 @@ def run(args: argparse.Namespace) -> int:
     if not files and not args.skip_others:
         report.extend(no_models(args.files[0]))
     reports = _reports(files, args, settings, choice) if report.ok else [report]
-    return show_findings(reports, args, sys.stdout)
+    if args.output is None:
+        return show_findings(reports, args, sys.stdout)
+    written = io.StringIO()
+    code = show_findings(reports, args, written)
+    return write_output(args.output, written.getvalue()) or code
 
 
 def _reports(files: list[str], args: argparse.Namespace, settings: Settings, choice: Choice) -> Iterator[Report]:

@@ -75,7 +75,7 @@ def compare(
     found.layers = len(comparing.nodes)
     found.notes = [*remarks(found.rows, reference, comparing.shapes, twins)]
     if isinstance(loaded, KnowsModules) and (names := loaded.unpaired):
-        found.notes.append(f"not in the model, and judged together with what reads them: {few(names)}")
+        found.notes.append(f"not in the model: {few(names)}")
     found.suspect = comparing.first(found.rows, stays=True)
     found.culprit = comparing.first(found.rows, stays=found.same)
     if found.exact and found.culprit is None and plain and not found.same:

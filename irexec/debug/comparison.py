@@ -121,6 +121,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
+        """Whether the results agree, or differ no more than rounding explains."""
         if self.failure is not None or self.empty:
             return False
         return self.same or (self.culprit is None and self.results_agree)

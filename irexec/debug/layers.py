@@ -58,7 +58,7 @@ class Comparing:
         self._suspects: dict[Node, Culprit] = {}
         self.nodes = comparable(reference.model)
         self.written, self._read = _written(reference.model), read_values(reference.model)
-        self.together = Together(reference.model, self.nodes)
+        self.together = Together(reference.model, self.nodes, isinstance(loaded, KnowsModules))
 
     def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
         done = 0

@@ -74,7 +74,9 @@ class Server:
         return [{} for _ in steps]
 
     def about(self) -> dict[str, str]:
-        return {"providers": "CPUExecutionProvider", "machine": platform.machine(), "processor": platform.processor()}
+        return {"providers": "CPUExecutionProvider", "machine": platform.machine()} | (
+            {"processor": name} if (name := platform.processor()) else {}
+        )
 
     def _run(self, proto: Any, outputs: Sequence[str], steps: Steps) -> list[list[Array]]:
         try:

@@ -120,7 +120,7 @@ class KnowsModules(Protocol):
     """A loaded model that consists of modules, as networks of PyTorch do."""
 
     def module_of(self, node: Node) -> str:
-        """Return the module whose result a layer computes, for people; empty if no module has this result."""
+        """Return the modules whose result a layer computes, for people; empty if no module has this result."""
 
     @property
     def unpaired(self) -> list[str]:

@@ -7,16 +7,17 @@ from collections.abc import Collection, Sequence
 from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 
-_MOST = 256
-"""The maximum number of layers that are recomputed for one observed layer."""
+_MOST, _MOST_OF_A_MODULE = 256, 4096
+"""The maximum number of layers that are recomputed for one observed layer, and for a module: exporters unroll loops."""
 
 
 class Together:
     """The values of a model that the other side has exposed so far."""
 
-    def __init__(self, model: Model, nodes: Sequence[Node]) -> None:
-        """`nodes`: the layers that are compared, in order."""
+    def __init__(self, model: Model, nodes: Sequence[Node], modules: bool = False) -> None:
+        """`nodes`: the layers that are compared, in order. `modules`: whether the other side shows those of modules."""
         self.shown: set[Value] = set()
+        self._most = _MOST_OF_A_MODULE if modules else _MOST
         self._constant = constant_nodes(model)
         self._order = {node: number for number, node in enumerate(nodes)}
 
@@ -36,7 +37,7 @@ class Together:
                 elif source not in found:
                     found.add(source)
                     stack.append(source)
-            if len(found) > _MOST:
+            if len(found) > self._most:
                 return [node], self._inputs(node)
         return sorted(found, key=lambda n: self._order[n]), list(given)
 

@@ -93,14 +93,17 @@ class Diagnostic:
 
     @property
     def file(self) -> str | None:
+        """The file of the finding."""
         return self.place.file
 
     @property
     def line(self) -> int | None:
+        """The line of the finding, counted from 1."""
         return self.place.line
 
     @property
     def column(self) -> int | None:
+        """The column of the finding, counted from 1."""
         return self.place.column
 
     def __str__(self) -> str:
@@ -172,6 +175,7 @@ class Report:
         return len(self.diagnostics)
 
     def add(self, diagnostic: Diagnostic) -> None:
+        """Add a finding."""
         self.diagnostics.append(diagnostic)
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:

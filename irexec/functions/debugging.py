@@ -94,6 +94,7 @@ class Differences(Result):
 
     @property
     def verdict(self) -> str:
+        """How many differences there are."""
         return f"{plural(len(self.changes), 'difference')} between {self.a} and {self.b}"
 
     def __len__(self) -> int:
@@ -129,6 +130,7 @@ class Reduction(Result):
 
     @property
     def model(self) -> Model:
+        """The smallest model that still fails."""
         return self.case.model
 
     @property
@@ -138,6 +140,7 @@ class Reduction(Result):
 
     @property
     def verdict(self) -> str:
+        """The layers that are left."""
         return f"{self.case.size} of {plural(self.before, 'layer')} still fail: {self.failure}"
 
     def save(self, path: str | os.PathLike[str]) -> list[Path]:

@@ -44,6 +44,7 @@ class ModelReport(Result):
 
     @property
     def verdict(self) -> str:
+        """The model and the size of its page."""
         return f"{self.name}, {len(self.html.encode()) / 1e6:.2g} MB of HTML"
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -74,7 +75,7 @@ def report(
 
     `run`: also run the model and show the recorded values; giving `inputs` does so as well. Raises IRError.
     """
-    summaries = [_summary(each, weights if each is model else None) for each in (model, other) if each is not None]
+    found = [_summary(each, weights if each is model else None) for each in (model, other) if each is not None]
     observed: list[Observed] = []
     if other is not None:
         a, b = name_of(model), name_of(other)
@@ -83,18 +84,20 @@ def report(
     if run or inputs is not None:
         reference = reference_of(model_of(model, weights), inputs, shapes, seed)
         observed.append(run_traced(reference.model, reference.steps[0]))
-    sizes = [condition_rows(model_of(each)) if shapes is None else [] for each in (model, other) if each is not None]
-    return ModelReport(name_of(model), report_page(summaries, observed, sizes))
+    sizes = [condition_rows(own) if own is not None and shapes is None else [] for _, own in found]
+    return ModelReport(name_of(model), report_page([summary for summary, _ in found], observed, sizes))
 
 
-def _summary(model: ModelLike, weights: str | os.PathLike[str] | None) -> Summary:
+def _summary(model: ModelLike, weights: str | os.PathLike[str] | None) -> tuple[Summary, Model | None]:
+    """The facts about a model, its findings among them, and the model as far as it could be read. Raises IRError."""
     if isinstance(model, Model):
         own = model_of(model)
-        return summarize(own, infer(own).report)
-    found, findings = summary_of(read(model, weights, mode="strict"))
+        return summarize(own, infer(own).report), own
+    reading = read(model, weights, mode="strict")
+    found, findings = summary_of(reading)
     if found is None:
         raise IRError(findings)
-    return found
+    return found, reading.model
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -107,10 +110,12 @@ class Fixed(Result):
 
     @property
     def data(self) -> bytes:
+        """The text of the file after the fixes."""
         return self.result.data
 
     @property
     def report(self) -> Report:
+        """The findings that are left."""
         return self.result.report
 
     @property
@@ -120,6 +125,7 @@ class Fixed(Result):
 
     @property
     def verdict(self) -> str:
+        """How many findings were fixed, and how many are left."""
         made, left = plural(len(self.result.made), "finding"), plural(len(self.report), "finding")
         return f"{made} fixed in {self.path}, {left} left"
 
@@ -157,10 +163,12 @@ class CheckedPages(Result):
 
     @property
     def ok(self) -> bool:
+        """Whether no page has an error."""
         return self.report.ok
 
     @property
     def verdict(self) -> str:
+        """What was checked, and how many findings there are."""
         return summary_text(self.pages).partition("\n")[0]
 
     def __len__(self) -> int:

@@ -123,6 +123,7 @@ def _write(path: Path, reference: Reference, chosen: dict[str, Value]) -> None:
 
 
 def _read(path: Path) -> dict[str, Array]:
+    __tracebackhide__ = True
     try:
         loaded = load(path)
     except FileNotFoundError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 
 from irexec.render.printing import Printout
@@ -24,15 +25,20 @@ class Result:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        page = Printout(columns=_COLUMNS)
-        self.show(page)
-        return page.text.rstrip("\n")
+        return printed(self.show)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.verdict}>"
 
     def _repr_html_(self) -> str:
         return preformatted(str(self))
+
+
+def printed(show: Callable[[Printout], None]) -> str:
+    """What a function prints on a page."""
+    page = Printout(columns=_COLUMNS)
+    show(page)
+    return page.text.rstrip("\n")
 
 
 def preformatted(text: str) -> str:

@@ -69,6 +69,7 @@ class Value(OfOneProcess):
 
     @property
     def element_type(self) -> ElementType:
+        """The element type."""
         return self.node.types[self.index].element_type
 
     @property
@@ -355,6 +356,7 @@ class Model(OfOneProcess):
 
     @property
     def inputs(self) -> list[Value]:
+        """The inputs of the model: the outputs of its Parameters."""
         return [p.outputs[0] for p in self.parameters]
 
     @property
@@ -365,6 +367,7 @@ class Model(OfOneProcess):
 
     @property
     def outputs(self) -> list[Value]:
+        """The outputs of the model: the outputs of its Results."""
         return [r.outputs[0] for r in self.results]
 
     def walk(self) -> Iterator[Node]:

@@ -24,7 +24,18 @@ def report_constraint(node: Node, error: ConstraintError, findings: Findings, *,
 def report_failure(node: Node, error: Exception, findings: Findings, *, found: str | None = None) -> None:
     """Report a kernel that raised an unexpected exception."""
     message = f"{node.ref} failed: {type(error).__name__}: {error}"
-    _report(node, "O007", message, None, None, findings, found=found)
+    _report(node, "O007", message, None, None, findings, found=found, hint=_raised_at(node, error))
+
+
+def _raised_at(node: Node, error: Exception) -> str | None:
+    """The line of the operator's own file at which an exception left it."""
+    import inspect
+    from traceback import extract_tb
+
+    kernel = None if node.operator is None else inspect.unwrap(node.operator.kernel)
+    file = getattr(getattr(kernel, "__code__", None), "co_filename", None)
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file]
+    return f"raised at {file}:{lines[-1]}" if lines else None
 
 
 def report_memory(node: Node, reason: object, findings: Findings, *, found: str | None = None) -> None:

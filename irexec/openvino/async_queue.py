@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from irexec.graph.one_process import OfOneProcess
 from irexec.openvino.checks import expected
 from irexec.openvino.compiled import CompiledModel
 from irexec.openvino.infer_request import InferRequest
+
+if TYPE_CHECKING:
+    from irexec.openvino.arguments import Inputs
 
 
 class AsyncInferQueue(OfOneProcess):
@@ -30,7 +33,7 @@ class AsyncInferQueue(OfOneProcess):
         self._error: BaseException | None = None
         self.userdata: list[Any] = [None] * count
 
-    def start_async(self, inputs: Any = None, userdata: Any = None, share_inputs: bool = False) -> None:
+    def start_async(self, inputs: Inputs | None = None, userdata: Any = None, share_inputs: bool = False) -> None:
         """Run on the next idle request; waits for one. Arrays are copied unless shared.
 
         Raises the exception of an earlier inference.

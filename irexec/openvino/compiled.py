@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from irexec import engine
 from irexec.engine.results import Results
@@ -18,6 +18,8 @@ from irexec.openvino.named_ports import port_named
 from irexec.openvino.settings import Settings
 
 if TYPE_CHECKING:
+    from irexec.engine import Listener
+    from irexec.openvino.arguments import Inputs
     from irexec.openvino.variable_state import VariableState
 
 
@@ -76,15 +78,15 @@ class CompiledModel(engine.CompiledModel):
         """The outputs of the model."""
         return list(self._outputs)
 
-    def input(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
+    def input(self, tensor_name: str | int | None = None, *, index: int | None = None) -> Value:
         """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
         return port_named(self.inputs, tensor_name if index is None else index, "Input")
 
-    def output(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
+    def output(self, tensor_name: str | int | None = None, *, index: int | None = None) -> Value:
         """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
         return port_named(self.outputs, tensor_name if index is None else index, "Output")
 
-    def create_infer_request(self, listeners: Sequence[Any] = ()) -> InferRequest:  # type: ignore[override]
+    def create_infer_request(self, listeners: Sequence[Listener] = ()) -> InferRequest:  # type: ignore[override]
         """Create a request with its own tensors and variables. `listeners` are notified of every layer."""
         return InferRequest(self, super().create_infer_request(listeners))
 
@@ -93,7 +95,7 @@ class CompiledModel(engine.CompiledModel):
 
     def __call__(  # type: ignore[override]
         self,
-        inputs: Any = None,
+        inputs: Inputs | None = None,
         share_inputs: bool = True,
         share_outputs: bool = False,
         *,
@@ -107,7 +109,7 @@ class CompiledModel(engine.CompiledModel):
             self._infer_request = _ours(request)
             return self._infer_request.infer_whole(inputs, share_outputs, decode_strings=decode_strings)
 
-    def infer_new_request(self, inputs: Any = None) -> Results:
+    def infer_new_request(self, inputs: Inputs | None = None) -> Results:
         """Run on a new request: no variable is carried over."""
         return self.create_infer_request().infer_whole(inputs)
 
@@ -127,7 +129,7 @@ class CompiledModel(engine.CompiledModel):
 
         return copied(self.model)
 
-    def export_model(self, model_stream: Any = None) -> BytesIO | None:
+    def export_model(self, model_stream: IO[bytes] | None = None) -> BytesIO | None:
         """Return a stream of the model with its weights, which `Core.import_model` reads; if a stream is given, write
         them to it."""
         from irexec.openvino.exporting import exported

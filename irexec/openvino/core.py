@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from io import BytesIO, StringIO
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, NoReturn
 
 from irexec.diagnostics.findings import Mode
 from irexec.graph import model as graph
@@ -29,6 +29,8 @@ __all__ = [
 ]  # fmt: skip
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BytesIO | StringIO
 """The source of a model: a file by its name, or the text or bytes of one."""
+Properties = Mapping[str, Any]
+"""Properties of a device or a compiled model, by name."""
 _DEVICES = ("CPU",)
 # Devices that choose among others: here there is only one.
 _CHOOSING = ("AUTO", "BATCH", "HETERO", "MULTI")
@@ -58,16 +60,25 @@ class OpExtension(Extension):
 class Core:
     """OpenVINO's entry point. There is one device, the CPU, which runs every model with NumPy."""
 
-    def __init__(self, xml_config_file: Any = "") -> None:
+    def __init__(self, xml_config_file: str | os.PathLike[str] = "") -> None:
         if xml_config_file:
             raise NotOffered("plugins of other devices", "there is one device, CPU, which needs no configuration")
         self._settings = Settings()
 
-    def read_model(self, model: Any, weights: Any = None, config: Mapping[str, Any] | None = None) -> Model:
+    def read_model(
+        self, model: Source, weights: Source | Tensor | None = None, config: Properties | None = None
+    ) -> Model:
         """Read a model from a file, bytes or text of an IR, or from an ONNX file. Raises IRError with all errors."""
         return _read(model, weights)
 
-    def compile_model(self, model: Any, device_name: Any = None, config: Any = None, *, weights: Any = None) -> Any:
+    def compile_model(
+        self,
+        model: graph.Model | Source,
+        device_name: str | Properties | None = None,
+        config: Properties | None = None,
+        *,
+        weights: Source | Tensor | None = None,
+    ) -> CompiledModel:
         """Compile a model, or the model in a file. Raises IRError, and RuntimeError for an unknown property.
 
         Arrays of bf16, 8-bit floats and packed types have the form of OpenVINO's tensors; `irexec.compile_model` takes
@@ -80,7 +91,12 @@ class Core:
         compiled = copied(current(model)) if isinstance(model, graph.Model) else _read(model, weights)
         return CompiledModel(compiled, self._settings.with_values(config), as_openvino=True)
 
-    def import_model(self, model_stream: Any, device_name: str = "CPU", config: Any = None) -> CompiledModel:
+    def import_model(
+        self,
+        model_stream: IO[bytes] | bytes | Tensor,
+        device_name: str = "CPU",
+        config: Properties | None = None,
+    ) -> CompiledModel:
         """Return the compiled model that `CompiledModel.export_model` wrote. Raises RuntimeError for any other
         bytes."""
         from irexec.openvino.exporting import imported
@@ -93,7 +109,7 @@ class Core:
         data = data.data.tobytes() if isinstance(data, Tensor) else bytes(data)
         return CompiledModel(_read(*imported(data)), self._settings.with_values(config), as_openvino=True)
 
-    def query_model(self, model: Model, device_name: str = "CPU", config: Any = None) -> dict[str, str]:
+    def query_model(self, model: Model, device_name: str = "CPU", config: Properties | None = None) -> dict[str, str]:
         """Return the device of every layer by its name: the CPU runs them all."""
         _check_device(device_name)
         return {node.friendly_name: "CPU" for node in model.get_ops()}
@@ -147,11 +163,11 @@ class Core:
             elif not isinstance(item, Extension):
                 register(item)
 
-    def register_plugin(self, plugin: Any, device_name: str, config: Any = None) -> None:
+    def register_plugin(self, plugin: str, device_name: str, config: Properties | None = None) -> None:
         """Plugins are not supported. Raises RuntimeError."""
         raise NotOffered("plugins of other devices", "there is one device, CPU")
 
-    def register_plugins(self, xml_config_file: Any) -> None:
+    def register_plugins(self, xml_config_file: str | os.PathLike[str]) -> None:
         """Plugins are not supported. Raises RuntimeError."""
         raise NotOffered("plugins of other devices", "there is one device, CPU")
 
@@ -159,11 +175,11 @@ class Core:
         """Do nothing: kernels are modules, which cannot be unloaded."""
         _check_device(device_name)
 
-    def create_context(self, device_name: str, properties: Any = None) -> Any:
+    def create_context(self, device_name: str, properties: Properties | None = None) -> NoReturn:
         """Remote contexts are not supported. Raises RuntimeError."""
         raise NotOffered("remote contexts", "tensors are NumPy arrays: Tensor(array, shared_memory=True)")
 
-    def get_default_context(self, device_name: str) -> Any:
+    def get_default_context(self, device_name: str) -> NoReturn:
         """Remote contexts are not supported. Raises RuntimeError."""
         raise NotOffered("remote contexts", "tensors are NumPy arrays: Tensor(array, shared_memory=True)")
 
@@ -207,8 +223,8 @@ def _bytes(given: Any) -> Any:
 
 def compile_model(
     model: graph.Model | Source,
-    device_name: str | Mapping[str, Any] | None = None,
-    config: Mapping[str, Any] | None = None,
+    device_name: str | Properties | None = None,
+    config: Properties | None = None,
 ) -> CompiledModel:
     """Compile a model, or the model of a file.
 
@@ -240,14 +256,14 @@ def get_version() -> str:
         return "0.0.0"
 
 
-def tensor_from_file(path: Any) -> Tensor:
+def tensor_from_file(path: str | os.PathLike[str]) -> Tensor:
     """Return the bytes of a file as a tensor."""
     import numpy as np
 
     return Tensor(np.fromfile(path, np.uint8))
 
 
-def get_batch(model: Model) -> Any:
+def get_batch(model: Model) -> Dimension:
     """Return the extent of the axis N of the inputs that have one in their layout. Raises RuntimeError if none has."""
     for port in model.inputs:
         if layout_of(port.node).has_name("N"):
@@ -255,15 +271,16 @@ def get_batch(model: Model) -> Any:
     raise RuntimeError("no input has a layout with N: set_layout says where the batch is")
 
 
-def set_batch(model: Model, batch_size: Any = -1, *, dimension: Any = None) -> None:
+def set_batch(model: Model, batch_size: int | Dimension = -1, *, dimension: int | Dimension | None = None) -> None:
     """Reshape all inputs that have an axis N in their layout. Raises RuntimeError if none has."""
-    batch_size = expected(batch_size if dimension is None else dimension, (int, Dimension), "set_batch()")
+    wanted = batch_size if dimension is None else dimension
+    expected(wanted, (int, Dimension), "set_batch()")
     get_batch(model)
     shapes = {}
     for port in model.inputs:
         shape = PartialShape(port.type.shape)
         if layout_of(port.node).has_name("N"):
-            shape[layout_of(port.node).get_index_by_name("N")] = batch_size
+            shape[layout_of(port.node).get_index_by_name("N")] = wanted
         shapes[port] = shape
     Model.reshape(model, shapes)
 

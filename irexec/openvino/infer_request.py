@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
     from irexec.engine.results import Results
+    from irexec.openvino.arguments import Inputs, PortKey
     from irexec.openvino.profiling import Profile, ProfilingInfo
     from irexec.openvino.variable_state import VariableState
 
@@ -86,7 +87,7 @@ class InferRequest(OfOneProcess):
 
     def infer(
         self,
-        inputs: Any = None,
+        inputs: Inputs | None = None,
         share_inputs: bool = False,
         share_outputs: bool = False,
         *,
@@ -105,7 +106,9 @@ class InferRequest(OfOneProcess):
 
     __call__ = infer
 
-    def infer_whole(self, inputs: Any, share_outputs: bool = False, *, decode_strings: bool = True) -> Results:
+    def infer_whole(
+        self, inputs: Inputs | None, share_outputs: bool = False, *, decode_strings: bool = True
+    ) -> Results:
         """Run as `infer` does, with all inputs given, on a request whose results no other caller reads. Raises IRError
         if an input is missing."""
         self._infer(inputs, self._tensors.give_all)
@@ -140,7 +143,7 @@ class InferRequest(OfOneProcess):
         finally:
             self._running = False
 
-    def start_async(self, inputs: Any = None, userdata: Any = None, share_inputs: bool = False) -> None:
+    def start_async(self, inputs: Inputs | None = None, userdata: Any = None, share_inputs: bool = False) -> None:
         """Run once in the background. Until `wait` returns, the request is busy. Arrays are copied unless shared."""
         self._start(self._in_background, inputs, share_inputs, userdata)
 
@@ -279,37 +282,41 @@ class InferRequest(OfOneProcess):
         self._check_idle()
         return self._tensors.output(only(self.model_outputs, index))
 
-    def get_tensor(self, name: Any = None, *, port: Any = None) -> Tensor:
+    def get_tensor(self, name: str | Value | None = None, *, port: Value | None = None) -> Tensor:
         """Return the tensor of an input or output, by name or port. Raises RuntimeError if there is none."""
         self._check_idle()
         is_input, index = self._tensors.find(name if port is None else port)
         return self._tensors.input(index) if is_input else self._tensors.output(index)
 
-    def set_tensor(self, name: Any = None, tensor: Any = None, *, port: Any = None) -> None:
+    def set_tensor(
+        self, name: str | Value | None = None, tensor: Tensor | None = None, *, port: Value | None = None
+    ) -> None:
         """Set the tensor of the input, or fill that of the output, with this name or port."""
         self._check_idle()
         is_input, index = self._tensors.find(name if port is None else port)
         expected(tensor, Tensor, "set_tensor()")
         (self._tensors.set_input if is_input else self._tensors.set_output)(index, tensor)
 
-    def set_tensors(self, inputs: Any, tensors: Sequence[Tensor] | None = None) -> None:
+    def set_tensors(
+        self, inputs: Mapping[PortKey, Tensor] | str | Value, tensors: Sequence[Tensor] | None = None
+    ) -> None:
         """Set several tensors by name or port, or those of single samples of one input: see `set_input_tensors`."""
         if tensors is not None:
             self._tensors.set_batch(self._tensors.find(inputs)[1], tensors)
             return
-        for key, tensor in inputs.items():
+        for key, tensor in inputs.items():  # type: ignore[union-attr]
             if isinstance(key, int):
                 self.set_input_tensor(key, tensor)
             else:
                 self.set_tensor(key, tensor)
 
-    def set_input_tensor(self, index: Any = None, tensor: Any = None) -> None:
+    def set_input_tensor(self, index: int | Tensor | None = None, tensor: Tensor | None = None) -> None:
         """Set the tensor of an input; without a position that of the only input."""
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
         self._tensors.set_input(only(self.model_inputs, index), expected(tensor, Tensor, "set_input_tensor()"))
 
-    def set_output_tensor(self, index: Any = None, tensor: Any = None) -> None:
+    def set_output_tensor(self, index: int | Tensor | None = None, tensor: Tensor | None = None) -> None:
         """Set the tensor of an output, which each inference fills; without a position that of the only output."""
         self._check_idle()
         index, tensor = (None, index) if isinstance(index, Tensor) else (index, tensor)
@@ -328,7 +335,7 @@ class InferRequest(OfOneProcess):
         for index, tensor in by_position(inputs, self.model_inputs):
             self._tensors.set_input(index, tensor)
 
-    def set_output_tensors(self, outputs: Any) -> None:
+    def set_output_tensors(self, outputs: Mapping[PortKey, Tensor]) -> None:
         """Set tensors of outputs by their positions."""
         for index, tensor in by_position(outputs, self.model_outputs):
             self._tensors.set_output(index, tensor)
@@ -347,7 +354,7 @@ class InferRequest(OfOneProcess):
         self._check_idle()
         self._runner.reset_state()
 
-    def get_compiled_model(self) -> Any:
+    def get_compiled_model(self) -> Compiled:
         """Return the compiled model of this request."""
         return self._compiled
 

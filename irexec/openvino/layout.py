@@ -48,9 +48,11 @@ class Layout:
 
     @property
     def empty(self) -> bool:
+        """Whether the layout names no axis."""
         return self.names == ("...",)
 
     def has_name(self, dimension_name: str) -> bool:
+        """Return whether an axis has this name."""
         name = dimension_name
         return self.names is not None and _WORDS.get(name.upper(), name.upper()) in self.names
 
@@ -64,6 +66,7 @@ class Layout:
         return index - len(self.names) if "..." in self.names[:index] else index
 
     def to_string(self) -> str:
+        """Return the layout as text, such as [N,C,H,W]."""
         return _SCALAR if self.names is None else f"[{','.join(self.names)}]"
 
     def __eq__(self, other: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
@@ -23,6 +23,7 @@ from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.types import ElementType
 
 if TYPE_CHECKING:
+    from irexec.openvino.arguments import OutputName, ShapeLike, Shapes
     from irexec.openvino.kinds.descriptions import Variable
 
 
@@ -59,11 +60,11 @@ class Model(graph.Model):
 
     # Ports
 
-    def input(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
+    def input(self, tensor_name: str | int | None = None, *, index: int | None = None) -> Value:
         """Return the only input, or one by position or tensor name. Raises RuntimeError or IndexError."""
         return port_named(self.inputs, tensor_name if index is None else index, "Input")
 
-    def output(self, tensor_name: Any = None, *, index: int | None = None) -> Value:
+    def output(self, tensor_name: str | int | None = None, *, index: int | None = None) -> Value:
         """Return the only output, or one by position or tensor name. Raises RuntimeError or IndexError."""
         return port_named(self.outputs, tensor_name if index is None else index, "Output")
 
@@ -107,7 +108,7 @@ class Model(graph.Model):
         node_of_type(parameter, "Parameter", "get_parameter_index()")
         return self.parameters.index(parameter) if parameter in self.parameters else -1
 
-    def get_result_index(self, value: Any) -> int:
+    def get_result_index(self, value: graph.Value | graph.Node) -> int:
         """Return the position of a Result, or of the first Result that takes this output; -1 if there is none."""
         if isinstance(node_or_value(value, "get_result_index()"), graph.Node):
             node_of_type(value, "Result", "get_result_index()")
@@ -116,7 +117,7 @@ class Model(graph.Model):
                 return index
         return -1
 
-    def get_sink_index(self, sink: Any) -> int:
+    def get_sink_index(self, sink: graph.Node) -> int:
         """Return the position of a sink; -1 if it is none of the model's."""
         node = sink_of(sink)
         return self.sinks.index(node) if node in self.sinks else -1
@@ -192,7 +193,7 @@ class Model(graph.Model):
         """Return the name that the model has had since it was made, which cannot be changed."""
         return self.friendly_name
 
-    def get_rt_info(self, path: Any = None) -> Any:
+    def get_rt_info(self, path: str | Sequence[str] | None = None) -> Any:
         """Return all runtime information, or the part under a key or a path of keys. Raises RuntimeError for an unknown
         key."""
         if path is None:
@@ -204,7 +205,7 @@ class Model(graph.Model):
             found = found[key]
         return OVAny(found)
 
-    def has_rt_info(self, path: Any) -> bool:
+    def has_rt_info(self, path: str | Sequence[str]) -> bool:
         """Return whether there is runtime information at a path of keys."""
         try:
             self.get_rt_info(path)
@@ -212,7 +213,7 @@ class Model(graph.Model):
             return False
         return True
 
-    def set_rt_info(self, obj: Any, path: Any) -> None:
+    def set_rt_info(self, obj: Any, path: str | Sequence[str]) -> None:
         """Set runtime information under a key or a path of keys."""
         *outer, last = _path(path)
         found: Any = self.rt_info
@@ -238,7 +239,13 @@ class Model(graph.Model):
         check_parameters(self)
         revalidate(self)
 
-    def reshape(self, partial_shapes: Any = None, variables_shapes: Any = None, *, partial_shape: Any = None) -> None:
+    def reshape(
+        self,
+        partial_shapes: ShapeLike | Shapes | None = None,
+        variables_shapes: Shapes | None = None,
+        *,
+        partial_shape: ShapeLike | None = None,
+    ) -> None:
         """Set the shapes of inputs: one shape for the only input, or `{name | position | port: shape}`.
 
         Raises RuntimeError for an unknown input, IRError if the model does not accept the shapes; its shapes are then
@@ -257,13 +264,13 @@ class Model(graph.Model):
             self.validate_nodes_and_infer_types()
             raise
 
-    def add_outputs(self, outputs: Any) -> list[Value]:
+    def add_outputs(self, outputs: OutputName | Collection[OutputName]) -> list[Value]:
         """Add outputs, given by tensor names, (operator name, port) pairs, or ports, one or many; existing outputs are
         kept."""
         from irexec.openvino.opsets import opset
 
         many = isinstance(outputs, (list, set))
-        wanted = outputs if many else [outputs]
+        wanted: Any = outputs if many else [outputs]
         ports = [value_named(self, item, f" at index {index}" if many else "") for index, item in enumerate(wanted)]
         added = []
         for port in ports:
@@ -287,7 +294,7 @@ class Model(graph.Model):
         self.parameters += nodes_of_type(parameters, "Parameter", "add_parameters()")
         _edited(self)
 
-    def add_sinks(self, sinks: Iterable[Any]) -> None:
+    def add_sinks(self, sinks: Iterable[graph.Node]) -> None:
         """Add sinks, such as Assign, that no Result depends on."""
         self.sinks += [sink_of(sink) for sink in sinks]
         _edited(self)
@@ -309,7 +316,7 @@ class Model(graph.Model):
         self.parameters = [node for node in self.parameters if node is not parameter]
         _edited(self)
 
-    def remove_sink(self, sink: Any) -> None:
+    def remove_sink(self, sink: graph.Node) -> None:
         """Remove a sink. Raises RuntimeError if it is none of the model's."""
         removed = sink_of(sink)
         self.sinks = [node for node in self.sinks if node is not removed]

@@ -14,9 +14,11 @@ class OVAny:
         self.value = unboxed(value)
 
     def get(self) -> Any:
+        """Return the value."""
         return self.value
 
     def set(self, value: Any) -> None:
+        """Replace the value."""
         self.value = unboxed(value)
 
     def astype(self, kind: type) -> Any:

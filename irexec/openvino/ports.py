@@ -151,43 +151,55 @@ class Input(graph.Input):
         connect(self.node, self.index, expected(new_source_output, graph.Value, "replace_source_output()"))
 
     def get_node(self) -> Node:
+        """Return the node whose input this is."""
         return self.node
 
     def get_index(self) -> int:
+        """Return the number of this input."""
         return self.index
 
     @property
     def element_type(self) -> ElementType:
+        """The element type."""
         return self.get_source_output().element_type
 
     def get_element_type(self) -> ElementType:
+        """Return the element type."""
         return self.element_type
 
     @property
     def partial_shape(self) -> PartialShape:
+        """The shape, which may be partly unknown."""
         return PartialShape(self.get_source_output().type.shape)
 
     def get_partial_shape(self) -> PartialShape:
+        """Return the shape, which may be partly unknown."""
         return self.partial_shape
 
     @property
     def shape(self) -> Shape:
+        """The shape. Raises RuntimeError if it is dynamic."""
         return Shape(self.get_source_output().type.shape.to_shape())
 
     def get_shape(self) -> Shape:
+        """Return the shape. Raises RuntimeError if it is dynamic."""
         return self.shape
 
     def get_tensor(self) -> DescriptorTensor:
+        """Return the properties of the tensor that are known before it exists."""
         return DescriptorTensor(self.get_source_output())
 
     @property
     def rt_info(self) -> dict[str, Any]:
+        """The runtime information, by key."""
         return self.node.input_rt_info.setdefault(self.index, {})
 
     def get_rt_info(self) -> RTMap:
+        """Return the runtime information."""
         return RTMap(self.rt_info)
 
     def set_rt_info(self, value: Any, key: str) -> None:
+        """Set one entry of the runtime information."""
         self.rt_info[key] = unboxed(value)
 
     def __repr__(self) -> str:
@@ -207,6 +219,7 @@ class DescriptorTensor:
 
     @property
     def names(self) -> set[str]:
+        """The names of the tensor."""
         return self._value.names
 
     @names.setter
@@ -215,18 +228,22 @@ class DescriptorTensor:
 
     @property
     def any_name(self) -> str:
+        """One of the names of the tensor. Raises RuntimeError if it has none."""
         return self._value.any_name
 
     @property
     def element_type(self) -> ElementType:
+        """The element type."""
         return self._value.element_type
 
     @property
     def partial_shape(self) -> PartialShape:
+        """The shape, which may be partly unknown."""
         return PartialShape(self._value.type.shape)
 
     @property
     def shape(self) -> Shape:
+        """The shape. Raises RuntimeError if it is dynamic."""
         return Shape(self._value.type.shape.to_shape())
 
     @property
@@ -236,35 +253,44 @@ class DescriptorTensor:
 
     @property
     def rt_info(self) -> dict[str, Any]:
+        """The runtime information, by key."""
         return self._value.rt_info
 
     def get_names(self) -> set[str]:
+        """Return the names of the tensor."""
         return self._value.names
 
     def set_names(self, names: Iterable[str]) -> None:
+        """Replace the names of the tensor."""
         wanted = names_of(names, "set_names()")
         for value in _same_tensor(self._value):
             value.names.clear()
             value.names |= wanted
 
     def add_names(self, names: Iterable[str]) -> None:
+        """Add names to those of the tensor."""
         wanted = names_of(names, "add_names()")
         for value in _same_tensor(self._value):
             value.names |= wanted
 
     def get_any_name(self) -> str:
+        """Return one of the names of the tensor. Raises RuntimeError if it has none."""
         return self._value.any_name
 
     def get_element_type(self) -> ElementType:
+        """Return the element type."""
         return self.element_type
 
     def get_partial_shape(self) -> PartialShape:
+        """Return the shape, which may be partly unknown."""
         return self.partial_shape
 
     def get_shape(self) -> Shape:
+        """Return the shape. Raises RuntimeError if it is dynamic."""
         return self.shape
 
     def get_rt_info(self) -> RTMap:
+        """Return the runtime information."""
         return RTMap(self.rt_info)
 
     def get_lower_value(self) -> Tensor | None:

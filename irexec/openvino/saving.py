@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from irexec.graph.copies import copied
 from irexec.graph.model import Model, Node
 from irexec.graph.runtime_info import RuntimeAttribute
 from irexec.graph.write import write_model
+from irexec.openvino.arguments import PathLike
 from irexec.openvino.editing import checked_model, current, order
 from irexec.openvino.opsets import opset
 from irexec.types import F16, F32
@@ -20,7 +19,7 @@ _SMALLEST = np.float32(np.finfo(np.float16).smallest_subnormal)
 _LOST = 0.75
 
 
-def save_model(model: Model, output_model: Any, compress_to_fp16: bool = False) -> None:
+def save_model(model: Model, output_model: PathLike, compress_to_fp16: bool = False) -> None:
     """Write a model as IR v11: the `.xml` and the `.bin` beside it. OpenVINO reads it as an equal model.
 
     `compress_to_fp16`: constants of f32 are written as f16 and converted when the model runs. (OpenVINO's default is
@@ -31,7 +30,7 @@ def save_model(model: Model, output_model: Any, compress_to_fp16: bool = False) 
     write_model(_compressed(model) if compress_to_fp16 else model, output_model)
 
 
-def serialize(model: Model, xml_path: Any, bin_path: Any = "", version: str = "UNSPECIFIED") -> None:
+def serialize(model: Model, xml_path: PathLike, bin_path: PathLike = "", version: str = "UNSPECIFIED") -> None:
     """Write a model as IR v11, optionally with a separate path for the weights. Raises IRError, OSError."""
     if version not in ("UNSPECIFIED", "IR_V11"):
         raise RuntimeError(f"irexec writes IR_V11, not {version}")

@@ -49,6 +49,7 @@ class IntVector(list[int]):
         return f"<{type(self).__name__}: ({', '.join(map(str, self))})>"
 
     def to_string(self) -> str:
+        """Return the list as text, such as [1,2]."""
         return str(self)
 
 
@@ -183,6 +184,7 @@ class PartialShape(types.PartialShape):
 
     @property
     def all_non_negative(self) -> bool:
+        """Whether no size is negative, which holds for every shape."""
         return True
 
     def __setitem__(self, index: int, value: Any) -> None:
@@ -206,9 +208,11 @@ class PartialShape(types.PartialShape):
         return map(_copied, self._dims or ())
 
     def get_dimension(self, index: int) -> types.Dimension:
+        """Return the dimension of an axis."""
         return self[not_negative(index)]  # type: ignore[no-any-return]
 
     def get_shape(self) -> Any:
+        """Return the static shape. Raises RuntimeError if it is dynamic."""
         return self.to_shape()
 
     def to_shape(self) -> Any:
@@ -216,9 +220,11 @@ class PartialShape(types.PartialShape):
         return Shape(super().to_shape())
 
     def get_min_shape(self) -> Shape:
+        """Return the shape of the smallest sizes."""
         return Shape() if self._dims is None else Shape(d.min for d in self._dims)
 
     def get_max_shape(self) -> Shape:
+        """Return the shape of the largest sizes."""
         largest = types.MAX_LENGTH
         return Shape() if self._dims is None else Shape(largest if d.max is None else d.max for d in self._dims)
 

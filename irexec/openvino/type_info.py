@@ -16,6 +16,7 @@ class DiscreteTypeInfo:
     parent: DiscreteTypeInfo | None = None
 
     def hash(self) -> int:
+        """Return a number that equal types share."""
         return hash(self)
 
     def __lt__(self, other: DiscreteTypeInfo) -> bool:

@@ -43,7 +43,7 @@ def size_rows(summary: Summary) -> list[tuple[str, str]]:
     """Return the size of a model as rows: name and value."""
     totals = summary.totals
     bodies = sum(layer.parent is not None for layer in summary.layers)
-    layers = f"{totals.layers}, including {totals.constants} constants"
+    layers = f"{totals.layers}, including {plural(totals.constants, 'constant')}"
     if bodies:
         layers += f", {bodies} in bodies"
     kinds = [f"{name} {shown_bytes(size)}" for name, size in totals.weight_types.items() if size]

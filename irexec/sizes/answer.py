@@ -10,6 +10,7 @@ from typing import Any
 
 from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
+from irexec.display import html_of, text_of
 from irexec.graph.model import Node
 from irexec.graph.ports import port_name
 from irexec.inference.inference import Inference
@@ -58,6 +59,15 @@ class Shapes:
         self._samples = accepted_samples(prober, found.cases)
         self.outputs_expressions = self._fitted()
         self.baked: list[Baked] = baked_sizes(prober, found.cases)
+
+    def __repr__(self) -> str:
+        return f"<Shapes: {', '.join(dict.fromkeys(self.symbols)) or 'every dimension is fixed'}; {self.evidence}>"
+
+    def __str__(self) -> str:
+        return text_of("Shapes", self)
+
+    def _repr_html_(self) -> str:
+        return html_of("Shapes", self)
 
     def _derived(self, evidence: Evidence) -> bool:
         """Replace a description that traces contradict by the conditions of the traces; return whether it was."""
@@ -167,6 +177,7 @@ class Shapes:
 
     @property
     def input_names(self) -> list[str]:
+        """The names of the inputs."""
         return [port_name(value) for value in self.model.inputs]
 
     def refusal_at(self, sizes: Sizes) -> Refusal | None:

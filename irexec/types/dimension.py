@@ -58,6 +58,7 @@ class Dimension:
 
     @staticmethod
     def of(value: DimLike) -> Dimension:
+        """Return the dimension of a number, or the dimension itself."""
         if isinstance(value, Dimension):
             return value
         return Dimension(value) if is_traced(value) else _known(int(value))
@@ -74,10 +75,12 @@ class Dimension:
 
     @property
     def is_static(self) -> bool:
+        """Whether the size is known."""
         return self.min == self.max
 
     @property
     def is_dynamic(self) -> bool:
+        """Whether the size is open."""
         return self.min != self.max
 
     @property
@@ -89,29 +92,37 @@ class Dimension:
 
     @staticmethod
     def dynamic() -> Dimension:
+        """Return a dimension of any size."""
         return Dimension(-1)
 
     def get_length(self) -> int:
+        """Return the size. Raises RuntimeError if it is open."""
         return self.value
 
     @property
     def min_length(self) -> int:
+        """The smallest size."""
         return self.min
 
     @property
     def max_length(self) -> int:
+        """The largest size, -1 without a bound."""
         return -1 if self.max is None else self.max
 
     def get_min_length(self) -> int:
+        """Return the smallest size."""
         return self.min_length
 
     def get_max_length(self) -> int:
+        """Return the largest size, -1 without a bound."""
         return self.max_length
 
     def has_symbol(self) -> bool:
+        """Return whether the dimension has a symbol."""
         return hasattr(self, "symbol")
 
     def get_symbol(self) -> Any:
+        """Return the symbol that equal dimensions share, or None."""
         return getattr(self, "symbol", None)
 
     def set_symbol(self, symbol: Any) -> None:
@@ -138,6 +149,7 @@ class Dimension:
         return (self.max is None or other.min <= self.max) and (other.max is None or self.min <= other.max)
 
     def contains(self, extent: int) -> bool:
+        """Return whether a size lies within the bounds."""
         return self.min <= extent and (self.max is None or extent <= self.max)
 
     def merge(self, other: DimLike) -> Dimension | None:
@@ -206,6 +218,7 @@ class Dimension:
         return Dimension(self.min // divisor, None if self.max is None else self.max // divisor)
 
     def ceildiv(self, divisor: int) -> Dimension:
+        """Return the dimension divided by a number, rounded up."""
         return Dimension(-(-self.min // divisor), None if self.max is None else -(-self.max // divisor))
 
     @staticmethod
@@ -254,6 +267,7 @@ class Dimension:
         return True
 
     def to_string(self) -> str:
+        """Return the dimension as files write it: 5, 1..8 or ?."""
         return str(self)
 
     def __str__(self) -> str:

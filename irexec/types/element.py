@@ -106,6 +106,7 @@ class ElementType:
 
     @property
     def type_name(self) -> str:
+        """The name in attributes, such as f32."""
         return self.name
 
     @property
@@ -115,64 +116,78 @@ class ElementType:
 
     @property
     def is_real(self) -> Answer:
+        """Whether values are floating-point numbers."""
         return _YES if self.kind == "f" else _NO
 
     @property
     def is_integral(self) -> Answer:
-        """Whether the type is one of integers, or boolean, which OpenVINO counts among them."""
+        """Whether values are integers, or booleans, which OpenVINO counts among them."""
         return _YES if self.kind in "iu" or self.name == "boolean" else _NO
 
     @property
     def is_integral_number(self) -> Answer:
-        """Whether the type is one of integers."""
+        """Whether values are integers."""
         return _YES if self.kind in "iu" else _NO
 
     @property
     def is_signed(self) -> Answer:
+        """Whether values may be negative."""
         return _YES if self.kind in "if" else _NO
 
     @property
     def is_quantized(self) -> Answer:
+        """Whether OpenVINO counts the type among those of quantized values."""
         return _YES if self.name in _QUANTIZED else _NO
 
     @property
     def is_dynamic(self) -> Answer:
+        """Whether the type is unknown."""
         return _NO if self._scalar else _YES
 
     @property
     def is_static(self) -> Answer:
+        """Whether the type is known."""
         return _YES if self._scalar else _NO
 
     @property
     def real(self) -> bool:
+        """Whether values are floating-point numbers."""
         return bool(self.is_real)
 
     @property
     def integral(self) -> bool:
+        """Whether values are integers."""
         return bool(self.is_integral)
 
     @property
     def integral_number(self) -> bool:
+        """Whether values are integers."""
         return bool(self.is_integral_number)
 
     @property
     def signed(self) -> bool:
+        """Whether values may be negative."""
         return bool(self.is_signed)
 
     @property
     def quantized(self) -> bool:
+        """Whether OpenVINO counts the type among those of quantized values."""
         return bool(self.is_quantized)
 
     def get_type_name(self) -> str:
+        """Return the name in attributes, such as f32."""
         return self.name
 
     def get_size(self) -> int:
+        """Return the bytes of one element, rounded up."""
         return self.size
 
     def get_bitwidth(self) -> int:
+        """Return the bits of one element."""
         return self.bitwidth
 
     def to_string(self) -> str:
+        """Return the name in attributes, such as f32."""
         return self.name
 
     def to_dtype(self) -> np.dtype[Any]:

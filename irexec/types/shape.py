@@ -66,10 +66,12 @@ class PartialShape:
 
     @property
     def is_static(self) -> bool:
+        """Whether the rank and all sizes are known."""
         return self._dims is not None and [d.min for d in self._dims] == [d.max for d in self._dims]
 
     @property
     def is_dynamic(self) -> bool:
+        """Whether the rank or a size is open."""
         return not self.is_static
 
     def to_shape(self) -> tuple[int, ...]:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from irexec.cli.main import main
+from irexec.cli import guesses
+from irexec.cli.main import COMMANDS, command_parsers, main
 
 CLASSIFIER = Path(__file__).parents[2] / "samples" / "classifier"
 
@@ -123,6 +124,20 @@ def test_the_package_for_onnx_is_not_there(
         (("compare", "m.xml", "--with", "openvino", "--limit", "soon"), "'soon' is not a number of 0 or more"),
         (("compare", "m.xml", "--with", "openvino", "--atol", "-0.5"), "'-0.5' is not a number of 0 or more"),
         (("reduce", "m.xml"), "one of the arguments --with --check is required"),
+        (("compare", "m.xml", "n.xml"), "unrecognized arguments: n.xml: did you mean --with n.xml?"),
+        (
+            ("compare", "m.xml", "--device", "GPU"),
+            "unrecognized arguments: --device GPU: did you mean --with openvino:",
+        ),
+        (
+            ("compare", "m.xml", "--tolerance=1"),
+            "unrecognized arguments: --tolerance=1: did you mean --atol or --rtol?",
+        ),
+        (("run", "m.xml", "-i", "x=1"), "unrecognized arguments: -i x=1: did you mean --input?"),
+        (("run", "m.xml", "--batch", "2"), "unrecognized arguments: --batch 2: did you mean --shape NAME=DIMS?"),
+        (("validate", "m.xml", "--json"), "unrecognized arguments: --json: did you mean --format json?"),
+        (("fix", "m.xml", "--dry-run"), "unrecognized arguments: --dry-run: did you mean --diff?"),
+        (("run", "m.xml", "--sanitize-all"), "unrecognized arguments: --sanitize-all: did you mean --sanitize?"),
     ],
 )
 def test_the_command_line_is_wrong(
@@ -136,8 +151,49 @@ def test_the_command_line_is_wrong(
 
 
 @pytest.mark.parametrize(
+    ("name", "told_instead"),
+    [("lint", "validate"), ("info", "show"), ("benchmark", "run --repeat N"), ("version", "--version"), ("rum", "run")],
+)
+def test_commands_of_other_tools(name: str, told_instead: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = told(capsys, name)
+    assert code == 2
+    assert f"irexec: error: unknown command '{name}': did you mean {told_instead}?\n" in text
+
+
+def test_names_of_other_tools_lead_to_what_there_is() -> None:
+    """Each command that is suggested exists and has the suggested option; each suggested option is one of a command."""
+    known = {name: {*parser._option_string_actions} for name, parser in command_parsers([*COMMANDS])[1].items()}
+    for said in guesses.COMMANDS.values():
+        command, *option = said.split()
+        assert said == "--version" or (command in known and not {*option[:1]} - known[command]), said
+    every = {option for options in known.values() for option in options}
+    for found in guesses.OPTIONS.values():
+        assert {each.split()[0] for each in found} <= every
+    assert not guesses.COMMANDS.keys() & COMMANDS.keys()
+
+
+def test_help_is_a_command_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, "help") == told(capsys, "--help")
+    assert told(capsys, "help", "run") == told(capsys, "run", "--help")
+    assert told(capsys, "-V") == told(capsys, "--version")
+
+
+def test_compare_is_given_one_model_only(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = told(capsys, "compare", str(CLASSIFIER / "model.xml"))
+    assert code == 2 and "error[U003]: the other side is not given: add --with openvino, --with OTHER.xml or" in text
+
+
+def test_findings_are_written_to_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = str(CLASSIFIER.parent / "wrong.xml")
+    code, printed = told(capsys, "validate", wrong, "--format", "sarif")
+    assert told(capsys, "validate", wrong, "--format", "sarif", "-o", "found.sarif") == (code, "")
+    assert Path("found.sarif").read_text("utf-8") == printed
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
+        (("validate", "model.xml", "-o", "nowhere/found.txt"), "U007", "the file cannot be written"),
         (("convert", "model.xml", "out.onnx"), "U007", "the file name of an IR must end with .xml, but is out.onnx"),
         (("convert", "model.xml", "nowhere/out.xml"), "U007", "the file cannot be written: No such file or directory"),
         (("cut", "model.xml", "--to", "stem/conv", "-o", "nowhere/out.xml"), "U007", "the file cannot be written"),

@@ -52,6 +52,7 @@ OUTPUTS = [
     Output("run", "--dump", "dump", ("dump/index.json", "dump/00000_scaled.npy")),
     Output("run", "-o", "many", ("many/000000.npz", "many/000001.npz"), ("--inputs", "{batch}")),
     Output("run", "--resume", "log", ("log",), ("--inputs", "{batch}", "-o", "{out}/many")),
+    Output("validate", "-o", "found.txt", ("found.txt",)),
     Output("validate", "--resume", "log", ("log",)),
     Output("doctest", "--errata", "errata.md", ("errata.md",)),
     Output("doctest", "--resume", "log", ("log",)),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import irexec
 from irexec.cli.main import main
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -35,6 +37,13 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", str(SAMPLES / "classifier" / "model.xml"), "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["totals"]["layers"] == len(found["layers"]) == 50
+
+
+def test_one_constant_is_not_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = irexec.opset15.parameter([2], np.float32, name="x")
+    irexec.save_model(irexec.Model([irexec.opset15.add(x, np.float32([1, 2]))], [x], "one"), tmp_path / "one.xml")
+    assert main(["show", str(tmp_path / "one.xml")]) == 0
+    assert "4, including 1 constant\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["json", "svg"])

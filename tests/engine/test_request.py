@@ -128,6 +128,7 @@ def test_a_failure_names_the_layer_and_its_inputs(result: Any, code: str, messag
     assert (finding.code, finding.message) == (code, message)
     assert finding.layer is not None and finding.layer.name == "culprit"
     assert finding.found == ("float32[2, 3]" if code == "O007" else "this")
+    assert (re.fullmatch(rf"raised at {re.escape(__file__)}:\d+", finding.hint or "") is not None) == (code == "O007")
     if code == "O005":
         assert (finding.constraint, finding.hint) == ("Liar-lying C7", "better")
 
@@ -207,7 +208,7 @@ def test_every_way_to_hand_over_inputs() -> None:
         for got in (results[0], results["out"], results[compiled.output(0)], *results.to_tuple()):
             np.testing.assert_array_equal(got, x * y)
     assert list(results) == list(compiled.outputs) and len(results) == 1
-    with pytest.raises(KeyError, match="known names: out"):
+    with pytest.raises(KeyError, match="Known names: out"):
         results["nope"]
 
 

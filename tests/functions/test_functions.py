@@ -176,3 +176,18 @@ def test_a_large_model_is_summarized_instead_of_drawn() -> None:
         node = ops.relu(node, name=f"{'abcdefg'[index % 7] * (index % 11 + 1)}{index}")
     html = irexec.Model([node], [x], "long")._repr_html_()
     assert html.startswith("<pre") and "ReLU-1       2100" in html
+
+
+def test_shapes_and_sensitivity(capsys: pytest.CaptureFixture[str]) -> None:
+    shapes = irexec.shapes(MODEL)
+    assert repr(shapes) == "<Shapes: batch; proved>"
+    assert str(shapes) == printed(capsys, "shapes", MODEL)
+    assert unescape(shapes._repr_html_()) == f'<pre style="white-space: pre; overflow-x: auto">{shapes}</pre>'
+    lost = irexec.sensitivity(MODEL, "bf16", shapes={"image": [1, 3, 32, 32]})
+    assert re.fullmatch(r"<Sensitivity: snr [\w. ]+ to [\d.]+ dB, \d+ layers? chosen>", repr(lost))
+    assert unescape(lost._repr_html_()).count(str(lost)) == 1
+
+
+def test_a_report_warns_of_no_findings_because_it_shows_them(recwarn: pytest.WarningsRecorder) -> None:
+    assert irexec.report(SAMPLES / "wrong.xml").html.startswith("<!DOCTYPE html>")
+    assert [str(each.message) for each in recwarn] == []

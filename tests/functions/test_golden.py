@@ -52,6 +52,7 @@ def test_a_file_is_written_on_request_and_compared_from_then_on(project: pytest.
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*does not exist: write it with pytest --ir-update*"])
+    result.stdout.no_fnmatch_line("*golden.py*")
     run(project, "--ir-update").assert_outcomes(passed=1)
     assert [path.name for path in (project.path / "golden").rglob("*.npz")] == ["test_model.npz"]
     run(project).assert_outcomes(passed=1)

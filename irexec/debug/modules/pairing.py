@@ -7,8 +7,10 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from irexec.debug.culprit import alone
 from irexec.debug.modules.names import matches
@@ -40,7 +42,10 @@ Fetch = Callable[[Sequence[Made]], Sequence[Array]]
 
 
 class Pairs(NamedTuple):
-    """The value of the model that each result of a module is; `shown` has one module for each value."""
+    """The value of the model that each result of a module is; `shown` has one module for each value.
+
+    `paired` also has results whose elements a value or a constant of the model has in another shape.
+    """
 
     shown: dict[Value, Made]
     paired: set[Made]
@@ -74,11 +79,13 @@ class _Pairing:
         self._paired: set[Made] = set()
 
     def found(self) -> Pairs:
-        self._take(self._equal(self._samples(self.model, list(self._known.values()), self._order)))
+        samples = self._samples(self.model, list(self._known.values()), self._order)
+        self._take(self._equal(samples))
         for _ in range(_FAULTS):
             wrong = self._wrong_results()
             if not wrong or not self._bridge(wrong):
                 break
+        self._paired |= self._reshaped([*samples.values(), *self._constants()])
         return Pairs(self.pairs, self._paired)
 
     # Values that are equal
@@ -120,6 +127,31 @@ class _Pairing:
         first = {value: made for value, (_, made) in nearest.items()}
         found = [(v, made) for v, made in found if self._made[made].is_equal(self._made[first[v]])]
         return sorted(found, key=lambda entry: (entry[1] != first[entry[0]], entry[1]))
+
+    def _reshaped(self, samples: Iterable[Sample]) -> set[Made]:
+        """Results whose elements are those of a value, in the same order, but in another shape or as a constant."""
+        of_size: dict[int, list[Made]] = {}
+        for made, theirs in self._made.items():
+            of_size.setdefault(theirs.size, []).append(made)
+        of_size = {size: found for size, found in of_size.items() if not self._paired.issuperset(found)}
+        found: set[Made] = set()
+        for entry in samples:
+            flat = [(self._made[made].flat, made) for made in of_size.get(entry.size, ())]
+            near = [
+                (distance, theirs, made)
+                for theirs, made in flat
+                if (distance := entry.flat.distance(theirs)) is not None
+            ]
+            if near:
+                nearest = min(near, key=lambda each: each[0])[1]
+                found |= {made for _, theirs, made in near if theirs.is_equal(nearest)}
+        return found - self._paired
+
+    def _constants(self) -> Iterator[Sample]:
+        """Constants of the model: an exporter computes what depends on no input."""
+        for node in self.model.nodes:
+            if node.type == "Const" and (made := sample(np.asarray(node.constant))) is not None:
+                yield made
 
     def _best(self, values: Sequence[Value], made: Made) -> Value:
         """Return the one of equal values whose name contains the module, otherwise the first one."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from irexec.arrays.given import convert
 from irexec.debug.apart import Apart, Remote, Shown
+from irexec.debug.modules.merged import merged
 from irexec.debug.modules.pairing import Made, Pairs, pair
 from irexec.debug.modules.server import NETWORK, Call
 from irexec.debug.process import LIMIT
@@ -39,6 +40,8 @@ class Network(Remote):
         self._model = model
         self._calls: list[Call] = []
         self._pairs: Pairs | None = None
+        self._merged: dict[int, int] = {}
+        self._idle: set[int] = set()
         super().__init__(runtime, Path(), {})
 
     @property
@@ -62,6 +65,8 @@ class Network(Remote):
         if self._pairs is None:
             self._calls = self._call("calls", steps[0])
             self._pairs = pair(self._model, steps[0], self._calls, found[0], lambda made: self._fetch(steps[:1], made))
+            self._merged = merged(self._calls, self._pairs.paired)
+            self._idle = self._without_effect(steps[0])
         return found
 
     def shown(self, value: Value) -> Shown | None:
@@ -71,15 +76,37 @@ class Network(Remote):
         return Shown(NETWORK, ends.index(value), ("0",)) if value in ends else None
 
     def module_of(self, node: Node) -> str:
-        """Return the module whose result a layer computes, for people; empty if no module has this result."""
+        """Return the modules whose result a layer computes, for people; empty if no module has this result."""
         made = next((self.pairs[value] for value in node.outputs if value in self.pairs), None)
-        return "" if made is None else self._calls[made.call].name
+        if made is None:
+            return ""
+        calls = [call for call, into in self._merged.items() if into == made.call] + [made.call]
+        return " and ".join(self._calls[call].name for call in sorted(calls))
+
+    @property
+    def merged(self) -> Mapping[int, int]:
+        """The calls of modules that the model computes only together with others, each with the call of the last one;
+        empty before `results`.
+        """
+        return self._merged
 
     @property
     def unpaired(self) -> list[str]:
-        """The modules that compute something and whose results are not values of the model."""
-        there = {made.call for made in self.paired}
-        return [call.name for number, call in enumerate(self._calls) if any(call.results) and number not in there]
+        """The modules that compute something, but which no layers of the model are known to compute."""
+        return [self._calls[number].name for number in self._lost()]
+
+    @property
+    def idle(self) -> Collection[int]:
+        """The calls of modules that do not affect the results, which exports leave out; empty before `results`."""
+        return self._idle
+
+    def _lost(self) -> list[int]:
+        there = {made.call for made in self.paired} | {*self._merged} | self._idle
+        return [number for number, call in enumerate(self._calls) if any(call.results) and number not in there]
+
+    def _without_effect(self, step: Sequence[Array]) -> set[int]:
+        lost = {(self._calls[number].path, self._calls[number].number): number for number in self._lost()}
+        return {lost[call] for call in self._call("without_effect", step, [*lost])} if lost else set()
 
     def _begin(self) -> str:
         ports = [[_names(port) for port in ports] for ports in (self._model.inputs, self._model.outputs)]

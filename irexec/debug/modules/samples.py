@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -21,6 +22,21 @@ class Sample:
     dtype: str
     shape: tuple[int, ...]
     elements: Array
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for samples of the same array."""
+        return self.dtype, self.shape, self.elements.tobytes()
+
+    @property
+    def size(self) -> int:
+        """The number of elements of the array."""
+        return prod(self.shape)
+
+    @property
+    def flat(self) -> Sample:
+        """The sample of the array with one axis: the places of a sample depend on the number of elements only."""
+        return replace(self, shape=(self.size,))
 
     def distance(self, other: Sample) -> float | None:
         """Return the largest difference relative to a typical element, or None if it is more than rounding explains."""

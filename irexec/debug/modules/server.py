@@ -19,6 +19,8 @@ from irexec.debug.modules.samples import Sample, sample
 from irexec.debug.runtimes import CannotRun, Steps
 from irexec.types import BF16, Array
 
+_TRIED = 16
+"""So many modules at most are tried one by one."""
 NETWORK = ""
 """The path of the network itself, whose results are those of the model."""
 
@@ -27,13 +29,15 @@ NETWORK = ""
 class Call:
     """One call of a module: its path in the network, its class, how often it was called before, and its results.
 
-    `results` has None for a result that equals an input of the module: dropout, for example, computes nothing.
+    `results` has None for a result that equals an input of the module: dropout, for example, computes nothing. `given`:
+    the inputs, as they were when the module was called.
     """
 
     path: str
     kind: str
     number: int
     results: list[Sample | None] = field(default_factory=list)
+    given: list[Sample] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -82,7 +86,7 @@ class Server:
 
         def after(path: str, number: int, module: Any, result: Any) -> None:
             inputs = given[id(module)].pop()
-            call = Call(path, type(module).__name__, number)
+            call = Call(path, type(module).__name__, number, given=inputs)
             for tensor in self._tensors(result):
                 made = sample(self._array(tensor))
                 repeated = made is not None and any(made.is_equal(entry) for entry in inputs)
@@ -111,6 +115,32 @@ class Server:
                     kept[place] = results[index]
             found.append(kept)
         return found
+
+    def without_effect(self, step: Sequence[Array], calls: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+        """Of calls of modules, given by path and number, those that do not affect the results of the network: these
+        stay the same, bit for bit, if the results of the calls are NaN.
+        """
+        expected = self._ordered(self._run(step))
+
+        def without(chosen: Sequence[tuple[str, int]]) -> bool:
+            def after(path: str, number: int, module: Any, result: Any) -> None:
+                if (path, number) in chosen:
+                    for tensor in self._tensors(result):
+                        if not tensor.is_floating_point():
+                            raise RuntimeError("only floating-point numbers can be NaN")
+                        tensor.fill_(float("nan"))
+
+            try:
+                found = self._ordered(self._hooked(step, lambda path, module, arguments: None, after))
+            except (CannotRun, RuntimeError):  # Where NaN is refused, the result is used.
+                return False
+            return all(
+                np.array_equal(a, b, equal_nan=b.dtype.kind == "f") for a, b in zip(found, expected, strict=True)
+            )
+
+        if without(calls):
+            return list(calls)
+        return [call for call in calls[:_TRIED] if without([call])]
 
     def fused(self) -> list[list[str]]:
         return []

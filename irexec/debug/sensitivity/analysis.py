@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.arrays.given import Given
 from irexec.debug.precision import KINDS
 from irexec.debug.sensitivity.measure import Effect, Trials
 from irexec.debug.sensitivity.metrics import metric_named
@@ -20,8 +21,11 @@ from irexec.debug.sensitivity.search import Progress, Target, ranked, search
 from irexec.debug.sensitivity.statistics import Range, Statistics
 from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.debug.sensitivity.weights import weights_board
+from irexec.diagnostics import IRError
+from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Model
 from irexec.reading import for_running, read
+from irexec.runs.run import complete
 from irexec.types import Array
 
 PRECISIONS = (*KINDS, "int8-weights", "int4-weights")
@@ -93,22 +97,25 @@ def analysed(
 def sensitivity(
     model: Model | str | os.PathLike[str],
     other: Model | str | os.PathLike[str],
-    inputs: Iterable[Any],
+    inputs: Iterable[Any] | None = None,
     *,
     metric: str = "snr",
     target: str = "90%",
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
     progress: Progress = lambda done, total: None,
 ) -> Sensitivity:
     """Measure which quantisers of `other`, the quantised form of `model`, cost the accuracy on the inputs; or, if
     `other` is `f16`, `bf16`, `int8-weights` or `int4-weights`, which layers need more precision.
 
-    `inputs`: for each inference an array, arrays by position, or by the name of the input. `metric`: `snr`, `top1`,
-    `cosine` or `FILE.py:function`. `target`: a share of the loss to recover, or a value of the metric. Raises IRError
-    and ValueError.
+    `inputs`: for each inference an array, arrays by position, or by the name of the input; without them one inference
+    with random values, of which `shapes` sets the shapes of dynamic inputs by name. `metric`: `snr`, `top1`, `cosine`
+    or `FILE.py:function`. `target`: a share of the loss to recover, or a value of the metric. Raises IRError and
+    ValueError.
     """
     ours = _model(model)
     theirs = other if isinstance(other, str) and other in PRECISIONS else _model(other)
-    steps = [_arrays(ours, given) for given in inputs]
+    steps = [_chosen(ours, shapes, seed)] if inputs is None else [_arrays(ours, given) for given in inputs]
     if not steps:
         raise ValueError("inputs: at least one is needed")
     Target.read(target)
@@ -133,6 +140,16 @@ def part(trials: Trials, number: int, count: int) -> list[Unit]:
     """Return one of `count` blocks of units, in the order of the layers."""
     units = sorted(trials.board.units, key=lambda unit: trials.board.place[unit.sites[0].node])
     return units[len(units) * number // count : len(units) * (number + 1) // count]
+
+
+def _chosen(model: Model, shapes: Mapping[str, Sequence[int]] | None, seed: int) -> list[Array]:
+    """Random inputs. Raises IRError for a shape that does not fit the model."""
+    given = Given(shapes={name: tuple(shape) for name, shape in (shapes or {}).items()}, seed=seed, typical=True)
+    findings = Findings(file=model.file)
+    entries = complete(model, given, findings)
+    if not findings.report.ok:
+        raise IRError(findings.report)
+    return [entry.array for entry in entries if entry.array is not None]
 
 
 def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:

@@ -11,6 +11,7 @@ from typing import Any
 from irexec.arrays.brief import plural
 from irexec.debug.sensitivity.metrics import ROUNDING, Score, shown_decibels
 from irexec.debug.sensitivity.remedies import Rescaling
+from irexec.display import html_of
 from irexec.graph.model import Model
 from irexec.graph.write import write_model
 
@@ -140,6 +141,14 @@ class Sensitivity:
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        lost = f"{self.metric} {self._shown(self.fine)} to {self._shown(self.coarse)}"
+        chosen = "target not met" if self.chosen is None else f"{plural(len(self.chosen), self._unit)} chosen"
+        return f"<Sensitivity: {lost}, {chosen}>"
+
+    def _repr_html_(self) -> str:
+        return html_of("Sensitivity", self)
 
     def text(self, most: int = 10) -> str:
         """Return the result as the command prints it; `most`: the number of rows, 0 for all."""

@@ -55,6 +55,7 @@ class Op(Node):
         raise NotImplementedError(f"{type(self).__name__} has no evaluate(self, outputs, inputs)")
 
     def has_evaluate(self) -> bool:
+        """Return whether the class computes its results itself, by `evaluate`."""
         return type(self).evaluate is not Op.evaluate
 
     def visit_attributes(self, visitor: AttributeVisitor) -> bool:

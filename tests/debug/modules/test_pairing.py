@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import irexec
+from irexec.debug.modules.merged import merged
 from irexec.debug.modules.names import matches, module_of
 from irexec.debug.modules.pairing import Made, Pairs, pair
 from irexec.debug.modules.samples import sample
@@ -76,10 +77,46 @@ def test_modules_behind_a_fault_are_paired(names: list[str], wrong: str) -> None
     assert set(found.values()) >= {*LAYERS} - {wrong, "norm"}
 
 
-def test_a_module_that_was_folded_is_not_paired() -> None:
+def called(given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> Call:
+    samples = [entry for array in given if (entry := sample(array)) is not None]
+    return Call("module", "Module", 0, [sample(array) for array in results], samples)
+
+
+def test_a_module_that_was_folded_is_computed_with_the_one_that_reads_it() -> None:
     found, pairs = paired(model(NUMBERED, folded=True))
     assert found == {"a": "norm", "c": "act", "d": "head"}
     assert Made(0, 0) not in pairs.paired
+    x = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
+    results = network(x)
+    calls = [called([given], [made]) for given, made in zip([x, *results], results, strict=False)]
+    assert merged(calls, pairs.paired) == {0: 1}
+
+
+def test_chains_and_branches_of_merged_modules() -> None:
+    a, b, c, d, e = np.random.default_rng(5).normal(size=(5, 4, 3)).astype(np.float32)
+    chain = [called([a], [b]), called([b], [c]), called([c], [d])]
+    assert merged(chain, {Made(2, 0)}) == {0: 2, 1: 2}
+    # What is there is not merged, and what nobody reads, or is read only by what is not there, is lost.
+    assert merged(chain, {Made(0, 0), Made(1, 0), Made(2, 0)}) == {}
+    assert merged(chain, {Made(0, 0)}) == {}
+    # A container reads the same, but returns later than its parts.
+    nested = [called([a], [b]), called([b], [c]), called([c], [d]), called([b], [d])]
+    assert merged(nested, {Made(1, 0), Made(2, 0), Made(3, 0)}) == {0: 1}
+    assert merged([called([a], [b]), called([e], [c]), called([e, b], [d])], {Made(1, 0), Made(2, 0)}) == {0: 2}
+
+
+def test_results_are_paired_in_other_shapes_and_with_constants() -> None:
+    x = op.parameter([3, 6], np.float32, name="x")
+    table = weights()[0]
+    flat = op.reshape(op.relu(x, name="relu"), op.constant(np.int64([18])), False, name="flat")
+    exported = irexec.Model([op.add(flat, op.constant(table.reshape(-1)[:18]), name="sum")], [x], "net")
+    given = np.random.default_rng(0).normal(size=(3, 6)).astype(np.float32)
+    relu = np.maximum(given, 0)
+    results = [relu.reshape(9, 2), table.reshape(-1)[:18].reshape(2, 9), relu.reshape(-1) + table.reshape(-1)[:18]]
+    calls = [called([given], [result]) for result in results]
+    found = pair(exported, [given], calls, results[-1:], lambda made: [results[entry.call] for entry in made])
+    assert found.paired == {Made(0, 0), Made(1, 0), Made(2, 0)}
+    assert {value.node.friendly_name for value in found.shown} == {"sum"}
 
 
 def test_names_of_exporters() -> None:

@@ -1,0 +1,18 @@
+"""Texts of the results of `irexec.shapes` and `irexec.sensitivity`, for printing and notebooks: see irexec.display."""
+
+from __future__ import annotations
+
+from irexec.debug.sensitivity.result import Sensitivity
+from irexec.functions.result import preformatted, printed
+from irexec.render.shapes import show_shapes
+from irexec.sizes.answer import Shapes
+
+
+def text(value: Shapes | Sensitivity) -> str:
+    """Return what the command prints."""
+    return printed(lambda page: show_shapes(value, page)) if isinstance(value, Shapes) else value.text()
+
+
+def html(value: Shapes | Sensitivity) -> str:
+    """Return what the command prints, with its lines and columns."""
+    return preformatted(text(value))

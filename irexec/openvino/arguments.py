@@ -1,0 +1,32 @@
+"""Types of arguments that several functions of OpenVINO's API take."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from irexec.graph.model import Value
+    from irexec.openvino import shapes
+    from irexec.openvino.tensor import Tensor
+    from irexec.types import Dimension, PartialShape
+
+PathLike: TypeAlias = str | os.PathLike[str]
+"""The name of a file."""
+PortKey: TypeAlias = "str | int | Value"
+"""An input or output: the name of its tensor, its position, or the port itself."""
+OutputName: TypeAlias = "str | tuple[str, int] | Value"
+"""A value inside a model: the name of its tensor, the name of a layer and the number of its output, or the port."""
+Data: TypeAlias = "ArrayLike | Tensor"
+"""The values of one input or output."""
+Inputs: TypeAlias = (
+    "Mapping[str, Data] | Mapping[int, Data] | Mapping[Value, Data] | Mapping[PortKey, Data] | Sequence[Data] | Data"
+)
+"""The values of inputs: by name, position or port, in order, or those of the only one."""
+ShapeLike: TypeAlias = "PartialShape | shapes.PartialShape | Sequence[int | str | Dimension | tuple[int, int]] | str"
+"""A shape whose dims may be open: `[-1, 3, (1, 8)]`, "?,3,1..8", or a PartialShape."""
+Shapes: TypeAlias = "Mapping[str, ShapeLike] | Mapping[int, ShapeLike] | Mapping[Value, ShapeLike]"
+"""Shapes of several inputs: by name, position or port."""
