@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from irexec.diagnostics import IRError
@@ -19,6 +20,24 @@ from irexec.types import TensorType
 _changes = 0
 _changed: WeakKeyDictionary[Node | graph.Model, int] = WeakKeyDictionary()
 _seen: WeakKeyDictionary[graph.Model, int] = WeakKeyDictionary()
+
+
+class DroppedModel(graph.Model):
+    """A model whose nodes take no more outputs once nobody holds it: nodes and values refer to each other, so that
+    Python frees them later."""
+
+    pending: ClassVar[bool] = False
+
+    def __del__(self) -> None:
+        DroppedModel.pending = True
+        super().__del__()
+
+    @staticmethod
+    def free() -> None:
+        """Free the nodes of models that were dropped."""
+        if DroppedModel.pending:
+            DroppedModel.pending = False
+            gc.collect()
 
 
 def changed(what: Node | graph.Model) -> None:

@@ -13,7 +13,7 @@ from irexec.graph.ports import position
 from irexec.graph.runtime_info import InfoText
 from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, not_negative, sink_of
 from irexec.openvino.construction import check_parameters, name_ports, parts
-from irexec.openvino.editing import changed, current, order, replace, revalidate
+from irexec.openvino.editing import DroppedModel, changed, current, order, replace, revalidate
 from irexec.openvino.named_ports import port_named, shapes_of, value_named
 from irexec.openvino.node import Node
 from irexec.openvino.ov_any import OVAny, unboxed
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _numbers = itertools.count(1)
 
 
-class Model(graph.Model):
+class Model(DroppedModel):
     """A graph with inputs, outputs and variables: irexec's Model with OpenVINO's methods."""
 
     node_class = Node

@@ -8,7 +8,7 @@ from typing import Any
 from irexec.graph import model as graph
 from irexec.graph.model import Node
 from irexec.openvino.checks import expected, names_of
-from irexec.openvino.editing import changed, connect, replace
+from irexec.openvino.editing import DroppedModel, changed, connect, replace
 from irexec.openvino.ov_any import unboxed
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape
@@ -51,6 +51,8 @@ class Output(graph.Value):
 
     def get_target_inputs(self) -> set[Input]:
         """Return the inputs that take the value."""
+        if self.users:
+            DroppedModel.free()
         return {Input(node, index) for node, index in self.uses()}
 
     def get_tensor(self) -> DescriptorTensor:

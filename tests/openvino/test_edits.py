@@ -78,3 +78,15 @@ def test_a_node_that_is_refused_takes_no_output() -> None:
     with pytest.raises(RuntimeError, match="as many as"):
         ops.matmul(x, np.ones((2, 2), np.float32), False, False)
     assert x.output(0).get_target_inputs() == set()
+
+
+def test_nodes_of_a_model_that_was_dropped_take_nothing() -> None:
+    x = ops.parameter([2], np.float32, name="x")
+    model = irexec.Model([ops.relu(ops.negative(x))], [x])
+    again = model.clone()
+    begin = again.get_parameters()[0]
+    part = irexec.Model([ops.tanh(begin)], [begin])
+    assert len(begin.output(0).get_target_inputs()) == 2
+    del again
+    assert [port.get_node().get_type_name() for port in begin.output(0).get_target_inputs()] == ["Tanh"]
+    assert part.input(0).get_node() is begin
