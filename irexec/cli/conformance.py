@@ -163,7 +163,7 @@ def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
 
 
 def _show_state(tally: Tally, seconds: float) -> None:
-    """The counts so far on stderr, if that is a terminal."""
+    """Show the counts so far on stderr, if that is a terminal."""
     if not sys.stderr.isatty() or seconds < _PATIENCE:
         return
     totals = tally.totals

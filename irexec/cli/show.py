@@ -109,7 +109,7 @@ def _sized(reading: Reading, given: dict[str, tuple[int, ...]]) -> list[tuple[st
 
 
 def _text(args: argparse.Namespace, summary: Summary, report: Report, sized: Sequence[tuple[str, str]]) -> str:
-    """The summary in the format that is asked for."""
+    """Return the summary in the format that is asked for."""
     if args.format == "json":
         return json.dumps(summary.to_dict(), indent=2) + "\n"
     if args.format == "model-explorer":

@@ -98,7 +98,7 @@ class JudgeBlock(Task[Tally]):
 
 
 def opinion(case: Case) -> str:
-    """What ONNX Runtime says to a case, where it is installed and all operators have a twin in ONNX; or nothing."""
+    """Return ONNX Runtime's verdict on a case, if it is installed and ONNX has all operators; or an empty text."""
     try:
         defendant = _defendant("onnxruntime", "{}", "", _SECOND_LIMIT)
         answer = defendant.run(case)
@@ -111,7 +111,7 @@ def opinion(case: Case) -> str:
 
 
 def smaller(case: Case, verdict: Verdict, defendant: Defendant) -> tuple[Case, Verdict]:
-    """A grown graph with as few layers as fail in the same way: its layers are what failures are clustered by."""
+    """Return a grown graph with as few layers as fail in the same way: failures are clustered by its layers."""
     tries, progress = _CRASHES if verdict.word in ("crash", "hang") else _TRIES, True
     while progress and tries > 0:
         progress = False

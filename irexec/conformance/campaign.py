@@ -47,8 +47,9 @@ def rounds(
     part: int = PART,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[list[str]]:
-    """The items of `JudgeBlock` in parts. A round has a block of every operator and pattern, in an order drawn from the
-    seed, so that a campaign that ends early has seen some of everything. `graph.grown` has more cases than others.
+    """Yield the items of `JudgeBlock` in parts. A round has a block of every operator and pattern, in an order drawn
+    from the seed, so that a campaign that ends early has seen some of everything. `graph.grown` has more cases than
+    others.
     `part`: blocks between two looks at the clock."""
     begun, first = clock(), 0
     while extent.cases is None or first < extent.cases:

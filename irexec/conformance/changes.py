@@ -243,7 +243,7 @@ WEIGHTS = np.array([weight for _, weight in CHANGES]) / sum(weight for _, weight
 
 
 def changed(rng: np.random.Generator, draft: Draft, steps: int, *, types: bool = True) -> Draft:
-    """The draft after some changes; one that is not legal is dropped. `types`: mostly begin with other types."""
+    """Return the draft after some changes; one that is not legal is dropped. `types`: mostly begin with other types."""
     first = [change_type] * int(rng.choice((0, 0, 1, 2))) if types else []
     chosen = [CHANGES[int(number)][0] for number in rng.choice(len(CHANGES), steps, p=WEIGHTS)]
     for change in (*first, *chosen):
@@ -255,7 +255,9 @@ def changed(rng: np.random.Generator, draft: Draft, steps: int, *, types: bool =
 
 
 def repaired(rng: np.random.Generator, draft: Draft) -> Draft | None:
-    """A draft that one or two further changes of shapes or values make legal: an attribute often asks for others."""
+    """Return a draft that one or two further changes of shapes or values make legal: an attribute often asks for
+    others.
+    """
     for _ in range(_REPAIRS):
         trial = draft.copy()
         for _ in range(int(pick(rng, (1, 1, 2)))):

@@ -58,7 +58,7 @@ def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list
 
 
 def _named(members: Sequence[Finding]) -> str:
-    """The operator of a cluster, or what failures of several operators are."""
+    """Return the operator of a cluster, or the description of failures of several operators."""
     return members[0].operator if len({member.operator for member in members}) == 1 else _INFINITY
 
 
@@ -80,7 +80,7 @@ def _key(finding: Finding) -> tuple[str, ...]:
 
 
 def _split(members: list[Finding], tally: Tally | None) -> Iterator[list[Finding]]:
-    """The failures with the value of an attribute that explains them best, then those of the others.
+    """Yield the failures with the value of an attribute that explains them best, then those of the others.
 
     A value explains failures if most cases that have it fail, and many more of them than of all cases.
     """

@@ -119,7 +119,7 @@ class Defendant:
             serve.write(process.stdin, message, arrays)
 
     def finish(self) -> Answer:
-        """The answer to the case that was begun last."""
+        """Return the answer to the case that was begun last."""
         landed, self._landed = self._landed, None
         return self._land() if landed is None else landed
 

@@ -20,7 +20,7 @@ _TRIES = 24
 
 
 def draw_forbidden(rng: np.random.Generator, operator: Operator) -> CaseName | None:
-    """A name of a case that breaks one numbered constraint or has one attribute that is not allowed."""
+    """Return a name of a case that breaks one numbered constraint or has one attribute that is not allowed."""
     lines = calls_of()[str(operator)]
     for _ in range(_TRIES):
         draft = changed(rng, draft_of(operator, pick(rng, lines)), int(rng.integers(0, 3)))
@@ -34,8 +34,9 @@ def draw_forbidden(rng: np.random.Generator, operator: Operator) -> CaseName | N
 
 
 def broken_by(draft: Draft) -> str | None:
-    """What a draft breaks: a constraint such as C3, an attribute or an element type; None if it is legal, or if several
-    things are wrong."""
+    """Return what a draft breaks: a constraint such as C3, an attribute or an element type; None if it is legal, or if
+    several things are wrong.
+    """
     values, faults = draft.operator.parse_attributes(draft.attributes)
     types, breaches = draft.types(), list[Breach]()
     if not draft.operator.is_complete(types, values):
@@ -47,7 +48,7 @@ def broken_by(draft: Draft) -> str | None:
 
 
 def reason_of(operator: Operator, name: CaseName) -> str:
-    """What a case breaks, in the words of `broken_by`."""
+    """Return what a case breaks, in the words of `broken_by`."""
     ports: list[DraftPort | None] = []
     for port in name.ports:
         if port is None:
@@ -59,7 +60,7 @@ def reason_of(operator: Operator, name: CaseName) -> str:
 
 
 def forbidden_node(operator: Operator, values: Sequence[Value | None], attributes: Sequence[tuple[str, str]]) -> Node:
-    """The layer as it is, with output types as far as they are known."""
+    """Return the layer as it is, with output types as far as they are known."""
     names = {attribute.file_name: attribute.name for attribute in operator.attributes}
     node = Node(operator, list(values), {names[key]: value for key, value in attributes if key in names}, name="op")
     parsed, _ = operator.parse_attributes(dict(attributes))

@@ -44,7 +44,7 @@ _NUDGE, _GAIN = 1e-4, 12.0
 
 @cache
 def groups() -> dict[str, tuple[Operator, ...]]:
-    """The operators of each group; those with random results and those of boxes are left out."""
+    """Return the operators of each group; those with random results and those of boxes are left out."""
     found: dict[str, list[Operator]] = {name: [] for name in _GROUPS}
     for operator in operators():
         category = CONTENTS[operator.type][0].split(".")[0]
@@ -117,21 +117,21 @@ class Growth:
         self.given.append((draw_values(rng, self.base, tuple(shape), "plain"), self.base))
 
     def value(self, ref: Ref) -> tuple[Array, ElementType]:
-        """The value of a reference in the first call."""
+        """Return the value of a reference in the first call."""
         if ref.layer < 0:
             return self.given[ref.output]
         layer = self.layers[ref.layer]
         return layer.results[ref.output], layer.kinds[ref.output]
 
     def refs(self) -> list[Ref]:
-        """All values, the newest last."""
+        """Return all values, the newest last."""
         found = [Ref(-1, index) for index in range(len(self.given))]
         for number, layer in enumerate(self.layers):
             found += [Ref(number, index) for index in reversed(range(len(layer.results)))]
         return found
 
     def unread(self) -> list[Ref]:
-        """The results of layers that no layer reads."""
+        """Return the results of layers that no layer reads."""
         read = {ref for layer in self.layers for ref in layer.inputs if isinstance(ref, Ref)}
         return [ref for ref in self.refs() if ref.layer >= 0 and ref not in read]
 
@@ -169,7 +169,7 @@ class Growth:
         return False
 
     def _converted(self, draft: Draft, spot: int, ref: Ref) -> Ref | None:
-        """The value in an element type that the port takes."""
+        """Return the value in an element type that the port takes."""
         array, kind = self.value(ref)
         elements = draft.operator.signature.input(spot).elements
         if kind in elements.types:
@@ -181,7 +181,7 @@ class Growth:
         return Ref(len(self.layers) - 1, 0)
 
     def _reshaped(self, ref: Ref, rank: int) -> Ref:
-        """The value in another rank: the last axes merged, or further axes of 1."""
+        """Return the value in another rank: the last axes merged, or further axes of 1."""
         array, kind = self.value(ref)
         merged = [0] * (rank - 1) + [-1], (*array.shape[: rank - 1], -1)
         added = [1] * (rank - array.ndim)
@@ -260,7 +260,7 @@ def _text(value: object) -> str:
 def _fitted(
     rng: np.random.Generator, draft: Draft, spot: int, shape: tuple[int, ...], kind: ElementType
 ) -> Draft | None:
-    """The draft with a port of this shape and type, and the others such that they go with it."""
+    """Return the draft with a port of this shape and type, and the others such that they go with it."""
     signature = draft.operator.signature
     own = signature.input(spot).elements
     category = CONTENTS[draft.operator.type][0].split(".")[0]
@@ -292,7 +292,7 @@ def _fitted(
 
 
 def _computed(operator: Operator, attributes: dict[str, object], arrays: list[Array | None]) -> list[Array] | None:
-    """The results of a call; None if they are none to go on with."""
+    """Return the results of a call; None if the calls cannot continue with them."""
     given = {a.name: attributes.get(a.name, a.default) for a in operator.attributes}
     try:
         made = operator.compute(*[None if a is None else a.copy() for a in arrays], **given)
@@ -315,7 +315,9 @@ def _is_calm(
     arrays: list[Array | None],
     results: list[Array],
 ) -> bool:
-    """Whether the results change little if the inputs do: what another order of sums may be off cannot be seen then."""
+    """Return whether the results change little if the inputs do: what another order of sums may be off cannot be seen
+    then.
+    """
     if all(a is None or a.dtype.kind in "iub" for a in arrays):
         return True
     moved: list[Array | None] = []
@@ -340,5 +342,5 @@ def _is_calm(
 
 
 def _halves(array: Array) -> float:
-    """What rounding to 16 bits may change besides."""
+    """Return what rounding to 16 bits may change besides."""
     return 0.0 if array.dtype.itemsize > 2 else 0.02 * float(np.abs(array.astype(np.float64)).max(initial=0.0))

@@ -35,7 +35,7 @@ Shapes = list[tuple[int, ...]]
 
 
 def draw_grown(seed: int, index: int) -> Case | None:
-    """The case number `index` for a seed; None if nothing grew."""
+    """Return the case number `index` for a seed; None if nothing grew."""
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng([seed, zlib.crc32(NAME.encode()), index, attempt])
         own, base = int(rng.integers(10_000)), str(rng.choice(_TYPES))
@@ -65,7 +65,7 @@ def draw_grown(seed: int, index: int) -> Case | None:
 
 
 def grown_case(text: str) -> Case:
-    """The case of a name. Raises UnreadableName, and IRError if irexec does not accept the graph."""
+    """Return the case of a name. Raises UnreadableName, and IRError if irexec does not accept the graph."""
     _, *parts = text.split("/")
     seed = _SEED.fullmatch(parts[-1]) if parts else None
     if len(parts) < 4 or seed is None or parts[-2] not in _KINDS or not parts[1].startswith("layers="):
@@ -85,12 +85,12 @@ def grown_case(text: str) -> Case:
 
 
 def layers_of(text: str) -> list[str]:
-    """The layers of a name."""
+    """Return the layers of a name."""
     return text.split("/")[2].removeprefix("layers=").split(",")
 
 
 def with_layers(text: str, layers: list[str]) -> str:
-    """The name with other layers."""
+    """Return the name with other layers."""
     parts = text.split("/")
     return "/".join([*parts[:2], f"layers={','.join(layers)}", *parts[3:]])
 
@@ -129,7 +129,7 @@ def _opened(rng: np.random.Generator, shapes: Shapes) -> list[PartialShape]:
 
 
 def _joined(first: tuple[int, ...], second: tuple[int, ...], opened: PartialShape) -> PartialShape:
-    """A shape that both calls have: open where they differ, and where `opened` is."""
+    """Return a shape that both calls have: open where they differ, and where `opened` is."""
     return PartialShape([-1 if a != b or not d.is_static else a for a, b, d in zip(first, second, opened, strict=True)])
 
 
@@ -156,7 +156,7 @@ def _other_shapes(rng: np.random.Generator, growth: Growth, first: Shapes) -> Sh
 
 
 def _model(growth: Growth, shapes: list[PartialShape], read_inner: bool) -> Model:
-    """The graph. Raises IRError if a layer does not accept these shapes."""
+    """Return the graph. Raises IRError if a layer does not accept these shapes."""
     given = [
         parameter_node(Node, shape, kind.name, name=f"x{index}")
         for index, (shape, (_, kind)) in enumerate(zip(shapes, growth.given, strict=True))
@@ -182,7 +182,7 @@ def _model(growth: Growth, shapes: list[PartialShape], read_inner: bool) -> Mode
 
 
 def simpler_grown(text: str) -> Iterator[str]:
-    """Names with a layer less, without flags, or with static shapes."""
+    """Yield names with a layer less, without flags, or with static shapes."""
     parts, layers = text.split("/"), layers_of(text)
     for place in reversed(range(len(layers))):
         if len(layers) > 1:

@@ -7,7 +7,9 @@ from irexec.conformance.names import CaseName
 
 
 def case_named(text: str) -> Case:
-    """The case of a name. Raises UnreadableName, and IRError if irexec does not accept what the name describes."""
+    """Return the case of a name. Raises UnreadableName, and IRError if irexec does not accept what the name
+    describes.
+    """
     if text.startswith("graph.grown/"):
         from irexec.conformance.grown import grown_case
 

@@ -5,7 +5,8 @@
 The first part names the operator with its version, the second the element type of its first input; attributes and
 inputs follow. A dimension is an extent, `?3` (dynamic) or `1..8:3` (bounded); `2|5` are the extents of two calls, which
 run as A, B, A. `{...}` are the values, `{1,2|3,4}` those of A and B; `const:` is a constant of the model, `@1,0` a
-Transpose between the model's input and the operator; `omitted` stands for an optional input that the call has not.
+Transpose between the model's input and the operator; `omitted` stands for an optional input that the call does not
+have.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _TIES = ("sort", "reduction", "comparison", "condition")
 
 @lru_cache(maxsize=2048)
 def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
-    """The profiles of values that a case of this operator may have, for the element type of its first input."""
+    """Return the profiles of values that a case of this operator may have, for the element type of its first input."""
     category = CONTENTS[operator.type][0].split(".")[0]
     found = ["plain", "plain", "plain"]
     if category in _ANY_VALUES and operator.type not in _NO_EDGES:

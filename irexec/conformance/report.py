@@ -61,12 +61,12 @@ def from_json(value: Any) -> Tally:
 
 
 def refusals(tally: Tally) -> list[Finding]:
-    """The legal cases that the runtime refused."""
+    """Return the legal cases that the runtime refused."""
     return [finding for finding in tally.findings if finding.word == "refused"]
 
 
 def accepted(tally: Tally) -> list[Finding]:
-    """The cases that the specification forbids and the runtime computed."""
+    """Return the cases that the specification forbids and the runtime computed."""
     return [finding for finding in tally.findings if finding.word == "accepted"]
 
 

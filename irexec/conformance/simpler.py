@@ -19,7 +19,7 @@ _LARGEST_KEPT = 3
 
 
 def simplest(name: str, fails: Callable[[Case], bool]) -> str:
-    """The simplest name whose case still fails."""
+    """Return the simplest name whose case still fails."""
     if name.startswith("graph."):
         return _simplest_graph(name, fails)
     now = CaseName.parse(name)
@@ -38,7 +38,7 @@ def simplest(name: str, fails: Callable[[Case], bool]) -> str:
 
 
 def _simplest_graph(name: str, fails: Callable[[Case], bool]) -> str:
-    """The same for a graph: layers or choices of its pattern are taken away."""
+    """Return the same for a graph: layers or choices of its pattern are taken away."""
     tries, progress = 0, True
     while progress and tries < _MOST_TRIES:
         progress = False

@@ -75,7 +75,7 @@ class Twin:
         return name
 
     def new(self) -> str:
-        """A name for a value between."""
+        """Return a name for a value between."""
         return f"t{len(self._nodes)}"
 
     def _entry(self, value: Value, name: str, known: bool = True) -> Any:
@@ -121,7 +121,7 @@ class Twin:
 
 
 def fixed(node: Node, index: int) -> Array:
-    """The constant that an input is. Raises NoTwin."""
+    """Return the constant that an input is. Raises NoTwin."""
     value = node.inputs[index]
     if value is None or value.node.constant is None:
         raise NoTwin(f"{node.type} with computed axes")
@@ -157,7 +157,7 @@ def _gather(twin: Twin, node: Node, given: Names, made: Names) -> None:
 
 
 def fixed_or_none(node: Node, index: int) -> Array | None:
-    """The constant that an input is, or None."""
+    """Return the constant that an input is, or None."""
     value = node.inputs[index]
     return None if value is None else value.node.constant
 

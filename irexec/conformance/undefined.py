@@ -35,7 +35,7 @@ def is_meaningless(node: object, inputs: Inputs) -> bool:
 
 
 def _overflows(node: Node, inputs: Inputs) -> bool:
-    """Integer arithmetic beyond the range of the type: pages do not define whether it wraps or saturates."""
+    """Return whether integer arithmetic exceeds the range of the type: pages do not define the result."""
     if node.type not in _ARITHMETIC or not node.outputs or not node.outputs[0].element_type.is_integral_number:
         return False
     kind = node.outputs[0].element_type
@@ -69,7 +69,7 @@ def _overflows(node: Node, inputs: Inputs) -> bool:
 
 
 def _has_nan(node: Node, inputs: Inputs) -> bool:
-    """An order among values of which some are NaN."""
+    """Return whether the layer orders values of which some are NaN."""
     ordered = node.type in _ORDERS or str(node.attributes.get("reduction", "none")) in ("min", "max")
     return ordered and any(a is not None and a.dtype.kind == "f" and np.isnan(a).any() for a in inputs)
 
@@ -83,7 +83,7 @@ def _ties(node: Node, inputs: Inputs) -> bool:
 
 
 def _out_of_range(node: Node, inputs: Inputs) -> bool:
-    """A conversion of floats that the integer type does not hold."""
+    """Return whether the layer converts floats that the integer type cannot hold."""
     if node.type not in ("Convert", "ConvertLike", "Range") or not node.outputs[0].element_type.is_integral_number:
         return False
     kind, data = node.outputs[0].element_type, inputs[0]
@@ -113,7 +113,7 @@ def _many_periods(node: Node, inputs: Inputs) -> bool:
 
 
 def _rounds_to_integer(node: Node, inputs: Inputs) -> bool:
-    """A mean or an interpolation of integers: pages do not say how it is rounded."""
+    """Return whether the layer averages or interpolates integers: the pages do not specify the rounding."""
     return node.type in _ROUNDED and bool(node.outputs[0].element_type.is_integral_number)
 
 

@@ -77,7 +77,7 @@ def _boxes(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def given(port: Port, shape: tuple[int, ...], call: int = 0) -> Array:
-    """The values that a name states."""
+    """Return the values that a name states."""
     texts = port.second if call and port.second is not None and not port.constant else port.values
     assert texts is not None
     if port.kind is STRING:

@@ -185,8 +185,9 @@ def _is_near_sum(right: Array, other: Array) -> bool:
 
 
 def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[str, str]) -> list[Array]:
-    """What is expected: finite numbers beyond the range of f32 may be infinite, or the largest one, where the device
-    computes f64 in f32."""
+    """Return what is expected: finite numbers beyond the range of f32 may be infinite, or the largest one, where the
+    device computes f64 in f32.
+    """
     if units.get("f64") != "f32":
         return list(expected)
     made = []
@@ -199,7 +200,7 @@ def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[
 
 
 def _is_cancelled(right: Array, other: Array, top: float) -> bool:
-    """Whether small results of a function are off by what 1 + x loses of x, and not lost."""
+    """Return whether small results of a function are off by what 1 + x loses of x, and not lost."""
     if right.dtype != np.float32 or right.shape != other.shape:
         return False
     a, b = right.astype(np.float64), other.astype(np.float64)
@@ -209,7 +210,7 @@ def _is_cancelled(right: Array, other: Array, top: float) -> bool:
 
 
 def _top(inputs: Sequence[Array]) -> float:
-    """The largest finite magnitude of the inputs, at least 1."""
+    """Return the largest finite magnitude of the inputs, at least 1."""
     found = [np.abs(a[np.isfinite(a)]).max(initial=1.0) for a in inputs if a.dtype.kind == "f"]
     return float(max(found, default=1.0))
 
@@ -218,8 +219,9 @@ _SMALL_PART, _CANCELLED = 1e-3, 1e-6
 
 
 def _comparable(array: Array, units: Mapping[str, str]) -> Array:
-    """Results as devices give them: numbers near the end of the normal range and below may be zero, and f64 may be
-    computed in f32."""
+    """Return results as devices give them: numbers near the end of the normal range and below may be zero, and f64 may
+    be computed in f32.
+    """
     if array.dtype.kind == "U":
         return np.array(array.tolist(), np.dtypes.StringDType()).reshape(array.shape)
     if array.dtype == np.float64 and units.get("f64") == "f32":

@@ -47,7 +47,9 @@ def failing(model: Model, twins: Twins | None, layer: str) -> Culprit | None:
 
 
 def _backwards(model: Model, node: Node) -> list[Node]:
-    """The layer, and those that it follows from, the nearest first; also those that assign the variables it reads."""
+    """Return the layer, and those that it follows from, the nearest first; also those that assign the variables it
+    reads.
+    """
     assigned = {sink.attributes.get("variable_id"): sink for sink in model.sinks if sink.type == "Assign"}
     found, queue = {node}, [node]
     for top in queue:

@@ -34,7 +34,9 @@ _SMALLER = 8.0
 def cause(
     reference: Reference, loaded: Loaded, suspects: Iterable[tuple[Node, Culprit]], plain: Sequence[Sequence[Array]]
 ) -> Culprit | None:
-    """The first of these layers from whose values the other side's results follow. `plain`: these results, per step."""
+    """Return the first of these layers from whose values the other side's results follow. `plain`: these results, per
+    step.
+    """
     before = _largest(reference.results(), plain)
     for node, suspect in [*suspects][:_MOST]:
         after = _with_values_of(reference, loaded, node, plain)
@@ -44,7 +46,7 @@ def cause(
 
 
 def _with_values_of(reference: Reference, loaded: Loaded, node: Node, plain: Sequence[Sequence[Array]]) -> float | None:
-    """The error of the results if a layer has the other side's values; None where it cannot be run so."""
+    """Return the error of the results if a layer has the other side's values; None where it cannot be run so."""
     model = reference.model
     part = cut(model, [other for other in model.nodes if other is not node], model.results)
     taken = [value for value in part.begins if value.node is node]
@@ -65,8 +67,8 @@ def _largest(ours: Sequence[Sequence[Array]], theirs: Sequence[Sequence[Array]])
 
 
 def nearly_read(reference: Reference, loaded: Loaded, rows: Sequence[Row]) -> Culprit | None:
-    """The first layer that is the same on both sides and reads nearly the same value, but by more than rounding not
-    the same: one that was rounded to a narrower type, for example.
+    """Return the first layer that is the same on both sides and reads nearly the same value, but by more than rounding
+    not the same: one that was rounded to a narrower type, for example.
 
     The layer itself may round by more, so that its own error would not show this.
     """
@@ -106,14 +108,16 @@ _OTHER = Relation.RESTRUCTURED
 
 
 def _given(row: Row, whole: Cutter) -> list[Value]:
-    """The values that a layer and those behind it are computed from, constants aside."""
+    """Return the values that a layer and those behind it are computed from, constants aside."""
     inside = {*row.behind, row.node}
     read = (value for node in inside for value in node.inputs if value is not None)
     return list(dict.fromkeys(v for v in read if v.node not in inside and v.node not in whole.constant))
 
 
 def _inputs(row: Row, whole: Cutter, there: Mapping[Value, Array]) -> list[Array | None]:
-    """What a layer would read on the other side, if the layers behind it were the same there; None for constants."""
+    """Return what a layer would read on the other side, if the layers behind it were the same there; None for
+    constants.
+    """
     ends = [v for v in row.node.inputs if v is not None and v.node in {*row.behind}]
     begins, part = alone(whole, row.behind, ends, there)
     made = dict(zip(ends, function_of(part)([there[value] for value in begins]), strict=True)) if ends else {}
@@ -121,7 +125,7 @@ def _inputs(row: Row, whole: Cutter, there: Mapping[Value, Array]) -> list[Array
 
 
 def _nearly(ours: Sequence[Array | None], theirs: Sequence[Array | None], limit: float) -> Error | None:
-    """The error of the input that is nearly the same, if there is one that is off by more than the limit."""
+    """Return the error of the input that is nearly the same, if there is one that is off by more than the limit."""
     for a, b in zip(ours, theirs, strict=True):
         if a is not None and b is not None and a.shape == b.shape and a.dtype == b.dtype:
             error = measure(a, b)

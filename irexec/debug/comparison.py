@@ -28,7 +28,7 @@ class Row:
     `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
     is None if the inputs of these layers are unknown, or if the results are random. `healed`: the layer computes
     something else, but later layers make up for it. `limit`: the tolerance in units in the last place; `noise`: what
-    rounding in the other side's types explains beyond it. `said`: whether there were values that could differ.
+    rounding in the other side's types explains beyond it. `said`: whether there are values that could differ.
     `module`: the module of the other side whose result the layer computes. `changed`: the other model has the layer
     otherwise, whatever it reads.
     """

@@ -69,7 +69,7 @@ class Comparing:
                     yield done, len(self.nodes), self._rows(held, theirs)
 
     def first(self, rows: Sequence[Row], *, stays: bool) -> Culprit | None:
-        """The first wrong layer whose error reaches the results; rows whose error does not are marked as healed.
+        """Return the first wrong layer whose error reaches the results; rows whose error does not are marked as healed.
 
         `stays`: the results are equal, and the first wrong layer is named all the same.
         """
@@ -86,8 +86,9 @@ class Comparing:
         return None if found is None else self._suspects[found.node]
 
     def healed(self, rows: Sequence[Row]) -> list[tuple[Node, Culprit]]:
-        """The wrong layers whose errors do not reach the results, as it seems; without those that make up for others,
-        whose values are much closer than their own errors."""
+        """Return the wrong layers whose errors do not reach the results, as it seems; without those that make up for
+        others, whose values are much closer than their own errors.
+        """
         errors = ((row, row.own, row.total) for row in rows if row.healed)
         return [
             (row.node, self._suspects[row.node])
@@ -96,11 +97,11 @@ class Comparing:
         ]
 
     def is_restructured(self, row: Row) -> bool:
-        """Whether the other model has other layers in place of these, which may round differently."""
+        """Return whether the other model has other layers in place of these, which may round differently."""
         return self.twins is not None and self.twins.relation([*row.behind, row.node]) is Relation.RESTRUCTURED
 
     def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
-        """The results and inputs of layers; all from one run, because another run may round differently."""
+        """Return the results and inputs of layers; all from one run, because another run may round differently."""
         values = {value for node in nodes for value in node.outputs if value in self._read}
         given = {value for node in nodes for value in self._given(node, values) if value.node.type != "Parameter"}
         return sorted(values | given, key=_position)
@@ -120,8 +121,8 @@ class Comparing:
         return [row for node in in_time(nodes, "comparing") if (row := self._row(node, mine, held)) is not None]
 
     def _given(self, node: Node, soon: Collection[Value] = ()) -> list[Value]:
-        """The non-constant inputs of a layer and the layers `behind` it; for a layer that reads a variable, also the
-        value written to it. `soon`: values that will be exposed later.
+        """Return the non-constant inputs of a layer and the layers `behind` it; for a layer that reads a variable, also
+        the value written to it. `soon`: values that will be exposed later.
         """
         given = self.together.of(node, soon)[1]
         return [*given, self.written[node]] if node in self.written else given
@@ -166,7 +167,7 @@ class Comparing:
     def _tolerance(
         self, nodes: Sequence[Node], relation: Relation | None, known: Mapping[Value, Array]
     ) -> tuple[Tolerance, str]:
-        """The tolerance of the last layer and those behind it, and its text."""
+        """Return the tolerance of the last layer and those behind it, and its text."""
         kind = nodes[-1].outputs[0].element_type
         tolerance = (
             tolerance_of(nodes[0], known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
@@ -216,7 +217,7 @@ class Comparing:
             row.agrees, row.changed = False, self.twins is not None and self.twins.is_changed(node)
 
     def _inputs_of(self, node: Node, behind: Sequence[Node], given: Mapping[Value, Array]) -> dict[Value, Array]:
-        """The inputs of a layer, computed by the layers behind it."""
+        """Return the inputs of a layer, computed by the layers behind it."""
         ends = [v for v in node.inputs if v is not None and v.node not in self._whole.constant and v not in given]
         begins, part = alone(self._whole, behind, ends, given)
         made = function_of(part)([given[v] for v in begins])
@@ -232,8 +233,9 @@ class Comparing:
         step: int,
         relation: Relation | None,
     ) -> tuple[Error, bool]:
-        """The own error of a layer with those behind it, and whether it agrees. The row gets another tolerance where
-        the other side computes with fewer bits."""
+        """Return the own error of a layer with those behind it, and whether it agrees. The row gets another tolerance
+        where the other side computes with fewer bits.
+        """
         node = nodes[-1]
         if relation is Relation.SAME:
             return NONE, True
@@ -262,7 +264,7 @@ def _position(value: Value) -> tuple[str, str, int]:
 
 
 def _written(model: Model) -> dict[Node, Value]:
-    """The values written to the variables that layers read."""
+    """Return the values written to the variables that layers read."""
     ids = {n.attributes.get("variable_id"): n.inputs[0] for n in model.nodes if n.type == "Assign"}
     found: dict[Node, Value] = {}
     for node in model.nodes:

@@ -112,7 +112,7 @@ class KnowsTwins(Protocol):
     twins: Twins
 
     def read_by(self, steps: Steps, nodes: Sequence[Node]) -> list[dict[Node, list[Array | None]]]:
-        """What the counterparts of these layers read, per step; None for constants and what is not known."""
+        """Return what the counterparts of these layers read, per step; None for constants and what is not known."""
 
 
 @runtime_checkable

@@ -27,8 +27,9 @@ _MOST_LAYERS, _MOST_VALUES = 64, 64
 
 
 def slipped(reference: Reference, loaded: Loaded, culprit: Culprit) -> Culprit:
-    """The layer of several that are wrong together whose slip explains their values; all of them if none does, or if
-    several slips would."""
+    """Return the layer of several that are wrong together whose slip explains their values; all of them if none does,
+    or if several slips would.
+    """
     whole = Cutter(reference.model)
     slips = [*_left_out(whole, culprit)] or [*_misread(reference, loaded, whole, culprit)]
     if len({node for node, _ in slips}) != 1:
@@ -38,7 +39,7 @@ def slipped(reference: Reference, loaded: Loaded, culprit: Culprit) -> Culprit:
 
 
 def _left_out(whole: Cutter, culprit: Culprit) -> Iterator[tuple[Node, str]]:
-    """What reads a layer without which the values are those of the other side."""
+    """Yield what reads a layer without which the values are those of the other side."""
     for node in culprit.nodes[:_MOST_LAYERS]:
         for index, value in enumerate(node.inputs):
             made = node.outputs[0]
@@ -50,7 +51,7 @@ def _left_out(whole: Cutter, culprit: Culprit) -> Iterator[tuple[Node, str]]:
 
 
 def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int) -> bool:
-    """Whether the other side's values are those of the layers if `node` hands on an input."""
+    """Return whether the other side's values are those of the layers if `node` passes an input through."""
     try:
         part = whole.cut(culprit.nodes, [*culprit.outputs])
         left_out = part.places[node]
@@ -69,7 +70,9 @@ def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int) -> bool:
 
 
 def _misread(reference: Reference, loaded: Loaded, whole: Cutter, culprit: Culprit) -> Iterator[tuple[Node, str]]:
-    """What the last layer may read instead of one of its inputs, so that its values are those of the other side."""
+    """Yield what the last layer may read instead of one of its inputs, so that its values are those of the other
+    side.
+    """
     node = culprit.nodes[-1]
     behind = {*culprit.nodes[:-1]}
     shown = _candidates(reference, loaded, node, culprit.step)
@@ -88,7 +91,7 @@ def _misread(reference: Reference, loaded: Loaded, whole: Cutter, culprit: Culpr
 
 
 def _candidates(reference: Reference, loaded: Loaded, node: Node, step: int) -> dict[Value, Array]:
-    """The other side's values that are computed before a layer, the nearest first."""
+    """Return the other side's values that are computed before a layer, the nearest first."""
     nodes = comparable(reference.model)
     before = nodes[: nodes.index(node)] if node in nodes else []
     wanted = [value for other in reversed(before) for value in other.outputs][:_MOST_VALUES]

@@ -61,13 +61,17 @@ class Twins:
         return Relation.RESTRUCTURED if restructured else Relation.CHANGED
 
     def is_same_function(self, node: Node) -> bool:
-        """Whether a layer and its counterpart compute the same function of as many inputs, whatever these are."""
+        """Return whether a layer and its counterpart compute the same function of as many inputs, whatever these
+        are.
+        """
         other = self.alignment.forward.get(node)
         alike = other is not None and len(node.inputs) == len(other.inputs)
         return alike and other is not None and self.alignment.own[node] == self.alignment.own[other]
 
     def inserted(self, node: Node) -> list[Node]:
-        """The layers without counterparts that a layer's counterpart follows from, back to those that have one."""
+        """Return the layers without counterparts that a layer's counterpart follows from, back to those that have
+        one.
+        """
         other, found = self.alignment.forward.get(node), dict[Node, None]()
         stack = [] if other is None else [other]
         while stack:

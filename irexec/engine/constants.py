@@ -55,7 +55,7 @@ def may_be_packed(value: Value, type: TensorType) -> bool:
 
 
 def has_many_packed(model: Model) -> bool:
-    """Whether a model has so many elements in constants of few bits that the matrices of packed weights stay packed."""
+    """Return whether constants of few bits have so many elements that packed matrices stay packed."""
     held = [
         node.held for node in model.nodes if node.held is not None and node.outputs[0].type.element_type.bitwidth <= 16
     ]

@@ -157,7 +157,7 @@ class _Planner:
         return self.folding.array(value) if packed is None else packed
 
     def _packs(self) -> bool:
-        """Whether matrices of packed weights stay packed in this model."""
+        """Return whether matrices of packed weights stay packed in this model."""
         if self.packs is None:
             self.packs = has_many_packed(self.model)
         return self.packs
@@ -214,7 +214,7 @@ class _Planner:
         return found
 
     def _is_read(self, value: Value) -> bool:
-        """Whether a layer reads the value."""
+        """Return whether a layer reads the value."""
         if self.read is None:
             self.read = {value for node in self.model.nodes for value in node.inputs}
         return value in self.read

@@ -67,7 +67,7 @@ def port_of(ports: Sequence[P], key: int | str, what: str = "Port") -> P:
 
 
 def port_name(port: Value) -> str:
-    """The name of a port for people: a tensor name, or else the layer's name; for a Result that of its producer.
+    """Return the name of a port for people: a tensor name, or else the layer's name; for a Result that of its producer.
 
     The name that a Result got because it has none, here or in a file, is not one for people.
     """

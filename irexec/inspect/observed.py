@@ -176,7 +176,7 @@ Observed = Trace | Comparison | Changes | Counters | Sensitivities
 
 
 def read_observed(text: str | bytes) -> Observed:
-    """One of the four objects from its JSON. Raises ValueError, in a line, for anything else."""
+    """Return one of the four objects from its JSON. Raises ValueError, in a line, for anything else."""
     import json
 
     try:

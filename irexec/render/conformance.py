@@ -56,7 +56,7 @@ def _title(cluster: Json) -> str:
 
 
 def conformance_page(found: Json) -> str:
-    """The results as an HTML page: operators by element types and kinds of shapes, and the clusters."""
+    """Return the results as an HTML page: operators by element types and kinds of shapes, and the clusters."""
     members: dict[str, list[Json]] = {}
     for finding in found["findings"]:
         if finding["verdict"] != "open":
@@ -92,12 +92,12 @@ def conformance_page(found: Json) -> str:
 
 
 def _linked(operator: str, members: Mapping[str, Sequence[Json]]) -> str:
-    """The operator, with a link to its cases that did not pass."""
+    """Return the operator, with a link to its cases that did not pass."""
     return f'<a href="#{escape(operator)}">{escape(operator)}</a>' if operator in members else escape(operator)
 
 
 def _cases(operator: str, findings: Sequence[Json]) -> str:
-    """The cases of an operator that did not pass, failures first."""
+    """Return the cases of an operator that did not pass, failures first."""
     ranked = sorted(findings, key=lambda finding: (finding["verdict"] not in _FAILED, len(finding["case"])))
     items = "".join(
         f"<li>{escape(f['verdict'])}: <code>{escape(f['case'])}</code><br>{escape(f['detail'][:_WIDTH])}</li>"

@@ -36,7 +36,7 @@ def solve(prober: Tracer, sizes: Sizes) -> Sizes:
 
 
 def _progress(made: Trace) -> tuple[int, int]:
-    """How far a trace came: to which layer, and there by how many comparisons."""
+    """Return how far a trace came: to which layer, and there by how many comparisons."""
     return made.position or 0, len(made.tape.guards)
 
 

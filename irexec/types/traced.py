@@ -80,7 +80,7 @@ class Tape:
         return result
 
     def pin(self, entry: Operand) -> int:
-        """Return the number itself: what follows holds for this number only."""
+        """Return the number itself: later results hold for this number only."""
         self.pinned.setdefault(entry, len(self.guards))
         return self.values[entry]
 

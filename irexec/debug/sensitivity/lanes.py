@@ -90,7 +90,7 @@ class Pass:
         return found
 
     def _sources(self, value: Value | None, site: Site | None, lanes: int) -> tuple[tuple[Value, int], ...]:
-        """The values that an input reads, each with its lanes."""
+        """Return the values that an input reads, each with its lanes."""
         if value is None:
             return ()
         if site is None:
@@ -101,7 +101,7 @@ class Pass:
         return ((site.fine, lanes),) if fine == lanes else ((value, lanes & ~fine), (site.fine, fine))
 
     def _needed(self) -> _Needs:
-        """The lanes that need each layer. Constants that are known need nothing."""
+        """Return the lanes that need each layer. Constants that are known need nothing."""
         found = _Needs()
         nodes, uses, constant = found.nodes, found.uses, self.board.constant
         for value in self._watched:
@@ -148,7 +148,7 @@ class Pass:
             self._store(value, rows)
 
     def _constant(self, value: Value) -> Rows | None:
-        """A constant that is known."""
+        """Return a constant that is known."""
         if value not in self._constants:
             array = self.board.constant(value)
             if array is None:
@@ -233,7 +233,7 @@ class Pass:
         return self._chosen(rows, self._are(sources[1][1]).astype(np.int64), lanes, copies=not is_constant)
 
     def _taken(self, value: Value) -> Rows:
-        """A value that is read; it is freed when nothing reads it any more."""
+        """Return a value that is read; it is freed when nothing reads it any more."""
         if (rows := self._values.get(value)) is not None:
             self._free(value)
             return rows
@@ -242,7 +242,7 @@ class Pass:
         return known
 
     def _chosen(self, parts: Sequence[Rows], which: Array, lanes: int, *, copies: bool = True) -> Rows:
-        """One of several values in each lane."""
+        """Return one of several values in each lane."""
         counts = [rows.count for rows in parts]
         starts = np.cumsum([0, *counts[:-1]])
         places = np.stack([np.broadcast_to(rows.place, which.shape) for rows in parts])

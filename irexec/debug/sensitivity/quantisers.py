@@ -196,7 +196,7 @@ class _Pairing:
         return computed(type(value.node), "Convert", [value], {"destination_type": kind}, type_, name)
 
     def _smoothed(self, node: Node, port: int, weights: Value) -> Value:
-        """Weights for a value that a layer without counterpart divides by a scale per channel (SmoothQuant)."""
+        """Return weights for a value that a layer without counterpart divides by a scale per channel (SmoothQuant)."""
         if node.type != "MatMul" or port != 1 or (value := node.inputs[0]) is None:
             return weights
         while value.node.type in _QUANTISERS and value.node.inputs[0] is not None:

@@ -46,7 +46,7 @@ class Rows:
 
 
 def joined(arrays: Sequence[Array] | Array, lanes: Array, *, copies: bool = True) -> Rows:
-    """Rows of these arrays, stacked if they have one shape. `copies`: whether stacking is worth its memory."""
+    """Return rows of these arrays, stacked if they have one shape. `copies`: whether stacking is worth its memory."""
     if isinstance(arrays, np.ndarray):
         return Rows(arrays[0], arrays, lanes)
     if copies and len({(array.shape, array.dtype) for array in arrays}) == 1:

@@ -123,8 +123,8 @@ class _Search:
         return Found(single, curve, chosen, score)
 
     def _order(self) -> list[frozenset[str]]:
-        """The groups, each the one that gains most beside those before it; after some, as they gain alone. If one
-        meets the target alone, the smallest one of these is the first.
+        """Return the groups, each the one that gains most beside those before it; after some, as they gain alone. If
+        one meets the target alone, the smallest one of these is the first.
         """
         self._measure(self.groups)
         left = sorted(self.groups, key=lambda group: self._loss(group))
@@ -144,7 +144,7 @@ class _Search:
         return [*order, *left]
 
     def _reached(self, sets: list[frozenset[str]]) -> int | None:
-        """The smallest number of groups of the order that meets the target: many numbers are tried at once."""
+        """Return the smallest number of groups of the order that meets the target: many numbers are tried at once."""
         low, high = 0, len(sets) - 1
         tried = [0, *_further(0, high)]
         while True:
@@ -189,7 +189,7 @@ class _Search:
 
 
 def _further(count: int, end: int) -> list[int]:
-    """The points of the curve behind one, up to the last: the first ones one by one."""
+    """Return the points of the curve behind one, up to the last: the first ones one by one."""
     found = []
     while count < end:
         count = min(end, count + 1 if count < _EACH else math.ceil(count * _FACTOR))

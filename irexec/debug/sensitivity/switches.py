@@ -101,7 +101,7 @@ class Board:
         return frozenset(self.sites.values())
 
     def constant(self, value: Value) -> Array | None:
-        """The array of a Const, or of a constant that was computed and held."""
+        """Return the array of a Const, or of a constant that was computed and held."""
         return self.known.get(value) if value.node.held is None else value.node.constant
 
     def keep(self, node: Node, arrays: Sequence[Array]) -> None:

@@ -69,7 +69,7 @@ def _exact(
     apply: Callable[..., Array] = elementwise,
     values: Literal["elementwise"] | None = None,
 ) -> Operator:
-    """An operator that applies a function whose results the type holds."""
+    """Return an operator that applies a function whose results the type holds."""
 
     def kernel(x: T, /, *, out: Array | None = None) -> T:
         return apply(function, x, out)
