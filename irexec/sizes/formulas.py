@@ -66,7 +66,30 @@ class Divided:
         return f"{_inner(self.part, names)} {self.operator} {_inner(self.divisor, names)}"
 
 
-Atom = Size | Divided
+@record(frozen=True)
+class Extreme:
+    """`min(one, other)` or `max(one, other)`."""
+
+    operator: str
+    one: Formula
+    other: Formula
+    key: str = field(default="", compare=False)
+
+    def value(self, sizes: Any) -> Any:
+        one, other = self.one.value(sizes), self.other.value(sizes)
+        if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+            return (np.minimum if self.operator == "min" else np.maximum)(one, other)
+        return min(one, other) if self.operator == "min" else max(one, other)
+
+    @property
+    def dims(self) -> frozenset[int]:
+        return self.one.dims | self.other.dims
+
+    def text(self, names: Names) -> str:
+        return f"{self.operator}({self.one.text(names)}, {self.other.text(names)})"
+
+
+Atom = Size | Divided | Extreme
 Term = tuple[Atom, ...]
 
 
@@ -244,6 +267,16 @@ def remainder(one: Formula, other: Formula) -> Formula:
     return _divided(one, "%", other)
 
 
+def extreme(operator: str, one: Formula, other: Formula) -> Formula:
+    """Return the smaller (min) or the larger (max) of two formulas."""
+    if one == other:
+        return one
+    if other.key < one.key:
+        one, other = other, one
+    key = f"E({operator}{one.key},{other.key})"
+    return Formula((((Extreme(operator, one, other, key),), 1),))
+
+
 def without_common_factor(formula: Formula) -> Formula:
     """Return a formula that is zero for the same sizes of at least 1: without factors of all its terms."""
     if not formula.terms:
@@ -292,6 +325,8 @@ class Formulas:
         if one is None or other is None:
             return None
         try:
+            if kind in ("min", "max"):
+                return extreme(kind, one, other)
             if kind in ("+", "-"):
                 return add(one, other, 1 if kind == "+" else -1)
             return {"*": multiply, "//": divide, "%": remainder}[kind](one, other)

@@ -12,6 +12,7 @@ from irexec.records import record
 from irexec.sizes.expressions import Names
 from irexec.sizes.formulas import (
     Divided,
+    Extreme,
     Formula,
     Formulas,
     Size,
@@ -196,6 +197,10 @@ def _normal(difference: Formula, operator: str, result: bool) -> Iterator[Guard]
     """Yield `difference operator 0` in normal form."""
     if difference.is_constant:
         return
+    if (decided := _without_extreme(difference, operator)) is not None:
+        for each, how in decided:
+            yield from _normal(each, how, result)
+        return
     if operator == "==":
         difference = without_common_factor(difference)
         if not difference.is_constant:
@@ -222,6 +227,39 @@ def _normal(difference: Formula, operator: str, result: bool) -> Iterator[Guard]
         yield residue
         return
     yield _sided(left, "<=" if at_most else ">=", bound)
+
+
+def _without_extreme(difference: Formula, operator: str) -> list[tuple[Formula, str]] | None:
+    """Return what `difference operator 0` says of the parts of its only min or max, where it compares it with one of
+    them, or with a number that decides between them; nothing for what is always or never so, None for other
+    differences."""
+    found = [(term[0], factor) for term, factor in difference.terms if len(term) == 1 and isinstance(term[0], Extreme)]
+    if len(found) != 1 or abs(found[0][1]) != 1:
+        return None
+    atom, sign = found[0]
+    assert isinstance(atom, Extreme)
+    alone = Formula((((atom,), sign),))
+    # sign * (atom - against) operator 0
+    against = add(alone, difference, -1)
+    if sign < 0:
+        against = Formula(tuple((term, -factor) for term, factor in against.terms))
+    is_min = atom.operator == "min"
+    for part, rest in ((atom.one, atom.other), (atom.other, atom.one)):
+        if against == part:
+            # This is at most 0 where the part is chosen.
+            down = _scaled(add(part, rest, -1), 1 if is_min else -1)
+            if operator == "==":
+                return [(down, "<=")]
+            # min - part is never above 0, max - part never below.
+            is_below = (sign > 0) is is_min
+            if operator == "<=":
+                return [] if is_below else [(down, "<=")]
+            return [(_scaled(down, -1), "<")] if is_below else []
+        if rest.is_constant and against.is_constant:
+            decides = against.constant < rest.constant if is_min else against.constant > rest.constant
+            if decides:
+                return [(_scaled(add(part, against, -1), sign), operator)]
+    return None
 
 
 def _equal(difference: Formula, result: bool) -> Guard:

@@ -12,7 +12,7 @@ from functools import lru_cache, reduce
 from math import prod
 from typing import Any, Union
 
-from irexec.types.traced import is_traced
+from irexec.types.traced import is_traced, larger, smaller
 
 DimLike = Union["Dimension", int]
 MAX_LENGTH = 2**63 - 1
@@ -225,7 +225,7 @@ class Dimension:
     def larger(a: DimLike, b: DimLike) -> DimLike:
         """Return the larger of two values that are known as intervals."""
         if isinstance(a, int) and isinstance(b, int):
-            return max(a, b)
+            return larger(a, b)
         first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
         high = None if first.max is None or second.max is None else max(first.max, second.max)
         return Dimension(max(first.min, second.min), high)
@@ -234,7 +234,7 @@ class Dimension:
     def smaller(a: DimLike, b: DimLike) -> DimLike:
         """Return the smaller of two values that are known as intervals."""
         if isinstance(a, int) and isinstance(b, int):
-            return min(a, b)
+            return smaller(a, b)
         first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
         # An unknown value may be negative.
         if ANY_DIMENSION in (first, second) or any(isinstance(v, int) and v < 0 for v in (a, b)):

@@ -15,12 +15,23 @@ Operand = int
 Entry = tuple[Any, ...]
 """("size", dim), ("constant", number), or an operation with its operands."""
 
+
+def _extreme(choose: Callable[[Any, Any], Any], of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def apply(one: Any, other: Any) -> Any:
+        is_plain = type(one) is int and type(other) is int
+        return choose(one, other) if is_plain else of_arrays(one, other)
+
+    return apply
+
+
 _APPLY: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
     "//": operator.floordiv,
     "%": operator.mod,
+    "min": _extreme(min, np.minimum),
+    "max": _extreme(max, np.maximum),
 }
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 # Beyond these, intervals are not kept: expressions of sizes stay far below.
@@ -165,6 +176,11 @@ class Tape:
             return int(other[2])
         if operation in ("*", "//") and other == ("constant", 1):
             return left
+        if operation in ("min", "max"):
+            (low, high), (other_low, other_high) = self._bounds[left], self._bounds[right]
+            if left == right or high <= other_low:
+                return left if operation == "min" else right
+            return None if low < other_high else right if operation == "min" else left
         if operation == "*":
             # (x // y) * y is x where x % y was found to be 0.
             for quotient, factor in ((left, right), (right, left)):
@@ -202,6 +218,9 @@ class Tape:
             found = low + other_low, high + other_high
         elif operation == "-":
             found = (0, 0) if left == right else (low - other_high, high - other_low)
+        elif operation in ("min", "max"):
+            choose = min if operation == "min" else max
+            found = choose(low, other_low), choose(high, other_high)
         elif operation == "*":
             corners = [one * other for one in (low, high) for other in (other_low, other_high)]
             found = min(corners), max(corners)
@@ -365,6 +384,24 @@ for _operation, _name in (("+", "add"), ("-", "sub"), ("*", "mul"), ("//", "floo
     setattr(Traced, f"__r{_name}__", _arithmetic(_operation, True))
 for _operation, _name in (("==", "eq"), ("<", "lt"), ("<=", "le")):
     setattr(Traced, f"__{_name}__", _comparison(_operation))
+
+
+def smaller(one: Any, other: Any) -> Any:
+    """Return the smaller of two numbers, as one number on the tape: a branch would make two paths of it."""
+    return _chosen("min", one, other) if type(one) is Traced or type(other) is Traced else min(one, other)
+
+
+def larger(one: Any, other: Any) -> Any:
+    """Return the larger of two numbers, as one number on the tape."""
+    return _chosen("max", one, other) if type(one) is Traced or type(other) is Traced else max(one, other)
+
+
+def _chosen(operation: str, one: Any, other: Any) -> Any:
+    number, rest = (one, other) if type(one) is Traced else (other, one)
+    operand = number._operand(rest)
+    if operand is None:
+        return min(one, other) if operation == "min" else max(one, other)
+    return number.tape.apply(operation, number.entry, operand)
 
 
 def is_traced(value: object) -> bool:

@@ -12,7 +12,7 @@ from irexec.sizes.formulas import Formulas
 from irexec.sizes.guards import guards
 from irexec.sizes.probe import Prober
 from irexec.sizes.tracing import trace
-from irexec.types.traced import Tape
+from irexec.types.traced import Tape, larger, smaller
 
 pytestmark = pytest.mark.any_python
 
@@ -60,6 +60,13 @@ def test_a_formula_that_divides_by_zero_has_a_value() -> None:
         (lambda x, y: (x - 5) // 3 + 1 < 4, "x >= 14"),
         (lambda x, y: x == y + 15, "x == y + 15"),
         (lambda x, y: x * 3 == y, "y != 3*x"),
+        (lambda x, y: smaller(x, 40) == x, "x <= 40"),
+        (lambda x, y: smaller(x, 30) == x, "x >= 31"),
+        (lambda x, y: larger(x, y) <= x, "x >= y"),
+        (lambda x, y: larger(x, y) == y, "x >= y + 1"),
+        (lambda x, y: smaller(x, 50) == 1, "x != 1"),
+        (lambda x, y: larger(x - 2, 5) < 9, "x >= 11"),
+        (lambda x, y: smaller(x, 20) == y - 2, "y == min(x, 20) + 2"),
     ],
 )
 def test_guards_have_one_form(compare, text: str) -> None:  # type: ignore[no-untyped-def]
@@ -114,3 +121,38 @@ def test_outputs_are_sums_of_products() -> None:
         parts.append(op.reshape(pooled, _whole(0, 3, -1), True))
     (output,) = answer(op.concat(parts, 2), [image])["outputs"]
     assert output == ["batch", 3, "(H // 2)*(W // 2) + H*W"]
+
+
+def test_contents_that_no_layer_reads_pin_no_size() -> None:
+    """Positions from a Range of another type, and their table: not even the number of positions is pinned."""
+    ids = _input("ids", [-1, -1], np.int64)
+    count = op.gather(op.shape_of(ids), _whole(1), np.int64(0))
+    rows = op.range(np.int64(0), op.squeeze(op.floor(count), _whole(0)), np.int64(1), "i64")
+    places = op.convert(op.unsqueeze(rows, _whole(0)), "i32")
+    found = answer(op.add(op.gather(_weights(30, 8), ids, np.int64(0)), op.gather(_weights(20, 8), places, 0)), [ids])
+    assert found["accepts"] == [[]] and found["evidence"] == "proved" and found["probes"] < 20
+
+
+def test_a_clamped_size_is_one_condition() -> None:
+    data, other = _input("data", [-1, -1]), _input("other", [-1])
+    size = op.minimum(op.maximum(op.gather(op.shape_of(data), _whole(1), np.int64(0)), _whole(4)), _whole(20))
+    part = op.slice(_weights(20), _whole(0), size, _whole(1), _whole(0))
+    found = answer(op.concat([op.unsqueeze(part, _whole(0)), op.unsqueeze(other, _whole(0))], 0), [data, other])
+    assert found["accepts"] == [["other == min(max(data_1, 4), 20)"]]
+    assert found["outputs"] == [[2, "min(max(data_1, 4), 20)"]]
+
+
+def test_a_reshape_to_open_rows_is_one_product() -> None:
+    """A mask that is viewed as [batch, -1] and added: an equality of products, not of a quotient."""
+    data, mask = _input("data", [-1, -1]), _input("mask", [-1, -1])
+    batch = op.gather(op.shape_of(data), _whole(0), np.int64(0))
+    seen = op.reshape(mask, op.concat([batch, _whole(-1)], 0), False)
+    found = answer(op.concat([op.unsqueeze(seen, _whole(0)), op.unsqueeze(data, _whole(0))], 0), [data, mask])
+    assert found["accepts"] == [["batch*data_1 == batch_2*mask_1"]]
+
+
+def test_a_size_that_broadcasts_is_the_larger_one() -> None:
+    data, other = _input("data", [-1, -1]), _input("other", [-1])
+    length = op.squeeze(op.multiply(op.gather(op.shape_of(data), _whole(1), np.int64(0)), _whole(2)), _whole(0))
+    found = answer(op.add(op.range(np.int64(0), length, np.int64(3), "f32"), other), [data, other])
+    assert found["outputs"] == [["max(other, (2*data_1 + 2) // 3)"]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from irexec.types import Dimension, PartialShape
-from irexec.types.traced import Tape, Traced, is_traced
+from irexec.types.traced import Tape, Traced, is_traced, larger, smaller
 
 
 def sizes(tape: Tape, *values: int) -> list[Traced]:
@@ -67,3 +67,41 @@ def test_constants_are_simplified() -> None:
     (one,) = sizes(tape, 6)
     assert (one + 3 - 3).entry == one.entry and (one * 1).entry == one.entry and (0 - (0 - one)).entry == one.entry
     assert one - one == 0 and not is_traced(one - one)
+
+
+def test_a_program_decides_and_computes_for_one_combination() -> None:
+    tape = Tape()
+    one, other = sizes(tape, 12, 3)
+    assert one % other == 0 and one >= 6
+    made = one // other * 2 + smaller(other, 5)
+    program = tape.program([made.entry])
+    assert program.run((12, 3)) == [11] and program.run((40, 8)) == [15]
+    assert program.run((13, 3)) is None and program.run((4, 2)) is None and program.run((4, 0)) is None
+
+
+def test_a_pin_that_is_rewound_takes_the_guards_behind_it_along() -> None:
+    tape = Tape()
+    one, other = sizes(tape, 12, 3)
+    assert one > 4
+    int(other)
+    assert other < 9
+    tape.rewind(0)
+    assert not tape.pinned and len(tape.guards) == 1
+    assert tape.program(()).run((12, 30)) == []
+
+
+def test_the_smaller_and_the_larger_number_are_no_branches() -> None:
+    tape = Tape()
+    one, other = sizes(tape, 12, 3)
+    made = larger(smaller(one, other), 2)
+    assert made.number == 3 and not tape.guards
+    assert tape.evaluate(np.array([[12, 3], [1, 7], [5, 4]]))(made.entry).tolist() == [3, 2, 4]
+    assert smaller(one, 0) == 0 and larger(one, 0).entry == one.entry and smaller(3, 4) == 3
+
+
+def test_an_exact_quotient_is_multiplied_out() -> None:
+    tape = Tape()
+    one, other = sizes(tape, 12, 3)
+    assert one % other == 0
+    assert (one // other * other).entry == one.entry and (one * other // other).entry == one.entry
+    assert one * other % other == 0 and not is_traced(one * other % other)

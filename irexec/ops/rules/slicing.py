@@ -6,7 +6,7 @@ Shared by Slice, StridedSlice and their relatives.
 from __future__ import annotations
 
 from irexec.types import Dimension, is_unknown
-from irexec.types.traced import is_traced
+from irexec.types.traced import is_traced, smaller
 
 # INT_MAX stands for the end of a dimension of unknown size; files contain it in both widths.
 _FAR = 2**31 - 1
@@ -37,7 +37,10 @@ def _index(extent: int, bound: int | None, step: int, is_stop: bool) -> int:
     low, high = (0, extent) if step > 0 else (-1, extent - 1)
     if bound is None:
         return high if is_stop == (step > 0) else low
-    return max(bound + extent, low) if bound < 0 else min(bound, high)
+    if bound < 0:
+        return max(bound + extent, low)
+    # Beyond any extent, the end is meant.
+    return smaller(bound, high) if is_traced(bound) or bound < _FAR else min(bound, high)
 
 
 def sliced_within(extent: Dimension, start: int | Dimension, stop: int | Dimension, step: int) -> Dimension:
