@@ -225,7 +225,8 @@ class Dimension:
     def larger(a: DimLike, b: DimLike) -> DimLike:
         """Return the larger of two values that are known as intervals."""
         if isinstance(a, int) and isinstance(b, int):
-            return larger(a, b)
+            most: int = larger(a, b)
+            return most
         first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
         high = None if first.max is None or second.max is None else max(first.max, second.max)
         return Dimension(max(first.min, second.min), high)
@@ -234,7 +235,8 @@ class Dimension:
     def smaller(a: DimLike, b: DimLike) -> DimLike:
         """Return the smaller of two values that are known as intervals."""
         if isinstance(a, int) and isinstance(b, int):
-            return smaller(a, b)
+            least: int = smaller(a, b)
+            return least
         first, second = (Dimension.of(max(v, 0)) if isinstance(v, int) else v for v in (a, b))
         # An unknown value may be negative.
         if ANY_DIMENSION in (first, second) or any(isinstance(v, int) and v < 0 for v in (a, b)):
