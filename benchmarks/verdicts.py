@@ -40,6 +40,8 @@ from irexec.diagnostics import IRError
 from irexec.graph.model import Model
 
 _FEW = 3
+_ROUNDED = {"bf16": 2.0**16, "f16": 2.0**13}
+"""Units in the last place of f32 that one of another type is; a difference of a few of these is no fault's effect."""
 OUTCOMES = ("exact", "group", "unnamed", "false agreement", "no effect", "refused", "error")
 
 
@@ -102,18 +104,19 @@ def in_precision(
     run: Reference, seed: int, each: int, precision: str, folder: Path | None, pattern: str = "*"
 ) -> Iterator[tuple[str, str, str, str]]:
     """As `faults_of`, with OpenVINO in a precision as the other side. A fault has an effect if it changes the results
-    by more than 4 times what the precision does."""
+    by more than 4 times what the precision does, and by more than one rounding of the results to it."""
 
     def other(model: Model) -> Runtime:
         runtime = Planted(model, precision)
         return runtime if folder is None else through(runtime, run, folder)
 
-    noise = largest(run, Planted(run.model, precision))
+    noise = max(largest(run, Planted(run.model, precision)), _ROUNDED.get(precision, 32.0))
     yield "none", "-", *judged(run, other(run.model), frozenset(), False)
     for fault in planted(run.model, seed, each, pattern):
         try:
             there = largest(run, OtherModel("other.xml", fault.model)) > 4 * noise
-            outcome, verdict = judged(run, other(fault.model), fault.names, there)
+            # Planted runs no bodies alone: a layer that has some is named itself.
+            outcome, verdict = judged(run, other(fault.model), fault.names | {fault.layer}, there)
         except (CannotRun, IRError, ValueError) as error:
             outcome, verdict = "refused", str(error)
         yield fault.kind, fault.layer, "no effect" if outcome == "false alarm" and not there else outcome, verdict

@@ -55,6 +55,11 @@ class Apart:
     its name until the runtime reports a more specific one.
     """
 
+    @property
+    def remote(self) -> type[Remote]:
+        """The class of what is loaded."""
+        return Remote
+
     def __init__(
         self,
         server: str,
@@ -90,11 +95,11 @@ class Apart:
             write_model(model, file)
         except IRError as error:
             raise CannotWrite(f"the model cannot be written for {self.name}: {error.report.errors[0]}") from None
-        return Remote(self, file, written_names(model), folder)
+        return self.remote(self, file, written_names(model), folder)
 
     def reads(self, file: Path) -> Loaded:
         """Return the model of a file that the other process reads as it is."""
-        return Remote(self, file, {})
+        return self.remote(self, file, {})
 
 
 class _Observed(Mapping[Value, Array]):

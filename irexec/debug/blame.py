@@ -8,7 +8,7 @@ from irexec.debug.comparison import Row
 from irexec.debug.culprit import Culprit
 from irexec.debug.errors import NONE, Error, measure
 from irexec.debug.record import Reference, same
-from irexec.debug.runtimes import KnowsStates, Loaded, Repeats
+from irexec.debug.runtimes import KnowsStates, Loaded, Repeats, ShowsEnds
 from irexec.debug.together import Together
 from irexec.debug.tolerances import FUSED
 from irexec.debug.twins import Twins
@@ -110,28 +110,38 @@ def other_end(
                         error = max((step[index] for step in errors), key=lambda e: e.ulp)
                         text = f"reads {value.node.friendly_name} instead of {_source(result)}"
                         return Culprit(model, [result], (), error, "exact", changes=[text])
-    repeats = isinstance(loaded, Repeats) and loaded.repeats
-    return _unlike_its_source(reference, loaded, plain, errors) if repeats else None
-
-
-def _outputs(nodes: Sequence[Node]) -> list[Value]:
-    return [value for node in nodes for value in node.outputs]
+    return _unlike_its_source(reference, loaded, plain, errors)
 
 
 def _unlike_its_source(
     reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
 ) -> Culprit | None:
-    """Return the result that is not the value which it reads, although the other side always computes the same."""
+    """Return the result that is not the value which it reads."""
     sources = [result.inputs[0] for result in reference.model.results]
-    seen = loaded.observe(reference.steps, [value for value in sources if value is not None])
+    pairs = _ends(reference, loaded, plain, sources)
     for index, (result, value) in enumerate(zip(reference.model.results, sources, strict=True)):
-        if value is None or any(value not in there for there in seen):
-            continue
-        if any(not _is_equal(there[value], made[index]) for there, made in zip(seen, plain, strict=True)):
+        read = [(step[index][1], step[index][0]) for step in pairs]
+        if value is not None and any(there is not None and not _is_equal(there, made) for there, made in read):
             error = max((step[index] for step in errors), key=lambda e: e.ulp)
             text = f"is not the value of {value.node.friendly_name}"
             return Culprit(reference.model, [result], (), error, "exact", changes=[text])
     return None
+
+
+def _ends(
+    reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], sources: Sequence[Value | None]
+) -> list[list[tuple[Array, Array | None]]]:
+    """The other side's results and the values that they read, per step. They are from one run, or from several of a
+    side that always computes the same; elsewhere nothing is known."""
+    if isinstance(loaded, ShowsEnds):
+        return loaded.ends(reference.steps, sources)
+    if not isinstance(loaded, Repeats) or not loaded.repeats:
+        return []
+    seen = loaded.observe(reference.steps, [value for value in sources if value is not None])
+    return [
+        [(array, None if value is None else there.get(value)) for array, value in zip(made, sources, strict=True)]
+        for there, made in zip(seen, plain, strict=True)
+    ]
 
 
 def _is_equal(one: Array, other: Array) -> bool:

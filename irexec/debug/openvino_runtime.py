@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from irexec.debug.apart import Apart, Shown
+from irexec.debug.apart import Apart, Remote, Shown
 from irexec.debug.process import LIMIT
 from irexec.debug.runtimes import CannotRun, Steps
-from irexec.graph.model import Model
+from irexec.graph.model import Model, Value
 from irexec.types import STRING, Array, ElementType, is_numpys
 
 _PRECISION = "INFERENCE_PRECISION_HINT"
@@ -36,6 +36,19 @@ class OpenVINO(Apart):
     ) -> None:
         self.device, self.config = device, config or {}
         super().__init__(f"{__name__}:Server", (device, self.config), title="OpenVINO", original=original, limit=limit)
+
+    @property
+    def remote(self) -> type[Remote]:
+        return _Loaded
+
+
+class _Loaded(Remote):
+    """A model that OpenVINO holds, whose results can be shown beside what they read."""
+
+    def ends(self, steps: Steps, values: Sequence[Value | None]) -> list[list[tuple[Array, Array | None]]]:
+        shown = [None if value is None else self.shown(value) for value in values]
+        found: list[list[tuple[Array, Array | None]]] = self._call("ends", steps, shown)
+        return found
 
 
 class Server:
@@ -85,6 +98,17 @@ class Server:
         places = [shown.get_result_index(output) for output in outputs]
         runs = self._run(self._compile(shown), steps, places)
         return [dict(zip(found, step, strict=True)) for step in runs]
+
+    def ends(self, steps: Steps, values: Sequence[Shown | None]) -> list[list[tuple[Array, Array | None]]]:
+        """For each step, the results and the values shown for them, from one run; None where there is no such value."""
+        self._compiled = None
+        shown = self._read.clone()
+        ports, count = _Ports(shown), len(shown.outputs)
+        found = {i: port for i, v in enumerate(values) if v is not None and (port := ports.of(v)) is not None}
+        outputs = shown.add_outputs(list(found.values())) if found else []
+        places = dict(zip(found, map(shown.get_result_index, outputs), strict=True))
+        runs = self._run(self._compile(shown), steps)
+        return [[(run[i], run[places[i]] if i in places else None) for i in range(count)] for run in runs]
 
     def states(self, steps: Steps) -> list[dict[str, Array]]:
         request = self._plain().create_infer_request()

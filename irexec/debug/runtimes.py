@@ -95,6 +95,16 @@ class Repeats(Protocol):
 
 
 @runtime_checkable
+class ShowsEnds(Protocol):
+    """A loaded model that can show its results beside what they read, although a run with more values shown may
+    round differently."""
+
+    def ends(self, steps: Steps, values: Sequence[Value | None]) -> list[list[tuple[Array, Array | None]]]:
+        """For each step, the model's results and these values for them, from one run; None for what is not known.
+        Raises CannotRun."""
+
+
+@runtime_checkable
 class KnowsStates(Protocol):
     """A loaded model whose variables can be read."""
 

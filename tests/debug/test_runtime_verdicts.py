@@ -213,3 +213,24 @@ def test_openvino_reports_how_it_runs() -> None:
     assert found.about["EXECUTION_DEVICES"] == "CPU"
     assert found.about["INFERENCE_PRECISION_HINT"] == "f32"
     assert found.to_dict()["about"] == found.about
+
+
+def test_a_result_of_openvino_that_is_not_what_it_reads() -> None:
+    """Both are seen in one run, which may round otherwise than a run without observation."""
+    pytest.importorskip("openvino")
+    from irexec.debug.openvino_runtime import OpenVINO
+
+    def model(factor: float) -> Model:
+        x = ops.parameter([4, 8], F, name="x")
+        last = ops.relu(ops.add(x, F(1), name="first"), name="last")
+        return Model([ops.multiply(last, F(factor), name="more") if factor != 1 else last], [x], "m")
+
+    class Other(OpenVINO):
+        """OpenVINO, which is given another model."""
+
+        def load(self, _: Model) -> Loaded:
+            return super().load(model(1.5))
+
+    found = compare(Reference(model(1), [[ROWS]]), Other("CPU", {"INFERENCE_PRECISION_HINT": "f32"}))
+    assert "is not the value of last" in found.verdict
+    assert compare(Reference(model(1), [[ROWS]]), OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "f32"})).agrees
