@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from irexec.arrays.brief import shown
-from irexec.debug.errors import measure, shown_part
+from irexec.debug.errors import measure, off
 from irexec.debug.extract import MAX_STRUCTURE, give_types
 from irexec.debug.record import known_value, same
 from irexec.engine import CompiledModel
@@ -200,7 +200,7 @@ class Twins:
         if self._both_constant(one, two):
             left, right = self._constant(0, one), self._constant(1, two)
             if left.shape == right.shape and left.dtype == right.dtype and left.size > MAX_STRUCTURE // 4:
-                return f"the constant {where} is {shown_part(measure(left, right))} off"
+                return f"the constant {where} is {off(measure(left, right))}"
             if str(left.dtype) != str(right.dtype) or (left.shape != right.shape and left.size > MAX_STRUCTURE // 4):
                 return f"{where} is a constant of {two.type} instead of {one.type}"
             return f"{where} is {shown(right, 40)} instead of {shown(left, 40)}"
