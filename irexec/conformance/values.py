@@ -19,6 +19,7 @@ values; large: integers above 2**24, floats of large magnitude; tails: small and
 
 _BOXES = frozenset({"rois", "boxes", "anchors", "input_rois", "proposals", "boxes1"})
 _SCORES = frozenset({"scores", "class_probs", "probabilities", "class_preds"})
+_FACTORS = frozenset({"scales", "scales_or_sizes"})
 _IMAGES = frozenset({"im_info", "image_shape", "im_data_info"})
 _EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan, 3.0, -7.0, 1e-30, 65504.0)
 
@@ -60,6 +61,8 @@ def _meant(rng: np.random.Generator, port: Port, array: Array) -> Array:
     if port.kind.is_real and port.name in _SCORES:
         ranks = rng.permutation(array.size) + rng.uniform(0.2, 0.8, array.size)
         return np.asarray((ranks / max(1, array.size)).reshape(array.shape), port.kind.dtype)
+    if port.kind.is_real and port.name in _FACTORS:
+        return np.asarray(np.abs(array.astype(np.float32)) + np.float32(0.3), port.kind.dtype)
     if port.name in _IMAGES and array.size:
         sizes = rng.integers(48, 96, array.shape)
         sizes.reshape(-1)[2::3] = 1
