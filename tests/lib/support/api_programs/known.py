@@ -42,6 +42,9 @@ _OLD_RANGE = "`range` of opset 4 to 11 is that of opset 4; OpenVINO's function m
 _ONE_CONSTANT = "all opsets have one function `constant`"
 _OWN_NAMES = "a model's output has the names that its layer's output gets later"
 _F16 = "layers of f16 round to f16; OpenVINO's device computes them in f32"
+_PADDING = "a maximum over padding alone is -inf, as the page says"
+_LAST = "results are those of the last inference; OpenVINO shows the output tensors that were set since"
+_REMOVED = "a model that needs a removed Parameter is refused"
 _NONE = "None stands for an argument that is left out"
 
 _ANOTHER_CLASS = r"AttributeError: 'openvino\.(Node|_pyopenvino\.\w+)' object has no attr"
@@ -58,6 +61,13 @@ _TWO_INPUTS = r"(?s)ops\.parameter\(.*ops\.parameter\("
 _NEW_RANGE = r"(?s)ops = ov\.opset(4|5|6|7|8|9|10|11)\b.*ops\.range\("
 
 KNOWN = [
+    Known("stricter", _REMOVED, line="compile_model", mine="undeclared parameters", program=r"remove_parameter"),
+    Known("shapes", "a request that has not run has no latency", line=r"\.latency", theirs="False", raised=_FAILED),
+    Known("stricter", _DIMENSIONS, mine="Cannot parse max bound"),
+    Known("results", _PADDING, line=_RUN, theirs=r"-3\.4028235e\+38", mine="-inf", program=r"ops\.max_pool"),
+    Known("shapes", _PADDING, line=r"infer\(\)", theirs=r"-3\.4028235e\+38", mine="-inf", program=r"ops\.max_pool"),
+    Known("results", _LAST, line=r"\.results", program=r"\.set_output_tensors?\("),
+    Known("shapes", _OLD_RANGE, line="version_id", theirs="opset1", mine="opset4", program=_NEW_RANGE),
     Known("shapes", "`query_model` lists all layers", line=r"query_model"),
     Known(
         "stricter", "layers of another model need its Parameters", mine="undeclared parameters", program=r"\.clone\(\)"
@@ -144,7 +154,6 @@ KNOWN = [
     ),
     Known("exception type", "OpenVINO cannot decode its own message", theirs="UnicodeDecodeError"),
     Known("looser", "a clone of a model with a replaced Parameter is OpenVINO's error", theirs="unordered_map::at"),
-    Known("results", "a maximum over padding alone is -inf, as the page says", line=r"c\d", program=r"ops\.max_pool"),
     Known("shapes", _LEFT_OUT, line=r"get_ops\(\)|input_values", program=r"ops\.swish\(\w+\)"),
     Known(
         "shapes", "irexec quantises no activations", line="'DYNAMIC_QUANTIZATION_GROUP_SIZE'", theirs="^32$", mine="^0$"
