@@ -21,6 +21,8 @@ from irexec.graph.model import Model, Node, Value
 from irexec.types import Array, TensorType
 
 _FEW = 3
+# More layers than this, of more than a few types, are counted in one line.
+_MANY = 9
 # Constants of whole numbers with at most this many elements are shown by their values.
 _BRIEF = 8
 _ROUNDED = 120.0
@@ -136,11 +138,18 @@ class _Diff:
     # Layers
 
     def _missing(self, model: Model, paired: dict[Node, Node], change: str) -> Iterator[Change]:
-        """Yield one line for each layer, or one line for many layers of a type."""
+        """Yield one line for each layer, one line for many layers of a type, or one line for many of many types, as
+        between exporters."""
         groups: dict[str, list[Node]] = defaultdict(list)
-        for node in model.nodes:
-            if node not in paired and node not in self.constant:
-                groups[node.type].append(node)
+        missing = [node for node in model.nodes if node not in paired and node not in self.constant]
+        for node in missing:
+            groups[node.type].append(node)
+        if len(groups) >= _FEW and len(missing) > _MANY:
+            most = sorted(groups.items(), key=lambda group: -len(group[1]))
+            such = ", ".join(f"{len(nodes)} {type}" for type, nodes in most)
+            text = f"{plural(len(missing), 'layer')}: {such}"
+            yield self._many(change, [(n, None) if change == "removed" else (None, n) for n in missing], text)
+            return
         for type, nodes in groups.items():
             if len(nodes) <= _FEW:
                 for node in nodes:

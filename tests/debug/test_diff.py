@@ -273,3 +273,18 @@ def test_infinite_constants(value: float) -> None:
         (change,) = diff(*pair)
         assert change.text == "largest error inf at [0], read by scaled"
     assert diff(infinite, permuted([0, 1, 2, 3], value, False)) == []
+
+
+def test_many_layers_of_many_types_are_counted_in_one_line() -> None:
+    """As between the exports of one network by two exporters."""
+
+    def model(more: bool) -> Model:
+        x = ops.parameter([4, 8], np.float32, name="x")
+        made = ops.relu(x, name="relu")
+        for _ in range(3 if more else 0):
+            made = ops.exp(ops.abs(ops.tanh(ops.sigmoid(made))))
+        return Model([ops.add(made, x, name="sum")], [x], "m")
+
+    (change,) = [change for change in diff(model(False), model(True)) if change.change == "added"]
+    assert change.text == "12 layers: 3 Sigmoid, 3 Tanh, 3 Abs, 3 Exp"
+    assert len(change.members) == 12
