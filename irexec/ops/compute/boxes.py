@@ -6,6 +6,10 @@ import numpy as np
 
 from irexec.types import Array
 
+# Boxes are looked at in windows, so that little is computed for boxes after the last one kept; of a window, a block is
+# compared with itself at once, and with a group of those kept before.
+WINDOW, BLOCK, GROUP = 2048, 96, 48
+
 
 def overlaps(box: Array, boxes: Array, *, extra: float = 0.0, bridging: bool = False) -> Array:
     """Return the intersection over union of one box [4] with boxes [n, 4], all (low, low, high, high); 0 for empty
@@ -30,6 +34,19 @@ def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: floa
     result: Array = np.zeros_like(common)
     np.divide(common, union, out=result, where=(areas > 0) & (area > 0) & (union != 0))
     return result
+
+
+def _plain_overlaps(box: Array, area: Array, corners: Array, areas: Array) -> Array:
+    """Return `_overlaps` without `extra` for boxes whose areas are finite and more than 0: nothing else can occur."""
+    width = np.minimum(corners[2], box[2])
+    width -= np.maximum(corners[0], box[0])
+    height = np.minimum(corners[3], box[3])
+    height -= np.maximum(corners[1], box[1])
+    np.maximum(width, 0, out=width)
+    common = np.multiply(width, np.maximum(height, 0, out=height), out=width)
+    union = np.add(areas, area, out=height)
+    union -= common
+    return np.divide(common, union, out=common)
 
 
 def areas_of(boxes: Array, extra: float = 0.0) -> Array:
@@ -63,16 +80,44 @@ def suppress(
     order = descending(scores)
     extra = boxes.dtype.type(extra)
     corners, areas = np.ascontiguousarray(boxes[order].T), areas_of(boxes[order], extra)
+    is_plain = not extra and bool(((areas > 0) & np.isfinite(areas)).all())
     kept: list[int] = []
+    # With each box kept, the overlap up to which later boxes stay.
+    limits: list[float] = []
     limit_now = boxes.dtype.type(threshold)
-    while order.size and len(kept) < limit:
-        kept.append(int(order[0]))
-        if eta < 1 and limit_now > 0.5:
-            limit_now *= boxes.dtype.type(eta)
-        box, area = corners[:, 0], areas[0]
-        order, corners, areas = order[1:], corners[:, 1:], areas[1:]
-        if order.size and len(kept) < limit:
-            stays = _overlaps(box, area, corners, areas, extra, bridging) <= limit_now
-            if not stays.all():
-                order, corners, areas = order[stays], corners[:, stays], areas[stays]
-    return np.array(kept, np.intp)
+
+    def between(first: Array, second: Array) -> Array:
+        """Return the overlaps of boxes [first, second], given by their places in the order."""
+        box, area = corners[:, first, None], areas[first, None]
+        others = corners[:, None, second], areas[second]
+        return _plain_overlaps(box, area, *others) if is_plain else _overlaps(box, area, *others, extra, bridging)
+
+    def staying(places: Array, since: int) -> Array:
+        """Return the boxes that stay beside those kept, from the number `since` on."""
+        for start in range(since, len(kept), GROUP):
+            first = np.array(kept[start : start + GROUP], np.intp)
+            most = np.array(limits[start : start + GROUP], boxes.dtype)[:, None]
+            places = places[(between(first, places) <= most).all(0)]
+        return places
+
+    rest, since, end = np.empty(0, np.intp), 0, 0
+    while (rest.size or end < len(order)) and len(kept) < limit:
+        if not rest.size:
+            rest, since, end = np.arange(end, min(end + WINDOW, len(order))), 0, end + WINDOW
+        block, rest = rest[:BLOCK], rest[BLOCK:]
+        left = staying(block, since)
+        # Where most boxes are dropped, many of the rest are, too.
+        if 4 * left.size < block.size:
+            rest, since = staying(rest, since), len(kept)
+        overlap, stays = between(left, left), np.ones(left.size, bool)
+        for number, box in enumerate(left):
+            if not stays[number]:
+                continue
+            kept.append(int(box))
+            if eta < 1 and limit_now > 0.5:
+                limit_now *= boxes.dtype.type(eta)
+            limits.append(limit_now)
+            if len(kept) == limit:
+                break
+            stays &= overlap[number] <= limit_now
+    return order[kept]
