@@ -46,7 +46,8 @@ def _plain_overlaps(box: Array, area: Array, corners: Array, areas: Array) -> Ar
     common = np.multiply(width, np.maximum(height, 0, out=height), out=width)
     union = np.add(areas, area, out=height)
     union -= common
-    return np.divide(common, union, out=common)
+    result: Array = np.divide(common, union, out=common)
+    return result
 
 
 def areas_of(boxes: Array, extra: float = 0.0) -> Array:

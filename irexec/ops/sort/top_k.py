@@ -99,16 +99,18 @@ def _best(rows: Array, k: int, largest: bool, *, by_index: bool) -> Array:
         first: Array = np.argmax(rows, -1) if largest else np.argmin(rows, -1)
         return first[..., None]
     if 4 * k >= extent or nans:
-        picks = _order(rows, largest)[..., :k]
+        picks: Array = _order(rows, largest)[..., :k]
         return np.sort(picks, -1) if by_index else picks
     # Select all values better than the k-th best value, then equal values in ascending index until there are k.
     place = extent - k if largest else k - 1
     limit = np.partition(rows, place, -1)[..., place : place + 1]
-    better = rows > limit if largest else rows < limit
-    equal = rows == limit
-    room = k - np.count_nonzero(better, -1, keepdims=True)
-    taken = better | (equal & (np.cumsum(equal, -1) <= room))
-    picks = np.nonzero(taken)[-1].reshape(*rows.shape[:-1], k)
+    taken = rows >= limit if largest else rows <= limit
+    if np.count_nonzero(taken) > k * len(limit.reshape(-1)):
+        better = rows > limit if largest else rows < limit
+        equal = rows == limit
+        room = k - np.count_nonzero(better, -1, keepdims=True)
+        taken = better | (equal & (np.cumsum(equal, -1) <= room))
+    picks = (np.flatnonzero(taken) % extent).reshape(*rows.shape[:-1], k)
     if by_index:
         return picks
     order = _order(np.take_along_axis(rows, picks, -1), largest)
