@@ -9,12 +9,16 @@ from irexec.arrays.given import convert
 from irexec.debug.apart import Apart, Remote, Shown
 from irexec.debug.modules.merged import merged
 from irexec.debug.modules.pairing import Made, Pairs, pair
+from irexec.debug.modules.scaled import scaled
 from irexec.debug.modules.server import NETWORK, Call
 from irexec.debug.process import LIMIT
 from irexec.debug.runtimes import CannotRun, Steps
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.guard import reads
 from irexec.types import DYNAMIC, Array
+
+_SCALED = 64
+"""The maximum number of results of modules that are compared with values of another scale."""
 
 
 class Torch(Apart):
@@ -41,6 +45,7 @@ class Network(Remote):
         self._calls: list[Call] = []
         self._pairs: Pairs | None = None
         self._merged: dict[int, int] = {}
+        self._scaled: set[int] = set()
         self._idle: set[int] = set()
         super().__init__(runtime, Path(), {})
 
@@ -66,6 +71,7 @@ class Network(Remote):
             self._calls = self._call("calls", steps[0])
             self._pairs = pair(self._model, steps[0], self._calls, found[0], lambda made: self._fetch(steps[:1], made))
             self._merged = merged(self._calls, self._pairs.paired)
+            self._scaled = self._with_another_scale(steps[0])
             self._idle = self._without_effect(steps[0])
         return found
 
@@ -101,8 +107,14 @@ class Network(Remote):
         return self._idle
 
     def _lost(self) -> list[int]:
-        there = {made.call for made in self.paired} | {*self._merged} | self._idle
+        there = {made.call for made in self.paired} | {*self._merged} | self._scaled | self._idle
         return [number for number, call in enumerate(self._calls) if any(call.results) and number not in there]
+
+    def _with_another_scale(self, step: Sequence[Array]) -> set[int]:
+        """The calls whose results are values of the model but for a scale."""
+        lost = [Made(call, 0) for call in self._lost() if self._calls[call].results[0] is not None][:_SCALED]
+        results = dict(zip(lost, self._fetch([step], lost), strict=True))
+        return {made.call for made in scaled(self._model, step, results, {*self.pairs})} if lost else set()
 
     def _without_effect(self, step: Sequence[Array]) -> set[int]:
         lost = {(self._calls[number].path, self._calls[number].number): number for number in self._lost()}

@@ -1,0 +1,67 @@
+"""Results of modules that a model contains with another scale, because an exporter folded a factor into the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from irexec.debug.modules.pairing import Made
+from irexec.engine import CompiledModel
+from irexec.graph.model import Model, Node, Value
+from irexec.types import Array
+
+_LEAST, _NEAR = 8, 1e-4
+"""The number of elements by which the scale of a channel is recognized, and the deviation that rounding may cause."""
+
+
+def scaled(
+    model: Model, inputs: Sequence[Array], results: Mapping[Made, Array], paired: Collection[Value]
+) -> set[Made]:
+    """Return those results that equal a value of the model but for a factor and an offset of each channel.
+
+    ConvNeXt, for example, multiplies the result of a convolution by a vector, which becomes part of its weights.
+    `results`: of modules that have no pair, for these `inputs`. `paired`: the values that have one.
+    """
+    by_shape: dict[tuple[int, ...], list[Made]] = {}
+    for made, array in results.items():
+        by_shape.setdefault(array.shape, []).append(made)
+    found: set[Made] = set()
+
+    class Comparing:
+        def before(self, node: Node, inputs: Sequence[Array | None]) -> None:
+            """Do nothing: only results are compared."""
+
+        def after(self, node: Node, inputs: object, outputs: Sequence[Array], seconds: float) -> None:
+            for value, array in zip(node.outputs, outputs, strict=False):
+                if value not in paired:
+                    waiting = (made for made in by_shape.get(array.shape, ()) if made not in found)
+                    found.update(made for made in waiting if is_scaled(results[made], array))
+
+    CompiledModel(model).create_infer_request([Comparing()]).infer(list(inputs))
+    return found
+
+
+def is_scaled(one: Array, other: Array) -> bool:
+    """Return whether an array is another one but for a factor and an offset of each channel, along any axis but the
+    first.
+    """
+    if one.shape != other.shape or one.dtype.kind != "f" or other.dtype.kind != "f":
+        return False
+    axes = (axis for axis, size in enumerate(one.shape) if axis and size > 1 and one.size // size >= _LEAST)
+    return any(_is_scaled_along(one, other, axis) for axis in axes)
+
+
+def _is_scaled_along(one: Array, other: Array, axis: int) -> bool:
+    # The first channel alone tells of most arrays that they are unrelated.
+    for channels in (slice(1), slice(None)):
+        x, y = (np.moveaxis(each, axis, 0)[channels].astype(np.float64) for each in (one, other))
+        x, y = (each.reshape(len(each), -1) for each in (x, y))
+        x, y = (each - each.mean(1, keepdims=True) for each in (x, y))
+        spread = np.square(x).sum(1)
+        moving = spread > 0
+        factor = np.divide((x * y).sum(1), spread, out=np.zeros_like(spread), where=moving)
+        rest = np.sqrt(np.square(y - factor[:, None] * x).mean(1))
+        if not np.all(rest <= _NEAR * np.sqrt(np.square(y).mean(1))):
+            return False
+    return bool(2 * np.count_nonzero(moving & (factor != 0)) > len(moving))
