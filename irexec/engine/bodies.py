@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from irexec.diagnostics.deadline import ask
+from irexec.diagnostics.findings import Findings
 from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.graph.model import Body, Node
-from irexec.inference import Inference
+from irexec.inference import Inference, infer
+from irexec.inference.bodies import parameter_types
 from irexec.ops.declare.operator import ConstraintError
-from irexec.types import Array
+from irexec.types import Array, TensorType
 
 # A function that runs a body on the arrays of its Parameters and returns the body's results.
 Run = Callable[[Sequence[Array]], list[Array]]
@@ -116,28 +118,28 @@ class _Iterating:
         outer: dict[int | None, Array] = {}
         for output in body.outputs:
             if output.slicing is not None:
-                outer[output.external] = self._joined(output, output.slicing, gathered[output.result])
+                outer[output.external] = self._joined(output, output.slicing, gathered[output.result], inputs)
             else:
-                outer[output.external] = results[output.result] if results else self._untouched(output, given)
+                outer[output.external] = results[output.result] if results else self._untouched(output, given, inputs)
         return _outer(outer)
 
     def _counter(self, entry: BodyInput, number: int) -> Array:
         type = self._inference[self.body.model.parameters[entry.parameter].outputs[0]]
         return np.full((1,) if type.rank == 1 else (), number, type.element_type.dtype or np.dtype(np.int64))
 
-    def _joined(self, output: BodyOutput, slicing: Slicing, parts: list[Array]) -> Array:
+    def _joined(self, output: BodyOutput, slicing: Slicing, parts: list[Array], inputs: Sequence[Any]) -> Array:
         if parts:
             if slicing.stride < 0:
                 parts = parts[::-1]
             return np.concatenate([np.atleast_1d(p) for p in parts], axis=slicing.axis)
         # No iteration: the extent along the axis is 0, and the other extents come from the inferred type.
-        type = self._inference[self.body.model.results[output.result].outputs[0]]
+        type = self._type(output.result, inputs)
         extents = [] if type.rank is None else [d.min for d in type.shape]
         if extents:
             extents[slicing.axis] = 0
         return np.zeros(extents or (0,), type.element_type.dtype)
 
-    def _untouched(self, output: BodyOutput, given: list[Any]) -> Array:
+    def _untouched(self, output: BodyOutput, given: list[Any], inputs: Sequence[Any]) -> Array:
         """Return the output of a loop without iterations: the initial value of the back edge's Parameter."""
         for entry in self.body.inputs:
             if entry.back == output.result and given[entry.parameter] is not None:
@@ -145,8 +147,17 @@ class _Iterating:
                 return value
         if output.result == self.body.condition:
             return np.zeros((), np.bool_)
-        type = self._inference[self.body.model.results[output.result].outputs[0]]
+        type = self._type(output.result, inputs)
         return np.zeros([] if type.rank is None else [d.min for d in type.shape], type.element_type.dtype)
+
+    def _type(self, result: int, inputs: Sequence[Any]) -> TensorType:
+        """Return the type of a result of the body, inferred for the outer inputs if it has open extents."""
+        value = self.body.model.results[result].outputs[0]
+        type = self._inference[value]
+        if type.shape.is_static:
+            return type
+        outer = [None if array is None else TensorType.of(array) for array in inputs]
+        return infer(self.body.model, parameter_types(self.body, outer, None), Findings())[value]
 
 
 def _part(array: Array, slicing: Slicing, number: int) -> Array:

@@ -48,7 +48,7 @@ def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
     if known is not None:
         selected = [number for number in selected if bool(known) == (number == 0)]
     actual = {
-        number: run.body(node.bodies[number], _parameters(node.bodies[number], inputs, None)) for number in selected
+        number: run.body(node.bodies[number], parameter_types(node.bodies[number], inputs, None)) for number in selected
     }
     fitting = [number for number, trial in actual.items() if not trial.broken]
     if known is None and run.is_for_given and sound and len(fitting) == 1:
@@ -142,7 +142,7 @@ def _infer_body(
     """
     trial = run.body(body, declared_parameters(body))
     if not trial.broken:
-        trial = _settled(body, _parameters(body, inputs, count), run)
+        trial = _settled(body, parameter_types(body, inputs, count), run)
     run.take(trial)
     results = [trial.inference.outputs(result)[0] for result in body.model.results]
     outer: dict[int | None, TensorType] = {}
@@ -185,7 +185,7 @@ def declared_parameters(body: Body) -> list[TensorType]:
     return types
 
 
-def _parameters(body: Body, inputs: Inputs, count: Dimension | None) -> list[TensorType]:
+def parameter_types(body: Body, inputs: Inputs, count: Dimension | None) -> list[TensorType]:
     """Return the types of the body's Parameters: those of the outer inputs, sliced where the map requires it."""
     types = declared_parameters(body)
     for entry in body.inputs:

@@ -194,6 +194,24 @@ def test_no_iteration_joins_nothing() -> None:
     assert loop(body, 4, count=2)([np.ones(2, np.float32)])[0].shape == (4, 2)
 
 
+@pytest.mark.parametrize("shape", [(3, 8), (1, 0), (2, 5)])
+def test_no_iteration_joins_nothing_of_the_extents_that_inputs_have(shape: tuple[int, int]) -> None:
+    carried = parameter([-1, -1])
+    plane = ops.unsqueeze(carried, ops.constant(np.array([0])))
+    body = Body(
+        body_of([ops.constant(np.array(True)), plane, carried], [carried]),
+        [BodyInput(0, 2, back=2)],
+        [BodyOutput(0), BodyOutput(1, 0, Slicing(0))],
+        condition=0,
+    )
+    trips, x = parameter([], np.int64), parameter([-1, -1])
+    node = Node(load("Loop", 5), [trips.outputs[0], ops.constant(np.array(True)).outputs[0], x.outputs[0]], name="loop")
+    node.bodies = [body]
+    model = compiled(node, [trips, x], 1)
+    for count in (0, 3, 0):
+        assert model([np.int64(count), np.ones(shape, np.float32)])[0].shape == (count, *shape)
+
+
 def choosing() -> tuple[irexec.CompiledModel, Node]:
     """cond ? -x : x + x"""
     cond, x = parameter([], np.bool_), parameter([-1])
