@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FLOAT", help="the float model (.xml, .onnx)")
-    parser.add_argument("other", metavar="QUANTISED", nargs="?", help="the quantised model that was made from it")
+    parser.add_argument("other", metavar="QUANTISED", nargs="?", help="the quantised model made from it")
     parser.add_argument(
         "--as",
         choices=("f16", "bf16", "int8-weights", "int4-weights"),
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--metric",
         default="snr",
         metavar="METRIC",
-        help="snr, top1, cosine, or FILE.py:function, which gets the expected and the found results (default: snr)",
+        help="snr, top1, cosine, or FILE.py:function, a function of the expected and the found results (default: snr)",
     )
     judge.add_argument(
         "--target",
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inputs",
         metavar="FOLDER|BATCH.npz",
-        help="measure on all samples of a folder or batch; the variables of the model are reset for each",
+        help="the samples to measure on; each one is a first step: variables have their initial values",
     )
     add_input_arguments(parser)
     add_limit(parser)
@@ -64,12 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         "-o",
         metavar="OUT.xml",
-        help="write the model in which the suggested layers are not quantised",
+        help="write the model in which the suggested layers are excluded from quantisation, or marked to stay in f32",
     )
     show.add_argument(
         "--rescale",
         metavar="OUT.xml",
-        help="write a model that does not overflow in f16 because values are divided by powers of two",
+        help="with --as f16: write a model whose values are divided by powers of two, so that they do not overflow",
     )
 
 
@@ -89,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
     for option, path in (("--apply", args.apply), ("--rescale", args.rescale)):
         if path is not None and not path.lower().endswith(".xml"):
             return refused(refuse("U003", f"{option}: the file name of an IR ends with .xml, but is {path}"))
+    if args.rescale is not None and simulated not in ("f16", "bf16"):
+        return refused(refuse("U003", "--rescale is about overflow: it needs --as f16 or --as bf16"))
     report = Report([*check_readable(args.file), *load_extensions(args.extension)])
     metric = args.metric.rpartition(":")[0] or None
     named = ((args.other, "the quantised model"), (args.weights, "the weights file"), (metric, "the metric"))
@@ -99,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         return refused(report)
     try:
         found = _measured(args, simulated)
-        saved = _saved(args, found)
+        saved = [*_saved(args, found)]
     except IRError as error:
         return refused(error.report)
     except OSError as error:
@@ -110,21 +112,24 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
     else:
         print(found.text(args.worst))
-        for path in saved:
-            print(f"saved {path}")
+        print("".join(f"{line}\n" for line in saved), end="")
     return 0 if found.chosen is not None else 1
 
 
-def _saved(args: argparse.Namespace, found: Sensitivity) -> list[str]:
-    """Write what is asked for and exists. Raises IRError and OSError."""
-    saved = []
-    if args.apply is not None and found.mixed is not None:
-        found.save(args.apply)
-        saved.append(args.apply)
-    if args.rescale is not None and found.rescaling is not None:
-        found.save_rescaled(args.rescale)
-        saved.append(args.rescale)
-    return saved
+def _saved(args: argparse.Namespace, found: Sensitivity) -> Iterator[str]:
+    """Write what is asked for, and yield a line about it. Raises IRError and OSError."""
+    if args.apply is not None:
+        if found.mixed is None:
+            yield f"{args.apply} is not written: no set of layers meets the target"
+        else:
+            found.save(args.apply)
+            yield f"saved {args.apply}"
+    if args.rescale is not None:
+        if found.rescaling is None:
+            yield f"{args.rescale} is not written: nothing overflows, or rescaling cannot prevent it"
+        else:
+            found.save_rescaled(args.rescale)
+            yield f"saved {args.rescale}"
 
 
 def _measured(args: argparse.Namespace, simulated: str | None) -> Sensitivity:

@@ -66,6 +66,19 @@ def test_a_precision_without_another_model(folder: Path, capsys: pytest.CaptureF
     assert "no set of layers meets the target 9" in capsys.readouterr().out
 
 
+def test_what_is_not_written_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(
+            ["sensitivity", "float.xml", "--as", "bf16", "--metric", "cosine", "--target", "2", "--apply", "mixed.xml"]
+        )
+        == 1
+    )
+    assert "mixed.xml is not written: no set of layers meets the target" in capsys.readouterr().out
+    assert main(["sensitivity", "float.xml", "--as", "f16", "--target", "9", "--rescale", "small.xml"]) == 0
+    assert "small.xml is not written: nothing overflows" in capsys.readouterr().out
+    assert not Path("mixed.xml").exists() and not Path("small.xml").exists()
+
+
 def test_a_metric_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine.py").write_text(
         "import numpy as np\n\ndef worst(expected, found):\n"
@@ -82,6 +95,7 @@ def test_a_metric_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         (["float.xml"], "U003", "either a quantised model or --as"),
         (["float.xml", "int8.xml", "--as", "f16"], "U003", "either a quantised model or --as"),
         (["float.xml", "int8.xml", "--apply", "mixed"], "U003", "ends with .xml"),
+        (["float.xml", "int8.xml", "--rescale", "small.xml"], "U003", "it needs --as f16"),
         (["float.xml", "none.xml"], "U001", "cannot read the file"),
         (["float.xml", "float.xml"], "U004", "no quantiser"),
         (["float.xml", "int8.xml", "--metric", "psnr"], "U004", "neither snr"),

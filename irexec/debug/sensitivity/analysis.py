@@ -13,7 +13,7 @@ from irexec.arrays.given import Given
 from irexec.debug.precision import KINDS
 from irexec.debug.sensitivity.measure import Effect, Trials
 from irexec.debug.sensitivity.metrics import metric_named
-from irexec.debug.sensitivity.quantisers import quantised_board
+from irexec.debug.sensitivity.quantisers import NoPair, quantised_board
 from irexec.debug.sensitivity.remedies import NoRemedy, Rescaling, rescaling
 from irexec.debug.sensitivity.result import Row, Sensitivity, Step
 from irexec.debug.sensitivity.rounding import RoundingBoard, rounding_board
@@ -43,6 +43,11 @@ def trials_of(
     if isinstance(other, Model):
         board, ranges = quantised_board(model, other)
         trials = Trials(board, inputs, measure, _empty(board, ranges), reference=model, **options)
+        if trials.fine.noise > trials.coarse.noise:
+            raise NoPair(
+                f"without quantisers the results would be worse (SNR {trials.fine.snr:.1f} dB) than with them "
+                f"({trials.coarse.snr:.1f} dB): the models cannot be paired, or layers compute in whole numbers"
+            )
         if trials.fine.noise > 1e-3:
             board.notes.append(
                 f"with every quantiser left out the results still have an SNR of {trials.fine.snr:.1f} dB: the models "
@@ -62,10 +67,10 @@ def analysed(
     other: str,
     progress: Progress = lambda done, total: None,
 ) -> Sensitivity:
-    """Return the result, when the effect of every unit is known. Raises IRError, BadMetric and ValueError."""
+    """Return the result, given the effect of every unit. Raises IRError, BadMetric and ValueError."""
     board, wanted = trials.board, Target.read(target)
     ranking = ranked(trials, effects)
-    found = search(trials, wanted, progress)
+    found = search(trials, effects, wanted, progress)
     rows = [_row(trials, unit, effects[unit]) for unit in ranking]
     left_out = frozenset[Site]() if found.layers is None else board.excluding(found.layers)
     chosen = [row for row, unit in zip(rows, ranking, strict=True) if left_out.issuperset(unit.sites)]
@@ -162,7 +167,8 @@ def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:
 
 def _rescaling(trials: Trials, precision: str) -> Rescaling | None:
     """Return a remedy for an overflow, if there is one; otherwise add a note with the reason."""
-    if math.isfinite(trials.coarse.noise) or not isinstance(trials.board, RoundingBoard):
+    overflows = math.isinf(trials.coarse.noise) or any(found.clipped for found in trials.statistics.values())
+    if not overflows or not isinstance(trials.board, RoundingBoard):
         return None
     try:
         return rescaling(trials.board.original, KINDS[precision], trials.inputs)

@@ -49,7 +49,7 @@ class Many:
         return self.node.all_attributes.get(name)
 
     def with_input(self, port: int, array: Array) -> list[Array | None]:
-        """Return the inputs, one of them replaced."""
+        """Return the inputs with one of them replaced."""
         return [*self.inputs[:port], array, *self.inputs[port + 1 :]]
 
 

@@ -48,7 +48,7 @@ class Metric:
     is_noise: bool = False
 
     def score(self, expected: Results, found: Results) -> Score:
-        """Return the score. Raises BadMetric."""
+        """Return the score of the found results. Raises BadMetric."""
         noise = noise_of(expected, found)
         if self.is_noise:
             return Score(noise, decibels(noise))
@@ -66,7 +66,7 @@ class Metric:
 
 
 def metric_named(name: str) -> Metric:
-    """Return the metric `snr`, `top1`, `cosine`, or `FILE.py:function`. Raises BadMetric."""
+    """Return the metric named `snr`, `top1`, `cosine` or `FILE.py:function`. Raises BadMetric."""
     if name in _NAMED:
         return Metric(name, _NAMED[name], is_noise=name == "snr")
     path, _, function = name.rpartition(":")
@@ -93,7 +93,7 @@ def _loaded(path: str, name: str) -> Function:
 
 
 def decibels(noise: float) -> float:
-    """Return a relative noise power as a signal-to-noise ratio."""
+    """Return a relative noise power as a signal-to-noise ratio in dB."""
     if noise == 0:
         return math.inf
     return -math.inf if math.isinf(noise) else -10 * math.log10(noise)
@@ -107,7 +107,7 @@ def shown_decibels(value: float) -> str:
 
 
 def powers(expected: Array, found: Array) -> tuple[float, float]:
-    """Return the sums of the squares of an array and of the difference: infinite where only the other is not finite."""
+    """Return the sums of the squares of an array and of the difference; infinity if only the other is not finite."""
     if expected.dtype.kind in "TUO" or expected.shape != found.shape:
         return 1.0, 0.0 if expected.shape == found.shape and np.array_equal(expected, found) else math.inf
     if expected.dtype == found.dtype == np.float32:

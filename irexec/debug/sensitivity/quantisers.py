@@ -7,20 +7,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from irexec.debug.sensitivity.chains import QUANTISERS, chains, range_of
 from irexec.debug.sensitivity.constants import Constants, computed, copied
 from irexec.debug.sensitivity.statistics import Range
 from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.graph.align import Alignment, align
-from irexec.graph.copies import twin
+from irexec.graph.copies import like, twin
 from irexec.graph.cut import constant_nodes, needed_by
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.opsets.nodes import constant_node
 from irexec.types import BOOLEAN, Array, ElementType, TensorType
 
-_QUANTISERS = ("FakeQuantize", "QuantizeLinear")
-# Layers between a quantiser that is stored as whole numbers and its real numbers.
-_DEQUANTISING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
+# Layers that a quantiser can do as well, because its range begins or ends where they cut values off.
+_CUTTING = ("ReLU", "Clamp")
 # Layers that only move values: a quantiser before one belongs to the layers behind it.
 _MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Split", "VariadicSplit", "StridedSlice", "Slice"})
 _MOVING |= {"Gather", "Concat", "MaxPool", "Tile", "Broadcast", "Convert", "Pad", "DepthToSpace", "SpaceToDepth"}
@@ -32,8 +32,9 @@ class NoPair(ValueError):
 
 
 def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[Unit, Range]]:
-    """Return the quantised model with its quantisers as units; fine is the value that a quantiser reads, or for weights
-    the constant of the float model. Raises NoPair.
+    """Return the quantised model with its quantisers as units. Raises NoPair.
+
+    Fine is the value that a quantiser reads, or for weights the constant of the float model.
     """
     if len(float_model.inputs) != len(quantised.inputs) or len(float_model.outputs) != len(quantised.outputs):
         raise NoPair("the models have different numbers of inputs or results")
@@ -58,29 +59,44 @@ class _Pairing:
         self.float, self.model = float_model, quantised
         self.notes: list[str] = []
         self.constant, self._float_constant = constant_nodes(quantised), constant_nodes(float_model)
-        self._ends: dict[Node, Value] = {}
-        for node in quantised.nodes:
-            given = node.inputs[0] if node.type in _QUANTISERS and node not in self.constant else None
-            if given is not None and given.element_type.is_real:
-                self._ends[node] = _end(node)
-        here, mine = _plain(quantised, self.constant, {end: node.inputs[0] for node, end in self._ends.items()})
+        self._array = Constants()
+        self._chains = [*chains(quantised, self.constant)]
+        self._inside = {node for chain in self._chains for node in chain.inside}
+        here, mine = _plain(quantised, self.constant, {chain.given: chain.read for chain in self._chains})
         there, theirs = _plain(float_model, self._float_constant, {})
         alignment = align(here, there)
         self._other = _translated(alignment, mine, theirs)
-        self._array = Constants()
+        self._paired = {*self._other.values()}
+        self._cut: dict[tuple[Value, Node], Value] = {}
 
     def activations(self) -> list[Unit]:
         """Return the quantisers of values that depend on the inputs."""
-        already = {node.friendly_name for node in self.float.nodes if node.type in _QUANTISERS}
+        already = {node.friendly_name for node in self.float.nodes if node.type in QUANTISERS}
         found = []
-        for node, end in self._ends.items():
-            fine = node.inputs[0]
-            if node.friendly_name in already or fine is None:
+        for chain in self._chains:
+            if chain.node.friendly_name in already:
                 continue
-            sites = [Site(user, port, end, fine) for user, port in end.uses()]
+            uses = [use for use in chain.given.uses() if use[0] not in chain.inside]
+            sites = [Site(user, port, chain.given, self._cut_off(chain.read, user, port)) for user, port in uses]
             if sites:
-                found.append(Unit(node.friendly_name, "activations", node, sites))
+                found.append(Unit(chain.node.friendly_name, "activations", chain.node, sites))
         return found
+
+    def _cut_off(self, fine: Value, user: Node, port: int) -> Value:
+        """Return the fine value of a quantiser's reader: after a ReLU or Clamp that has no counterpart here, as the
+        quantiser cuts the values off.
+        """
+        other = self._other.get(user)
+        theirs = other.inputs[port] if other is not None and port < len(other.inputs) else None
+        if theirs is None or theirs.node.type not in _CUTTING or theirs.node in self._paired:
+            return fine
+        before = theirs.node.inputs[0]
+        if before is None or self._other.get(fine.node) is not before.node:
+            return fine
+        key = fine, theirs.node
+        if key not in self._cut:
+            self._cut[key] = like(theirs.node, [fine]).outputs[0]
+        return self._cut[key]
 
     def weights(self) -> list[Unit]:
         """Return the quantisers of constants whose counterpart is in the float model."""
@@ -100,7 +116,7 @@ class _Pairing:
         return found
 
     def adjusted(self, units: list[Unit]) -> None:
-        """Constants that were adjusted to the quantisation, such as biases, change with the weights that come before
+        """Add constants that were adjusted to the quantisation, such as biases, to the units of the weights before
         them, or as units of their own."""
         owners = {site.node: unit for unit in units if unit.kind == "weights" for site in unit.sites}
         taken = {site.coarse for unit in units for site in unit.sites}
@@ -122,7 +138,9 @@ class _Pairing:
         was adjusted to the quantisation goes with the layers of its unit."""
         own = [site for site in unit.sites if site.coarse is unit.sites[0].coarse]
         for site in own:
-            site.layers = frozenset(self._readers(site.node) if unit.kind == "activations" else [self._name(site.node)])
+            names = self._readers(site.node) if unit.kind == "activations" else {self._name(site.node)}
+            # What only results read is quantised with the layer that computes it.
+            site.layers = frozenset(names or {self._name(site.fine.node)})
         for site in unit.sites:
             site.layers = site.layers or frozenset[str]().union(*(other.layers for other in own))
 
@@ -136,7 +154,7 @@ class _Pairing:
             seen.add(node)
             if node.type in _MOVING:
                 stack += [user for value in node.outputs for user in value.users]
-            elif node.type not in _QUANTISERS:
+            elif node.type not in QUANTISERS:
                 found.add(self._name(node))
         return found
 
@@ -144,16 +162,12 @@ class _Pairing:
         return self._other.get(node, node).friendly_name
 
     def range_of(self, unit: Unit) -> Range | None:
-        """Return how a quantiser divides its range."""
+        """Return how a quantiser divides its range, None if that is not known."""
         node = unit.node
         if unit.kind == "weights":
             return self._range_of_weights(unit.sites[0].coarse)
-        if node.type != "FakeQuantize":
-            return None
-        low, high = (self._known(node.inputs[port]) for port in (1, 2))
-        if low is None or high is None:
-            return None
-        return Range(int(node.attributes["levels"]), low, high)
+        chain = next((chain for chain in self._chains if chain.node is node), None)
+        return None if chain is None else chain.range(self._array, self.constant)
 
     # Constants
 
@@ -161,14 +175,14 @@ class _Pairing:
         return [v for n in self.model.nodes if n in self.constant for v in n.outputs if self._is_read(v)]
 
     def _is_read(self, value: Value) -> bool:
-        return any(user not in self.constant and user.type not in _QUANTISERS for user in value.users)
+        return any(user not in self.constant and user not in self._inside for user in value.users)
 
     def _is_coarse(self, value: Value) -> bool:
         """Return whether a constant is computed from whole numbers of few bits, or goes through a quantiser."""
         if not value.element_type.is_real or value.node.held is not None:
             return False
         for node in needed_by([value.node]):
-            if node.type in _QUANTISERS:
+            if node.type in QUANTISERS:
                 return True
             kind = node.outputs[0].element_type
             if node.held is not None and 0 < kind.bitwidth <= _FEW_BITS and kind is not BOOLEAN:
@@ -199,7 +213,7 @@ class _Pairing:
         """Return weights for a value that a layer without counterpart divides by a scale per channel (SmoothQuant)."""
         if node.type != "MatMul" or port != 1 or (value := node.inputs[0]) is None:
             return weights
-        while value.node.type in _QUANTISERS and value.node.inputs[0] is not None:
+        while value.node.type in QUANTISERS and value.node.inputs[0] is not None:
             value = value.node.inputs[0]
         scaling = value.node
         if scaling.type != "Multiply" or scaling in self._other:
@@ -223,8 +237,7 @@ class _Pairing:
         while node is not None and node.type in ("Reshape", "Convert") and node.inputs:
             node = node.inputs[0].node if node.inputs[0] is not None else None
         if node is not None and node.type == "FakeQuantize":
-            low, high = (self._known(node.inputs[port]) for port in (1, 2))
-            return None if low is None or high is None else Range(int(node.attributes["levels"]), low, high)
+            return range_of(node, self._array, self.constant)
         if node is None or node.type != "Multiply":
             return None
         centred, scale = node.inputs
@@ -247,24 +260,7 @@ def _is_code(node: Node) -> bool:
     if array is None:
         return False
     kind = node.outputs[0].element_type
-    return bool(kind.is_integral_number) and kind.bitwidth <= _FEW_BITS and array.ndim >= 1
-
-
-def _end(node: Node) -> Value:
-    """Return the real numbers that a quantiser computes: after a Convert to whole numbers and back, if it has one."""
-    value = node.outputs[0]
-    whole = not value.element_type.is_real
-    while True:
-        users = value.users
-        if len(users) != 1 or users[0].type not in _DEQUANTISING or users[0].inputs[0] is not value:
-            break
-        following = users[0]
-        if not whole and (following.type != "Convert" or following.outputs[0].element_type.is_real):
-            break
-        whole, value = True, following.outputs[0]
-        if following.type in ("Multiply", "DequantizeLinear"):
-            return value
-    return value if value.element_type.is_real else node.outputs[0]
+    return bool(kind.is_integral) and kind.bitwidth <= _FEW_BITS and array.ndim >= 1
 
 
 def _plain(model: Model, constant: set[Node], passed: Mapping[Value, Value | None]) -> tuple[Model, dict[Node, Node]]:

@@ -42,7 +42,7 @@ class Rescaling:
 def rescaling(
     model: Model, kind: ElementType, inputs: Sequence[Sequence[Array]], metric: Metric | None = None
 ) -> Rescaling:
-    """Return the model rescaled by powers of two, and its coarse results. Raises NoRemedy and IRError."""
+    """Return the model rescaled by powers of two, and its score in the other precision. Raises NoRemedy and IRError."""
     layers = magnitudes(Reference(model, inputs), kind)
     try:
         made, powers = rescaled(model, {row.node: row.largest for row in layers}, limit_of(kind))

@@ -15,6 +15,10 @@ from irexec.display import html_of
 from irexec.graph.model import Model
 from irexec.graph.write import write_model
 
+# Values of an 8-bit quantiser have an SNR of 20 to 50 dB; so many with less than this are listed.
+_ODD = 12.0
+_FEW = 3
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -62,7 +66,7 @@ class Step:
     recovered: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return an object for JSON, with infinities as texts."""
+        """Return JSON-ready values, infinities as texts."""
         known = {"count": len(self.layers), "layers": self.layers, "recovered": plain(self.recovered)}
         return known | score_dict(self.score)
 
@@ -99,6 +103,12 @@ class Sensitivity:
     rescaling: Rescaling | None = None
 
     @property
+    def conspicuous(self) -> list[Row]:
+        """The quantisers behind the first one whose own values have an unusually low SNR, whatever it does here."""
+        odd = [row for row in self.rows[1:] if self.is_quantised and row.snr < _ODD]
+        return sorted(odd, key=lambda row: row.snr)
+
+    @property
     def ignored_scope(self) -> str:
         """The layers to exclude as an argument of NNCF's functions."""
         return f"nncf.IgnoredScope(names={self.layers!r})"
@@ -129,6 +139,7 @@ class Sensitivity:
             "rows": [row.to_dict() for row in self.rows],
             "single": [step.to_dict() for step in self.single],
             "curve": [step.to_dict() for step in self.curve],
+            "conspicuous": [row.name for row in self.conspicuous],
             "chosen": None if self.chosen is None else [row.name for row in self.chosen],
             "layers": self.layers,
             "ignored_scope": self.ignored_scope if self.is_quantised and self.chosen is not None else None,
@@ -168,25 +179,30 @@ class Sensitivity:
 
     def _head(self) -> list[str]:
         rows = plural(len(self.rows), self._unit)
+        both = f"with all {rows}, {self._shown(self.fine)} without"
+        if not self.is_quantised:
+            both = f"with all {rows} in {self.other}, {self._shown(self.fine)} with none"
         lines = [
             f"{self.other}, compared with {self.file} on {plural(self.inputs, 'input')}",
-            f"{self.metric} {self._shown(self.coarse)} with all {rows}, {self._shown(self.fine)} without",
+            f"{self.metric} {self._shown(self.coarse)} {both}",
         ]
         return lines + [f"note: {note}" for note in self.notes]
 
     def _table(self, most: int) -> list[str]:
         shown = self.rows[:most] if most else self.rows
         left = "left out" if self.is_quantised else "in f32"
-        table = [["", left, "alone", "own", "clipped", "unused", "channel", self._unit]]
+        clipped = "overflow" if self._unit == "layer" else "clipped"
+        table = [["", left, "alone", "own", clipped, "unused", "channel", self._unit]]
         for number, row in enumerate(shown, 1):
             worst = "" if row.worst_channel is None else f"{row.worst_channel[0]}: {_db(row.worst_channel[1])}"
             cells = [str(number), self._number(row.without), self._number(row.alone), _db(row.snr)]
             unused = "" if row.unused is None else _share(row.unused)
             table.append([*cells, _share(row.clipped), unused, worst, row.name])
         lines = _aligned(table)
+        odd = [f"conspicuous by its own values: {row.name} ({_db(row.snr)} dB)" for row in self.conspicuous[:_FEW]]
         key = [f"{left}, alone: {self.metric} if it alone is {left}, and if all others are;"]
         key += ["own: signal-to-noise ratio (SNR) of its values in dB; channel: the one with the lowest SNR"]
-        return lines + ([f"and {len(self.rows) - len(shown)} more"] if len(shown) < len(self.rows) else []) + key
+        return lines + ([f"and {len(self.rows) - len(shown)} more"] if len(shown) < len(self.rows) else []) + odd + key
 
     def _curve(self) -> list[str]:
         lines = []
@@ -218,10 +234,11 @@ class Sensitivity:
         if self.rescaling is None:
             return []
         powers = self.rescaling.powers.items()
-        error = f"{self.rescaling.difference:.3g} ulp" if self.rescaling.difference else "not at all"
+        error = self.rescaling.difference
         return [
             f"or divide the results of {plural(len(powers), 'layer')} by powers of two: "
-            f"snr {shown_decibels(self.rescaling.score.snr)} in {self.other}; in f32 the results change {error}",
+            f"snr {shown_decibels(self.rescaling.score.snr)} in {self.other};",
+            f"in f32 the results {f'change by at most {error:.3g} ulp' if error else 'stay the same bits'}",
             *(f"  {name} by 2^{power}" for name, power in powers),
         ]
 
@@ -249,7 +266,9 @@ def _share(value: float) -> str:
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Return columns, all but the last one flush right: names are whole."""
+    """Return the columns that have a value in a row, all but the last one flush right: names are whole."""
+    used = [place for place in range(len(table[0])) if any(row[place] for row in table[1:])]
+    table = [[row[place] for place in used] for row in table]
     widths = [max(len(row[place]) for row in table) for place in range(len(table[0]) - 1)]
     return [
         "  ".join([*(cell.rjust(width) for cell, width in zip(row[:-1], widths, strict=True)), row[-1]])

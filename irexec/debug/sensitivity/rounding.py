@@ -38,7 +38,7 @@ class RoundingBoard(Board):
         return frozenset(found)
 
     def mixed(self, layers: Collection[str]) -> Model:
-        """Return a copy of the original model in which the layers to compute in f32 are marked so for OpenVINO."""
+        """Return a copy of the original model in which these layers are marked to be computed in f32."""
         model, names = twin(self.original)[0], {*layers}
         for node in model.nodes:
             if node.friendly_name in names:
@@ -47,7 +47,10 @@ class RoundingBoard(Board):
 
 
 def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
-    """Return the model with every f32 value rounded to `kind`; a unit is a layer with its constants and its result."""
+    """Return the model with f32 values rounded to `kind`; a unit is a layer with its constants and its result.
+
+    Layers that are marked to be computed in f32, as `RoundingBoard.mixed` marks them, are.
+    """
     made, copies = twin(model)
     constant = constant_nodes(made)
     origin = {copy: node for node, copy in copies.items()}
@@ -57,7 +60,7 @@ def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
         if node in constant or node.type in ("Assign", "ReadValue"):
             continue
         for port, value in enumerate(node.inputs):
-            if value is None or value.element_type is not F32:
+            if value is None or value.element_type is not F32 or _stays_f32(node, value):
                 continue
             if value not in coarse:
                 coarse[value] = rounded(value, kind, origin, made.node_class)
@@ -78,6 +81,18 @@ def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
         for site in unit.sites:
             site.layers = layers
     return board
+
+
+def _stays_f32(node: Node, value: Value) -> bool:
+    """Return whether marks of the model keep the layer that reads a value in f32, and the one that computes it."""
+    if node.type == "Result":
+        return _is_marked(value.node)
+    source = value.node
+    return _is_marked(node) and (_is_marked(source) or source.type in ("Parameter", "Const"))
+
+
+def _is_marked(node: Node) -> bool:
+    return any(mark.key in node.rt_info for mark in _MARKS)
 
 
 def _computes(node: Node) -> bool:

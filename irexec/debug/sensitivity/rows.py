@@ -56,7 +56,7 @@ def joined(arrays: Sequence[Array] | Array, lanes: Array, *, copies: bool = True
 
 
 def gathered(parts: Sequence[Rows], picks: Sequence[Array], *, copies: bool) -> Sequence[Array] | Array:
-    """Some rows of several values, one after the other; stacked if they have one shape."""
+    """Return some rows of several values, one after the other; stacked if they have one shape."""
     if copies and len({(rows.first.shape, rows.first.dtype) for rows in parts}) == 1:
         wide = [rows.first[None] if rows.lanes is None else rows.stacked for rows in parts]
         if all(array is not None for array in wide):
@@ -65,7 +65,7 @@ def gathered(parts: Sequence[Rows], picks: Sequence[Array], *, copies: bool) -> 
 
 
 def picked(rows: Rows, pick: Array | None, lanes: Array | None) -> Rows:
-    """Return some of the rows, in this order; None: all."""
+    """Return some of the rows, in this order; `pick` None: all."""
     if lanes is None:
         return Rows(rows.row(0 if pick is None else int(pick[0])))
     if pick is None:

@@ -15,9 +15,10 @@ from irexec.debug.sensitivity.switches import Unit
 Progress = Callable[[int, int], None]
 # Sets of up to so many layers are made minimal by trying each layer.
 _TRIED = 64
-# So many groups are chosen one by one, each among so many that gain most alone.
+# So many groups are chosen one by one, each among so many that gain most alone, of which so many are tried at once.
 _EACH = 8
 _NEAR = 16
+_AT_ONCE = 4
 # After these each point of the curve is this factor further on; so many points between two are measured together.
 _FACTOR = 1.5
 _TOGETHER = 16
@@ -89,22 +90,27 @@ def _less(more: float, less: float) -> float:
     return 0.0 if more == less else more - less
 
 
-def search(trials: Trials, target: Target, progress: Progress) -> Found:
+def search(trials: Trials, effects: Mapping[Unit, Effect], target: Target, progress: Progress) -> Found:
     """Find few layers whose exclusion meets the target, and measure the way there. Raises IRError and BadMetric.
 
     Layers are added one by one, each time the one that gains most beside those before; then those that the target does
     not need are dropped. The score of the set is that of a run of its model alone.
     """
-    return _Search(trials, target, progress).found()
+    return _Search(trials, effects, target, progress).found()
 
 
 class _Search:
     """The sets of layers that were measured, and their scores."""
 
-    def __init__(self, trials: Trials, target: Target, progress: Progress) -> None:
+    def __init__(self, trials: Trials, effects: Mapping[Unit, Effect], target: Target, progress: Progress) -> None:
         self.trials, self.target, self.progress = trials, target, progress
         self.groups = trials.board.groups
         self.scores: dict[frozenset[str], Score] = {frozenset(): trials.coarse}
+        # Excluding layers that leaves out one unit and nothing else was measured already.
+        known = {frozenset(unit.sites): effect.without for unit, effect in effects.items()}
+        for group in self.groups:
+            if (score := known.get(trials.board.excluding(group))) is not None:
+                self.scores[group] = score
 
     def found(self) -> Found:
         order = self._order()
@@ -135,13 +141,29 @@ class _Search:
         order: list[frozenset[str]] = []
         excluded = frozenset[str]()
         while left and len(order) < _EACH and not self._is_met(self.scores[excluded]):
-            near = left[:_NEAR]
-            self._measure([excluded | group for group in near])
-            best = min(near, key=lambda group: self._loss(excluded | group))
+            best = self._next(excluded, left)
             left.remove(best)
             order.append(best)
             excluded |= best
         return [*order, *left]
+
+    def _next(self, excluded: frozenset[str], left: Sequence[frozenset[str]]) -> frozenset[str]:
+        """Return the group that gains most beside those that are excluded.
+
+        The search ends where the best of some gains more than the next ones did alone.
+        """
+        best = left[0]
+        for begin in range(0, min(_NEAR, len(left)), _AT_ONCE):
+            some = left[begin : begin + _AT_ONCE]
+            self._measure([excluded | group for group in some])
+            best = min(best, *some, key=lambda group: self._loss(excluded | group))
+            following = left[begin + _AT_ONCE : begin + _AT_ONCE + 1]
+            if following and self._gain(excluded, best) >= self._gain(frozenset(), following[0]):
+                break
+        return best
+
+    def _gain(self, excluded: frozenset[str], group: frozenset[str]) -> float:
+        return _less(self._loss(excluded)[0], self._loss(excluded | group)[0])
 
     def _reached(self, sets: list[frozenset[str]]) -> int | None:
         """Return the smallest number of groups of the order that meets the target: many numbers are tried at once."""

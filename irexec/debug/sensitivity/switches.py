@@ -66,7 +66,7 @@ class Board:
         self.computing = [n for n in self.order if not self.is_given(n)]
 
     def is_given(self, node: Node) -> bool:
-        """Return whether a node runs in no part: constants, inputs, results and the ends of variables."""
+        """Return whether a node computes nothing at a run: constants, inputs, results and the ends of variables."""
         return node in self._constant or node.type in ("Parameter", "Result", "Assign", "ReadValue")
 
     @property
@@ -101,7 +101,7 @@ class Board:
         return frozenset(self.sites.values())
 
     def constant(self, value: Value) -> Array | None:
-        """Return the array of a Const, or of a constant that was computed and held."""
+        """Return the array of a Const, or of a constant that was computed and held; otherwise None."""
         return self.known.get(value) if value.node.held is None else value.node.constant
 
     def keep(self, node: Node, arrays: Sequence[Array]) -> None:

@@ -161,6 +161,28 @@ def test_layers_that_read_a_spoilt_value_are_excluded_together_or_only_those_tha
     assert noise_of(expected, mine) == one.score.noise
 
 
+def test_a_spoilt_quantiser_without_an_effect_is_listed_as_conspicuous() -> None:
+    """Its readers count little in the results."""
+    rng = np.random.default_rng(0)
+
+    def build(quantises: bool) -> irexec.Model:
+        x = ops.parameter([4, 16], np.float32, name="x")
+        parts = []
+        for name, factor, count in (("much", 1.0, 1.0), ("little", 0.02, 1e-4)):
+            read = Quantising(quantises, f"{name}/fq_output_0", factor).values(ops.tanh(x, name=name), name, 1.0)
+            weights = rng.normal(0, 1, (16, 8)).astype(np.float32)
+            parts.append(ops.multiply(ops.matmul(read, weights, name=f"{name}/product"), np.float32(count)))
+        return irexec.Model([ops.add(*parts, name="y")], [x], "odd")
+
+    rng_state = rng.bit_generator.state
+    model = build(False)
+    rng.bit_generator.state = rng_state
+    found = irexec.sensitivity(model, build(True), [np.random.default_rng(1).normal(0, 1, (4, 16)).astype(np.float32)])
+    assert [row.name for row in found.rows] == ["much/fq_output_0", "little/fq_output_0"]
+    assert [row.name for row in found.conspicuous] == ["little/fq_output_0"]
+    assert "conspicuous by its own values: little/fq_output_0 (0." in str(found)
+
+
 def test_models_that_are_no_pair_are_refused() -> None:
     model, _ = pair(6, blocks=3)
     with pytest.raises(NoPair, match="no quantiser"):
@@ -197,6 +219,8 @@ def test_the_layers_of_an_overflow_are_kept_and_marked(tmp_path: Path) -> None:
         again.save_rescaled(tmp_path / "none.xml")
     found.save(tmp_path / "kept.xml")
     assert [f.code for f in irexec.validate(tmp_path / "kept.xml").diagnostics] == []
+    marked_again = irexec.sensitivity(tmp_path / "kept.xml", "f16", inputs(0))
+    assert marked_again.coarse.noise == found.score.noise
     model = openvino.Core().read_model(tmp_path / "kept.xml")
     marked = [op.get_friendly_name() for op in model.get_ops() if "DisablePrecisionConversion_0" in op.get_rt_info()]
     assert sorted(marked) == ["scaled", "scores"]
