@@ -1,13 +1,12 @@
 """Random graphs over all operators, run by the engine and node by node: `python benchmarks/random_graphs.py 0 20000`.
 
-With `--lowered` the graphs are lowered from the first run on. With `--checked` each lowered layer is compared with its
-kernel as well.
 Prints each seed whose graph differs, with what differs and its layers, and at the end how many there were. A sample of
 the same graphs is run by tests/engine/test_random_graphs.py.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from pathlib import Path
@@ -24,25 +23,30 @@ from irexec.lowering.checked import CheckedBackend
 
 
 def main() -> int:
-    options = {"--lowered", "--checked"}.intersection(sys.argv)
-    first, end = (int(text) for text in ([text for text in sys.argv[1:] if text not in options] or ["0", "2000"]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("first", type=int, nargs="?", default=0, help="the first seed (0)")
+    parser.add_argument("end", type=int, nargs="?", default=2000, help="the seed after the last one (2000)")
+    parser.add_argument("--lowered", action="store_true", help="lower the graphs from the first run on")
+    parser.add_argument("--checked", action="store_true", help="lower them, and compare each layer with its kernel")
+    options = parser.parse_args()
     memory._MIN_BYTES = 1  # small results share buffers, too
     more: dict[str, Any] = {}
-    if options:
+    if options.lowered or options.checked:
         small_ones_too(setattr)
         more = {"runs": 5, "tolerance": 1e-4}
     pool, wrong, begin = candidates(), 0, time.perf_counter()
-    for seed in range(first, end):
+    for seed in range(options.first, options.end):
         graph = RandomGraph(pool, seed, dynamic=seed % 3 == 0)
         try:
-            backend = CheckedBackend() if "--checked" in options else Backend(Mode.AT_ONCE) if options else None
+            backend = CheckedBackend() if options.checked else Backend(Mode.AT_ONCE) if options.lowered else None
             found = difference(graph.model, graph.inputs, backend=backend, **more)
         except Exception as error:
             found = f"{type(error).__name__}: {error}"
         if found is not None:
             wrong += 1
             print(f"{seed}: {found}; layers: {', '.join(node.type for node in graph.model.nodes)}")
-    print(f"{end - first} graphs over {len(pool)} operators: {wrong} differ; {time.perf_counter() - begin:.0f} s")
+    seconds = time.perf_counter() - begin
+    print(f"{options.end - options.first} graphs over {len(pool)} operators: {wrong} differ; {seconds:.0f} s")
     return 1 if wrong else 0
 
 
