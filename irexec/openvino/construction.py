@@ -12,7 +12,6 @@ from irexec.graph.model import Value
 from irexec.openvino.checks import expected, node_or_value, nodes_of_type, sink_of
 from irexec.openvino.node import Node
 from irexec.openvino.ports import DescriptorTensor
-from irexec.opsets.nodes import constant_node
 
 
 def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, str, Any]:
@@ -44,16 +43,21 @@ def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[A
     else:
         # One of several nodes stands for its first output, a single node for all of its outputs.
         results = [r.outputs[0] if isinstance(r, graph.Node) and len(r.outputs) > 1 else r for r in results]
-        # An array that functions of arrays alone have computed stands for a constant.
-        results = [
-            constant_node(Node, r) if isinstance(r, np.ndarray) and not isinstance(r, graph.Node) else r
-            for r in results
-        ]
+        results = [_as_node(r) for r in results]
     for given in results:
         node_or_value(given, "Model()")
     sinks = [sink_of(sink) for sink in found.get("sinks", ())]
     parameters = nodes_of_type(found.get("parameters", ()), "Parameter", "Model()")
     return results, parameters, expected(name, str, "Model()"), sinks
+
+
+def _as_node(given: Any) -> Any:
+    """Return a constant for an array, which functions of arrays alone have computed; anything else as it is."""
+    if not isinstance(given, np.ndarray) or isinstance(given, graph.Node):
+        return given
+    from irexec.opsets.nodes import constant_node
+
+    return constant_node(Node, given)
 
 
 def check_parameters(model: graph.Model) -> None:

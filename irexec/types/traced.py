@@ -16,10 +16,12 @@ Entry = tuple[Any, ...]
 """("size", dim), ("constant", number), or an operation with its operands."""
 
 
-def _extreme(choose: Callable[[Any, Any], Any], of_arrays: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _extreme(choose: Callable[[Any, Any], Any], of_arrays: str) -> Callable[[Any, Any], Any]:
+    """Return a function for numbers and arrays. `of_arrays`: NumPy's function, which is imported where it is needed."""
+
     def apply(one: Any, other: Any) -> Any:
         is_plain = type(one) is int and type(other) is int
-        return choose(one, other) if is_plain else of_arrays(one, other)
+        return choose(one, other) if is_plain else getattr(np, of_arrays)(one, other)
 
     return apply
 
@@ -30,8 +32,8 @@ _APPLY: dict[str, Callable[[Any, Any], Any]] = {
     "*": operator.mul,
     "//": operator.floordiv,
     "%": operator.mod,
-    "min": _extreme(min, np.minimum),
-    "max": _extreme(max, np.maximum),
+    "min": _extreme(min, "minimum"),
+    "max": _extreme(max, "maximum"),
 }
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 # Beyond these, intervals are not kept: expressions of sizes stay far below.
