@@ -15,6 +15,8 @@ from irexec.types import STRING, Array, ElementType, PartialShape, TensorType
 MOST_VALUES = 24
 """Integers of an input that a name states; longer inputs are drawn from the seed."""
 MOST_ELEMENTS = 1 << 14
+MOST_RESULTS = 4 * MOST_ELEMENTS
+"""Elements of all inputs, and of a result, of a case that is drawn."""
 # 64-bit integers that do not mean "up to the end" stay within 32 bits, because CPU plugins keep only 32 bits.
 _MOST_BITS, _ENDLESS = 2**31 - 1, 2**63 - 2
 
@@ -66,7 +68,7 @@ class Draft:
         outputs = self.operator.infer(types, values, breaches)
         if breaches:
             return False
-        return all(t.shape.is_dynamic or np.prod(t.shape.to_shape(), dtype=float) < 4 * MOST_ELEMENTS for t in outputs)
+        return all(t.shape.is_dynamic or np.prod(t.shape.to_shape(), dtype=float) < MOST_RESULTS for t in outputs)
 
     def size(self) -> int:
         """Return the number of elements of all inputs."""

@@ -26,17 +26,18 @@ class DroppedModel(graph.Model):
     """A model whose nodes take no more outputs once nobody holds it: nodes and values refer to each other, so that
     Python frees them later."""
 
-    pending: ClassVar[bool] = False
+    # Not empty if a model was dropped. When the interpreter ends, it is still there, but no longer the module's names.
+    dropped: ClassVar[set[str]] = set()
 
     def __del__(self) -> None:
-        DroppedModel.pending = True
+        self.dropped.add("a model")
         super().__del__()
 
     @staticmethod
     def free() -> None:
         """Free the nodes of models that were dropped."""
-        if DroppedModel.pending:
-            DroppedModel.pending = False
+        if DroppedModel.dropped:
+            DroppedModel.dropped.clear()
             gc.collect()
 
 
