@@ -7,7 +7,6 @@ import json
 import re
 import signal
 import struct
-import subprocess
 import sys
 import tempfile
 import threading
@@ -22,7 +21,7 @@ from irexec.conformance.case import Case
 from irexec.graph.write import write_model
 from irexec.ir.writing import remove
 from irexec.processes.path import absolute_path
-from irexec.processes.starting import Process, end, start_script
+from irexec.processes.starting import Process, end, ending, start_script
 from irexec.records import field, record
 from irexec.types import Array, ElementType
 
@@ -170,9 +169,7 @@ class Defendant:
         late: list[bool] = []
         found = self._receive(self._limit, late)
         if found is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_ENDING)  # Its pipe ends before it does.
-            code = process.poll()
+            code = ending(process, _ENDING)  # Its pipe ends before it does.
             self.close()
             if late:
                 return Answer("hang", message=f"no answer within {self._limit:g} s")

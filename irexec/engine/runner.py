@@ -129,7 +129,9 @@ class Runner:
         except MemoryError as error:
             arrays = [slots[slot] for slot in self.plan.results]
             largest = max(range(len(arrays)), key=lambda index: arrays[index].nbytes)
-            raise IRError(too_large(self.plan.model.results[largest], error, self.plan.model)) from error
+            value = self.plan.model.results[largest].inputs[0]
+            assert value is not None
+            raise IRError(too_large(value.node, error, self.plan.model)) from error
 
     def _mark(self, is_lowered: bool) -> None:
         """Set whether this run is lowered; the bodies run in the same way."""

@@ -74,6 +74,13 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def ending(process: subprocess.Popen[bytes], limit: float) -> int | None:
+    """Return the exit code of a process that is about to end; None if it has not ended within `limit` seconds."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(limit)
+    return process.poll()
+
+
 def _start(words: Sequence[str], **details: Any) -> subprocess.Popen[bytes]:
     # irexec handles Ctrl-C and ends the processes that it has started.
     return subprocess.Popen(words, start_new_session=True, **details)

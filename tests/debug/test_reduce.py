@@ -316,4 +316,4 @@ def test_what_cannot_be_reduced(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "nothing to reduce" in refused("--check", "true {}")
     assert "must contain {}" in refused("--check", "true")
     assert "cannot be run" in refused("--check", "./not_there {}")
-    assert "names the layer, irexec cut --around LAYER makes a model of it" in refused("--with", model)
+    assert "irexec cut --around LAYER to extract it" in refused("--with", model)

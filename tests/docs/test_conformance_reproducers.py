@@ -28,5 +28,5 @@ def test_each_script_has_a_model_that_irexec_reads() -> None:
 
 def test_the_page_is_made_of_them() -> None:
     command = [sys.executable, ROOT / "benchmarks" / "conformance_reproducers.py"]
-    made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    made = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     assert made == (ROOT / "docs" / "conformance" / "reproducers.md").read_text("utf-8")

@@ -20,7 +20,7 @@ def told(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, patience: float) 
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(status, "PATIENCE", patience)
     with Status() as line:
-        line.tell("3 of 20 layers compared")
+        line.show("3 of 20 layers compared")
     return stream.getvalue()
 
 
