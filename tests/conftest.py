@@ -53,9 +53,18 @@ pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 
 
+ANY_PYTHON = frozenset({"benchmarks", "conformance", "debug", "lowering", "sizes"})
+"""Folders of tests whose subjects do not depend on the interpreter: they are marked `any_python`."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what takes long or needs a machine of its own, with the reason that its marker gives."""
+    """Mark the tests of some folders, and skip tests that take long or need a machine of their own, with the reason
+    that their marker gives.
+    """
     for item in items:
+        if Path(__file__).parent in item.path.parents and item.path.parts[len(Path(__file__).parts) - 1] in ANY_PYTHON:
+            item.add_marker("any_python")
         if not IN_CI and (marker := item.get_closest_marker("in_ci")) is not None:
             item.add_marker(pytest.mark.skip(reason=f"{marker.args[0]}: in CI only (CI=true)"))
 
