@@ -53,7 +53,9 @@ pytest_runtest_setup = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 pytest_runtest_call = pytest.hookimpl(wrapper=True)(_skip_without_extra)
 
 
-ANY_PYTHON = frozenset({"benchmarks", "conformance", "debug", "lowering", "sizes"})
+ANY_PYTHON = frozenset(
+    {"benchmarks", "conformance", "debug", "fixes", "frontends", "lowering", "pages", "render", "sizes"}
+)
 """Folders of tests whose subjects do not depend on the interpreter: they are marked `any_python`."""
 
 
