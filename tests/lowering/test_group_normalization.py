@@ -14,9 +14,11 @@ from support.lowering import forms, groups, kernels, lowered, small_ones_too
 import irexec
 from irexec import Model
 from irexec.lowering.group_normalization import Grouped
+from irexec.lowering.llvm import compiler
 from irexec.threads import parallel
 
 ops: Any = irexec.opset15
+needs_half = pytest.mark.skipif(not compiler().converts_halves, reason="the machine has no instructions for f16")
 rng = np.random.default_rng(0)
 
 
@@ -30,7 +32,7 @@ def layer(x: Any, channels: int, groups: int, dtype: Any = np.float32) -> Any:
     return ops.group_normalization(x, scale, bias, groups, 1e-5)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float16, marks=needs_half)])
 @pytest.mark.parametrize(
     ("shape", "number"),
     [((2, 6, 3, 5), 1), ((2, 6, 3, 5), 6), ((3, 8, 17), 4), ((1, 64, 5, 7), 32), ((2, 4, 2, 3, 5), 2)],

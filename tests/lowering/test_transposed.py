@@ -13,10 +13,12 @@ from support.lowering import forms, groups, kernels, lowered, small_ones_too
 
 import irexec
 from irexec import Model
+from irexec.lowering.llvm import compiler
 from irexec.lowering.transposed import Transposed
 from irexec.threads import parallel
 
 ops: Any = irexec.opset15
+needs_half = pytest.mark.skipif(not compiler().converts_halves, reason="the machine has no instructions for f16")
 rng = np.random.default_rng(0)
 
 
@@ -62,7 +64,7 @@ LAYERS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float16, marks=needs_half)])
 @pytest.mark.parametrize("name", LAYERS)
 def test_compiled_code_computes_the_same_as_the_kernel(name: str, dtype: Any) -> None:
     shape, settings = LAYERS[name]
