@@ -13,6 +13,7 @@ from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.attention import LAYER, Mask, write_attention
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Field, Records
+from irexec.lowering.recent import Recent
 from irexec.lowering.tasks import TASKS, tasks_for
 from irexec.lowering.work import Work
 from irexec.threads.parallel import parts_along, split
@@ -25,8 +26,6 @@ SCORE_WORK = 32
 # Laying out keys and values takes as long as about 9 queries; with more than two tasks per head, each has at least this
 # many.
 LEAST_QUERIES = 256
-# The number of arrangements that are kept.
-KEPT = 8
 F32_BYTES = 4
 
 
@@ -43,18 +42,12 @@ class CompiledAttention:
     """Attention of f32 arrays `[..., L, E]`, `[..., S, E]`, `[..., S, Ev]`; a mask has S columns."""
 
     def __init__(self) -> None:
-        self._arranged: dict[tuple[object, ...], Arrangement] = {}
+        self._arranged = Recent[tuple[object, ...], Arrangement]()
 
     def arranged(self, arrays: Sequence[Array], kind: Mask, batch: tuple[int, ...]) -> Arrangement:
         """Return the arrangement of query, key, value and optional mask, whose batches broadcast to `batch`."""
         known = kind, *[(array.shape, array.strides) for array in arrays]
-        # Other threads may execute this concurrently and clear the cache.
-        if (found := self._arranged.get(known)) is None:
-            found = _arrange(batch, kind, *arrays)
-            if len(self._arranged) >= KEPT:
-                self._arranged.clear()
-            self._arranged[known] = found
-        return found
+        return self._arranged.of(known, lambda: _arrange(batch, kind, *arrays))
 
     def tasks(self, work: Work, arrangement: Arrangement, arrays: Sequence[Array], scale: Array, out: Array) -> None:
         """Compute attention into `out`, which is contiguous."""

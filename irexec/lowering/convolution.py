@@ -14,6 +14,7 @@ from irexec.lowering.follow import Operands
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.quantized import ByteConvolver, quantized
+from irexec.lowering.recent import Recent
 from irexec.lowering.sliding import Sliding
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import F32, Work, by_numbers
@@ -63,7 +64,6 @@ class Convolution(Lowered):
     multiplied by the scale of its output channel.
     """
 
-    KEPT = 8
     along = "channel"
 
     def __init__(
@@ -79,7 +79,7 @@ class Convolution(Lowered):
         self.dtype, self._windows, self._make = constant.dtype, windows, make
         self._constant, self._weights, self._scales = constant, weights, scales
         self._alone = self.behind((), Operands([]))
-        self._known: dict[tuple[int, ...], _Sized] = {}
+        self._known = Recent[tuple[int, ...], _Sized]()
 
     def reads(self, place: int) -> bool:
         return place != 1
@@ -106,12 +106,7 @@ class Convolution(Lowered):
         return (After("multiply", "channel"), *after), operands.behind(self._scales)
 
     def _sized(self, shape: tuple[int, ...]) -> _Sized:
-        # Other threads may execute this concurrently and clear the cache.
-        if (found := self._known.get(shape)) is None:
-            if len(self._known) >= self.KEPT:
-                self._known.clear()
-            found = self._known[shape] = _Sized(shape, *without_idle_taps(self._weights, shape, self._windows))
-        return found
+        return self._known.of(shape, lambda: _Sized(shape, *without_idle_taps(self._weights, shape, self._windows)))
 
 
 class WholeConvolution(Convolution):

@@ -12,6 +12,7 @@ from irexec.lowering.elementwise import CompiledPointwise
 from irexec.lowering.follow import Follow, Layout, Link, records_of
 from irexec.lowering.narrow import computes_in_f32, rounding_of
 from irexec.lowering.pointwise import CHEAP_WORK, SHORTEST, lay_out
+from irexec.lowering.recent import Recent
 from irexec.lowering.row_kernels import CompiledRows
 from irexec.lowering.rows import LONGEST
 from irexec.lowering.table import Lowered, Site, lowers
@@ -33,14 +34,12 @@ def _(site: Site, *, num_groups: int, epsilon: float) -> Lowered | None:
 class Grouped(Lowered):
     """A GroupNormalization and the elementwise layers of `chain`, whose computed operands are further inputs."""
 
-    KEPT = 8
-
     def __init__(
         self, site: Site, groups: int, rows: CompiledRows, line: Link, chain: CompiledPointwise | None = None
     ) -> None:
         super().__init__(site)
         self._site, self._groups, self._rows, self._line, self._chain = site, groups, rows, line, chain
-        self._known: dict[tuple[int, ...], CompiledPointwise] = {}
+        self._known = Recent[tuple[int, ...], CompiledPointwise]()
 
     def shape(self, data: Array, *others: Any) -> tuple[int, ...] | None:
         is_taken = data.size and prod(data.shape[2:]) >= SHORTEST and self._width(data) <= LONGEST
@@ -64,12 +63,7 @@ class Grouped(Lowered):
         return data.size // (len(data) * self._groups)
 
     def _scaling(self, shape: tuple[int, ...]) -> CompiledPointwise:
-        # Other threads may execute this concurrently and clear the cache.
-        if (found := self._known.get(shape)) is None:
-            if len(self._known) >= self.KEPT:
-                self._known.clear()
-            found = self._known[shape] = _compiled(lay_out([self._line], shape), shape)
-        return found
+        return self._known.of(shape, lambda: _compiled(lay_out([self._line], shape), shape))
 
 
 def _compiled(layout: Layout, shape: tuple[int, ...]) -> CompiledPointwise:

@@ -12,6 +12,7 @@ from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.matrices import LAYER, PLACE, write_matrices
 from irexec.lowering.llvm.memory import Records
+from irexec.lowering.recent import Recent
 from irexec.lowering.tasks import TASKS, tasks_for
 from irexec.lowering.work import Work
 from irexec.threads.parallel import parts_along, split
@@ -25,8 +26,6 @@ VECTORS = 2
 # Laying out the right matrix costs as much as some rows; with more than two tasks per matrix, each task has at least
 # this many rows.
 LEAST_ROWS = 256
-# The number of arrangements that are kept.
-KEPT = 8
 F32_BYTES = 4
 
 
@@ -47,18 +46,13 @@ class CompiledMatrices:
 
     def __init__(self, kind: Arithmetic = "floats") -> None:
         self._kind: Arithmetic = kind
-        self._arranged: dict[tuple[object, ...], _Arrangement] = {}
+        self._arranged = Recent[tuple[object, ...], _Arrangement]()
 
     def tasks(self, work: Work, left: Array, right: Array, out: Array) -> None:
         """Multiply into `out` `[..., M, N]`, which is contiguous."""
         left = work.by_rows(left, "left")
         known = left.shape, left.strides, right.shape, right.strides
-        # Other threads may execute this concurrently and clear the cache.
-        if (found := self._arranged.get(known)) is None:
-            found = _arrange(left, right, out.shape[:-2], self._kind)
-            if len(self._arranged) >= KEPT:
-                self._arranged.clear()
-            self._arranged[known] = found
+        found = self._arranged.of(known, lambda: _arrange(left, right, out.shape[:-2], self._kind))
         work.add(found.function, found.layer.filled(left, right, out), found.tasks, found.scratch)
 
 

@@ -17,6 +17,7 @@ from irexec.lowering.elementwise import CompiledPointwise
 from irexec.lowering.follow import Follow, Layout, Link, Steps, follow_of, has_records, numbers_of
 from irexec.lowering.llvm.after import DEAR, After, Rounding
 from irexec.lowering.narrow import computes_in_f32, rounding_of
+from irexec.lowering.recent import Recent
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import Work
 from irexec.ops.activation.pointwise import gelu_2, gelu_7, mish_4, sigmoid_1, swish_4
@@ -87,24 +88,20 @@ def _(site: Site) -> Lowered | None:
 class Unary(Lowered):
     """An elementwise layer of one input of any shape."""
 
-    KEPT = 8
-
     def __init__(self, site: Site, follow: Follow) -> None:
         super().__init__(site)
         self._after, self._numbers = (After(follow.kind, "numbers"),), (numbers_of(follow),)
-        self._known: dict[int, CompiledPointwise] = {}
+        self._known = Recent[int, CompiledPointwise]()
 
     def shape(self, data: Array, *others: Any) -> tuple[int, ...] | None:
         return data.shape if data.size else None
 
     def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
-        # Other threads may execute this concurrently and clear the cache.
-        if (compiled := self._known.get(out.size)) is None:
-            if len(self._known) >= self.KEPT:
-                self._known.clear()
-            layout = Layout(min(out.size, ROW), 1, self._after, self._numbers, ((1, 1, 0),))
-            compiled = self._known[out.size] = CompiledPointwise(layout, out.size, out.size * DEAR_WORK)
-        compiled.tasks(work, inputs[0], out, ())
+        self._known.of(out.size, lambda: self._compiled(out.size)).tasks(work, inputs[0], out, ())
+
+    def _compiled(self, size: int) -> CompiledPointwise:
+        layout = Layout(min(size, ROW), 1, self._after, self._numbers, ((1, 1, 0),))
+        return CompiledPointwise(layout, size, size * DEAR_WORK)
 
 
 def lay_out(links: Sequence[Link], shape: tuple[int, ...], rounding: Rounding | None = None) -> Layout:

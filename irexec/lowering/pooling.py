@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from irexec.lowering.narrow import computes_in_f32
+from irexec.lowering.recent import Recent
 from irexec.lowering.sliding import Sliding, SlidingMean
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.work import Work
@@ -27,13 +28,11 @@ Compile: TypeAlias = Callable[[tuple[int, ...], Windows], Slide]
 class Pooling(Lowered):
     """Pooling of f32 by the result of `compile` for the data's shape."""
 
-    KEPT = 8
-
     def __init__(self, site: Site, windows: PoolWindowing, compile: Compile) -> None:
         super().__init__(site)
         self._windowing, self._compile = windows, compile
         self.selects = compile is _largest
-        self._known: dict[tuple[int, ...], tuple[Windows, Slide | None]] = {}
+        self._known = Recent[tuple[int, ...], tuple[Windows, Slide | None]]()
 
     def shape(self, data: Array) -> tuple[int, ...] | None:
         windows, compiled = self._compiled_for(data.shape)
@@ -47,15 +46,13 @@ class Pooling(Lowered):
 
     def _compiled_for(self, shape: tuple[int, ...]) -> tuple[Windows, Slide | None]:
         """Return the windows over data of a shape, and the compiled code, unless NumPy is faster."""
-        # Other threads may execute this concurrently and clear the cache.
-        if (found := self._known.get(shape)) is None:
-            windows = self._windowing.over(shape[2:])
-            taps = math.prod(windows.trimmed().kernel)
-            has_work = 0 < taps <= MANY_TAPS and 0 not in shape and 0 not in windows.counts
-            if len(self._known) >= self.KEPT:
-                self._known.clear()
-            found = self._known[shape] = windows, self._compile(shape, windows) if has_work else None
-        return found
+        return self._known.of(shape, lambda: self._made_for(shape))
+
+    def _made_for(self, shape: tuple[int, ...]) -> tuple[Windows, Slide | None]:
+        windows = self._windowing.over(shape[2:])
+        taps = math.prod(windows.trimmed().kernel)
+        has_work = 0 < taps <= MANY_TAPS and 0 not in shape and 0 not in windows.counts
+        return windows, self._compile(shape, windows) if has_work else None
 
 
 @lowers(max_pool_1)

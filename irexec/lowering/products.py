@@ -13,6 +13,7 @@ from irexec.lowering.llvm.arithmetic import Arithmetic
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.products import write_multiply
+from irexec.lowering.recent import Recent
 from irexec.lowering.tasks import WORTH_PRODUCTS, tasks_for
 from irexec.lowering.work import Work
 from irexec.ops.matrix.product import FEW_ROWS
@@ -30,12 +31,10 @@ READ_ROWS = 16
 class RowsProduct:
     """A product of `a` `[..., K]` and a constant matrix, whose function and tasks depend on the number of rows."""
 
-    KEPT = 8
-
     def __init__(self, depth: int, layer: Records) -> None:
         """`layer`: the record of the matrix, into which the addresses of each call are filled."""
         self.depth, self._layer = depth, layer
-        self._prepared: dict[tuple[int, tuple[After, ...]], tuple[Native, Records, int]] = {}
+        self._prepared = Recent[tuple[int, tuple[After, ...]], tuple[Native, Records, int]]()
 
     def tasks(
         self, work: Work, a: Array, out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
@@ -45,12 +44,7 @@ class RowsProduct:
         """
         a = work.contiguous(a)
         known = a.size, after
-        # Other threads may execute this concurrently and clear the cache.
-        if (prepared := self._prepared.get(known)) is None:
-            if len(self._prepared) >= self.KEPT:
-                self._prepared.clear()
-            prepared = self._prepared[known] = self._prepare(a.size // self.depth, after)
-        function, tasks, scratch = prepared
+        function, tasks, scratch = self._prepared.of(known, lambda: self._prepare(a.size // self.depth, after))
         work.add(function, self._layer.filled(a, out, operands), tasks, scratch)
 
     def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:

@@ -9,6 +9,7 @@ from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.rows import Kind, write_rows
+from irexec.lowering.recent import Recent
 from irexec.lowering.tasks import tasks_for
 from irexec.lowering.work import Work
 from irexec.threads.parallel import split
@@ -34,7 +35,7 @@ class CompiledRows:
         self._kind: Kind = kind
         self._number = np.array([number], np.float32)
         self._functions: dict[tuple[After, ...], Native] = {}
-        self._known: dict[tuple[int, int], Records] = {}
+        self._known = Recent[tuple[int, int], Records]()
 
     def tasks(
         self,
@@ -60,9 +61,4 @@ class CompiledRows:
 
     def _parts(self, rows: int, size: int) -> Records:
         parts = tasks_for(size * WORK[self._kind])
-        # Other threads may execute this concurrently.
-        if (found := self._known.get((rows, parts))) is None:
-            if len(self._known) >= 8:
-                self._known.clear()
-            found = self._known[rows, parts] = Records.of(split(rows, parts))
-        return found
+        return self._known.of((rows, parts), lambda: Records.of(split(rows, parts)))

@@ -17,6 +17,7 @@ from irexec.lowering.convolution import Convolver, convolver
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.interleaving import LAYER, PLACE, write_interleave
 from irexec.lowering.llvm.memory import Records
+from irexec.lowering.recent import Recent
 from irexec.lowering.table import Lowered, Site, lowers
 from irexec.lowering.tasks import tasks_for
 from irexec.lowering.work import F32, Work
@@ -74,13 +75,11 @@ class _Phases(NamedTuple):
 class Transposed(Lowered):
     """A transposed convolution with a constant kernel `[G, I, O, *K]`, summed in f32."""
 
-    KEPT = 8
-
     def __init__(self, site: Site, kernel: Array, windows: Spreading, output_shape: Sequence[int] | None) -> None:
         super().__init__(site)
         self._site, self._kernel, self._windows, self._output_shape = site, kernel, windows, output_shape
         self._weights: list[_Phases] = []
-        self._known: dict[tuple[int, ...], _Sized] = {}
+        self._known = Recent[tuple[int, ...], _Sized]()
 
     def reads(self, place: int) -> bool:
         return place != 1
@@ -97,12 +96,7 @@ class Transposed(Lowered):
         sized.compiled.tasks(work, inputs[0], out)
 
     def _sized(self, shape: tuple[int, ...]) -> _Sized:
-        # Other threads may execute this concurrently and clear the cache.
-        if (found := self._known.get(shape)) is None:
-            if len(self._known) >= self.KEPT:
-                self._known.clear()
-            found = self._known[shape] = _Sized(shape, self._kernel.shape, self._windows, self._output_shape)
-        return found
+        return self._known.of(shape, lambda: _Sized(shape, self._kernel.shape, self._windows, self._output_shape))
 
 
 class _Sized:

@@ -1,0 +1,25 @@
+"""What compiled code needs for recent shapes, made once for each; any thread may use it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+KEPT = 8
+
+
+class Recent(dict[K, V]):
+    """A few values by key, such as a shape; when they are KEPT, a further one clears them."""
+
+    def of(self, key: K, make: Callable[[], V]) -> V:
+        """Return the value of a key; `make` makes it where it is not known."""
+        # Other threads may execute this concurrently and clear the cache.
+        if (found := self.get(key)) is None:
+            found = make()
+            if len(self) >= KEPT:
+                self.clear()
+            self[key] = found
+        return found
