@@ -30,11 +30,11 @@ from support.mocks import Wrong
 import irexec
 from irexec import Model, Node
 from irexec.arrays.given import convert
-from irexec.debug.compare import compare
-from irexec.debug.comparison import Comparison
-from irexec.debug.openvino_runtime import OpenVINO
+from irexec.debug.comparison.compare import compare
+from irexec.debug.comparison.result import Comparison
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import CannotRun
+from irexec.debug.runtimes.openvino_runtime import OpenVINO
+from irexec.debug.runtimes.runtime import CannotRun
 from irexec.graph.cut import constant_nodes
 
 SAMPLES = ("classifier", "transformer", "loop")

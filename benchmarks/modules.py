@@ -25,8 +25,8 @@ import numpy as np
 from networks import __file__ as NETWORKS
 
 import irexec
-from irexec.debug.compare import compare
-from irexec.debug.comparison import Comparison
+from irexec.debug.comparison.compare import compare
+from irexec.debug.comparison.result import Comparison
 from irexec.debug.modules.runtime import Network, Torch
 from irexec.debug.record import Reference
 

@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "lib"))
 from support.failing import reference
 from support.faults import Fault, faults
 
-from irexec.debug.reduce import Reduction, begin, guesses, reduce
-from irexec.debug.verdict import ByRuntime
+from irexec.debug.reduction.reduce import Reduction, begin, guesses, reduce
+from irexec.debug.reduction.verdict import ByRuntime
 
 
 def reduced(fault: Fault) -> Reduction | None:

@@ -28,14 +28,14 @@ from compare import runs
 from faults import planted
 from harmless import harmless
 
-from irexec.debug.compare import compare
-from irexec.debug.comparison import Comparison
-from irexec.debug.dumping import dump
+from irexec.debug.comparison.compare import compare
+from irexec.debug.comparison.result import Comparison
 from irexec.debug.errors import measure
-from irexec.debug.folder import Folder
-from irexec.debug.openvino_runtime import OpenVINO
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import CannotRun, Loaded, OtherModel, Runtime
+from irexec.debug.runtimes.dumping import dump
+from irexec.debug.runtimes.folder import Folder
+from irexec.debug.runtimes.openvino_runtime import OpenVINO
+from irexec.debug.runtimes.runtime import CannotRun, Loaded, OtherModel, Runtime
 from irexec.diagnostics import IRError
 from irexec.graph.model import Model
 

@@ -35,6 +35,10 @@ _RENAMED = {
     "irexec.show": "irexec.render",
     "irexec.survey": "irexec.inspect",
     "irexec.trust": "irexec.debug",
+    "irexec.trust.compare": "irexec.debug.comparison.compare",
+    "irexec.trust.culprit": "irexec.debug.comparison.culprit",
+    "irexec.trust.reduce": "irexec.debug.reduction.reduce",
+    "irexec.trust.runtimes": "irexec.debug.runtimes.runtime",
     "irexec.watch": "irexec.runs",
 }
 

@@ -13,7 +13,7 @@ from support.waiting import PATIENCE
 from irexec.aliases import _RENAMED
 
 
-@pytest.mark.parametrize("old", [*_RENAMED, "irexec.mend.replacing", "irexec.trust.compare"])
+@pytest.mark.parametrize("old", [*_RENAMED, "irexec.mend.replacing", "irexec.trust.diff"])
 def test_an_old_name_is_the_present_module(old: str) -> None:
     sys.modules.pop(old, None)
     with pytest.warns(DeprecationWarning, match=f"^{old} was renamed to irexec") as caught:

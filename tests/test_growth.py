@@ -50,10 +50,10 @@ from support.mocks import Wrong
 from support.work import MOST, Work
 
 import irexec
-from irexec.debug.compare import compare
+from irexec.debug.comparison.compare import compare
 from irexec.debug.diff import diff
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import OtherModel
+from irexec.debug.runtimes.runtime import OtherModel
 from irexec.fixes.applying import examine
 from irexec.graph.align import align
 from irexec.inspect.read import read_summary

@@ -61,7 +61,9 @@ def imported(code: str) -> set[str]:
     """The modules that a fresh process has after executing the code."""
     code = f"import sys\n{code}\nimport json as j; print(); print(j.dumps(sorted(before)))"
     code = code.replace("\nimport json as j", "\nbefore = set(sys.modules)\nimport json as j")
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    given = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE, env=given)
     return set(json.loads(run.stdout.splitlines()[-1]))
 
 

@@ -54,8 +54,8 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 COMPARED_WITH = {"openvino", "onnx", "onnxruntime"}
 MAY_IMPORT_ONNX = "frontends/onnx"
 RUNTIMES = (
-    "debug/openvino_runtime.py",
-    "debug/onnx_runtime.py",
+    "debug/runtimes/openvino_runtime.py",
+    "debug/runtimes/onnx_runtime.py",
     "conformance/runtimes/openvino.py",
     "conformance/runtimes/onnx_runtime.py",
 )

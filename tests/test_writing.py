@@ -33,7 +33,7 @@ ALLOWED = {
     # A temporary folder, in a process that has no irexec.
     ("irexec/conformance/runtimes/openvino.py", "shutil.rmtree(folder, ignore_errors=True)"),
     # What a reduction wrote, read under `own_files`.
-    ("irexec/debug/case_files.py", "np.load(archive, allow_pickle=False)"),
+    ("irexec/debug/reduction/case_files.py", "np.load(archive, allow_pickle=False)"),
 }
 
 

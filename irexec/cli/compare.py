@@ -22,7 +22,7 @@ from irexec.cli.streams import print_line
 from irexec.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
-    from irexec.debug.comparison import Comparison
+    from irexec.debug.comparison.result import Comparison
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +76,7 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
     if args.save_inputs is not None:
         yield "--save-inputs", [args.save_inputs, os.path.join(args.save_inputs, "0.npz")]
     if args.save_culprit is not None:
-        from irexec.debug.culprit import FILES
+        from irexec.debug.comparison.culprit import FILES
 
         yield "--save-culprit", [args.save_culprit, *(os.path.join(args.save_culprit, name) for name in FILES)]
     yield from log_output(args)
@@ -99,12 +99,12 @@ def run(args: argparse.Namespace) -> int:
 
         return compare_inputs(args)
     from irexec.arrays.brief import plural
-    from irexec.debug.case_files import save_steps
-    from irexec.debug.choose import runtime_of
-    from irexec.debug.compare import compare
-    from irexec.debug.dumping import dump
+    from irexec.debug.comparison.compare import compare
     from irexec.debug.errors import Bounds
-    from irexec.debug.runtimes import CannotRun
+    from irexec.debug.reduction.case_files import save_steps
+    from irexec.debug.runtimes.choose import runtime_of
+    from irexec.debug.runtimes.dumping import dump
+    from irexec.debug.runtimes.runtime import CannotRun
     from irexec.diagnostics import IRError
     from irexec.render.status import Status, bar
 
@@ -162,8 +162,8 @@ def _take_recorded_inputs(args: argparse.Namespace) -> None:
     """Use the inputs recorded in the folder if no others are given."""
     from pathlib import Path
 
-    from irexec.debug.folder import Folder
-    from irexec.debug.runtimes import CannotRun
+    from irexec.debug.runtimes.folder import Folder
+    from irexec.debug.runtimes.runtime import CannotRun
 
     if Path(args.other).is_dir() and not args.input and args.inputs is None:
         # Errors of the folder are reported later.
@@ -172,7 +172,7 @@ def _take_recorded_inputs(args: argparse.Namespace) -> None:
 
 
 def _print(args: argparse.Namespace, found: Sequence[Comparison], saved: list[str], chosen: str) -> None:
-    from irexec.debug.sides import Sides
+    from irexec.debug.comparison.sides import Sides
 
     sides = Sides(found) if len(found) > 1 else None
     if args.format == "json":

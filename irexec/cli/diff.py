@@ -26,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.debug.compare import compare
+    from irexec.debug.comparison.compare import compare
     from irexec.debug.diff import changes_dict, diff
-    from irexec.debug.runtimes import CannotRun, OtherModel
+    from irexec.debug.runtimes.runtime import CannotRun, OtherModel
     from irexec.reading import read
     from irexec.render.diff import show_changes
     from irexec.render.printing import Printout

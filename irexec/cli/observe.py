@@ -13,7 +13,7 @@ from irexec.diagnostics import IRError, Place, Report
 from irexec.ir.files import read_file
 
 if TYPE_CHECKING:
-    from irexec.debug.runtimes import OtherModel
+    from irexec.debug.runtimes.runtime import OtherModel
     from irexec.inspect.observed import Observed
     from irexec.reading import Reading
 
@@ -93,7 +93,7 @@ def _add(found: list[Observed], path: str, read: Callable[[str], Observed], repo
 def _made(args: argparse.Namespace, reading: Reading, beside: Reading | None, report: Report) -> list[Observed]:
     """Return the differences, and the recorded run of the model or of both, as the commands do. Raises IRError."""
     from irexec.debug.diff import changes_dict, diff
-    from irexec.debug.runtimes import OtherModel
+    from irexec.debug.runtimes.runtime import OtherModel
     from irexec.inspect.observed import Changes
     from irexec.reading import for_running
 
@@ -112,8 +112,8 @@ def _made(args: argparse.Namespace, reading: Reading, beside: Reading | None, re
 
 
 def _runs(args: argparse.Namespace, reading: Reading, other: OtherModel | None, report: Report) -> list[Observed]:
-    from irexec.debug.compare import compare
-    from irexec.debug.runtimes import CannotRun
+    from irexec.debug.comparison.compare import compare
+    from irexec.debug.runtimes.runtime import CannotRun
     from irexec.inspect.observed import Comparison
     from irexec.inspect.record import run_traced
 

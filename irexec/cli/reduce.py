@@ -22,12 +22,12 @@ from irexec.diagnostics.render import wants_color
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from irexec.debug.case import Case
     from irexec.debug.record import Reference
-    from irexec.debug.reduce import Reduction
-    from irexec.debug.repro import Repro
-    from irexec.debug.stages import Stage
-    from irexec.debug.verdict import Judge
+    from irexec.debug.reduction.case import Case
+    from irexec.debug.reduction.reduce import Reduction
+    from irexec.debug.reduction.repro import Repro
+    from irexec.debug.reduction.stages import Stage
+    from irexec.debug.reduction.verdict import Judge
 
 # Further files of the smallest model, with its inputs, and of what is written about it.
 _BESIDE = (".bin", ".npz", ".json", ".py", ".md", ".expected.npz")
@@ -84,8 +84,8 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from irexec.debug.repro import Repro, identity
-    from irexec.debug.runtimes import CannotRun
+    from irexec.debug.reduction.repro import Repro, identity
+    from irexec.debug.runtimes.runtime import CannotRun
     from irexec.diagnostics import IRError
 
     loaded, report = load_with_inputs(args)
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _suffix(args: argparse.Namespace) -> str:
     """Return the suffix of the smallest model's file."""
-    from irexec.debug.choose import ONNX_RUNTIME
+    from irexec.debug.runtimes.choose import ONNX_RUNTIME
 
     is_onnx = args.file.lower().endswith(".onnx")
     return ".onnx" if args.other == ONNX_RUNTIME or (args.other is None and is_onnx) else ".xml"
@@ -128,12 +128,12 @@ def _asked(args: argparse.Namespace) -> list[str]:
 
 def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Iterable[Case], Sequence[Stage]]:
     """Return the judge of failures, the initial cases, and the stages that make them smaller. Raises CannotRun."""
-    from irexec.debug.choose import ONNX_RUNTIME, runtime_of
     from irexec.debug.errors import Bounds
-    from irexec.debug.reduce import guesses, whole
-    from irexec.debug.runtimes import CannotRun
-    from irexec.debug.stages import STAGES
-    from irexec.debug.verdict import ByCommand, ByRuntime, Sameness
+    from irexec.debug.reduction.reduce import guesses, whole
+    from irexec.debug.reduction.stages import STAGES
+    from irexec.debug.reduction.verdict import ByCommand, ByRuntime, Sameness
+    from irexec.debug.runtimes.choose import ONNX_RUNTIME, runtime_of
+    from irexec.debug.runtimes.runtime import CannotRun
 
     same = Sameness(args.same, args.tries)
     if args.check is not None:
@@ -141,7 +141,7 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
         judge = ByCommand(args.check, args.limit, same, suffix)
         if suffix == ".xml":
             return judge, [whole(reference)], STAGES
-        from irexec.debug.onnx_case import ONNX_STAGES, onnx_whole
+        from irexec.debug.reduction.onnx_case import ONNX_STAGES, onnx_whole
 
         return judge, [onnx_whole(reference)], ONNX_STAGES
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
@@ -151,7 +151,7 @@ def _judge(args: argparse.Namespace, reference: Reference) -> tuple[Judge, Itera
             raise CannotRun(
                 f"--with {args.other}: ONNX Runtime cannot read an IR; reduce the original .onnx file instead"
             )
-        from irexec.debug.onnx_case import ONNX_STAGES, onnx_guesses
+        from irexec.debug.reduction.onnx_case import ONNX_STAGES, onnx_guesses
 
         return ByRuntime(runtime, bounds, same), onnx_guesses(reference, runtime, bounds), ONNX_STAGES
     if not runtime.runs_parts:
@@ -176,7 +176,7 @@ def _reduce(
     reference: Reference,
 ) -> int:
     from irexec.cli.interrupts import INTERRUPTED
-    from irexec.debug.reduce import begin, reduce
+    from irexec.debug.reduction.reduce import begin, reduce
     from irexec.render.reduce import ReductionStatus
     from irexec.render.status import Status
 
@@ -204,9 +204,9 @@ def _reduce(
 def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, reference: Reference, judge: Judge) -> None:
     from pathlib import Path
 
-    from irexec.debug.case import size_of
-    from irexec.debug.choose import ONNX_RUNTIME
-    from irexec.debug.verdict import ByRuntime
+    from irexec.debug.reduction.case import size_of
+    from irexec.debug.reduction.verdict import ByRuntime
+    from irexec.debug.runtimes.choose import ONNX_RUNTIME
     from irexec.render.printing import Printout
     from irexec.render.reduce import show_reduction
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from irexec.debug.culprit import function_of
+from irexec.debug.comparison.culprit import function_of
 from irexec.diagnostics import IRError
 from irexec.graph.copies import copied
 from irexec.graph.model import Model

@@ -10,7 +10,7 @@ from irexec.conformance.case import Case
 from irexec.conformance.defendant import Answer
 from irexec.conformance.verdict import Verdict
 from irexec.debug.record import Reference
-from irexec.debug.repro_script import known_results, openvino_script
+from irexec.debug.reduction.repro_script import known_results, openvino_script
 from irexec.graph.write import write_model
 from irexec.ir.writing import together
 

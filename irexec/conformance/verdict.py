@@ -10,11 +10,11 @@ import numpy as np
 from irexec.conformance.case import Case
 from irexec.conformance.defendant import Answer
 from irexec.conformance.undefined import is_meaningless, is_undefined
-from irexec.debug.culprit import function_of
+from irexec.debug.comparison.culprit import function_of
+from irexec.debug.comparison.variants import judge_model
 from irexec.debug.errors import Error, measure, shown_error
 from irexec.debug.record import Reference
 from irexec.debug.tolerances import FUSED, combined, tolerance_of
-from irexec.debug.variants import judge_model
 from irexec.diagnostics import IRError
 from irexec.graph.model import Model
 from irexec.ops.declare.contents import CONTENTS

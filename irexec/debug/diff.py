@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from irexec.arrays.brief import plural, shown, shown_number
-from irexec.debug.culprit import alone, function_of
+from irexec.debug.comparison.culprit import alone, function_of
 from irexec.debug.errors import measure
 from irexec.debug.record import same
 from irexec.graph.align import Alignment, align

@@ -10,9 +10,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from irexec.debug.delta import fewest
 from irexec.debug.errors import Error, measure
 from irexec.debug.record import Reference
+from irexec.debug.reduction.delta import fewest
 from irexec.debug.tolerances import combined, tolerance_of
 from irexec.engine import CompiledModel
 from irexec.graph.copies import twin

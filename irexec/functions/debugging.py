@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from irexec.arrays.brief import plural
-from irexec.debug import comparison as compared
-from irexec.debug.case import Case, size_of
-from irexec.debug.case_files import save_case
-from irexec.debug.choose import runtime_of
-from irexec.debug.compare import compare as compare_runs
+from irexec.debug.comparison import result as compared
+from irexec.debug.comparison.compare import compare as compare_runs
 from irexec.debug.diff import Change, changes_dict
 from irexec.debug.diff import diff as find_changes
 from irexec.debug.errors import Bounds
-from irexec.debug.reduce import begin, guesses, whole
-from irexec.debug.reduce import reduce as go_through
-from irexec.debug.runtimes import CannotRun, OtherModel, Runtime
-from irexec.debug.stages import STAGES
-from irexec.debug.verdict import ByRuntime, Fault, Judge
+from irexec.debug.reduction.case import Case, size_of
+from irexec.debug.reduction.case_files import save_case
+from irexec.debug.reduction.reduce import begin, guesses, whole
+from irexec.debug.reduction.reduce import reduce as go_through
+from irexec.debug.reduction.stages import STAGES
+from irexec.debug.reduction.verdict import ByRuntime, Fault, Judge
+from irexec.debug.runtimes.choose import runtime_of
+from irexec.debug.runtimes.runtime import CannotRun, OtherModel, Runtime
 from irexec.functions.given import Inputs, ModelLike, model_of, name_of, reference_of
 from irexec.functions.result import Result
 from irexec.graph.model import Model

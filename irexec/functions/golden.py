@@ -10,9 +10,9 @@ from irexec.arrays.given import convert
 from irexec.arrays.loading import BadArrayFile, load
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import safe_name, save_arrays
-from irexec.debug.case_files import input_names
 from irexec.debug.errors import Bounds, measure, off, within
 from irexec.debug.record import Reference
+from irexec.debug.reduction.case_files import input_names
 from irexec.debug.tolerances import FUSED, combined, tolerance_of, tolerance_text
 from irexec.diagnostics.nearest import likely_names
 from irexec.functions.given import Inputs, ModelLike, model_of, name_of, reference_of

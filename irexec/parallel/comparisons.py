@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from irexec.arrays.given import Given
-from irexec.debug.choose import runtime_of
-from irexec.debug.compare import compare
+from irexec.debug.comparison.compare import compare
 from irexec.debug.errors import Bounds
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import CannotRun, Runtime
+from irexec.debug.runtimes.choose import runtime_of
+from irexec.debug.runtimes.runtime import CannotRun, Runtime
 from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.graph.model import Model

@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from irexec.debug.comparison import Comparison, Row
+from irexec.debug.comparison.result import Comparison, Row
+from irexec.debug.comparison.sides import Sides
 from irexec.debug.errors import shown_error
-from irexec.debug.sides import Sides
 from irexec.render.printing import Printout
 
 _COLUMNS = 80

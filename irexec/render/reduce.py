@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.arrays.brief import plural
-from irexec.debug.reduce import Reduction
-from irexec.debug.stages import Stage
+from irexec.debug.reduction.reduce import Reduction
+from irexec.debug.reduction.stages import Stage
 from irexec.render.printing import Printout
 from irexec.render.status import Status
 

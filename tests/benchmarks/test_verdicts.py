@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.failing import reference
 
-from irexec.debug.runtimes import OtherModel
+from irexec.debug.runtimes.runtime import OtherModel
 
 pytestmark = pytest.mark.any_python
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from irexec.debug.culprit import alone
+from irexec.debug.comparison.culprit import alone
+from irexec.debug.comparison.windows import comparable
 from irexec.debug.modules.names import matches
 from irexec.debug.modules.samples import Sample, sample
 from irexec.debug.modules.server import Call
-from irexec.debug.windows import comparable
 from irexec.diagnostics import IRError
 from irexec.engine import CompiledModel
 from irexec.graph.cut import Cutter

@@ -6,13 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from irexec.arrays.given import convert
-from irexec.debug.apart import Apart, Remote, Shown
 from irexec.debug.modules.merged import merged
 from irexec.debug.modules.pairing import Made, Pairs, pair
 from irexec.debug.modules.scaled import scaled
 from irexec.debug.modules.server import NETWORK, Call
-from irexec.debug.process import LIMIT
-from irexec.debug.runtimes import CannotRun, Steps
+from irexec.debug.runtimes.process import LIMIT
+from irexec.debug.runtimes.runtime import CannotRun, Steps
+from irexec.debug.runtimes.separate import Apart, Remote, Shown
 from irexec.graph.model import Model, Node, Value
 from irexec.ir.guard import reads
 from irexec.types import DYNAMIC, Array

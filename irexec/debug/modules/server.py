@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from irexec.debug.apart import Shown
 from irexec.debug.modules.samples import Sample, sample
-from irexec.debug.runtimes import CannotRun, Steps
+from irexec.debug.runtimes.runtime import CannotRun, Steps
+from irexec.debug.runtimes.separate import Shown
 from irexec.types import BF16, Array
 
 _TRIED = 16

@@ -10,7 +10,7 @@ import pytest
 
 import irexec
 from irexec.debug.modules.server import _made
-from irexec.debug.runtimes import CannotRun
+from irexec.debug.runtimes.runtime import CannotRun
 from irexec.processes.child import Child
 
 NETWORK = """

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec import read_model
-from irexec.debug.apart import Shown
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import CannotRun, Steps
+from irexec.debug.runtimes.runtime import CannotRun, Steps
+from irexec.debug.runtimes.separate import Shown
 from irexec.types import Array
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from irexec import Model, Node, Value
-from irexec.debug.runtimes import Aligned, CannotRun, Died, Loaded, Steps
+from irexec.debug.runtimes.runtime import Aligned, CannotRun, Died, Loaded, Steps
 from irexec.graph.align import align
 from irexec.graph.copies import twin
 from irexec.types import Array

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from irexec import Model, Node, Value
-from irexec.debug.runtimes import Aligned, Loaded, Steps
+from irexec.debug.runtimes.runtime import Aligned, Loaded, Steps
 from irexec.graph.align import align
 from irexec.graph.copies import copied
 from irexec.ops.declare.operator import Operator

@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from irexec.debug.apart import Apart
-from irexec.debug.onnx_runtime import OnnxRuntime, Server
+from irexec.debug.runtimes.onnx_runtime import OnnxRuntime, Server
+from irexec.debug.runtimes.separate import Apart
 
 WRONG = {"HardSigmoid": "Sigmoid", "Softsign": "Tanh"}
 """What is run in place of what the file says."""

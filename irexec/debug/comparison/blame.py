@@ -1,0 +1,170 @@
+"""The layers that may cause a difference although no layer's own error exceeds its tolerance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from irexec.debug.comparison.culprit import Culprit
+from irexec.debug.comparison.result import Row
+from irexec.debug.comparison.together import Together
+from irexec.debug.comparison.twins import Twins
+from irexec.debug.comparison.windows import SHOWN_BYTES, comparable, observed, windows
+from irexec.debug.errors import NONE, Error, measure
+from irexec.debug.record import Reference, same
+from irexec.debug.runtimes.runtime import KnowsStates, Loaded, Repeats, ShowsEnds
+from irexec.debug.tolerances import FUSED
+from irexec.graph.model import Model, Node, Value
+from irexec.types import Array
+
+_APART = 16.0
+"""The factor by which the error of a variable must exceed that of the results to be a different value."""
+_FAR = 4.0
+"""The multiple of its tolerance by which a value is off where a difference appears."""
+
+
+def changed(model: Model, twins: Twins | None, nodes: Sequence[Node]) -> Culprit | None:
+    """Return the first of these layers that the other model has otherwise, whatever that changes."""
+    for node in nodes if twins is not None else ():
+        if twins is not None and (changes := twins.changes(node)):
+            return Culprit(model, [node], (), NONE, "exact", changes=changes)
+    return None
+
+
+def failing(model: Model, twins: Twins | None, layer: str) -> Culprit | None:
+    """Return the layer that makes the other model fail in a layer of its own: the nearest one that is not the same.
+
+    `layer`: the name of the layer that fails. Where only names are known, it is that layer.
+    """
+    if twins is None:
+        here = next((node for node in model.nodes if node.friendly_name == layer), None)
+        return None if here is None else Culprit(model, [here], (), NONE, "exact", changes=["fails"])
+    there = next((node for node in twins.alignment.b.nodes if node.friendly_name == layer), None)
+    here = twins.alignment.back.get(there) if there is not None else None
+    if here is None:
+        return changed(model, twins, model.nodes)
+    found = changed(model, twins, _backwards(model, here))
+    return found or Culprit(model, [here], (), NONE, "exact")
+
+
+def _backwards(model: Model, node: Node) -> list[Node]:
+    """Return the layer, and those that it follows from, the nearest first; also those that assign the variables it
+    reads.
+    """
+    assigned = {sink.attributes.get("variable_id"): sink for sink in model.sinks if sink.type == "Assign"}
+    found, queue = {node}, [node]
+    for top in queue:
+        sources = [value.node for value in top.inputs if value is not None]
+        if top.type == "ReadValue" and (sink := assigned.get(top.attributes.get("variable_id"))) is not None:
+            sources.append(sink)
+        for source in sources:
+            if source not in found:
+                found.add(source)
+                queue.append(source)
+    return queue
+
+
+def wrong_state(
+    reference: Reference, loaded: Loaded, written: Mapping[Node, Value], errors: Sequence[Sequence[Error]]
+) -> Culprit | None:
+    """Return the first variable that differs from its assigned value in a step whose results agree.
+
+    `written`: the values that are assigned to the variables which layers read. `errors`: of the results, per step. A
+    runtime may keep variables in another type, without showing it to anyone.
+    """
+    if not written or len(errors) < 2 or not isinstance(loaded, KnowsStates):
+        return None
+    theirs = loaded.states(reference.steps)
+    mine = reference.record(set(written.values()))
+    for step, (known, there) in enumerate(zip(mine, theirs, strict=True)):
+        least = _APART * max(FUSED, *(error.ulp for error in errors[step]))
+        for node, value in written.items():
+            state = there.get(str(node.attributes.get("variable_id")))
+            if state is None or value not in known or state.size != known[value].size:
+                continue
+            error = measure(known[value], state.reshape(known[value].shape))
+            if error.ulp > least:
+                text = f"the variable is not what was assigned to it in step {step}, although the results agree"
+                return Culprit(reference.model, [node], (), error, "exact", step + 1, changes=[text])
+    return None
+
+
+def other_end(
+    reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
+) -> Culprit | None:
+    """Return the result of the model that is the value of another layer on the other side.
+
+    `plain`: the other side's results, per step; `errors`: theirs.
+    """
+    model = reference.model
+    wrong = [index for index in range(len(model.results)) if any(step[index] for step in errors)]
+    for nodes in windows(comparable(model), None, SHOWN_BYTES):
+        for _, seen in observed(
+            loaded, reference.steps, nodes, lambda some: [v for node in some for v in node.outputs]
+        ):
+            for index in wrong:
+                result = model.results[index]
+                for value in seen[0] if seen else ():
+                    if value is result.inputs[0] or any(value not in step for step in seen):
+                        continue
+                    if all(_is_equal(step[value], made[index]) for step, made in zip(seen, plain, strict=True)):
+                        error = max((step[index] for step in errors), key=lambda e: e.ulp)
+                        text = f"reads {value.node.friendly_name} instead of {_source(result)}"
+                        return Culprit(model, [result], (), error, "exact", changes=[text])
+    return _unlike_its_source(reference, loaded, plain, errors)
+
+
+def _unlike_its_source(
+    reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
+) -> Culprit | None:
+    """Return the result that is not the value which it reads."""
+    sources = [result.inputs[0] for result in reference.model.results]
+    pairs = _ends(reference, loaded, plain, sources)
+    for index, (result, value) in enumerate(zip(reference.model.results, sources, strict=True)):
+        read = [(step[index][1], step[index][0]) for step in pairs]
+        if value is not None and any(there is not None and not _is_equal(there, made) for there, made in read):
+            error = max((step[index] for step in errors), key=lambda e: e.ulp)
+            text = f"is not the value of {value.node.friendly_name}"
+            return Culprit(reference.model, [result], (), error, "exact", changes=[text])
+    return None
+
+
+def _ends(
+    reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], sources: Sequence[Value | None]
+) -> list[list[tuple[Array, Array | None]]]:
+    """The other side's results and the values that they read, per step. They are from one run, or from several of a
+    side that always computes the same; elsewhere nothing is known."""
+    if isinstance(loaded, ShowsEnds):
+        return loaded.ends(reference.steps, sources)
+    if not isinstance(loaded, Repeats) or not loaded.repeats:
+        return []
+    seen = loaded.observe(reference.steps, [value for value in sources if value is not None])
+    return [
+        [(array, None if value is None else there.get(value)) for array, value in zip(made, sources, strict=True)]
+        for there, made in zip(seen, plain, strict=True)
+    ]
+
+
+def _is_equal(one: Array, other: Array) -> bool:
+    return one.shape == other.shape and one.dtype == other.dtype and same(one, other)
+
+
+def _source(result: Node) -> str:
+    value = result.inputs[0]
+    return "" if value is None else value.node.friendly_name
+
+
+def where(rows: Sequence[Row], together: Together) -> str:
+    """Return the layers between which a difference appears that they do not explain."""
+    totals = {row.node: row for row in rows if row.total is not None}
+    for row in rows:
+        if _is_small(row):
+            continue
+        sources = [value.node for value in together.of(row.node)[1]]
+        if all(node not in totals or _is_small(totals[node]) for node in sources):
+            names = " and ".join(node.friendly_name for node in sources[:2]) or "the inputs"
+            return f"it appears between {names} and {row.node.friendly_name}"
+    return ""
+
+
+def _is_small(row: Row) -> bool:
+    return row.total is None or row.total.ulp <= _FAR * row.limit

@@ -1,0 +1,134 @@
+"""Causes: whether the other side's results follow from what one layer computes there.
+
+The model is run with the other side's values of the layer in place of its own. If the results are those of the other
+side, the layer is the cause of the difference, however small that is. A layer that only stands in the place of another
+one, in another export of the network, leads to results that are further off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from irexec.debug.comparison.culprit import Culprit, alone, function_of
+from irexec.debug.comparison.result import Row
+from irexec.debug.comparison.twins import Relation
+from irexec.debug.errors import Error, measure
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.runtime import CannotRun, KnowsTwins, Loaded
+from irexec.debug.tolerances import FUSED, tolerance_of
+from irexec.diagnostics import IRError
+from irexec.graph.cut import Cutter, cut
+from irexec.graph.model import Node, Value
+from irexec.types import Array
+
+# So many layers at most are tried, each in a run of the whole model.
+_MOST = 6
+# So many layers at most are asked what they read.
+_MOST_READERS = 64
+# A value that is off by less is nearly the other one, and not something else, such as one that is scaled.
+_NEARLY = 2.0**-6
+# A layer is the cause if it makes the error of the results smaller by this factor.
+_SMALLER = 8.0
+
+
+def cause(
+    reference: Reference, loaded: Loaded, suspects: Iterable[tuple[Node, Culprit]], plain: Sequence[Sequence[Array]]
+) -> Culprit | None:
+    """Return the first of these layers from whose values the other side's results follow. `plain`: these results, per
+    step.
+    """
+    before = _largest(reference.results(), plain)
+    for node, suspect in [*suspects][:_MOST]:
+        after = _with_values_of(reference, loaded, node, plain)
+        if after is not None and after * _SMALLER <= before:
+            return suspect
+    return None
+
+
+def _with_values_of(reference: Reference, loaded: Loaded, node: Node, plain: Sequence[Sequence[Array]]) -> float | None:
+    """Return the error of the results if a layer has the other side's values; None where it cannot be run so."""
+    model = reference.model
+    part = cut(model, [other for other in model.nodes if other is not node], model.results)
+    taken = [value for value in part.begins if value.node is node]
+    steps = []
+    try:
+        seen = loaded.observe(reference.steps, taken)
+        for inputs, there in zip(reference.steps, seen, strict=True):
+            given = dict(zip(model.inputs, inputs, strict=True)) | {value: there[value] for value in taken}
+            steps.append([given[value] for value in part.begins])
+        return _largest(Reference(part.model, steps).results(), plain)
+    except (KeyError, ValueError, CannotRun, IRError):  # It is not shown, or has another shape.
+        return None
+
+
+def _largest(ours: Sequence[Sequence[Array]], theirs: Sequence[Sequence[Array]]) -> float:
+    pairs = (pair for a, b in zip(ours, theirs, strict=True) for pair in zip(a, b, strict=True))
+    return max((measure(a, b).ulp for a, b in pairs), default=0.0)
+
+
+def nearly_read(reference: Reference, loaded: Loaded, rows: Sequence[Row]) -> Culprit | None:
+    """Return the first layer that is the same on both sides and reads nearly the same value, but by more than rounding
+    not the same: one that was rounded to a narrower type, for example.
+
+    The layer itself may round by more, so that its own error would not show this.
+    """
+    if not isinstance(loaded, KnowsTwins):
+        return None
+    twins, whole = loaded.twins, Cutter(reference.model)
+    asked = [row for row in rows if row.own and row.total and twins.relation([*row.behind, row.node]) is _OTHER]
+    asked = [row for row in asked if twins.is_same_function(row.node)][:_MOST_READERS]
+    given = {row.node: _given(row, whole) for row in asked}
+    theirs = loaded.observe(reference.steps, [*{value for values in given.values() for value in values}])
+    read = loaded.read_by(reference.steps, [row.node for row in asked])
+    for row in asked:
+        for step, (there, inputs) in enumerate(zip(theirs, read, strict=True)):
+            if row.node not in inputs or any(value not in there for value in given[row.node]):
+                continue
+            layers = [*row.behind, *twins.inserted(row.node)]
+            try:
+                error = _nearly(_inputs(row, whole, there), inputs[row.node], limit := _most_rounding(layers))
+            except IRError:  # The values are not those that the layers read there.
+                continue
+            if error is not None:
+                text = f"{limit:.4g} ulp of {row.node.outputs[0].element_type}"
+                changes = twins.changes(row.node)
+                return Culprit(reference.model, [row.node], (), error, text, step, changes=changes, limit=limit)
+    return None
+
+
+def _most_rounding(layers: Sequence[Node]) -> float:
+    """By how many units in the last place two ways to compute a value may differ, if these layers are on only one of
+    them. A single one would have to compute what it reads."""
+    if len(layers) == 1:
+        return 1.0
+    return sum(max(2 * FUSED, tolerance_of(node).ulp) for node in layers)
+
+
+_OTHER = Relation.RESTRUCTURED
+
+
+def _given(row: Row, whole: Cutter) -> list[Value]:
+    """Return the values that a layer and those behind it are computed from, constants aside."""
+    inside = {*row.behind, row.node}
+    read = (value for node in inside for value in node.inputs if value is not None)
+    return list(dict.fromkeys(v for v in read if v.node not in inside and v.node not in whole.constant))
+
+
+def _inputs(row: Row, whole: Cutter, there: Mapping[Value, Array]) -> list[Array | None]:
+    """Return what a layer would read on the other side, if the layers behind it were the same there; None for
+    constants.
+    """
+    ends = [v for v in row.node.inputs if v is not None and v.node in {*row.behind}]
+    begins, part = alone(whole, row.behind, ends, there)
+    made = dict(zip(ends, function_of(part)([there[value] for value in begins]), strict=True)) if ends else {}
+    return [None if value is None else made.get(value, there.get(value)) for value in row.node.inputs]
+
+
+def _nearly(ours: Sequence[Array | None], theirs: Sequence[Array | None], limit: float) -> Error | None:
+    """Return the error of the input that is nearly the same, if there is one that is off by more than the limit."""
+    for a, b in zip(ours, theirs, strict=True):
+        if a is not None and b is not None and a.shape == b.shape and a.dtype == b.dtype:
+            error = measure(a, b)
+            if error.ulp > limit and error.relative < _NEARLY:
+                return error
+    return None

@@ -1,0 +1,158 @@
+"""Comparing two runs of a model layer by layer: the layers that introduce an error, and those that propagate it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from irexec.debug.comparison.blame import changed, failing, other_end, where, wrong_state
+from irexec.debug.comparison.causes import cause, nearly_read
+from irexec.debug.comparison.culprit import Culprit, descend, look_behind
+from irexec.debug.comparison.exercise import says_something
+from irexec.debug.comparison.explained import explained, unexplained
+from irexec.debug.comparison.layers import Comparing
+from irexec.debug.comparison.remarks import remarks
+from irexec.debug.comparison.result import Comparison, Row, few
+from irexec.debug.comparison.slips import slipped
+from irexec.debug.comparison.variants import widened
+from irexec.debug.errors import Bounds, Error, measure, within
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.runtime import Described, Failed, KnowsModules, KnowsTwins, Runtime
+from irexec.debug.tolerances import FUSED
+from irexec.graph.cut import Cutter
+from irexec.graph.ports import port_name
+from irexec.types import Array
+
+Progress = Callable[[int, int], None]
+
+
+def compare(
+    reference: Reference,
+    runtime: Runtime,
+    *,
+    bounds: Bounds | None = None,
+    window: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare irexec's run with another one. Raises IRError if irexec cannot run the model, CannotRun if the other
+    cannot.
+
+    The own error of a layer is the difference between the other side's result and the result of irexec for the other
+    side's inputs of the layer. `window`: the number of layers whose values are held in memory at once.
+    """
+    model, steps = reference.model, reference.steps
+    loaded = runtime.load(model)
+    found = Comparison(
+        runtime.name, loaded.precision, model.file, about=loaded.about if isinstance(loaded, Described) else {}
+    )
+    twins = loaded.twins if isinstance(loaded, KnowsTwins) else None
+    found.exact = twins is not None
+    plain: list[list[Array]] = []
+    failed: Failed | None = None
+    try:
+        plain = loaded.results(steps)
+    except Failed as error:
+        # Its layers are compared up to the one that fails.
+        failed, found.failure = error, str(error)
+    errors = _errors(reference, plain)
+    if plain:
+        found.plain = plain
+        for index, port in enumerate(model.outputs):
+            found.results.append((port_name(port), max((step[index] for step in errors), key=lambda error: error.ulp)))
+        found.empty = not any(says_something(array) for step in plain for array in step) and not any(
+            says_something(array) for step in reference.results() for array in step
+        )
+
+    def inside(suspect: Culprit) -> Culprit | None:
+        return descend(suspect, whole, lambda inner, other: compare(inner, other, bounds=bounds).culprit, runtime)
+
+    whole = Cutter(model)
+    comparing = Comparing(reference, whole, loaded, bounds, inside, twins)
+    for done, total, rows in comparing.rows(window):
+        found.rows += rows
+        if progress is not None:
+            progress(done, total)
+    found.layers = len(comparing.nodes)
+    found.notes = [*remarks(found.rows, reference, comparing.shapes, twins)]
+    if isinstance(loaded, KnowsModules) and (names := loaded.unpaired):
+        found.notes.append(f"not in the model: {few(names)}")
+    found.suspect = comparing.first(found.rows, stays=True)
+    found.culprit = comparing.first(found.rows, stays=found.same)
+    if found.exact and found.culprit is None and plain and not found.same:
+        # What later layers seem to make up for may be all that the results differ by.
+        found.culprit = cause(reference, loaded, comparing.healed(found.rows), plain)
+        found.culprit = found.culprit or nearly_read(reference, loaded, found.rows)
+    if not found.exact and not found.same and found.culprit is not None and bounds is None and _is_marginal(found.rows):
+        # What is hardly beyond its tolerance counts if the results show it.
+        found.culprit = None
+    if found.culprit is None and failed is not None:
+        found.culprit = failing(reference.model, twins, failed.layer)
+    if found.culprit is None and plain and not found.same:
+        _judge_results(found, comparing, runtime, plain, errors)
+        if not found.results_agree and found.culprit is None and not found.hidden:
+            # What other layers seemed to make up for may be the cause all the same.
+            found.culprit = comparing.first(found.rows, stays=True)
+    if found.culprit is not None and len(found.culprit.nodes) > 1 and found.culprit.outputs and not found.hidden:
+        found.culprit = slipped(reference, loaded, found.culprit)
+    return found
+
+
+def _errors(reference: Reference, plain: Sequence[Sequence[Array]]) -> list[list[Error]]:
+    """Return the errors of the other side's results, per step."""
+    steps = zip(reference.results(), plain, strict=False)
+    return [[measure(a, b) for a, b in zip(ours, theirs, strict=True)] for ours, theirs in steps]
+
+
+def _is_marginal(rows: Sequence[Row]) -> bool:
+    """Return whether no layer is off by much more than its tolerance."""
+    return all(row.agrees or row.is_marginal for row in rows)
+
+
+def _judge_results(
+    found: Comparison,
+    comparing: Comparing,
+    runtime: Runtime,
+    plain: list[list[Array]],
+    errors: list[list[Error]],
+) -> None:
+    """Decide whether the results agree although they are not equal, where no layer is wrong by itself."""
+    reference, bounds = comparing.reference, comparing.bounds
+    if any(row.tolerance == "random" for row in found.rows):
+        return
+    if bounds is not None:
+        steps = zip(reference.results(), plain, strict=True)
+        agrees = all(within(a, b, bounds) for ours, theirs in steps for a, b in zip(ours, theirs, strict=True))
+    else:
+        # A runtime that shows no layers runs several as one, and rounds each otherwise than when it is observed.
+        exact = {row.node for row in found.rows if found.exact and not comparing.is_restructured(row)}
+        own = {row.node: row.own.ulp if row.agrees else row.limit for row in found.rows if row.own is not None}
+        units = {node: error if node in exact else max(FUSED, error) for node, error in own.items()}
+        if found.exact:
+            # Layers without a counterpart are computed by other layers there, which round differently.
+            units = {node: FUSED for node in comparing.nodes if node not in exact} | units
+        explains = explained(reference, {n: e if math.isfinite(e) else FUSED for n, e in units.items()})
+        if not found.exact:
+            limits = {row.node: max(row.limit, row.noise) for row in found.rows}
+            ends = [
+                limits.get(v.node, 0.0) for result in reference.model.results for v in result.inputs if v is not None
+            ]
+            explains = [[max(pair) for pair in zip(step, ends, strict=True)] for step in explains]
+        # In another export of a network, layers that are not the same may have been paired.
+        reexport = found.exact and len(exact) < len(found.rows)
+        changes = any(row.healed and row.node in exact for row in found.rows) and not reexport
+        agrees = not unexplained(errors, explains) and not changes
+        if not agrees and not found.exact and (wide := widened(reference.model)) is not None:
+            # Weights that are decompressed in f16 may be decompressed in f32.
+            alike = _errors(Reference(wide, reference.steps), plain)
+            agrees = not unexplained(alike, explains)
+    if agrees:
+        return
+    found.results_agree = False
+    if found.exact:
+        found.culprit = changed(reference.model, comparing.twins, reference.model.results)
+    else:
+        found.culprit = wrong_state(reference, comparing.loaded, comparing.written, errors)
+        found.culprit = found.culprit or other_end(reference, comparing.loaded, plain, errors)
+        if found.culprit is None:
+            _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
+    found.where = where(found.rows, comparing.together)

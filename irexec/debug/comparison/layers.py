@@ -1,0 +1,274 @@
+"""The layers of a model in both runs, window by window: which are wrong by themselves."""
+
+from __future__ import annotations
+
+import math
+from collections import ChainMap
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
+
+from irexec.debug.comparison.culprit import Culprit, alone, function_of
+from irexec.debug.comparison.exercise import says_something, watched
+from irexec.debug.comparison.healing import Healing
+from irexec.debug.comparison.noise import Noise
+from irexec.debug.comparison.result import Row
+from irexec.debug.comparison.together import Together
+from irexec.debug.comparison.twins import Relation, Twins
+from irexec.debug.comparison.variants import judge_model
+from irexec.debug.comparison.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, read_values, windows
+from irexec.debug.errors import NONE, Bounds, Error, measure
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.runtime import Described, KnowsModules, Loaded
+from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
+from irexec.diagnostics import IRError
+from irexec.diagnostics.deadline import watched as in_time
+from irexec.graph.cut import Cutter
+from irexec.graph.model import Model, Node, Value
+from irexec.ops.declare.operator import Tolerance
+from irexec.types import Array
+
+Known = MutableMapping[Value, Array]
+# How many times clearer another wrong layer may be than the one that is named.
+_CLEAREST = 4.0
+# An error of so many tolerances is clear, however large others are.
+_CLEAR = 2.0**20
+# How many times its own error is larger than that of its values where a layer makes up for others.
+_CLOSER = 8.0
+# So many suspects keep their inputs and results.
+_KEPT = 64
+
+
+class Comparing:
+    """The layers of one model, window by window."""
+
+    def __init__(
+        self,
+        reference: Reference,
+        whole: Cutter,
+        loaded: Loaded,
+        bounds: Bounds | None,
+        inside: Callable[[Culprit], Culprit | None],
+        twins: Twins | None,
+    ) -> None:
+        self.reference, self.loaded, self.bounds, self._inside = reference, loaded, bounds, inside
+        self._whole, self.twins = whole, twins
+        about = loaded.about if isinstance(loaded, Described) else {}
+        self.noise = Noise.of(loaded.precision, about) if twins is None and bounds is None else None
+        self.shapes: dict[Value, list[tuple[int, ...]]] = {}
+        self._suspects: dict[Node, Culprit] = {}
+        self.nodes = comparable(reference.model)
+        self.written, self._read = _written(reference.model), read_values(reference.model)
+        self.together = Together(reference.model, self.nodes, isinstance(loaded, KnowsModules))
+
+    def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
+        done = 0
+        for shown in windows(self.nodes, window, SHOWN_BYTES):
+            for nodes, theirs in observed(self.loaded, self.reference.steps, shown, self._wanted):
+                for held in windows(nodes, None, HELD_BYTES):
+                    done += len(held)
+                    yield done, len(self.nodes), self._rows(held, theirs)
+
+    def first(self, rows: Sequence[Row], *, stays: bool) -> Culprit | None:
+        """Return the first wrong layer whose error reaches the results; rows whose error does not are marked as healed.
+
+        `stays`: the results are equal, and the first wrong layer is named all the same.
+        """
+        wrong = [row for row in rows if row.node in self._suspects]
+        healing = Healing(self.reference.model, rows)
+        for row in wrong:
+            row.healed = not row.agrees and healing.heals(row, rounded=self.is_restructured(row))
+        wrong = [row for row in wrong if stays or not row.healed]
+        if self.noise is not None:
+            # Noise may hide as well as exceed what is measured of it: the first of the clearest counts.
+            least = min(max((row.excess for row in wrong), default=0.0), _CLEAR) / _CLEAREST
+            wrong = [row for row in wrong if row.excess >= least]
+        found = next(iter(wrong), None)
+        return None if found is None else self._suspects[found.node]
+
+    def healed(self, rows: Sequence[Row]) -> list[tuple[Node, Culprit]]:
+        """Return the wrong layers whose errors do not reach the results, as it seems; without those that make up for
+        others, whose values are much closer than their own errors.
+        """
+        errors = ((row, row.own, row.total) for row in rows if row.healed)
+        return [
+            (row.node, self._suspects[row.node])
+            for row, own, total in errors
+            if own is not None and total is not None and own.ulp <= _CLOSER * total.ulp
+        ]
+
+    def is_restructured(self, row: Row) -> bool:
+        """Return whether the other model has other layers in place of these, which may round differently."""
+        return self.twins is not None and self.twins.relation([*row.behind, row.node]) is Relation.RESTRUCTURED
+
+    def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
+        """Return the results and inputs of layers; all from one run, because another run may round differently."""
+        values = {value for node in nodes for value in node.outputs if value in self._read}
+        given = {value for node in nodes for value in self._given(node, values) if value.node.type != "Parameter"}
+        return sorted(values | given, key=_position)
+
+    def _rows(self, nodes: Sequence[Node], theirs: Sequence[Mapping[Value, Array]]) -> list[Row]:
+        made = {value for node in nodes for value in node.outputs if value in self._read}
+        self.together.shown |= {value for value in made if all(value in step for step in theirs)}
+        needed = made | {value for node in nodes for value in self._given(node)}
+        looked_at = {value for node in nodes for value in watched(node)}
+        mine = self.reference.record(made | looked_at)
+        for value in looked_at:
+            self.shapes[value] = [step[value].shape for step in mine if value in step]
+        held: list[Known] = []
+        for step, inputs in zip(theirs, self.reference.steps, strict=False):
+            given = dict(zip(self.reference.model.inputs, inputs, strict=True))
+            held.append({value: step[value] for value in needed if value in step} | given)
+        return [row for node in in_time(nodes, "comparing") if (row := self._row(node, mine, held)) is not None]
+
+    def _given(self, node: Node, soon: Collection[Value] = ()) -> list[Value]:
+        """Return the non-constant inputs of a layer and the layers `behind` it; for a layer that reads a variable, also
+        the value written to it. `soon`: values that will be exposed later.
+        """
+        given = self.together.of(node, soon)[1]
+        return [*given, self.written[node]] if node in self.written else given
+
+    def _row(self, node: Node, mine: list[dict[Value, Array]], theirs: list[Known]) -> Row | None:
+        nodes = self.together.of(node)[0]
+        relation = self.twins.relation(nodes) if self.twins is not None else None
+        tolerance, text = self._tolerance(nodes, relation, ChainMap(mine[0], theirs[0]) if theirs else mine[0])
+        row = Row(node, (), True, None, None, text, behind=nodes[:-1], limit=max(tolerance.ulp, FUSED))
+        if isinstance(self.loaded, KnowsModules):
+            row.module = self.loaded.module_of(node)
+        seen = False
+        for step, (our, their) in enumerate(zip(mine, theirs, strict=False)):
+            pairs = [(our[v], their[v], v) for v in node.outputs if v in our and v in their]
+            if not pairs:
+                continue
+            seen = True
+            row.said |= any(says_something(array) for a, b, _ in pairs for array in (a, b))
+            total = max((measure(a, b) for a, b, v in pairs), key=lambda e: e.ulp)
+            if row.total is None or total.ulp > row.total.ulp:
+                row.total = total
+            given = self._given(node)
+            if node in self.written:
+                given = given[-1:] if step else given[:-1]
+                made_now = {node.outputs[0]: their[node.outputs[0]]}
+                their = ChainMap(made_now, theirs[step - 1]) if step else their
+            if tolerance.kind == "random":
+                continue
+            if any(v not in their for v in given):
+                if self.twins is not None and total and self.twins.changes(node) and row.agrees:
+                    # It reads something else, and what it would read has no counterpart.
+                    row.own, row.agrees, row.step = total, False, step
+                    self._suspect(row, [node], [], {}, total, False, step)
+                continue
+            own, agrees = self._own(row, nodes, given, their, tolerance, step, relation)
+            if row.own is None or own.ulp > row.own.ulp or (row.agrees and not agrees):
+                row.own, row.agrees, row.step = own, agrees, step
+            if node not in self._suspects and (not agrees or (node.bodies and relation is not Relation.SAME)):
+                self._suspect(row, nodes, given, their, own, agrees, step)
+        return row if seen else None
+
+    def _tolerance(
+        self, nodes: Sequence[Node], relation: Relation | None, known: Mapping[Value, Array]
+    ) -> tuple[Tolerance, str]:
+        """Return the tolerance of the last layer and those behind it, and its text."""
+        kind = nodes[-1].outputs[0].element_type
+        tolerance = (
+            tolerance_of(nodes[0], known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
+        )
+        if self.twins is not None or self.loaded.precision != str(kind):
+            tolerance = accumulated(tolerance, kind)
+        if self.bounds is not None:
+            return tolerance, str(self.bounds)
+        if relation in (Relation.SAME, Relation.CHANGED) and tolerance.kind != "random":
+            return tolerance, "exact"
+        return tolerance, tolerance_text(tolerance, kind)
+
+    def _suspect(
+        self,
+        row: Row,
+        nodes: list[Node],
+        given: Sequence[Value],
+        their: Mapping[Value, Array],
+        own: Error,
+        agrees: bool,
+        step: int,
+    ) -> None:
+        """Keep a layer that is wrong, or that has bodies in which a layer may be."""
+        node = nodes[-1]
+        if len(self._suspects) >= _KEPT:
+            return
+        kept = {v: their[v] for v in given}
+        made = {v: their[v] for v in node.outputs if v in their}
+        changes = self.twins.changes(node) if self.twins is not None else []
+        if self.twins is not None and len(nodes) > 1 and not self.twins.is_changed(node):
+            changes = []
+        elif self.twins is not None and len(nodes) > 1:
+            # The layers behind it have no counterparts because this one reads something else.
+            with suppress(IRError):  # Their inputs are such that they could not be computed.
+                nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)
+        model, limit = self.reference.model, 0.0
+        if row.tolerance.endswith(f" of {node.outputs[0].element_type}"):
+            limit = row.limit
+        suspect = Culprit(model, nodes, (), own, row.tolerance, step, None, kept, made, changes, row.module, limit)
+        assigned = self.twins.assigned(node) if self.twins is not None else None
+        if self.twins is not None and assigned is not None and (changes := self.twins.changes(assigned)):
+            suspect = Culprit(suspect.model, [assigned], (), own, row.tolerance, step, changes=changes)
+        # An error inside a body may not affect its results: for example, the index of the largest value may stay.
+        found = self._inside(suspect) if node.bodies and len(nodes) == 1 else None
+        if found is not None or not agrees:
+            self._suspects[node] = found or suspect
+            row.agrees, row.changed = False, self.twins is not None and self.twins.is_changed(node)
+
+    def _inputs_of(self, node: Node, behind: Sequence[Node], given: Mapping[Value, Array]) -> dict[Value, Array]:
+        """Return the inputs of a layer, computed by the layers behind it."""
+        ends = [v for v in node.inputs if v is not None and v.node not in self._whole.constant and v not in given]
+        begins, part = alone(self._whole, behind, ends, given)
+        made = function_of(part)([given[v] for v in begins])
+        return {**given, **dict(zip(ends, made, strict=True))}
+
+    def _own(
+        self,
+        row: Row,
+        nodes: Sequence[Node],
+        given: Sequence[Value],
+        their: Mapping[Value, Array],
+        tolerance: Tolerance,
+        step: int,
+        relation: Relation | None,
+    ) -> tuple[Error, bool]:
+        """Return the own error of a layer with those behind it, and whether it agrees. The row gets another tolerance
+        where the other side computes with fewer bits.
+        """
+        node = nodes[-1]
+        if relation is Relation.SAME:
+            return NONE, True
+        if node in self.written and step:
+            # A variable contains the value assigned in the previous step.
+            error = measure(their[given[0]], their[node.outputs[0]])
+            return error, not error
+        begins, part = alone(self._whole, nodes, node.outputs, their)
+        inputs, outputs = [their[v] for v in begins], [their.get(v) for v in node.outputs]
+        try:
+            error, agrees = judge_model(part, function_of, inputs, outputs, tolerance, self.bounds)
+            if not agrees and self.noise is not None and self.noise.applies(nodes):
+                noisy = self.noise.judge(part, inputs, outputs)
+                if noisy is not None:
+                    row.noise, row.tolerance = max(row.noise, noisy.limit), noisy.tolerance
+                    error, agrees = noisy.own, noisy.agrees
+        except IRError as failed:
+            return Error(math.inf, math.inf, math.inf, reason=f"refused by irexec: {failed.report.errors[0]}"), False
+        # The same kernels round equally: what differs is not rounding.
+        exact = relation is Relation.CHANGED and self.bounds is None
+        return error, agrees and not (exact and error)
+
+
+def _position(value: Value) -> tuple[str, str, int]:
+    return value.node.friendly_name, value.node.id, value.index
+
+
+def _written(model: Model) -> dict[Node, Value]:
+    """Return the values written to the variables that layers read."""
+    ids = {n.attributes.get("variable_id"): n.inputs[0] for n in model.nodes if n.type == "Assign"}
+    found: dict[Node, Value] = {}
+    for node in model.nodes:
+        value = ids.get(node.attributes.get("variable_id")) if node.type == "ReadValue" else None
+        if value is not None:
+            found[node] = value
+    return found

@@ -1,0 +1,46 @@
+"""Remarks about a comparison: where rounding becomes a jump, what was not exercised, what differs without an effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from irexec.debug.comparison.exercise import Shapes, not_exercised
+from irexec.debug.comparison.jumps import jumps
+from irexec.debug.comparison.result import Row
+from irexec.debug.comparison.twins import Relation, Twins
+from irexec.debug.record import Reference
+
+# The number of layers that differ without effect and are listed.
+_SHOWN = 3
+
+
+def remarks(rows: Sequence[Row], reference: Reference, shapes: Shapes, twins: Twins | None) -> Iterator[str]:
+    """Yield sentences about the layers of a comparison. `shapes`: of their values in each step. `twins`: if the other
+    side is a model.
+    """
+    yield from jumps(rows)
+    for text in (*not_exercised(reference, shapes), *_silent(rows)):
+        yield f"not exercised: {text}"
+    if twins is not None:
+        for text in _without_effect(rows, twins):
+            yield f"without effect on these inputs: {text}"
+
+
+def _without_effect(rows: Sequence[Row], twins: Twins) -> Iterator[str]:
+    """Yield layers that the other model has otherwise, and that compute the same all the same."""
+    texts = []
+    for row in rows:
+        if row.agrees and not row.behind and twins.relation([row.node]) is Relation.CHANGED:
+            texts += [f"{row.node.friendly_name} ({row.node.type}) {text}" for text in twins.changes(row.node)]
+    yield from texts[:_SHOWN]
+    if len(texts) > _SHOWN:
+        yield f"{len(texts) - _SHOWN} more"
+
+
+def _silent(rows: Sequence[Row]) -> list[str]:
+    silent = (row.node for row in rows if row.total is not None and not row.said)
+    names = [node.friendly_name for node in silent if node.type != "ReadValue"]
+    if not names:
+        return []
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return [f"{names[0]}{more}: every value was NaN, or there were none, on both sides"]

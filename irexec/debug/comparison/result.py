@@ -1,0 +1,222 @@
+"""The outcome of a comparison of two runs of a model, and its verdict in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from irexec.arrays.brief import plural
+from irexec.debug.comparison.culprit import Culprit
+from irexec.debug.comparison.hints import LOWER, hints
+from irexec.debug.errors import Error, off
+from irexec.graph.model import Node
+from irexec.types import Array
+
+# Maximum number of layers that are all named.
+_FEW = 3
+# How many times its tolerance a layer may be off if the results do not show it.
+_MARGINAL = 16.0
+# The relative error of such a layer.
+_SMALL = 1e-3
+
+
+@dataclass(slots=True)
+class Row:
+    """One layer in both runs: the largest error of all steps, and the step where it occurred.
+
+    `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
+    is None if the inputs of these layers are unknown, or if the results are random. `healed`: the layer computes
+    something else, but later layers make up for it. `limit`: the tolerance in units in the last place; `noise`: what
+    rounding in the other side's types explains beyond it. `said`: whether there are values that could differ.
+    `module`: the module of the other side whose result the layer computes. `changed`: the other model has the layer
+    otherwise, whatever it reads.
+    """
+
+    node: Node
+    outer: tuple[str, ...]
+    agrees: bool
+    own: Error | None
+    total: Error | None
+    tolerance: str
+    step: int = 0
+    behind: Sequence[Node] = ()
+    healed: bool = False
+    limit: float = 0.0
+    noise: float = 0.0
+    said: bool = False
+    module: str = ""
+    changed: bool = False
+
+    @property
+    def is_marginal(self) -> bool:
+        """Whether the layer is off by more than its tolerance, but not by much."""
+        if self.agrees or self.own is None:
+            return False
+        return self.own.ulp <= _MARGINAL * self.limit and self.own.relative <= _SMALL
+
+    @property
+    def excess(self) -> float:
+        """The error of the layer as a multiple of its tolerance."""
+        return self.own.ulp / max(self.limit, self.noise, 1.0) if self.own is not None else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row in the form of `Compared`, which `irexec report` reads."""
+        return {
+            "name": self.node.friendly_name,
+            "type": self.node.type,
+            **({"module": self.module} if self.module else {}),
+            "behind": [node.friendly_name for node in self.behind],
+            "outer": list(self.outer),
+            "agrees": self.agrees,
+            "healed": self.healed,
+            "own": self.own.to_dict() if self.own is not None else None,
+            "total": self.total.to_dict() if self.total is not None else None,
+            "tolerance": self.tolerance,
+            "step": self.step,
+        }
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Two runs of one model. `results` contains the errors of the results when no layer was exposed. `suspect`: the
+    first layer that is wrong by itself, also if the results do not show it.
+
+    `hidden`: the results differ by more than rounding explains, but not when layers are exposed. `results_agree` is
+    False if the results differ and no layer's own error explains it; `where` then says where the difference appears.
+    `precision`: the type in which the other runtime computes, if it reports one; `about`: its other properties. `file`:
+    the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
+    could differ. `exact`: both sides are run by irexec. `notes`: where rounding becomes a jump, what the inputs
+    did not exercise, and layers that differ without an effect on them. `plain`: the other side's results per step, when
+    no layer was exposed.
+    """
+
+    other: str
+    precision: str = ""
+    file: str | None = None
+    rows: list[Row] = field(default_factory=list)
+    results: list[tuple[str, Error]] = field(default_factory=list)
+    culprit: Culprit | None = None
+    suspect: Culprit | None = None
+    hidden: bool = False
+    results_agree: bool = True
+    layers: int = 0
+    about: dict[str, str] = field(default_factory=dict)
+    failure: str | None = None
+    empty: bool = False
+    exact: bool = False
+    where: str = ""
+    notes: list[str] = field(default_factory=list)
+    plain: list[list[Array]] = field(default_factory=list, repr=False)
+
+    @property
+    def unseen(self) -> int:
+        """The number of layers that could not be judged, neither alone nor together with their readers."""
+        return self.layers - len({node for row in self.rows if row.own is not None for node in (row.node, *row.behind)})
+
+    @property
+    def same(self) -> bool:
+        """Whether the results are equal, bit for bit."""
+        return self.failure is None and not self.empty and not any(error for _, error in self.results)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the results agree, or differ no more than rounding explains."""
+        if self.failure is not None or self.empty:
+            return False
+        return self.same or (self.culprit is None and self.results_agree)
+
+    @property
+    def others(self) -> list[str]:
+        """The layers whose values differ from irexec's, although the results agree."""
+        if not self.agrees:
+            return []
+        # A layer that reads something else and has the same values only follows another one.
+        rows = [row for row in self.rows if not row.agrees and (self.exact or not row.is_marginal)]
+        rows = [row for row in rows if row.total or row.changed or not self.exact]
+        names = [row.node.friendly_name for row in rows]
+        if self.culprit is not None and self.culprit.outer:
+            names += [f"{node.friendly_name} in {' / '.join(self.culprit.outer)}" for node in self.culprit.nodes]
+        return names
+
+    @property
+    def verdict(self) -> str:
+        """The outcome of the comparison, in one line."""
+        unseen = f" ({self.unseen} of them not observed)" if self.unseen else ""
+        if self.empty:
+            return f"nothing was compared with {self.other}: no result has a value other than NaN, on either side"
+        if self.agrees:
+            return self._agreement(unseen)
+        if self.culprit is not None:
+            return self._first_wrong(self.culprit)
+        if self.failure is not None:
+            return f"{self.other} fails: {self.failure}; all layers before agree"
+        if self.hidden:
+            return "the results differ, but not when layers are observed; no part of the model differs by itself"
+        name, error = max(self.results, key=lambda entry: entry[1].ulp)
+        text = f"unexplained difference: {name} is {off(error)}, which the errors of the layers do not explain"
+        return text + (f"; {self.where}" if self.where else unseen)
+
+    def _agreement(self, unseen: str) -> str:
+        agree = "the one layer agrees" if self.layers == 1 else f"all {self.layers} layers agree"
+        others = self.others
+        if others:
+            same = "the same results as" if self.same else "the same results, but for rounding, as"
+            verb = "layer computes" if len(others) == 1 else "layers compute"
+            what = f"{verb} other things"
+            if not self.exact and not self.same:
+                what = f"{'layer exceeds its' if len(others) == 1 else 'layers exceed their'} tolerance"
+            return f"{same} {self.other}; {len(others)} {what}: {few(others)}"
+        worst = max((error for _, error in self.results), key=lambda e: e.ulp, default=None)
+        if self.precision in LOWER and worst:
+            return f"{agree} with {self.other}, within the rounding of {self.precision}: {off(worst)}{unseen}"
+        if self.exact and worst:
+            return f"the same results, but for rounding, as {self.other}: {off(worst)}{unseen}"
+        return f"{agree} with {self.other}{unseen}"
+
+    def _first_wrong(self, culprit: Culprit) -> str:
+        layers = "layers" if len(culprit.nodes) > 1 else "layer"
+        text = f"first wrong {layers}: {culprit.described}: {culprit.numbers}"
+        if culprit.changes:
+            text = f"first wrong {layers}: {culprit.described}: {culprit.numbers}; " if culprit.own else ""
+            text = text or f"first wrong {layers}: {culprit.described}: "
+            text += ", ".join(culprit.changes[:_FEW])
+        if self.precision in LOWER:
+            text += f"; the other runtime computes in {self.precision}"
+        if self.failure is not None:
+            text += f"; {self.other} then fails: {self.failure}"
+        return f"{text}; only if the layers between them are not observed" if self.hidden else text
+
+    @property
+    def hints(self) -> list[str]:
+        """Possible causes of the verdict, and suggested next steps."""
+        errors = [error for _, error in self.results]
+        cache = self.about.get("KV_CACHE_PRECISION", "")
+        return list(hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees, cache))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison in the form of `Comparison`, which `irexec report` reads, with more fields."""
+        inner = self.culprit is not None and bool(self.culprit.outer)
+        return {
+            "kind": "compare",
+            "reference": "irexec",
+            "other": self.other,
+            "precision": self.precision,
+            "about": self.about,
+            "verdict": self.verdict,
+            "hints": self.hints,
+            "notes": self.notes,
+            "agrees": self.agrees,
+            "same": self.same,
+            "failure": self.failure,
+            "hidden": self.hidden,
+            "unseen": self.unseen,
+            "culprit": self.culprit.to_dict() if self.culprit is not None else None,
+            "results": [{"name": name, "total": error.to_dict()} for name, error in self.results],
+            "layers": [*(row.to_dict() for row in self.rows), *(self.culprit.rows() if inner and self.culprit else [])],
+        }
+
+
+def few(names: Sequence[str]) -> str:
+    more = len(names) - _FEW
+    return ", ".join(names[:_FEW]) + (f" and {plural(more, 'other')}" if more > 0 else "")

@@ -1,0 +1,74 @@
+"""Several other sides at once: which of the runtimes, irexec included, computes something else than the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+from irexec.debug.comparison.result import Comparison
+from irexec.debug.errors import measure
+
+_CLOSER = 8.0
+"""The factor by which two sides are closer to each other than to irexec, if irexec differs from both."""
+
+
+class Sides:
+    """Comparisons of one model with several runtimes, for the same inputs."""
+
+    def __init__(self, found: Sequence[Comparison]) -> None:
+        """`found`: two or more, of the same model."""
+        self.found = list(found)
+
+    @property
+    def agrees(self) -> bool:
+        return all(one.agrees for one in self.found)
+
+    @property
+    def empty(self) -> bool:
+        """Whether one of the comparisons compared nothing."""
+        return any(one.empty for one in self.found)
+
+    @property
+    def verdict(self) -> str:
+        """A sentence that names the side that differs from all others."""
+        wrong = [one for one in self.found if not one.agrees]
+        right = [one for one in self.found if one.agrees]
+        if not wrong:
+            return f"irexec, {_listed(self.found)} agree"
+        if right:
+            verb = "is" if len(wrong) == 1 else "are"
+            return f"{_listed(wrong)} {verb} alone: irexec and {_listed(right)} agree{_also(wrong, right)}"
+        if all(self._is_close(a, b) for a, b in combinations(self.found, 2)):
+            return f"irexec is alone: {_listed(self.found)} agree with each other"
+        return f"irexec, {_listed(self.found)} all differ from each other"
+
+    def _is_close(self, one: Comparison, other: Comparison) -> bool:
+        """Return whether two sides are much closer to each other than either is to irexec."""
+        if not one.plain or not other.plain:
+            return False
+        pairs = (pair for a, b in zip(one.plain, other.plain, strict=True) for pair in zip(a, b, strict=True))
+        apart = max(measure(a, b).ulp for a, b in pairs)
+        return _CLOSER * apart <= min(max(error.ulp for _, error in side.results) for side in (one, other))
+
+    def to_dict(self) -> dict[str, Any]:
+        comparisons = [one.to_dict() for one in self.found]
+        return {"kind": "comparisons of sides", "verdict": self.verdict, "agrees": self.agrees} | {
+            "comparisons": comparisons
+        }
+
+
+def _listed(found: Sequence[Comparison]) -> str:
+    names = [one.other for one in found]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _also(wrong: Sequence[Comparison], right: Sequence[Comparison]) -> str:
+    """Return whether those that agree also agree about the layer that is named."""
+    culprit = wrong[0].culprit
+    if culprit is None or culprit.outer or len(culprit.nodes) > 1:
+        return ""
+    (node,) = culprit.nodes
+    rows = [row for one in right for row in one.rows if row.node.friendly_name == node.friendly_name]
+    seen = [row for row in rows if row.own is not None]
+    return f", also about {node.friendly_name}" if seen and all(row.agrees for row in seen) else ""

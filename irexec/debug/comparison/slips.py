@@ -1,0 +1,116 @@
+"""Slips: whether one slip in the wiring explains what layers compute that are judged together.
+
+A layer that is left out, or that reads another value, leaves no trace by name: the other side shows no value of it, or
+none of those that only it reads. With the right slip irexec computes the other side's values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from irexec.debug.comparison.culprit import Culprit, alone, function_of
+from irexec.debug.comparison.windows import comparable
+from irexec.debug.errors import judge
+from irexec.debug.extract import give_types
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.runtime import CannotRun, Loaded
+from irexec.debug.tolerances import combined, tolerance_of
+from irexec.diagnostics import IRError
+from irexec.graph.cut import Cutter
+from irexec.graph.model import Node, Value
+from irexec.graph.order import ordered
+from irexec.types import Array
+
+# So many layers at most are left out in turn, and so many values are read in turn.
+_MOST_LAYERS, _MOST_VALUES = 64, 64
+
+
+def slipped(reference: Reference, loaded: Loaded, culprit: Culprit) -> Culprit:
+    """Return the layer of several that are wrong together whose slip explains their values; all of them if none does,
+    or if several slips would.
+    """
+    whole = Cutter(reference.model)
+    slips = [*_left_out(whole, culprit)] or [*_misread(reference, loaded, whole, culprit)]
+    if len({node for node, _ in slips}) != 1:
+        return culprit
+    node, text = slips[0]
+    return replace(culprit, nodes=[node], together=culprit.nodes, changes=[text])
+
+
+def _left_out(whole: Cutter, culprit: Culprit) -> Iterator[tuple[Node, str]]:
+    """Yield what reads a layer without which the values are those of the other side."""
+    for node in culprit.nodes[:_MOST_LAYERS]:
+        for index, value in enumerate(node.inputs):
+            made = node.outputs[0]
+            if value is None or value.node in whole.constant or value.element_type is not made.element_type:
+                continue
+            if node is not culprit.nodes[-1] and _is_right(whole, culprit, node, index):
+                reader = next(other for other in culprit.nodes if made in other.inputs)
+                yield reader, _reading(value, made)
+
+
+def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int) -> bool:
+    """Return whether the other side's values are those of the layers if `node` passes an input through."""
+    try:
+        part = whole.cut(culprit.nodes, [*culprit.outputs])
+        left_out = part.places[node]
+        given = left_out.inputs[index]
+        assert given is not None
+        left_out.outputs[0].replace_uses(given)
+        model = part.model
+        model.file = model.source = None
+        model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
+        give_types(part, [culprit.inputs[value] for value in part.begins])
+        tolerance = combined(tolerance_of(n) for n in culprit.nodes)
+        inputs = [culprit.inputs[value] for value in part.begins]
+        return judge(function_of(model), inputs, [*culprit.outputs.values()], tolerance)[1]
+    except (IRError, KeyError, ValueError):  # The layers cannot be run without it.
+        return False
+
+
+def _misread(reference: Reference, loaded: Loaded, whole: Cutter, culprit: Culprit) -> Iterator[tuple[Node, str]]:
+    """Yield what the last layer may read instead of one of its inputs, so that its values are those of the other
+    side.
+    """
+    node = culprit.nodes[-1]
+    behind = {*culprit.nodes[:-1]}
+    shown = _candidates(reference, loaded, node, culprit.step)
+    own = [value for value in node.inputs if value is not None and value.node not in whole.constant]
+    for read in own:
+        # All others have to be known: computed by layers that are right.
+        given = {value: culprit.inputs[value] for value in own if value in culprit.inputs}
+        if any(value.node in behind for value in own if value is not read):
+            continue
+        for value, array in shown.items():
+            if value is read or value.element_type is not read.element_type:
+                continue
+            if _is_right_reading(whole, node, {**given, read: array}, culprit.outputs):
+                yield node, _reading(value, read)
+                break
+
+
+def _candidates(reference: Reference, loaded: Loaded, node: Node, step: int) -> dict[Value, Array]:
+    """Return the other side's values that are computed before a layer, the nearest first."""
+    nodes = comparable(reference.model)
+    before = nodes[: nodes.index(node)] if node in nodes else []
+    wanted = [value for other in reversed(before) for value in other.outputs][:_MOST_VALUES]
+    try:
+        seen = loaded.observe(reference.steps[: step + 1], wanted)[step]
+    except (CannotRun, IndexError):
+        return {}
+    given = dict(zip(reference.model.inputs, reference.steps[step], strict=True))
+    return {value: seen[value] for value in wanted if value in seen} | given
+
+
+def _is_right_reading(whole: Cutter, node: Node, given: Mapping[Value, Array], outputs: Mapping[Value, Array]) -> bool:
+    try:
+        begins, part = alone(whole, [node], [*outputs], given)
+        inputs = [given[value] for value in begins]
+        return judge(function_of(part), inputs, [*outputs.values()], tolerance_of(node))[1]
+    except (IRError, KeyError, ValueError):  # Of another shape, for example.
+        return False
+
+
+def _reading(value: Value, instead_of: Value) -> str:
+    return f"the values are those of reading {value.node.friendly_name} instead of {instead_of.node.friendly_name}"

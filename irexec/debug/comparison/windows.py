@@ -1,0 +1,67 @@
+"""Windows: neighbouring layers whose values are shown, or held, at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from irexec.debug.runtimes.runtime import CannotRun, Died, Loaded, Steps
+from irexec.graph.cut import constant_nodes
+from irexec.graph.model import Model, Node, Value
+from irexec.types import DYNAMIC, Array
+
+SHOWN_BYTES, HELD_BYTES = 1 << 28, 1 << 24
+"""The other side shows values of so many bytes at a time, unless --window is given; irexec keeps as many."""
+_UNKNOWN_BYTES = 1 << 20
+
+
+def comparable(model: Model) -> list[Node]:
+    """Return the layers whose results can be compared: not Assign, whose result runtimes do not expose."""
+    constant = constant_nodes(model)
+    skipped = ("Parameter", "Result", "Const", "Assign")
+    return [n for n in model.nodes if n.type not in skipped and n not in constant and n.outputs]
+
+
+def read_values(model: Model) -> set[Value]:
+    """Return values with at least one reader; others need not be computed, nor be correct."""
+    return {value for node in model.nodes for value in node.inputs if value is not None}
+
+
+def observed(
+    loaded: Loaded, steps: Steps, nodes: Sequence[Node], wanted: Callable[[Sequence[Node]], list[Value]]
+) -> Iterator[tuple[Sequence[Node], Sequence[Mapping[Value, Array]]]]:
+    """Yield the values that are `wanted` of some layers, per step. Where the other side cannot show all of them, it
+    shows those of parts; layers that it cannot show alone are left out.
+    """
+    try:
+        yield nodes, loaded.observe(steps, wanted(nodes))
+    except Died:
+        raise
+    except CannotRun:
+        half = len(nodes) // 2
+        for some in (nodes[:half], nodes[half:]) if half else ():
+            yield from observed(loaded, steps, some, wanted)
+
+
+def windows(nodes: Sequence[Node], window: int | None, most: int) -> Iterator[list[Node]]:
+    """Yield neighbouring layers: `window` at a time, or as many as have no more than `most` bytes of values."""
+    group: list[Node] = []
+    held = 0
+    for node in nodes:
+        size = 2 * sum(map(_nbytes, node.outputs))
+        full = len(group) >= window if window is not None else held + size > most
+        if group and full:
+            yield group
+            group, held = [], 0
+        group.append(node)
+        held += size
+    if group:
+        yield group
+
+
+def _nbytes(value: Value) -> int:
+    if value.type.shape.is_dynamic or value.element_type is DYNAMIC:
+        return _UNKNOWN_BYTES
+    count = 1
+    for extent in value.type.shape.to_shape():
+        count *= extent
+    return count * (value.element_type.dtype.itemsize if value.element_type.dtype is not None else 1)

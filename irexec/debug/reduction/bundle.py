@@ -1,0 +1,169 @@
+"""Bundles: the files of a reduction as one archive to be sent, with the text of an issue, and anonymised on demand."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import IO, Any
+
+from irexec.arrays.saving import save_atomically, save_text
+from irexec.debug.extract import renamed
+from irexec.debug.reduction.case import Case
+from irexec.debug.reduction.case_files import input_names, load_case, save_case
+from irexec.ir.files import read_file
+
+_FIRST_DATE = (1980, 1, 1, 0, 0, 0)
+_NAME = "model"
+_ISSUE = """\
+### OpenVINO Version
+
+{version}
+
+### Operating System
+
+{system}
+
+### Device used for inference
+
+{device}
+
+### Framework
+
+{framework}
+
+### Model used
+
+{model} (in the attached archive)
+
+### Issue description
+
+{said}
+
+### Step-by-step reproduction
+
+1. Unpack the attached archive.
+2. Run `python {script}`. {needs}
+
+### Relevant log output
+
+The script prints versions, device, precision and settings, the difference, and at the end `reproduced`, `not here` or
+`something else`.
+
+### Issue submission checklist
+
+- [ ] I'm reporting an issue. It's not a question.
+- [ ] I checked the problem with the documentation, FAQ, open issues and have not found a solution.
+- [x] There is reproducer code and related data files such as images, videos, models, etc.
+"""
+
+
+class NoReduction(ValueError):
+    """Raised for a model without the files that `irexec reduce` writes next to it."""
+
+
+def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
+    """Write an archive with a reduced model, its inputs, script and report, and ISSUE.md, the text for an issue of
+    OpenVINO. Returns the names in it.
+
+    `anonymise`: layers, tensors and files get other names, and runtime information and the report are left out; values
+    stay, because the failure depends on them. Raises NoReduction, OSError and IRError.
+    """
+    script, state = model.with_suffix(".py"), model.with_suffix(".json")
+    for file in (model, script, state):
+        if not file.is_file():
+            raise NoReduction(f"{file} does not exist: a bundle contains what irexec reduce has written")
+    try:
+        said = json.loads(read_file(state))["said"]
+        text = read_file(str(script)).decode()
+    except (ValueError, KeyError, TypeError) as error:
+        raise NoReduction(f"{state} was not written by irexec reduce: {error}") from None
+    if not anonymise:
+        return _written(target, [*_files(model)], _issue(model.name, script.name, str(said), text))
+    with tempfile.TemporaryDirectory(prefix="irexec-") as folder:
+        said = _kind(text)
+        made = Path(folder) / f"{_NAME}{model.suffix}"
+        _anonymised(model, made, text, said)
+        return _written(target, [*_files(made)], _issue(made.name, f"{_NAME}.py", said, text))
+
+
+def _files(model: Path) -> Iterator[Path]:
+    """Yield the files of a reduction, without where to go on."""
+    archives = sorted(model.parent.glob("*.npz"))
+    own = re.compile(rf"{re.escape(model.stem)}(\.\d+|\.expected)?\.npz")
+    for path in (model, model.with_suffix(".bin"), model.with_suffix(".py"), model.with_suffix(".md")):
+        if path.is_file():
+            yield path
+    yield from (path for path in archives if own.fullmatch(path.name))
+
+
+def _anonymised(model: Path, made: Path, text: str, said: str) -> None:
+    if model.suffix.lower() == ".onnx":
+        raise NoReduction("--anonymise is for models in IR")
+    if "EXPECTED = " not in text:
+        raise NoReduction("--anonymise is for reductions with --with: a command line may contain any names")
+    case = load_case(model)
+    case = Case(renamed(case.model), case.steps, case.results)
+    save_case(case, made)
+    expected = read_file(str(model.with_name(f"{model.stem}.expected.npz")))
+    save_atomically(made.with_name(f"{_NAME}.expected.npz"), lambda stream: _write_all(stream, expected))
+    values: dict[str, Any] = {
+        "MODEL": made.name,
+        "ARCHIVES": [f"{_NAME}.npz", *(f"{_NAME}.{number}.npz" for number in range(1, len(case.steps)))],
+        "INPUTS": input_names(case.model),
+        "EXPECTED": f"{_NAME}.expected.npz",
+        "SAID": said,
+    }
+    for name, value in values.items():
+        begin, _, rest = re.split(rf"^({name} = .*)$", text, maxsplit=1, flags=re.MULTILINE)
+        text = f"{begin}{name} = {value!r}{rest}"
+    save_text(made.with_suffix(".py"), text)
+
+
+def _write_all(stream: IO[bytes], data: bytes) -> None:
+    stream.write(data)
+
+
+def _kind(text: str) -> str:
+    """Return the failure that a script looks for, without names."""
+    found = re.search(r"^KIND = '([a-z ]+)'$", text, re.MULTILINE)
+    return {
+        "difference": "The results differ from the expected ones.",
+        "refusal": "The model is rejected.",
+        "crash": "The process crashes.",
+        "hang": "The model does not finish.",
+    }.get("" if found is None else found[1], "The command fails.")
+
+
+def _issue(model: str, script: str, said: str, text: str) -> str:
+    device = re.search(r"^DEVICE = '([\w.:,()]+)'$", text, re.MULTILINE)
+    try:
+        version = metadata.version("openvino")
+    except metadata.PackageNotFoundError:
+        version = "see the output of the script"
+    return _ISSUE.format(
+        version=version,
+        system=f"{platform.system()} {platform.release()} ({platform.machine()})",
+        device="see the script" if device is None else device[1],
+        framework="ONNX" if model.lower().endswith(".onnx") else "None (OpenVINO IR)",
+        model=f"`{model}`",
+        said=said,
+        script=script,
+        needs="It needs NumPy and the runtime." if "EXPECTED = " in text else "It needs the command that fails.",
+    )
+
+
+def _written(target: Path, files: list[Path], issue: str) -> list[str]:
+    def write(stream: IO[bytes]) -> None:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in files:
+                archive.writestr(zipfile.ZipInfo(path.name, _FIRST_DATE), read_file(str(path)), zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo("ISSUE.md", _FIRST_DATE), issue, zipfile.ZIP_DEFLATED)
+
+    save_atomically(target, write)
+    return [*(path.name for path in files), "ISSUE.md"]

@@ -1,0 +1,83 @@
+"""Cases on disk: the model as .xml and .bin, or as .onnx, the inputs of each step as .npz."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from irexec.arrays.given import convert
+from irexec.arrays.plain import exact_array
+from irexec.arrays.saving import archive_names, save_arrays
+from irexec.debug.record import Reference
+from irexec.debug.reduction.case import Case, case_of
+from irexec.graph.model import Model
+from irexec.graph.ports import port_name
+from irexec.ir.writing import Together, together
+from irexec.openvino.core import read_model
+from irexec.types import Array
+
+
+def save_case(case: Case, path: str | os.PathLike[str], files: Together | None = None) -> list[Path]:
+    """Write the model and its inputs: model.xml and .bin, or model.onnx; model.npz, further steps model.1.npz, ...
+
+    All of them appear together, and with `files`, or none. Raises IRError and OSError.
+    """
+    if files is None:
+        with together() as alone:
+            return save_case(case, path, alone)
+    file, archives = Path(path), []
+    for number, step in enumerate(case.steps):
+        archives.append(_archive(file, number))
+        save_inputs(case.model, step, archives[-1], files)
+    return [*case.write(file, files), *archives]
+
+
+def save_inputs(model: Model, step: Sequence[Array], path: Path, files: Together | None = None) -> None:
+    """Write the inputs of one step as an archive. Raises OSError."""
+    kinds = (port.element_type for port in model.inputs)
+    arrays = {n: exact_array(a, k) for n, a, k in zip(input_names(model), step, kinds, strict=True)}
+    save_arrays(path, arrays, files)
+
+
+def save_steps(reference: Reference, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write the inputs of each step to a folder: 0.npz, 1.npz, ... Raises OSError."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    paths = [place / f"{number}.npz" for number in range(len(reference.steps))]
+    for path, step in zip(paths, reference.steps, strict=True):
+        save_inputs(reference.model, step, path)
+    return paths
+
+
+def load_case(path: str | os.PathLike[str]) -> Case:
+    """Load a case that `save_case` wrote. Raises IRError, OSError and ValueError."""
+    file = Path(path)
+    model = read_model(file)
+    names = input_names(model)
+    steps: list[list[Array]] = []
+    while (archive := _archive(file, len(steps))).is_file():
+        with np.load(archive, allow_pickle=False) as arrays:
+            kinds = (port.element_type for port in model.inputs)
+            step = [convert(arrays[name], kind) for name, kind in zip(names, kinds, strict=True)]
+        if any(array is None for array in step):
+            raise ValueError(f"{archive} does not contain the inputs of the model")
+        steps.append([array for array in step if array is not None])
+    if not steps:
+        raise ValueError(f"{_archive(file, 0)} does not exist")
+    if file.suffix.lower() == ".onnx":
+        from irexec.debug.reduction.onnx_case import onnx_case_of
+
+        return onnx_case_of(file, steps)
+    return case_of(model, steps)
+
+
+def input_names(model: Model) -> list[str]:
+    """Return the names of the model's inputs in an archive."""
+    return archive_names([port_name(port) for port in model.inputs])
+
+
+def _archive(file: Path, step: int) -> Path:
+    return file.with_suffix(f".{step}.npz" if step else ".npz")

@@ -1,0 +1,178 @@
+"""Verdicts on a case: whether it fails, and how, so that a smaller case can be held against it."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from irexec.debug.comparison.variants import judge_model
+from irexec.debug.errors import Bounds, Error, Run, shown_error
+from irexec.debug.reduction.case import Case
+from irexec.debug.reduction.case_files import save_case
+from irexec.debug.runtimes.runtime import CannotRun, CannotWrite, Died, Runtime
+from irexec.debug.tolerances import combined, tolerance_of, tolerance_text
+from irexec.engine import CompiledModel
+from irexec.graph.model import Model
+from irexec.processes.command import outcome
+from irexec.types import Array
+
+# The multiple of the tolerance above which a fault must not be reduced to a possible rounding error.
+_CLEAR, _STILL_CLEAR = 16.0, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The failure of a case. Two faults are the same if `kind` and `detail` are equal; `said` is the description for
+    people.
+
+    `kind`: "difference", "refusal", "crash", "hang" or "exit code". `excess`: how many times the tolerance, as far as
+    it matters.
+    """
+
+    kind: str
+    detail: str
+    said: str = field(compare=False)
+    excess: float = field(compare=False, default=1.0)
+
+
+class Judge(Protocol):
+    """Determines how a case fails. `name` is for display."""
+
+    name: str
+
+    def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
+        """Return the fault of the case, or None. `like`: the fault to search for, which sets how clear it must be."""
+
+
+class Sameness:
+    """The failures that count: those whose description matches the expression `same`, in any of `tries` runs."""
+
+    def __init__(self, same: str = "", tries: int = 1) -> None:
+        """Raises ValueError if `same` is not a regular expression."""
+        self.tries = tries
+        try:
+            self._same = re.compile(same) if same else None
+        except re.error as error:
+            raise ValueError(f"{same!r} is not a regular expression: {error}") from None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is an expression, which then decides alone."""
+        return self._same is not None
+
+    def accepts(self, text: str) -> bool:
+        """Return whether a failure with this description counts."""
+        return self._same is None or self._same.search(text) is not None
+
+    def first(self, attempt: Callable[[], Fault | None]) -> Fault | None:
+        """Return the failure of the first run that fails."""
+        return next((found for _ in range(self.tries) if (found := attempt()) is not None), None)
+
+
+class ByRuntime:
+    """A case fails where a runtime computes something else than irexec, refuses the model, crashes or hangs.
+
+    `same` is matched with the kind of the failure, its description and the types of the layers.
+    """
+
+    def __init__(self, runtime: Runtime, bounds: Bounds | None = None, same: Sameness | None = None) -> None:
+        self.runtime, self.bounds, self.name = runtime, bounds, runtime.name
+        self._same = same or Sameness()
+
+    def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
+        return self._same.first(lambda: self._attempt(case, like))
+
+    def _attempt(self, case: Case, like: Fault | None) -> Fault | None:
+        found = self._found(case, like)
+        if found is None:
+            return None
+        types = " ".join(dict.fromkeys(node.type for node in case.layers))
+        return found if self._same.accepts(f"{found.kind}: {found.said}\n{types}") else None
+
+    def _found(self, case: Case, like: Fault | None) -> Fault | None:
+        try:
+            found = self.runtime.load(case.model).results(case.steps)
+        except CannotWrite:
+            return None
+        except Died as error:
+            return Fault(error.how, str(error).partition(": ")[0], str(error))
+        except CannotRun as error:
+            return Fault("refusal", _words(str(error)), str(error))
+        least = _STILL_CLEAR if like is not None and like.excess >= _CLEAR else 1.0
+        faults = (self._differs(case, step, found[step], least) for step in range(len(case.steps)))
+        return next((fault for fault in faults if fault is not None), None)
+
+    def _differs(self, case: Case, step: int, found: Sequence[Array], least: float) -> Fault | None:
+        tolerance = combined(map(tolerance_of, case.layers))
+        if tolerance.kind == "random":
+            return None
+        allowed = tolerance._replace(ulp=tolerance.ulp * least)
+        make = partial(_step, steps=case.steps[:step])
+        error, agrees = judge_model(case.model, make, case.steps[step], found, allowed, self.bounds)
+        if agrees:
+            return None
+        kind = case.model.outputs[0].element_type
+        text = str(self.bounds) if self.bounds is not None else tolerance_text(tolerance, kind)
+        said = f"{self.name} computes a different result: error {shown_error(error)}, tolerance {text}"
+        return Fault("difference", _kind_of(error), said, min(error.ulp / max(tolerance.ulp, 1.0), _CLEAR))
+
+
+def _step(model: Model, steps: Sequence[Sequence[Array]]) -> Run:
+    """Return the results of one step as a function of its inputs, after the steps before it."""
+    compiled = CompiledModel(model)
+
+    def run(inputs: Sequence[Array]) -> list[Array]:
+        request = compiled.create_infer_request()
+        for before in steps:
+            request.infer(list(before))
+        return list(request.infer(list(inputs)).to_tuple())
+
+    return run
+
+
+def _kind_of(error: Error) -> str:
+    return "a number" if math.isfinite(error.absolute) else "no number"
+
+
+def _words(message: str) -> str:
+    """Return the part of a message that is independent of names and sizes."""
+    return " ".join(re.findall(r"(?<![\w/'\".])[A-Za-z]{2,}(?![\w/'\".])", message))
+
+
+class ByCommand:
+    """A case fails where a command that is given its file ends in the exit code that it has for the whole model.
+
+    `same` is matched with the output of the command, and then decides alone. `suffix`: of the file.
+    """
+
+    def __init__(self, command: str, limit: float, same: Sameness | None = None, suffix: str = ".xml") -> None:
+        """`command` contains {} for the file. Raises ValueError if it does not, or is not a command."""
+        self.words, self.limit, self.name = shlex.split(command), limit, command
+        self._same, self._suffix = same or Sameness(), suffix
+        if not any("{}" in word for word in self.words):
+            raise ValueError("the command must contain {} for the file of the model")
+
+    def fault(self, case: Case, like: Fault | None = None) -> Fault | None:
+        with tempfile.TemporaryDirectory(prefix="irexec-") as folder:
+            file = Path(folder) / f"model{self._suffix}"
+            save_case(case, file)
+            words = [word.replace("{}", str(file)) for word in self.words]
+            return self._same.first(lambda: self._attempt(words))
+
+    def _attempt(self, words: Sequence[str]) -> Fault | None:
+        try:
+            code, printed = outcome(words, self.limit)
+        except OSError as error:
+            raise CannotRun(f"{words[0]} cannot be run: {error.strerror or error}") from None
+        if code == 0 or not self._same.accepts(printed):
+            return None
+        if code is None:
+            return Fault("hang", "", f"{self.name} does not finish within {self.limit:g} s")
+        return Fault("exit code", "" if self._same.is_given else str(code), f"{self.name} exits with code {code}")

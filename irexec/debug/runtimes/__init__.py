@@ -1,0 +1,1 @@
+"""Runtimes for comparisons: irexec itself, OpenVINO, ONNX Runtime, folders of recorded values, separate processes."""

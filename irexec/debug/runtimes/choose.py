@@ -1,0 +1,49 @@
+"""Choosing the runtime for `--with`; the package of a runtime is imported only if it is chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from irexec.debug.runtimes.process import LIMIT
+from irexec.debug.runtimes.runtime import CannotRun, OtherModel, Runtime
+from irexec.graph.model import Model
+
+ONNX_RUNTIME = "onnxruntime"
+TORCH = "torch:"
+
+
+def runtime_of(
+    text: str, config: dict[str, str] | None = None, original: Model | None = None, limit: float = LIMIT
+) -> Runtime:
+    """Return the runtime that `--with` names: openvino[:DEVICE], onnxruntime, torch:MODULE:FUNCTION, a model,
+    or a folder of arrays.
+
+    `config`: settings of the runtime. `original`: the model that it may read from its own file. `limit`: seconds that
+    one in a process of its own may take for an answer.
+
+    Raises CannotRun.
+    """
+    kind, _, device = text.partition(":")
+    if kind == "openvino":
+        from irexec.debug.runtimes.openvino_runtime import OpenVINO
+
+        return OpenVINO(device or "CPU", config, original, limit=limit)
+    if text == ONNX_RUNTIME:
+        from irexec.debug.runtimes.onnx_runtime import OnnxRuntime
+
+        return OnnxRuntime(limit=limit)
+    if text.startswith(TORCH):
+        from irexec.debug.modules.runtime import Torch
+
+        return Torch(text.removeprefix(TORCH), limit=limit)
+    path = Path(text)
+    if path.is_dir():
+        from irexec.debug.runtimes.folder import Folder
+
+        return Folder(path)
+    if path.suffix.lower() in (".xml", ".onnx"):
+        return OtherModel(text)
+    raise CannotRun(
+        f"{text!r} is neither a known runtime (openvino, openvino:DEVICE, onnxruntime, "
+        "torch:MODULE:FUNCTION) nor an existing model or folder"
+    )

@@ -1,0 +1,208 @@
+"""A folder of arrays as a runtime: written by `irexec compare --dump`, by `irexec run --dump`, or by any other tool."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from irexec.arrays.given import convert
+from irexec.arrays.loading import BadArrayFile, load
+from irexec.arrays.saving import safe_name
+from irexec.debug.record import known_value, same
+from irexec.debug.reduction.case_files import input_names
+from irexec.debug.runtimes.dumping import INPUTS
+from irexec.debug.runtimes.runtime import CannotRun, Failed, Loaded, Runtime, Steps
+from irexec.graph.model import Model, Node, Value
+from irexec.ir.files import read_file
+from irexec.ir.guard import reads
+from irexec.runs.dump import INDEX, body_folder, numbered_folders
+from irexec.types import DYNAMIC, Array, ElementType
+
+
+class Folder:
+    """Arrays by layer, listed in index.json or in files named after the layers (`conv_1.npy`, `split.1.npy`).
+    Sub-folders `0`, `1`, ... are steps. Raises CannotRun.
+    """
+
+    runs_parts = False
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, str(path)
+        for file in path.rglob("*"):  # Most are read later, when something may have been written.
+            reads(file, "a recording")
+        places = numbered_folders(path)
+        missing = {*range(len(places))} - {int(place.name) for place in places}
+        if missing:
+            raise CannotRun(f"{path} does not contain step {min(missing)}")
+        self.steps = [_Step(place) for place in places] or [_Step(path)]
+        if self.steps[0].runtime:
+            self.name = f"{self.steps[0].runtime}, recorded in {path}"
+
+    def load(self, model: Model) -> Loaded:
+        return _Loaded(self, model)
+
+    def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
+        place = self.steps[step].folder / body_folder(node.friendly_name or node.id, number)
+        if not place.is_dir():
+            return None
+        inner = Folder(place)
+        return inner, inner.given(node.bodies[number].model)
+
+    def given(self, model: Model) -> Steps | None:
+        """Return the inputs of the steps, where they were recorded."""
+        found = [step.given(model) for step in self.steps]
+        return None if any(step is None for step in found) else [step for step in found if step is not None]
+
+    @property
+    def archives(self) -> list[Path]:
+        """The files with the inputs of the steps, if there are any."""
+        found = [step.folder / INPUTS for step in self.steps]
+        return found if all(path.is_file() for path in found) else []
+
+
+class _Step:
+    """The arrays of one inference, by layer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runtime = self.precision = ""
+        self.about: dict[str, str] = {}
+        self.failure: Failed | None = None
+        self.repeats = False
+        self._files = self._indexed() or {file.stem: file for file in sorted(folder.glob("*.npy"))}
+        if not self._files and self.failure is None:
+            raise CannotRun(f"{folder} contains neither {INDEX} nor .npy files")
+
+    def _indexed(self) -> dict[str, Path]:
+        """Return files by the layer's name and output, of the layers' first calls."""
+        path = self.folder / INDEX
+        try:
+            index: Any = json.loads(read_file(path, "a recording"))
+            self.runtime, self.precision = str(index.get("runtime", "")), str(index.get("precision", ""))
+            self.about = {str(name): str(value) for name, value in dict(index.get("about", {})).items()}
+            self.repeats = index.get("repeats") is True
+            if failed := index.get("failure"):
+                self.failure = Failed(str(failed["layer"]), str(failed["message"]))
+            first = [entry for entry in index["tensors"] if entry["call"] == 0]
+            keys = [_key(e["layer"]["name"], e["output"], e["layer"]["type"]) for e in first]
+            counts = Counter(keys)
+            # If several layers share a name, the file cannot be assigned to one of them.
+            known = zip(keys, first, strict=True)
+            return {key: self.folder / Path(e["file"]).name for key, e in known if counts[key] == 1}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise CannotRun(f"{path} cannot be read: {error!r}") from None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the run ended with an error before this step."""
+        return not self._files
+
+    def given(self, model: Model) -> list[Array] | None:
+        """Return the inputs of the model; None where they were not recorded."""
+        path = self.folder / INPUTS
+        if not path.is_file():
+            return None
+        arrays = _read(path)
+        found = []
+        for name, port in zip(input_names(model), model.inputs, strict=True):
+            if not isinstance(arrays, dict) or name not in arrays:
+                raise CannotRun(f"{path} does not contain {name}")
+            found.append(_converted(arrays[name], port.element_type, path))
+        return found
+
+    def array(self, value: Value) -> Array | None:
+        """Return the array of a value, or None if there is none. Raises CannotRun if its file cannot be read."""
+        path = next((self._files[key] for key in _keys(value) if key in self._files), None)
+        return None if path is None else _converted(_read(path), value.element_type, path)
+
+
+class _Loaded:
+    """The arrays of one run, which cannot be run again."""
+
+    def __init__(self, folder: Folder, model: Model) -> None:
+        self.folder, self.model, self.precision = folder, model, folder.steps[0].precision
+        self.about, self.repeats = folder.steps[0].about, folder.steps[0].repeats
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        self._check(steps)
+        if (failure := self.folder.steps[0].failure) is not None:
+            raise failure
+        return [
+            [self._result(there, result, step) for result in self.model.results]
+            for there, step in zip(self.folder.steps, steps, strict=True)
+        ]
+
+    def _check(self, steps: Steps) -> None:
+        """Raise CannotRun unless the recorded run is one of these steps."""
+        there = len(self.folder.steps)
+        if len(steps) != there:
+            raise CannotRun(
+                f"{self.folder.path} contains {there} of {len(steps)} steps; give the inputs of {there} steps"
+            )
+        for number, (step, recorded) in enumerate(zip(steps, self.folder.given(self.model) or steps, strict=True)):
+            for port, ours, theirs in zip(self.model.inputs, step, recorded, strict=True):
+                if not same(ours, theirs):
+                    name = port.node.friendly_name
+                    raise CannotRun(
+                        f"{self.folder.path} was recorded with different values of {name!r} in step {number}"
+                    )
+
+    def _result(self, there: _Step, result: Node, step: Sequence[Array]) -> Array:
+        value = result.inputs[0]
+        found = there.array(result.outputs[0])
+        if found is None and value is not None:
+            given = dict(zip(self.model.inputs, step, strict=True))
+            found = given[value] if value in given else there.array(value)
+            found = known_value(value) if found is None else found
+        if found is None:
+            raise CannotRun(f"{there.folder} contains no values of the result {result.friendly_name!r}")
+        return found
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
+        found = []
+        # Apart from results, only the first steps may be requested.
+        for there in self.folder.steps[: len(steps)]:
+            if there.is_empty:
+                break
+            arrays = {value: there.array(value) for value in values}
+            found.append({value: array for value, array in arrays.items() if array is not None})
+        return found
+
+    def fused(self) -> list[list[str]]:
+        return []
+
+
+def _read(path: Path) -> Any:
+    try:
+        return load(path)
+    except (OSError, BadArrayFile) as error:
+        raise CannotRun(f"{path} cannot be read: {error}") from None
+
+
+def _converted(found: Any, kind: ElementType, path: Path) -> Array:
+    array = convert(found, kind) if kind is not DYNAMIC else found
+    if not isinstance(array, np.ndarray):
+        raise CannotRun(f"{path} does not contain {kind} values")
+    return array
+
+
+def _key(name: str, output: int, type: str) -> str:
+    return f"{name}\0{output}" + ("\0result" if type == "Result" else "")
+
+
+def _keys(value: Value) -> list[str]:
+    """Return how the files of a value may be called."""
+    node: Node = value.node
+    names = [*sorted(value.names), *([node.friendly_name] if node.friendly_name else [])]
+    if node.type == "Result":
+        names = sorted(value.names)
+    plain = [safe_name(name) for name in names]
+    numbered = [f"{name}.{value.index}" for name in plain]
+    return [_key(node.friendly_name, value.index, node.type), *numbered, *(plain if value.index == 0 else [])]

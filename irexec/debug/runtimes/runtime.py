@@ -1,0 +1,258 @@
+"""Runtimes: who else can run a model, on its own or with the values of its layers shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from irexec.arrays.brief import shown_shape
+from irexec.debug.comparison.twins import Relation, Twins
+from irexec.debug.record import Reference
+from irexec.diagnostics import IRError
+from irexec.graph.align import Alignment, align
+from irexec.graph.model import Model, Node, Value
+from irexec.types import Array
+
+Steps = Sequence[Sequence[Array]]
+
+
+class CannotRun(RuntimeError):
+    """The runtime is not available or cannot run this model; the message gives the reason."""
+
+
+class CannotWrite(CannotRun):
+    """A model that IR cannot express, so that no other runtime can be given it."""
+
+
+class Failed(CannotRun):
+    """A runtime that began to run the model and ended with an error in a layer; values up to there can be observed."""
+
+    def __init__(self, layer: str, message: str) -> None:
+        super().__init__(message)
+        self.layer = layer
+
+
+class Died(CannotRun):
+    """A runtime that ended its process (`how` is "crash") or gave no answer in time ("hang")."""
+
+    def __init__(self, how: str, message: str) -> None:
+        super().__init__(message)
+        self.how = how
+
+
+class Loaded(Protocol):
+    """A model loaded in another runtime. Every call starts from the initial state and runs `steps` in order.
+
+    `precision`: the type in which the runtime computes, if it reports one.
+    """
+
+    precision: str
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        """Return the model's results, per step, with nothing shown that would change how it runs. Raises CannotRun."""
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
+        """Return the runtime's results for these values of the model, per step; values that it does not have are
+        omitted.
+
+        A mapping may fetch its arrays when they are asked for.
+        """
+
+    def fused(self) -> list[list[str]]:
+        """Return the names of layers that it runs as one."""
+
+
+class Runtime(Protocol):
+    """A runtime for models. `name` is for display; `runs_parts`: it can also run models cut from the first one."""
+
+    name: str
+    runs_parts: bool
+
+    def load(self, model: Model) -> Loaded:
+        """Make a model ready to run. Raises CannotRun."""
+
+
+@runtime_checkable
+class KnowsBodies(Protocol):
+    """A runtime that cannot run parts of a model, but knows the bodies of the loaded model."""
+
+    def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
+        """Return the runtime for a body of a layer, and its iterations' inputs in a step if it has their results."""
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A loaded model whose runtime reports how it runs it: devices, instruction sets, precisions and settings."""
+
+    about: dict[str, str]
+
+
+@runtime_checkable
+class Repeats(Protocol):
+    """A loaded model that may compute the same whether layers are observed or not (`repeats`), as irexec does."""
+
+    repeats: bool
+
+
+@runtime_checkable
+class ShowsEnds(Protocol):
+    """A loaded model that can show its results beside what they read, although a run with more values shown may
+    round differently."""
+
+    def ends(self, steps: Steps, values: Sequence[Value | None]) -> list[list[tuple[Array, Array | None]]]:
+        """For each step, the model's results and these values for them, from one run; None for what is not known.
+        Raises CannotRun."""
+
+
+@runtime_checkable
+class KnowsStates(Protocol):
+    """A loaded model whose variables can be read."""
+
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        """Return the variables after each step, by `variable_id`, with nothing shown that would change how it runs."""
+
+
+@runtime_checkable
+class KnowsTwins(Protocol):
+    """A loaded model that irexec runs as well, so that its layers can be compared without noise.
+
+    `twins`: how its layers are related to those of the first model.
+    """
+
+    twins: Twins
+
+    def read_by(self, steps: Steps, nodes: Sequence[Node]) -> list[dict[Node, list[Array | None]]]:
+        """Return what the counterparts of these layers read, per step; None for constants and what is not known."""
+
+
+@runtime_checkable
+class KnowsModules(Protocol):
+    """A loaded model that consists of modules, as networks of PyTorch do."""
+
+    def module_of(self, node: Node) -> str:
+        """Return the modules whose result a layer computes, for people; empty if no module has this result."""
+
+    @property
+    def unpaired(self) -> list[str]:
+        """The modules whose results the model does not contain, for people."""
+
+
+class OtherModel:
+    """Another model, run by irexec: its layers are aligned with those of the first one."""
+
+    runs_parts = False
+
+    def __init__(self, path: str, model: Model | None = None) -> None:
+        """`model`: the model read from the path, or a part of it."""
+        self.name = path
+        self._other = _read(path) if model is None else model
+        self._alignment: Alignment | None = None
+
+    def load(self, model: Model) -> Aligned:
+        if len(model.inputs) != len(self._other.inputs) or len(model.outputs) != len(self._other.outputs):
+            mine, others = (f"{len(m.inputs)} inputs and {len(m.outputs)} outputs" for m in (model, self._other))
+            raise CannotRun(f"{self.name} has {others}, but the model has {mine}")
+        self._alignment = align(model, self._other)
+        return Aligned(self._alignment)
+
+    def body(self, node: Node, number: int, step: int) -> tuple[Runtime, Steps | None] | None:
+        other = self._alignment.forward.get(node) if self._alignment is not None else None
+        if other is None or number >= len(other.bodies):
+            return None
+        return OtherModel(self.name, other.bodies[number].model), None
+
+
+def _read(path: str) -> Model:
+    from irexec.reading import read
+
+    reading = read(path)
+    if reading.model is None or not reading.report.ok:
+        raise CannotRun(f"{path} cannot be read: {reading.report.errors[0]}")
+    return reading.model
+
+
+class Aligned:
+    """A model that irexec runs in place of another; inputs and results are in the order of that one."""
+
+    precision = ""
+    repeats = True
+
+    def __init__(self, alignment: Alignment) -> None:
+        self._alignment = alignment
+        self.twins = Twins(alignment)
+        a, b = alignment.a, alignment.b
+        self._inputs = _order(alignment, a.parameters, b.parameters)
+        self._outputs = _order(alignment, a.results, b.results)
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        self._check(steps)
+        try:
+            found = self.reference(steps).results()
+        except IRError as error:
+            first = error.report.errors[0]
+            layer = first.layer.name if first.layer is not None else ""
+            where = f"{layer} ({first.layer.type}): " if first.layer is not None else ""
+            raise Failed(layer, f"{where}{first.message}") from None
+        return [[step[self._outputs[i]] for i in range(len(step))] for step in found]
+
+    def _check(self, steps: Steps) -> None:
+        """Raise CannotRun if the other model does not accept arrays of these shapes, and name the accepted ones."""
+        mine, others = self._alignment.a.inputs, self._alignment.b.inputs
+        for step in steps:
+            for ours, theirs in self._inputs.items():
+                shape, taken = step[ours].shape, others[theirs].type.shape
+                if not taken.accepts(shape):
+                    name = mine[ours].node.friendly_name
+                    closed = f"--shape {name}={','.join(map(str, taken.to_shape()))}" if taken.is_static else ""
+                    hint = (
+                        f": {closed} gives both the same shape"
+                        if closed and mine[ours].type.shape.compatible(taken)
+                        else ""
+                    )
+                    raise CannotRun(
+                        f"it expects {taken} for {name!r}, but the model was given {shown_shape(shape)}{hint}"
+                    )
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> list[dict[Value, Array]]:
+        pairs = ((value, self._alignment.value(value)) for value in values)
+        wanted = {a: b for a, b in pairs if b is not None and self._is_comparable(a, b)}
+        recorded = self.reference(steps).record(set(wanted.values()), up_to_error=True)
+        return [{value: step[other] for value, other in wanted.items() if other in step} for step in recorded]
+
+    def read_by(self, steps: Steps, nodes: Sequence[Node]) -> list[dict[Node, list[Array | None]]]:
+        others = {node: other for node in nodes if (other := self._alignment.forward.get(node)) is not None}
+        wanted = {value for other in others.values() for value in other.inputs if value is not None}
+        recorded = self.reference(steps).record(wanted, up_to_error=True)
+        return [
+            {n: [None if v is None else step.get(v) for v in other.inputs] for n, other in others.items()}
+            for step in recorded
+        ]
+
+    def _is_comparable(self, ours: Value, theirs: Value) -> bool:
+        """Return whether values correspond: a layer that only stands in the same place, such as the inside of a
+        translation, may have another shape, and what only other layers read may be arranged for these.
+        """
+        if self.twins.leads_elsewhere(ours.node):
+            return False
+        if ours.type.shape.compatible(theirs.type.shape):
+            return True
+        return ours.node.type == "Parameter" or self.twins.relation([ours.node]) is not Relation.RESTRUCTURED
+
+    def fused(self) -> list[list[str]]:
+        return []
+
+    def reference(self, steps: Steps) -> Reference:
+        """Return the other model with these inputs, in its own order."""
+        # The other model's input at each position is the one that the first model's is aligned with.
+        places = {theirs: ours for ours, theirs in self._inputs.items()}
+        return Reference(self._alignment.b, [[step[places[i]] for i in range(len(step))] for step in steps])
+
+
+def _order(alignment: Alignment, ours: Sequence[object], theirs: Sequence[object]) -> dict[int, int]:
+    """Return the position in the second model of each port of the first; unchanged unless all can be paired."""
+    forward: dict[object, object] = dict(alignment.forward.items())
+    positions = {node: index for index, node in enumerate(theirs)}
+    found = {index: positions.get(forward.get(node)) for index, node in enumerate(ours)}
+    if sorted(found.values(), key=lambda p: -1 if p is None else p) != list(range(len(theirs))):
+        return {index: index for index in range(len(ours))}
+    return {index: place for index, place in found.items() if place is not None}

@@ -1,0 +1,183 @@
+"""Runtimes in separate processes: models are passed as files, arrays through a pipe."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from irexec.debug.runtimes.process import LIMIT, Process
+from irexec.debug.runtimes.runtime import CannotWrite, Died, Loaded, Steps
+from irexec.diagnostics import IRError
+from irexec.graph.model import Model, Node, Value
+from irexec.graph.write import write_model, written_names
+from irexec.types import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A value of a model as the other process finds it: output `index` of the layer, or a tensor of these names."""
+
+    layer: str
+    index: int
+    names: tuple[str, ...]
+
+
+class Server(Protocol):
+    """The object in the other process. It holds one model at a time; methods raise CannotRun."""
+
+    def load(self, file: str) -> str:
+        """Read and compile a model; returns in which precision it will run, or nothing."""
+
+    def results(self, steps: Steps) -> list[list[Array]]: ...
+
+    def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
+        """Return the values that the runtime exposes, by their position, for each step."""
+
+    def fused(self) -> list[list[str]]: ...
+
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        """Return the variables after each step, by name."""
+
+    def about(self) -> dict[str, str]:
+        """Return how the loaded model runs: devices, instruction sets, precisions."""
+
+    def describe(self) -> str:
+        """Return the runtime's name for people."""
+
+
+class Apart:
+    """A runtime whose Server runs in a separate process.
+
+    `original` is the model that it reads from its own file; every other model is written to a file for it. `title` is
+    its name until the runtime reports a more specific one.
+    """
+
+    @property
+    def remote(self) -> type[Remote]:
+        """The class of what is loaded."""
+        return Remote
+
+    def __init__(
+        self,
+        server: str,
+        arguments: tuple[Any, ...],
+        *,
+        title: str = "the runtime",
+        original: Model | None = None,
+        runs_parts: bool = True,
+        limit: float = LIMIT,
+    ) -> None:
+        self.original, self.runs_parts = original, runs_parts
+        self.process = Process(server, arguments, limit)
+        # The model that the other process holds, and in which of its lives it got it.
+        self.holds: tuple[int, Path] | None = None
+        # Whose observation it keeps.
+        self.looking: object = None
+        self.name = title
+        self.name = self.ask("describe")
+
+    def ask(self, method: str, *arguments: Any) -> Any:
+        """Call a method in the other process and return its result. Raises CannotRun and Died."""
+        try:
+            return self.process.call(method, *arguments)
+        except Died as error:
+            raise Died(error.how, f"{self.name} {error}") from None
+
+    def load(self, model: Model) -> Loaded:
+        if model is self.original and model.file is not None and Path(model.file).is_file():
+            return self.reads(Path(model.file))
+        folder = tempfile.TemporaryDirectory(prefix="irexec-")
+        file = Path(folder.name) / "model.xml"
+        try:
+            write_model(model, file)
+        except IRError as error:
+            raise CannotWrite(f"the model cannot be written for {self.name}: {error.report.errors[0]}") from None
+        return self.remote(self, file, written_names(model), folder)
+
+    def reads(self, file: Path) -> Loaded:
+        """Return the model of a file that the other process reads as it is."""
+        return self.remote(self, file, {})
+
+
+class _Observed(Mapping[Value, Array]):
+    """The values of one step in the other process; each array is fetched when it is requested."""
+
+    def __init__(self, take: Callable[[int, int], Array], step: int, places: dict[Value, int]) -> None:
+        self._take, self._step, self._places = take, step, places
+
+    def __getitem__(self, value: Value) -> Array:
+        return self._take(self._step, self._places[value])
+
+    def __contains__(self, value: object) -> bool:
+        return value in self._places
+
+    def __iter__(self) -> Iterator[Value]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class Remote:
+    """A model loaded from a file in the other process; it is loaded again after a crash or another model."""
+
+    def __init__(self, runtime: Apart, file: Path, names: dict[Node, str], folder: Any = None) -> None:
+        self._runtime, self._file, self._names, self._folder = runtime, file, names, folder
+        self.precision = ""
+        self._call("describe")
+
+    def results(self, steps: Steps) -> list[list[Array]]:
+        found: list[list[Array]] = self._call("results", steps)
+        return found
+
+    def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
+        """Return the values; their arrays stay in the other process until they are requested."""
+        known = [(value, shown) for value in values if (shown := self.shown(value)) is not None]
+        mine = object()
+
+        def look() -> list[list[int]]:
+            self._runtime.looking = mine
+            there: list[list[int]] = self._call("keep", steps, [shown for _, shown in known])
+            return there
+
+        def take(step: int, index: int) -> Array:
+            if self._runtime.looking is not mine:
+                look()
+            array: Array = self._call("kept", step, index)
+            return array
+
+        return [_Observed(take, step, {known[i][0]: i for i in there}) for step, there in enumerate(look())]
+
+    def shown(self, value: Value) -> Shown | None:
+        """Return how the other process finds a value; None if it has none."""
+        name = self._names.get(value.node, value.node.friendly_name)
+        return Shown(name, value.index, tuple(sorted(value.names)))
+
+    def states(self, steps: Steps) -> list[dict[str, Array]]:
+        found: list[dict[str, Array]] = self._call("states", steps)
+        return found
+
+    @property
+    def about(self) -> dict[str, str]:
+        found: dict[str, str] = self._call("about")
+        return found
+
+    def fused(self) -> list[list[str]]:
+        groups: list[list[str]] = self._call("fused")
+        return groups
+
+    def _begin(self) -> str:
+        """Send the model; return the precision in which it will run, or an empty text."""
+        precision: str = self._runtime.ask("load", str(self._file))
+        return precision
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        runtime = self._runtime
+        if runtime.holds != (runtime.process.life, self._file):
+            runtime.holds = runtime.looking = None
+            self.precision = self._begin()
+            runtime.holds = (runtime.process.life, self._file)
+        return runtime.ask(method, *arguments)

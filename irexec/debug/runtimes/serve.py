@@ -1,0 +1,60 @@
+"""The process side of a Process: creates one object, calls its methods, and returns their results.
+
+Large values are kept in this process: `keep` observes and returns what is available, `kept` returns one array of it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from irexec.debug.runtimes.runtime import CannotRun
+
+_served: Any = None
+_kept: Sequence[dict[int, Any]] = []
+
+Reply = tuple[bool, Any]
+"""True and what was returned, or False and why the object cannot run it."""
+
+
+def make(name: str, arguments: tuple[Any, ...]) -> Reply:
+    """Make the object, of the class `module:Class`."""
+    module, _, attribute = name.partition(":")
+
+    def made() -> None:
+        global _served
+        _served = getattr(importlib.import_module(module), attribute)(*arguments)
+
+    return _reply(made)
+
+
+def call(method: str, arguments: tuple[Any, ...]) -> Reply:
+    """Call a method of the object."""
+    if method == "keep":
+        return _reply(lambda: _keep(arguments))
+    if method == "kept":
+        return True, _kept[arguments[0]][arguments[1]]
+    return _reply(lambda: getattr(_served, method)(*arguments))
+
+
+def _keep(arguments: tuple[Any, ...]) -> list[list[int]]:
+    global _kept
+    _kept = []
+    _kept = _served.observe(*arguments)
+    return [list(step) for step in _kept]
+
+
+def _reply(work: Callable[[], Any]) -> Reply:
+    try:
+        return True, work()
+    except CannotRun as error:
+        return False, str(error)
+    except Exception:
+        # An error that the object does not know leaves it as a crash does: in no state to be asked again.
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)

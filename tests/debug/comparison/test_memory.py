@@ -1,0 +1,41 @@
+"""irexec compare holds the model once, and a window of values, whatever the number of layers."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec import opset15 as ops
+
+HOME = Path(__file__).parents[3]
+LAYERS, WIDTH = 16, 1000
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A chain of products, 64 MB of weights."""
+    x = ops.parameter([8, WIDTH], np.float32, name="x")
+    rng, value = np.random.default_rng(0), x
+    for number in range(LAYERS):
+        weights = rng.normal(0, WIDTH**-0.5, (WIDTH, WIDTH)).astype(np.float32)
+        value = ops.relu(ops.matmul(value, weights, name=f"product{number}"))
+    irexec.save_model(irexec.Model([value], [x], "chain"), tmp_path / "chain.xml")
+    return tmp_path / "chain.xml"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_the_memory_of_a_comparison_is_that_of_the_model(model: Path) -> None:
+    spec = importlib.util.spec_from_file_location("compare_memory", HOME / "benchmarks" / "compare_memory.py")
+    assert spec is not None
+    assert spec.loader is not None
+    measuring = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(measuring)
+    size, own, least, _ = measuring.ratio(model, "openvino", [])
+    assert 55 < size < 65
+    assert own > least > 0
+    assert own - least < 1.3 * size

@@ -1,0 +1,90 @@
+"""irexec compare with another export of the same network: other layers, folded constants, renumbered names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irexec import Model, Node
+from irexec import opset15 as ops
+from irexec.debug.comparison.compare import compare
+from irexec.debug.comparison.result import Comparison
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.runtime import OtherModel
+
+pytestmark = pytest.mark.any_python
+
+F = np.float32
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(0, 1, (1, 6, 16)).astype(F)
+WEIGHTS = [RNG.normal(0, 0.4, (16, 16)).astype(F) for _ in range(8)]
+
+
+def compared(right: Model, other: Model, given: np.ndarray = ROWS) -> Comparison:
+    return compare(Reference(right, [[given]]), OtherModel("other.xml", other))
+
+
+def heads(x: Node, order: list[int]) -> Node:
+    return ops.transpose(ops.reshape(x, np.int64([0, 0, 4, 4]), True), np.int64(order))
+
+
+def attention(x: Node, weights: list[np.ndarray], decomposed: bool, scale: float) -> Node:
+    """Attention as one layer, or as products and a SoftMax, whose keys are transposed otherwise."""
+    query, key, value = (ops.matmul(x, w, False, False) for w in weights[:3])
+    q, v = heads(query, [0, 2, 1, 3]), heads(value, [0, 2, 1, 3])
+    if decomposed:
+        root = F(np.sqrt(scale))
+        scores = ops.matmul(ops.multiply(q, root), ops.multiply(heads(key, [0, 2, 3, 1]), root), False, False)
+        made = ops.matmul(ops.softmax(scores, 3), v, False, False)
+    else:
+        made = ops.scaled_dot_product_attention(q, heads(key, [0, 2, 1, 3]), v, None, np.array(scale, F))
+    rows = ops.reshape(ops.transpose(made, np.int64([0, 2, 1, 3])), np.int64([0, 0, 16]), True)
+    return ops.add(x, ops.matmul(rows, weights[3], False, False))
+
+
+def blocks(decomposed: bool, second: float = 0.5, names: str = "") -> Model:
+    x = ops.parameter([1, 6, 16], F, name="x")
+    made = attention(attention(x, WEIGHTS[:4], decomposed, 0.5), WEIGHTS[4:], decomposed, second)
+    model = Model([ops.tanh(made)], [x], "blocks")
+    for number, node in enumerate(model.nodes if names else ()):
+        node.friendly_name = node.friendly_name if node.type in ("Parameter", "Result") else f"{names}{number}"
+    return model
+
+
+@pytest.mark.parametrize("names", ["", "/layer_"])
+def test_attention_as_other_layers(names: str) -> None:
+    found = compared(blocks(False), blocks(True, names=names))
+    assert not found.same
+    assert found.agrees, found.verdict
+    assert found.verdict.startswith("the same results, but for rounding, as other.xml")
+
+
+def test_a_fault_in_another_export() -> None:
+    found = compared(blocks(False), blocks(True, second=0.6))
+    assert not found.agrees, found.verdict
+    assert found.culprit is not None
+    assert "ScaledDotProductAttention" in {node.type for node in found.culprit.nodes}
+    assert len(found.culprit.nodes) <= 3
+
+
+def normalized(factor: float) -> Model:
+    """A convolution whose weights were multiplied with a factor by someone else, in another order."""
+    x = ops.parameter([1, 3, 8, 8], F, name="x")
+    kernel = RNG_KERNEL * F(factor)
+    return Model([ops.relu(ops.convolution(x, kernel, [1, 1], [0, 0], [0, 0], [1, 1], name="conv"))], [x], "normalized")
+
+
+RNG_KERNEL = RNG.normal(0, 1, (4, 3, 3, 3)).astype(F)
+IMAGE = RNG.normal(0, 1, (1, 3, 8, 8)).astype(F)
+
+
+def test_constants_that_were_folded_in_another_order() -> None:
+    found = compared(normalized(1.0), normalized(1.0 + 2 * np.finfo(F).eps), IMAGE)
+    assert not found.same
+    assert found.agrees, found.verdict
+
+
+def test_constants_that_are_others() -> None:
+    found = compared(normalized(1.0), normalized(1.0 + 64 * np.finfo(F).eps), IMAGE)
+    assert not found.agrees
+    assert "conv (Convolution)" in found.verdict

@@ -1,0 +1,83 @@
+"""irexec compare with several other sides at once: who is alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.failing import SAMPLES, reference
+from support.mocks import Wrong
+
+import irexec
+from irexec.cli.main import main
+from irexec.debug.comparison.compare import compare
+from irexec.debug.comparison.sides import Sides
+from irexec.types import Array
+
+
+def sides(*layers: str) -> Sides:
+    found = [compare(reference("loop"), Wrong(layer)) for layer in layers]
+    for one, letter in zip(found, "ABC", strict=False):
+        one.other = letter
+    return Sides(found)
+
+
+def test_all_agree() -> None:
+    found = sides("nothing", "nothing")
+    assert (found.verdict, found.agrees) == ("irexec, A and B agree", True)
+
+
+@pytest.mark.parametrize(
+    ("layers", "verdict"),
+    [
+        (("last", "nothing"), "A is alone: irexec and B agree, also about last"),
+        (("nothing", "nothing", "scaled"), "C is alone: irexec and A and B agree, also about scaled"),
+        (("last", "nothing", "scaled"), "A and C are alone: irexec and B agree, also about last"),
+        (("last", "last"), "irexec is alone: A and B agree with each other"),
+        (("last", "scaled"), "irexec, A and B all differ from each other"),
+    ],
+)
+def test_who_is_alone(layers: tuple[str, ...], verdict: str) -> None:
+    found = sides(*layers)
+    assert (found.verdict, found.agrees) == (verdict, False)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = irexec.read_model(SAMPLES / "classifier" / "model.xml")
+    for node in model.get_ops():
+        if node.friendly_name == "block1/pointwise/norm":
+            node.attributes["epsilon"] = 0.1
+    other = tmp_path / "other.xml"
+    irexec.save_model(model, other)
+    file = str(SAMPLES / "classifier" / "model.xml")
+    given = ["compare", file, "--input", f"image={SAMPLES / 'classifier' / 'image.npy'}", "--with", file]
+    assert main([*given, "--with", str(other)]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.startswith(f"{other} is alone: irexec and {file} agree, also about block1/pointwise/norm")
+    assert "first wrong layer: block1/pointwise/norm" in text
+    assert main([*given, "--with", str(other), "--format", "json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [one["agrees"] for one in told["comparisons"]] == [True, False]
+    assert main([*given, "--with", str(other), "--dump", str(tmp_path / "dumped")]) == 2
+
+
+def stepping() -> irexec.Model:
+    from irexec import opset15 as ops
+
+    x = ops.parameter([4], "f32", name="x")
+    scaled = ops.multiply(x, np.array([1, 2, 3, 4], np.float32), name="scaled")
+    return irexec.Model([ops.multiply(ops.floor(scaled, name="cut"), np.float32(5), name="last")], [x], "stepping")
+
+
+def test_the_layer_where_rounding_becomes_a_jump() -> None:
+    from irexec.debug.record import Reference
+
+    def distort(array: Array) -> Array:
+        return np.nextafter(array, np.float32(0))
+
+    run = Reference(stepping(), [[np.ones(4, np.float32)]])
+    found = compare(run, Wrong("scaled", distort))
+    assert found.notes[0].startswith("rounding becomes a jump in cut (Floor): its input differs by ")
+    assert not compare(run, Wrong("nothing")).notes

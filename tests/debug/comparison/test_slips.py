@@ -1,0 +1,56 @@
+"""Layers that are judged together: the one whose slip in the wiring explains their values is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from irexec import Model
+from irexec import opset15 as ops
+from irexec.debug.comparison.compare import compare
+from irexec.debug.comparison.result import Comparison
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.dumping import dump
+from irexec.debug.runtimes.folder import Folder
+from irexec.debug.runtimes.runtime import OtherModel
+
+pytestmark = pytest.mark.any_python
+
+F = np.float32
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(0, 1, (4, 8)).astype(F)
+WEIGHTS = RNG.normal(0, 0.4, (3, 8, 8)).astype(F)
+
+
+def model(slip: str = "", weights: np.ndarray = WEIGHTS[2]) -> Model:
+    x = ops.parameter([4, 8], F, name="x")
+    first = ops.matmul(x, WEIGHTS[0], False, False, name="first")
+    gate = ops.sigmoid(ops.matmul(x, WEIGHTS[1], False, False, name="gated"), name="gate")
+    bent = ops.tanh(first, name="bent")
+    product = ops.multiply(bent, gate, name="product")
+    read = {"": product, "no product": bent, "first": first}[slip]
+    last = ops.matmul(read, weights, False, False, name="last")
+    return Model([ops.relu(ops.add(last, x, name="sum"), name="relu")], [x], "gates")
+
+
+def through_a_dump(other: Model, folder: Path) -> Comparison:
+    run = Reference(model(), [[ROWS]])
+    dump(run, OtherModel("other.xml", other), folder)
+    return compare(run, Folder(folder))
+
+
+@pytest.mark.parametrize(("slip", "value"), [("no product", "bent"), ("first", "first")])
+def test_what_is_read_instead(slip: str, value: str, tmp_path: Path) -> None:
+    found = through_a_dump(model(slip), tmp_path)
+    assert found.culprit is not None
+    assert [node.friendly_name for node in found.culprit.nodes] == ["last"]
+    assert f"the values are those of reading {value} instead of product" in found.verdict
+    assert (tmp_path / "saved" / "culprit.xml") in found.culprit.save(tmp_path / "saved")
+
+
+def test_what_no_slip_explains_is_named_together(tmp_path: Path) -> None:
+    found = through_a_dump(model("no product", WEIGHTS[1]), tmp_path)
+    assert found.culprit is not None
+    assert "last" in [node.friendly_name for node in found.culprit.nodes] and len(found.culprit.nodes) > 1

@@ -1,0 +1,91 @@
+"""Other ways to compute the same that are as right: weights decompressed in f32, inner values rounded otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import irexec
+from irexec import Model
+from irexec import opset15 as ops
+from irexec.debug.comparison.compare import compare
+from irexec.debug.comparison.culprit import function_of
+from irexec.debug.comparison.variants import judge_model, moved_inside, widened
+from irexec.debug.errors import judge
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.runtime import OtherModel
+from irexec.ops.declare.operator import rounded
+
+RNG = np.random.default_rng(0)
+STORED = RNG.integers(0, 255, (16, 8)).astype(np.uint8)
+SCALES = RNG.uniform(0.001, 0.002, (1, 8))
+X = RNG.normal(0, 1, (4, 16)).astype(np.float32)
+
+
+def decompressed(kind: str, shift: int = 0) -> Model:
+    """A product with weights of 8 bits, as NNCF writes it: their zero point and scale are taken in `kind`."""
+    dtype = np.float16 if kind == "f16" else np.float32
+    x = ops.parameter([4, 16], np.float32, name="x")
+    weights: Any = ops.convert(ops.constant(STORED), destination_type=kind)
+    weights = ops.subtract(weights, np.full((1, 8), 128 + shift, dtype))
+    weights = ops.multiply(weights, SCALES.astype(dtype))
+    if kind == "f16":
+        weights = ops.convert(weights, destination_type="f32")
+    return irexec.Model([ops.matmul(x, weights, name="product")], [x], "decompressed")
+
+
+def test_weights_may_be_decompressed_in_f32() -> None:
+    model = decompressed("f16")
+    wide = widened(model)
+    assert wide is not None
+    exact = SCALES.astype(np.float16).astype(np.float32) * (STORED.astype(np.float32) - 128)
+    (right,) = function_of(wide)([X])
+    np.testing.assert_allclose(right, X @ exact, rtol=1e-5, atol=1e-6)
+    assert not judge(function_of(model), [X], [right], rounded(64))[1]
+    error, agrees = judge_model(model, function_of, [X], [right], rounded(64))
+    assert agrees and error.ulp < 64
+    assert widened(decompressed("f32")) is None
+
+
+def test_other_weights_are_wrong_in_either_way() -> None:
+    run = Reference(decompressed("f16"), [[X]])
+    assert not compare(run, OtherModel("other.xml", decompressed("f32", shift=1))).agrees
+
+
+def quantised() -> Model:
+    """Two values are added and rounded to levels: a tie may fall to either side."""
+    limits = [np.float32(value) for value in (0, 255, 0, 255)]
+    x = ops.parameter([4], np.float32, name="x")
+    inner = ops.add(ops.multiply(x, np.float32(1.5)), np.float32(1))
+    return irexec.Model([ops.fake_quantize(inner, *limits, levels=256, name="levels")], [x], "quantised")
+
+
+def test_a_tie_inside_may_fall_to_either_side() -> None:
+    model, x = quantised(), np.float32([0, 1, 3, 7])
+    assert len(list(moved_inside(model))) == 2
+    (right,) = function_of(model)([x])
+    other = np.float32([1, 3, 5, 12])
+    assert np.abs(right - other).max() == 1
+    assert judge_model(model, function_of, [x], [other], rounded(8))[1]
+    assert not judge_model(model, function_of, [x], [other + 1], rounded(8))[1]
+
+
+def test_one_layer_has_nothing_inside() -> None:
+    x = ops.parameter([4], np.float32, name="x")
+    assert list(moved_inside(irexec.Model([ops.relu(x)], [x], "one"))) == []
+
+
+def test_what_to_ask_next(tmp_path: Any) -> None:
+    """Two files that are not the same: what is different in them is for diff to say."""
+    one, two = tmp_path / "one.xml", tmp_path / "two.xml"
+    irexec.save_model(decompressed("f32"), one)
+    irexec.save_model(decompressed("f32", shift=1), two)
+    found = compare(Reference(irexec.read_model(one), [[X]]), OtherModel(str(two)))
+    assert found.hints == [f"irexec diff {one} {two} lists the differences between the files"]
+    assert found.to_dict()["hints"] == found.hints
+    found.other = "OpenVINO 2026.4.1 CPU"
+    (hint,) = found.hints
+    assert "--config DYNAMIC_QUANTIZATION_GROUP_SIZE=0" in hint
+    found.other += " (DYNAMIC_QUANTIZATION_GROUP_SIZE=0)"
+    assert found.hints == []

@@ -1,0 +1,149 @@
+"""Reducing with OpenVINO, live: results of its CPU that are known to be wrong, each down to one or two layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import irexec
+from irexec import Node
+from irexec import opset15 as ops
+from irexec.debug.comparison.compare import compare
+from irexec.debug.record import Reference
+from irexec.debug.reduction.reduce import begin, guesses, reduce
+from irexec.debug.reduction.verdict import ByRuntime
+from irexec.debug.runtimes.openvino_runtime import OpenVINO
+
+Make = Callable[[Node], Node]
+
+
+def padded(x: Node) -> Node:
+    """A pad value that is no constant: the CPU pads zeros."""
+    return ops.pad(x, [0, 1], [0, 1], "constant", ops.reduce_mean(x, [0, 1]))
+
+
+def divided(x: Node) -> Node:
+    """Whole numbers: the page rounds to minus infinity, the CPU to zero."""
+    return ops.convert(ops.divide(ops.convert(x, "i32"), np.int32(3)), "f32")
+
+
+def saturated(x: Node) -> Node:
+    """8-bit sums wrap on the page; the CPU saturates."""
+    return ops.convert(ops.add(ops.convert(x, "i8"), np.int8(120)), "f32")
+
+
+def doubles(x: Node) -> Node:
+    """f64 has the range of f32 on the CPU."""
+    large = ops.multiply(ops.convert(x, "f64"), np.float64(1e300))
+    return ops.convert(ops.divide(large, np.float64(1e300)), "f32")
+
+
+def long_integers(x: Node) -> Node:
+    """i64 keeps 32 bits on the CPU."""
+    large = ops.multiply(ops.convert(x, "i64"), np.int64(1 << 33))
+    return ops.convert(ops.divide(large, np.int64(1 << 33)), "f32")
+
+
+def compared(x: Node) -> Node:
+    """NaN is not greater than anything; on the CPU it is."""
+    nothing = ops.log(ops.subtract(ops.minimum(x, np.float32(0)), np.float32(1)))
+    return ops.convert(ops.greater(nothing, np.float32(0)), "f32")
+
+
+def exponential(x: Node) -> Node:
+    """The exponential of NaN is infinite on the CPU."""
+    return ops.convert(ops.is_nan(ops.exp(nans(x))), "f32")
+
+
+def nans(x: Node) -> Node:
+    return ops.log(ops.subtract(ops.minimum(x, np.float32(0)), np.float32(1)))
+
+
+def truth_of_nan(x: Node) -> Node:
+    """NaN is not zero, and so true; on the CPU it is false."""
+    return ops.convert(ops.convert(nans(x), "boolean"), "f32")
+
+
+def unsigned(x: Node) -> Node:
+    """u32 has the range of i32 on the CPU."""
+    large = ops.add(ops.convert(ops.abs(x), "u32"), np.uint32(3_000_000_000))
+    return ops.convert(ops.greater(large, np.uint32(5)), "f32")
+
+
+def scattered_whole(x: Node) -> Node:
+    """Indices of no axis take the whole tensor; the CPU leaves it as it is."""
+    return ops.scatter_nd_update(x, np.zeros((1, 0), np.int64), ops.unsqueeze(ops.multiply(x, np.float32(2)), [0]))
+
+
+def scattered_mean(x: Node) -> Node:
+    """The mean of whole numbers goes to minus infinity on the page, to zero on the CPU."""
+    whole = ops.convert(ops.multiply(x, np.float32(3)), "i32")
+    updates = ops.add(ops.gather(whole, [0], 0), np.int32(-1))
+    mean = ops.scatter_elements_update(whole, np.zeros((1, 8), np.int32), updates, 0, reduction="mean")
+    return ops.convert(mean, "f32")
+
+
+def fractional_clamp(x: Node) -> Node:
+    """The least whole number not below 0.5 is 1; on the CPU 0 stays."""
+    return ops.convert(ops.clamp(ops.convert(x, "i8"), 0.5, 4.0), "f32")
+
+
+def tiny(x: Node) -> Node:
+    """A denormal number is finite; not on the CPU."""
+    return ops.convert(ops.is_finite(ops.multiply(x, np.float32(1e-40))), "f32")
+
+
+KNOWN: dict[str, tuple[Make, str]] = {
+    "pad value": (padded, "Pad"),
+    "division": (divided, "Divide"),
+    "saturation": (saturated, "Add"),
+    "f64": (doubles, "Multiply"),
+    "i64": (long_integers, "Multiply"),
+    "NaN": (compared, "Greater"),
+    "exponential of NaN": (exponential, "Exp"),
+    "NaN as boolean": (truth_of_nan, "Convert"),
+    "u32": (unsigned, "Add"),
+    "scatter of everything": (scattered_whole, "ScatterNDUpdate"),
+    "mean of whole numbers": (scattered_mean, "ScatterElementsUpdate"),
+    "fractional clamp": (fractional_clamp, "Clamp"),
+    "denormal": (tiny, "IsFinite"),
+}
+
+
+def hidden(make: Make) -> Reference:
+    """The layers in the middle of a longer model."""
+    x = ops.parameter([4, 8], np.float32, name="x")
+    before = ops.multiply(ops.tanh(ops.add(x, np.float32(0.5))), np.float32(9), name="before")
+    wrong = make(before)
+    after = ops.softmax(
+        ops.matmul(ops.sigmoid(wrong), np.arange(30, dtype=np.float32).reshape(10, 3)[: 10 if make is padded else 8]),
+        -1,
+    )
+    model = irexec.Model([ops.add(after, ops.reduce_max(before, [1], True))], [x], "hidden")
+    return Reference(model, [[np.random.default_rng(1).normal(0, 2, (4, 8)).astype(np.float32)]])
+
+
+# OpenVINO's code for other instructions than AVX-512 computes these right.
+OF_SOME_PROCESSORS = {"NaN", "denormal"}
+
+
+@pytest.fixture(scope="module")
+def runtime() -> OpenVINO:
+    return OpenVINO("CPU", {"INFERENCE_PRECISION_HINT": "f32"}, limit=60.0)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_known_wrong_result_comes_down_to_its_layer(name: str, runtime: OpenVINO) -> None:
+    make, culprit = KNOWN[name]
+    run = hidden(make)
+    if name in OF_SOME_PROCESSORS and compare(run, runtime).agrees:
+        pytest.skip("OpenVINO computes this right on this processor")
+    judge = ByRuntime(runtime)
+    found: Any = begin(judge, guesses(run, runtime))
+    assert found is not None
+    reduce(found, judge)
+    assert found.case.size <= 2, [node.type for node in found.case.layers]
+    assert culprit in [node.type for node in found.case.layers]

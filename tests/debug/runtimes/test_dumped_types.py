@@ -1,0 +1,78 @@
+"""A dump of another process holds every element type as that process computed it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.amounts import amount
+from support.dying import Fragile
+
+import irexec
+from irexec import opset15 as ops
+from irexec.debug.comparison.compare import compare
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.dumping import dump
+from irexec.debug.runtimes.folder import Folder
+from irexec.debug.runtimes.separate import Apart
+
+pytestmark = pytest.mark.processes
+
+FRAGILE = f"{Fragile.__module__}:{Fragile.__qualname__}"
+WIDE = {"i64": 2**40, "i32": 70_000, "i16": 300, "u64": 2**40, "u32": 70_000, "u16": 300, "f64": 1e60}
+KINDS = ["boolean", "i4", "i8", "i16", "i32", "i64", "u4", "u8", "u16", "u32", "u64"]
+KINDS += ["f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2"]
+
+
+def model_of(kind: str, large: float | None) -> irexec.Model:
+    """A model whose layers compute in one type. `large`: a value that narrower types cannot hold."""
+    x = ops.parameter([2, 3], np.float32, name="x")
+    data = ops.convert(x, kind, name="converted")
+    if large is not None:
+        data = ops.add(data, ops.constant(np.array(large), kind), name="large")
+    return irexec.Model([ops.reshape(data, np.int64([3, 2]), False, name="reshaped")], [x], f"of_{kind}")
+
+
+def reference(kind: str, large: float | None) -> Reference:
+    return Reference(model_of(kind, large), [[np.arange(6, dtype=np.float32).reshape(2, 3)]])
+
+
+@pytest.fixture(scope="module")
+def apart() -> Apart:
+    """A runtime in another process, one for all types."""
+    return Apart(FRAGILE, ("nothing", "crash"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_clean_model_agrees_with_the_dump_of_another_process(kind: str, apart: Apart, tmp_path: Path) -> None:
+    run = reference(kind, WIDE.get(kind))
+    dump(run, apart, tmp_path)
+    entries = json.loads((tmp_path / "0" / "index.json").read_text())["tensors"]
+    assert {entry["element_type"] for entry in entries} == {kind}
+    found = compare(run, Folder(tmp_path))
+    assert found.agrees and found.unseen == 0, found.verdict
+    assert not any(error for _, error in found.results)
+    assert all(row.own is not None and not row.own for row in found.rows)
+
+
+@pytest.mark.parametrize("kind", ["i64", "i32", "f64"][: amount(3, 1)])
+def test_commands_in_processes_of_their_own(kind: str, tmp_path: Path) -> None:
+    """OpenVINO's results are written by one process, and compared by another."""
+    pytest.importorskip("openvino")
+    run = reference(kind, 70_000)  # OpenVINO's CPU computes i64 in i32, and f64 in f32.
+    irexec.save_model(run.model, tmp_path / "model.xml")
+    np.save(tmp_path / "x.npy", run.steps[0][0])
+
+    def command(*options: str) -> subprocess.CompletedProcess[str]:
+        given = ["compare", str(tmp_path / "model.xml"), "--input", f"x={tmp_path / 'x.npy'}", *options]
+        return subprocess.run([sys.executable, "-m", "irexec", *given], capture_output=True, text=True, timeout=120)
+
+    written = command("--with", "openvino", "--config", "INFERENCE_PRECISION_HINT=f32", "--dump", str(tmp_path / "D"))
+    assert written.returncode == 0, written.stderr
+    compared = command("--with", str(tmp_path / "D"))
+    assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert "all 3 layers agree" in compared.stdout
