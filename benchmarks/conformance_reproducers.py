@@ -27,7 +27,7 @@ _DETAIL = 140
 def main() -> int:
     print(HEAD)
     for script in sorted(FOLDER.glob("*.py")):
-        name, _, detail = said(script).partition(": ")
+        name, _, detail = message(script).partition(": ")
         operators = name.partition("/")[0]
         if operators == "graph.grown":
             layers = name.split("/")[2].removeprefix("layers=").split(",")
@@ -36,10 +36,10 @@ def main() -> int:
     return 0
 
 
-def said(script: Path) -> str:
+def message(script: Path) -> str:
     """What a script says about its failure: the name of the case, the verdict and the error."""
     for statement in ast.parse(script.read_text("utf-8")).body:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "SAID":
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "MESSAGE":
             return str(ast.literal_eval(statement.value))
     raise ValueError(f"{script}: no reproducer of irexec conformance")
 

@@ -12,7 +12,7 @@ import irexec
 from irexec import Model, Node, Value
 from irexec import opset15 as ops
 from irexec.diagnostics import IRError
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.cut import constant_nodes
 from irexec.graph.order import ordered
 from irexec.inference import infer_types
@@ -75,7 +75,7 @@ def planted(model: Model, seed: int = 0, each: int = 1, pattern: str = "*") -> I
         for place in rng.permutation(layers):
             if made == each:
                 break
-            copy, copies = twin(model)
+            copy, copies = copy_with_map(model)
             node = copies[model.nodes[place]]
             mutation = Mutation(copy, constant_nodes(copy), {node.friendly_name}, rng)
             if not plant(mutation, node):

@@ -36,7 +36,7 @@ def write_reproducer(
         inputs=names,
         expected=f"{stem}.expected.npz",
         kind=_KINDS.get(verdict.word, verdict.word),
-        said=f"{case.name}: {verdict.word}: {verdict.detail}"[:400],
+        message=f"{case.name}: {verdict.word}: {verdict.detail}"[:400],
         limit=limit,
     )
     path = folder / f"{stem}.py"

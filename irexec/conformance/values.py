@@ -50,13 +50,13 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
             # A NaN in a kernel also meets the padding, of which runtimes make no products.
             mixed = number and (name.data == "sparse" or (name.data == "wide" and rng.random() < 0.6))
             profile = "plain" if mixed else name.data
-            array = _meant(rng, port, draw_values(rng, port.kind, shape, profile))
+            array = _meaningful(rng, port, draw_values(rng, port.kind, shape, profile))
         types[port.name] = TensorType(port.kind, PartialShape(list(shape)), array)
         found.append(array)
     return found
 
 
-def _meant(rng: np.random.Generator, port: Port, array: Array) -> Array:
+def _meaningful(rng: np.random.Generator, port: Port, array: Array) -> Array:
     """Return values that mean something: scores are distinct probabilities, sizes are positive."""
     if port.kind.is_real and port.name in _SCORES:
         ranks = rng.permutation(array.size) + rng.uniform(0.2, 0.8, array.size)

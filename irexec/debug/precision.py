@@ -15,7 +15,7 @@ from irexec.debug.record import Reference
 from irexec.debug.reduction.delta import fewest
 from irexec.debug.tolerances import combined, tolerance_of
 from irexec.engine import CompiledModel
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.graph.ports import port_name
@@ -154,7 +154,7 @@ def lowered(model: Model, kind: ElementType, keep: Collection[Node] = ()) -> tup
     Of the layers in `keep`, results stay f32 for each other; who else reads them reads them rounded. Constants are cut
     to the type's limits, as OpenVINO does when it compresses a model.
     """
-    made, copies = twin(model)
+    made, copies = copy_with_map(model)
     origin = {copy: node for node, copy in copies.items()}
     kept = {copies[node] for node in keep}
     for level in _levels(made):

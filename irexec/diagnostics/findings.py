@@ -35,7 +35,7 @@ class Findings:
         self.error_count = 0
         self._locate = locate
         self._reported: set[tuple[str, LayerRef]] = set()
-        self._blamed: set[LayerRef] = set()
+        self._with_errors: set[LayerRef] = set()
         self._places: set[tuple[str, Place]] = set()
 
     def place(self, at: At | Place | None) -> Place:
@@ -53,9 +53,9 @@ class Findings:
         """Return True when there is a finding with this code at the place."""
         return (code, self.place(at)) in self._places
 
-    def blames(self, layer: LayerRef) -> bool:
+    def has_error(self, layer: LayerRef) -> bool:
         """Return True when there is an error about the layer."""
-        return layer in self._blamed
+        return layer in self._with_errors
 
     def finished(self, *, capped: bool = True) -> Report:
         """Return the findings in file order; `capped`: with a limited number for each code."""
@@ -95,7 +95,7 @@ class Findings:
         if finding.severity is Severity.ERROR:
             self.error_count += 1
             if finding.layer is not None:
-                self._blamed.add(finding.layer)
+                self._with_errors.add(finding.layer)
 
     def add(
         self,

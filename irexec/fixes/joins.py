@@ -88,7 +88,7 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     layer = edge.from_layer if is_output else edge.to_layer
     key = f"ports meant of {number(layer)} {is_output}"
-    choices = written.shared(key, net, lambda: _meant_ports(ports, written, is_output=is_output))
+    choices = written.shared(key, net, lambda: _candidate_ports(ports, written, is_output=is_output))
     if is_output and 1 < len(choices) <= MOST_OPEN:
         choices = _that_fit(choices, edge, net, written)
     if len(choices) > MOST_CHOICES:
@@ -99,7 +99,7 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
             yield Fix(f'write {finding.attribute}="{choice.id}"', safety, (edit,))
 
 
-def _meant_ports(ports: tuple[Port, ...], written: Written, *, is_output: bool) -> list[Port]:
+def _candidate_ports(ports: tuple[Port, ...], written: Written, *, is_output: bool) -> list[Port]:
     """Return the ports of a side that an edge may refer to: those with unique ids, only unconnected inputs."""
     free = ports if is_output else [port for port in ports if port.at not in written.given_by]
     counts = Counter(number(port.id) for port in ports)

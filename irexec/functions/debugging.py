@@ -216,4 +216,4 @@ def reduce(
     if found is None:
         raise ValueError(f"nothing to reduce: {judge.name} does not fail on {name_of(model)} with these inputs")
     go_through(found, judge, (), STAGES)
-    return Reduction(found.case, found.said, found.tried, size_of(reference.model))
+    return Reduction(found.case, found.message, found.tried, size_of(reference.model))

@@ -26,10 +26,10 @@ def like(node: Node, inputs: Iterable[Value | None]) -> Node:
 
 def copied(model: Model) -> Model:
     """Return a copy of a model, bodies included, that can be changed independently."""
-    return twin(model)[0]
+    return copy_with_map(model)[0]
 
 
-def twin(model: Model) -> tuple[Model, dict[Node, Node]]:
+def copy_with_map(model: Model) -> tuple[Model, dict[Node, Node]]:
     """Return a copy of a model, bodies included, and a dict from each of the model's nodes to its copy."""
     copies: dict[Node, Node] = {}
     return _copy_model(model, copies), copies

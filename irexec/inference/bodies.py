@@ -23,7 +23,7 @@ class Inferring(Protocol):
     findings: Findings
     inference: Inference
     broken: int
-    is_for_given: bool
+    has_given_types: bool
 
     def body(self, body: Body, parameters: Sequence[TensorType]) -> Inferring:
         """Return the inference of a body for these types of its Parameters."""
@@ -51,7 +51,7 @@ def infer_if(node: Node, inputs: Inputs, run: Inferring) -> list[TensorType]:
         number: run.body(node.bodies[number], parameter_types(node.bodies[number], inputs, None)) for number in selected
     }
     fitting = [number for number, trial in actual.items() if not trial.broken]
-    if known is None and run.is_for_given and sound and len(fitting) == 1:
+    if known is None and run.has_given_types and sound and len(fitting) == 1:
         known, actual = fitting[0] == 0, {fitting[0]: actual[fitting[0]]}
     branches: list[dict[int | None, TensorType]] = []
     for number, body in enumerate(node.bodies):

@@ -37,7 +37,9 @@ def infer(
     to add to (with the file's positions and earlier findings), by default a new one.
     """
     found = findings if findings is not None else Findings(file=model.file)
-    run = Inferring(found, declared=inputs is None if declared is None else declared, is_for_given=inputs is not None)
+    run = Inferring(
+        found, declared=inputs is None if declared is None else declared, has_given_types=inputs is not None
+    )
     run.model(model, inputs)
     check_variables(model, run.inference, found)
     return run.inference
@@ -68,7 +70,7 @@ class Inferring:
     """The state of one inference: of a model, or of a body for certain types of its Parameters.
 
     `declared`: compare inferred types with those that ports declare. `late`: report late constraints as well.
-    `is_for_given`: the types of inputs are given instead of those that the model declares. `trials` caches the
+    `has_given_types`: the types of inputs are given instead of those that the model declares. `trials` caches the
     inferences of bodies, by body and types, `repeats` those of layers; `broken` counts broken constraints.
     """
 
@@ -78,12 +80,12 @@ class Inferring:
         *,
         declared: bool = True,
         late: bool = True,
-        is_for_given: bool = False,
+        has_given_types: bool = False,
         trials: dict[Body, dict[object, Inferring]] | None = None,
         repeats: Repeats | None = None,
     ) -> None:
         self.findings = findings
-        self._declared, self._late, self.is_for_given = declared, late, is_for_given
+        self._declared, self._late, self.has_given_types = declared, late, has_given_types
         self.inference = Inference(findings.report)
         self.broken = 0
         self._trials = {} if trials is None else trials
@@ -122,7 +124,7 @@ class Inferring:
             known[key] = trial = Inferring(
                 self.findings.trial(),
                 declared=self._declared,
-                is_for_given=self.is_for_given,
+                has_given_types=self.has_given_types,
                 trials=self._trials,
                 repeats=self._repeats,
             )
@@ -187,7 +189,7 @@ class Inferring:
         if [type.rank for type in types] == [None]:  # Even the number of outputs is unknown.
             return [types[0]] * len(node.outputs)
         declared = node.layer.outputs if node.layer is not None else []
-        if len(declared) > len(types) and not self.findings.blames(node.ref):
+        if len(declared) > len(types) and not self.findings.has_error(node.ref):
             message = f"{operator} has {len(declared)} output ports, expected {len(types)}"
             self.findings.add("P007", message, at=At(declared[len(types)].at), layer=node.ref)
         return types

@@ -17,12 +17,12 @@ ELEMENT_TYPES = tuple(kind.name for kind in _KNOWN)
 """The element types in the spelling of attributes."""
 
 
-def precisions_meant(text: str) -> tuple[str, ...]:
+def suggested_precisions(text: str) -> tuple[str, ...]:
     """Return the precisions of a port that may be intended, the likeliest first."""
     return tuple(kind.port_name for kind in _types_like(text, PRECISIONS))
 
 
-def element_types_meant(text: str) -> tuple[str, ...]:
+def suggested_element_types(text: str) -> tuple[str, ...]:
     """Return the element types of an attribute that may be intended, the likeliest first."""
     return tuple(kind.name for kind in _types_like(text, ELEMENT_TYPES))
 

@@ -141,11 +141,11 @@ def size_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int
         tag = analysis.tag(element)
         if tag is None or tag.stop < start or tag.start > stop:
             continue
-        told = dict(analysis.sizes)
-        shape = told.get(port_name(node.outputs[0]))
+        sizes = dict(analysis.sizes)
+        shape = sizes.get(port_name(node.outputs[0]))
         if shape is not None:
-            symbols = dict.fromkeys(name for name in shape.strip("[]").split(", ") if name in told)
-            yield tag.stop, "; ".join([shape, *(f"{name}: {told[name]}" for name in symbols if told[name] != "any")])
+            symbols = dict.fromkeys(name for name in shape.strip("[]").split(", ") if name in sizes)
+            yield tag.stop, "; ".join([shape, *(f"{name}: {sizes[name]}" for name in symbols if sizes[name] != "any")])
 
 
 def _label(layer: Layer) -> str:

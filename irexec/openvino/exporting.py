@@ -28,5 +28,5 @@ def imported(data: bytes) -> tuple[bytes, bytes]:
         raise RuntimeError("these bytes are not a model that irexec exported; OpenVINO exports compiled code")
     _, text, weights = _HEADER.unpack_from(data)
     if len(data) != _HEADER.size + text + weights:
-        raise RuntimeError("the exported model is not whole")
+        raise RuntimeError("the exported model is truncated, or is followed by other bytes")
     return data[_HEADER.size : _HEADER.size + text], data[_HEADER.size + text :]

@@ -66,7 +66,7 @@ def _badness(row: Row) -> tuple[bool, float, float]:
 def _cells(row: Row, modules: bool) -> tuple[str, ...]:
     own = "not observed" if row.own is None else _brief(row)
     total = "-" if row.total is None else "0" if not row.total else f"{row.total.relative:.1e}"
-    mark = "" if row.agrees else "~" if row.healed else "x"
+    mark = "" if row.agrees else "~" if row.compensated else "x"
     kind = row.module if modules else row.node.type[:18]
     tolerance = re.split(" of | for ", row.tolerance)[0][:12]
     return mark, row.node.friendly_name, kind, own, total, tolerance

@@ -13,7 +13,7 @@ from irexec.render.status import Status
 
 def show_reduction(reduction: Reduction, layers: int, files: Sequence[str], page: Printout) -> None:
     """Print the failure, the remaining layers, the number of candidates, and the files."""
-    page.line(reduction.said, "error")
+    page.line(reduction.message, "error")
     page.line(
         f"{plural(reduction.case.size, 'layer')} of {layers} still {'fail' if reduction.case.size > 1 else 'fails'}"
     )

@@ -251,9 +251,9 @@ class Shapes:
 
     def _reasons(self) -> Iterator[Reason]:
         # Of a description that traces replaced, only the reasons that sizes are equal count.
-        told = [reason for case in self._study.cases for reason in case.reasons]
-        yield from (reason for reason in told if not self._is_derived or not self._equal(reason.sizes))
-        named = set() if self._is_derived else {self.symbols[reason.dim] for reason in told}
+        found = [reason for case in self._study.cases for reason in case.reasons]
+        yield from (reason for reason in found if not self._is_derived or not self._equal(reason.sizes))
+        named = set() if self._is_derived else {self.symbols[reason.dim] for reason in found}
         for each in () if self._evidence is None else self._evidence.refused(self.alternatives, self.groups):
             if not named & {self.symbols[dim] for dim in each.condition.dims}:
                 yield Reason(min(each.condition.dims), each.sizes, each.refusal)

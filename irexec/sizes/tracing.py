@@ -146,7 +146,7 @@ def _is_single(dim: Dimension) -> bool:
 class _Tracing:
     """The traced types of the layers that depend on sizes, beside the plain inference that they must agree with."""
 
-    is_for_given = False
+    has_given_types = False
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape

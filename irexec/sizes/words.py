@@ -28,7 +28,7 @@ def condition_rows(model: Model, seconds: float = 5.0) -> list[tuple[str, str]]:
         return []
     common, rest = common_conditions(shapes.alternatives)
     names = list(dict.fromkeys(shapes.symbols))
-    told = [(name, words_of(shapes, name, common)) for name in names]
+    described = [(name, words_of(shapes, name, common)) for name in names]
     several = [each.text(shapes.symbols) for each in common if subject(shapes, each) is None]
     cases = [" and ".join(each.text(shapes.symbols) for each in conditions) for conditions in rest]
     inputs = [
@@ -36,7 +36,7 @@ def condition_rows(model: Model, seconds: float = 5.0) -> list[tuple[str, str]]:
         for number, value in enumerate(model.inputs)
         if value.type.shape.is_dynamic
     ]
-    rows = [(name, text or ("any" if not several and not cases else "see below")) for name, text in told]
+    rows = [(name, text or ("any" if not several and not cases else "see below")) for name, text in described]
     rows += [("together", text) for text in several]
     rows += [("one of" if not number else "or", text or "no further condition") for number, text in enumerate(cases)]
     if not shapes.is_complete:

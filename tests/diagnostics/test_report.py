@@ -84,12 +84,12 @@ def test_what_was_found_about_a_layer_is_known() -> None:
     assert not findings.has_finding("P007", layer)
     findings.add("P007", "three ports", layer=layer)
     assert findings.has_finding("P007", layer)
-    assert findings.blames(layer)
+    assert findings.has_error(layer)
     assert not findings.has_finding("P007", other)
     assert not findings.has_finding("E004", layer)
     findings.add("L008", "unused", layer=other)
     assert findings.has_finding("L008", other)
-    assert not findings.blames(other)
+    assert not findings.has_error(other)
 
 
 def test_errors_follow_the_findings_however_they_change() -> None:

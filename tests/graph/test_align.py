@@ -12,7 +12,7 @@ import irexec
 from irexec import Model, Node
 from irexec import opset15 as ops
 from irexec.graph.align import Alignment, align
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.order import ordered
 
 F = np.float32
@@ -60,7 +60,7 @@ def backwards(nodes: list[Node]) -> list[str]:
 @pytest.mark.parametrize("tensors", [True, False])
 def test_other_names_change_nothing(rename: Callable[[list[Node]], list[str]], tensors: bool) -> None:
     right = chain()
-    other, copies = twin(right)
+    other, copies = copy_with_map(right)
     nodes = layers(other)
     for node, name in zip(nodes, rename(nodes), strict=True):
         node.friendly_name = name
@@ -93,14 +93,14 @@ def test_another_order_of_the_nodes() -> None:
     x = ops.parameter([2, 8], F, name="x")
     ends = [ops.tanh(block(x, number), name=f"end{number}") for number in range(3)]
     right = Model(ends, [x], "ends")
-    other, copies = twin(right)
+    other, copies = copy_with_map(right)
     other.nodes = ordered([*other.results[::-1], *other.parameters])
     assert all(copies[node] is found for node, found in align(right, other).forward.items())
 
 
 def test_operands_in_another_order() -> None:
     right = chain()
-    other, copies = twin(right)
+    other, copies = copy_with_map(right)
     for node in layers(other):
         node.friendly_name = f"n{node.number}"
         if node.type == "Add":

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import irexec
-from irexec.graph.copies import copied, twin
+from irexec.graph.copies import copied, copy_with_map
 from irexec.graph.model import Model, Node
 
 ops = irexec.opset8
@@ -92,7 +92,7 @@ def test_a_value_does_not_keep_its_users_alive() -> None:
 
 def test_a_copy_has_uses_of_its_own() -> None:
     x, add, model = small()
-    other, copies = twin(model)
+    other, copies = copy_with_map(model)
     assert x.outputs[0].users == [add]
     assert copies[x].outputs[0].users == [copies[add]]
     assert (copies[add].name, copies[add].number) == (add.name, add.number)
@@ -103,6 +103,6 @@ def test_sinks_and_unreachable_nodes_are_copied() -> None:
     _, add, model = small()
     lonely = ops.sqrt(add, name="lonely")
     model.unreachable.append(lonely)
-    other, copies = twin(model)
+    other, copies = copy_with_map(model)
     assert other.unreachable == [copies[lonely]]
     assert copies[lonely].inputs[0] is copies[add].outputs[0]

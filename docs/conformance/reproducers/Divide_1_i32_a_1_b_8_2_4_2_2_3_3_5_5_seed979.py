@@ -15,7 +15,7 @@ ARCHIVES = ['Divide_1_i32_a_1_b_8_2_4_2_2_3_3_5_5_seed979.npz']
 INPUTS = ['a', 'b']
 EXPECTED = 'Divide_1_i32_a_1_b_8_2_4_2_2_3_3_5_5_seed979.expected.npz'
 KIND = 'difference'
-SAID = 'Divide-1/i32/a=[1]/b=[8]{2,4,-2,-2,3,3,5,5}/seed979: wrong: 1 ulp, 32 % at [4]: -3 expected, -2 found'
+MESSAGE = 'Divide-1/i32/a=[1]/b=[8]{2,4,-2,-2,3,3,5,5}/seed979: wrong: 1 ulp, 32 % at [4]: -3 expected, -2 found'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

@@ -15,7 +15,7 @@ ARCHIVES = ['Exp_1_f32_x_3_3_data_edges_seed719.npz']
 INPUTS = ['x']
 EXPECTED = 'Exp_1_f32_x_3_3_data_edges_seed719.expected.npz'
 KIND = 'difference'
-SAID = 'Exp-1/f32/x=[3,3]/data-edges/seed719: wrong: inf instead of nan at [2, 2]: nan expected, inf found'
+MESSAGE = 'Exp-1/f32/x=[3,3]/data-edges/seed719: wrong: inf instead of nan at [2, 2]: nan expected, inf found'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

@@ -15,7 +15,7 @@ ARCHIVES = ['Greater_1_f32_a_7_2_b_const_1_data_edges_seed122.npz']
 INPUTS = ['a']
 EXPECTED = 'Greater_1_f32_a_7_2_b_const_1_data_edges_seed122.expected.npz'
 KIND = 'difference'
-SAID = 'Greater-1/f32/a=[7,2]/b=const:[1]/data-edges/seed122: wrong: 1 ulp, 100 % at [2, 0]: False expected, True found'
+MESSAGE = 'Greater-1/f32/a=[7,2]/b=const:[1]/data-edges/seed122: wrong: 1 ulp, 100 % at [2, 0]: False expected, True found'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

@@ -15,7 +15,7 @@ ARCHIVES = ['MaxPool_14_f32_strides_2_2_dilations_1_1_pads_begin_0_0_pads_end_0_
 INPUTS = ['data']
 EXPECTED = 'MaxPool_14_f32_strides_2_2_dilations_1_1_pads_begin_0_0_pads_end_0_0_kernel_3_3___1_1_5_5_seed241.expected.npz'
 KIND = 'difference'
-SAID = 'MaxPool-14/f32/strides=2, 2/dilations=1, 1/pads_begin=0, 0/pads_end=0, 0/kernel=3, 3/auto_pad=same_upper/data=[1,1,5,?5]/seed241: wrong: 6.62e+06 ulp, 110 % at [0, 0, 2, 2]: 1.6478271484375 expected, -0.7208281755447388 found'
+MESSAGE = 'MaxPool-14/f32/strides=2, 2/dilations=1, 1/pads_begin=0, 0/pads_end=0, 0/kernel=3, 3/auto_pad=same_upper/data=[1,1,5,?5]/seed241: wrong: 6.62e+06 ulp, 110 % at [0, 0, 2, 2]: 1.6478271484375 expected, -0.7208281755447388 found'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

@@ -15,7 +15,7 @@ ARCHIVES = ['Mod_1_i32_a_1_b_1_data_wide_seed829.npz']
 INPUTS = ['a', 'b']
 EXPECTED = 'Mod_1_i32_a_1_b_1_data_wide_seed829.expected.npz'
 KIND = 'difference'
-SAID = 'Mod-1/i32/a=[1]/b=[1]/data-wide/seed829: wrong: 2 ulp, 100 % at [0]: 2 expected, 4 found'
+MESSAGE = 'Mod-1/i32/a=[1]/b=[1]/data-wide/seed829: wrong: 2 ulp, 100 % at [0]: 2 expected, 4 found'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

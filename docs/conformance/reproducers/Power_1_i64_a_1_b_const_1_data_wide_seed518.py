@@ -15,7 +15,7 @@ ARCHIVES = ['Power_1_i64_a_1_b_const_1_data_wide_seed518.npz']
 INPUTS = ['a']
 EXPECTED = 'Power_1_i64_a_1_b_const_1_data_wide_seed518.expected.npz'
 KIND = 'difference'
-SAID = 'Power-1/i64/a=[1]/b=const:[]{1}/data-wide/seed518: wrong: 1 ulp, 8.7e-7 % at [0]: -114396249 expected, -114396248 found'
+MESSAGE = 'Power-1/i64/a=[1]/b=const:[]{1}/data-wide/seed518: wrong: 1 ulp, 8.7e-7 % at [0]: -114396249 expected, -114396248 found'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

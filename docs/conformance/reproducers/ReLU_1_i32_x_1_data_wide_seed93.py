@@ -15,7 +15,7 @@ ARCHIVES = ['ReLU_1_i32_x_1_data_wide_seed93.npz']
 INPUTS = ['x']
 EXPECTED = 'ReLU_1_i32_x_1_data_wide_seed93.expected.npz'
 KIND = 'difference'
-SAID = 'ReLU-1/i32/x=[1]/data-wide/seed93: wrong: 1 ulp, 0.0000039 % at [0]: 25448507 expected, 25448508 found'
+MESSAGE = 'ReLU-1/i32/x=[1]/data-wide/seed93: wrong: 1 ulp, 0.0000039 % at [0]: 25448507 expected, 25448508 found'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

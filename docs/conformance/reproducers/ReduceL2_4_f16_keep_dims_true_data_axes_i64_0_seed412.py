@@ -15,7 +15,7 @@ ARCHIVES = ['ReduceL2_4_f16_keep_dims_true_data_axes_i64_0_seed412.npz']
 INPUTS = ['data', 'axes']
 EXPECTED = 'ReduceL2_4_f16_keep_dims_true_data_axes_i64_0_seed412.expected.npz'
 KIND = 'crash'
-SAID = 'ReduceL2-4/f16/keep_dims=true/data=[]/axes=i64[]{0}/seed412: crash: SIGSEGV'
+MESSAGE = 'ReduceL2-4/f16/keep_dims=true/data=[]/axes=i64[]{0}/seed412: crash: SIGSEGV'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

@@ -15,7 +15,7 @@ ARCHIVES = ['ReverseSequence_1_u64_batch_axis_1_data_1_3_seq_lengths_const_f64_3
 INPUTS = ['data']
 EXPECTED = 'ReverseSequence_1_u64_batch_axis_1_data_1_3_seq_lengths_const_f64_3_1_3_1_data_wide_seed627.expected.npz'
 KIND = 'difference'
-SAID = 'ReverseSequence-1/u64/batch_axis=1/data=[1,3]/seq_lengths=const:f64[3]{1,3,1}/data-wide/seed627: wrong: 2 ulp, 0.000003 % at [0, 2]: 66744218 expected, 66744216 found'
+MESSAGE = 'ReverseSequence-1/u64/batch_axis=1/data=[1,3]/seq_lengths=const:f64[3]{1,3,1}/data-wide/seed627: wrong: 2 ulp, 0.000003 % at [0, 2]: 66744218 expected, 66744216 found'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

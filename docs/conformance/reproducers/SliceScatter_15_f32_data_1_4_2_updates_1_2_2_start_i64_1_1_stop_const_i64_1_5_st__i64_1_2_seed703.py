@@ -15,7 +15,7 @@ ARCHIVES = ['SliceScatter_15_f32_data_1_4_2_updates_1_2_2_start_i64_1_1_stop_con
 INPUTS = ['data', 'updates', 'start']
 EXPECTED = 'SliceScatter_15_f32_data_1_4_2_updates_1_2_2_start_i64_1_1_stop_const_i64_1_5_st__i64_1_2_seed703.expected.npz'
 KIND = 'crash'
-SAID = 'SliceScatter-15/f32/data=[1,4,2]/updates=[1,2,2]/start=i64[1]{-1}/stop=const:i64[1]{-5}/step=const:i64[1]{-3}/axes=const:i64[1]{-2}/seed703: crash: SIGSEGV'
+MESSAGE = 'SliceScatter-15/f32/data=[1,4,2]/updates=[1,2,2]/start=i64[1]{-1}/stop=const:i64[1]{-5}/step=const:i64[1]{-3}/axes=const:i64[1]{-2}/seed703: crash: SIGSEGV'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

@@ -15,7 +15,7 @@ ARCHIVES = ['SoftPlus_4_f32_x_5_data_far_seed2.npz']
 INPUTS = ['x']
 EXPECTED = 'SoftPlus_4_f32_x_5_data_far_seed2.expected.npz'
 KIND = 'difference'
-SAID = 'SoftPlus-4/f32/x=[5]/data-far/seed2: wrong: 222000 ulp, 2.4 % at [3]: 2.5595511488063494e-07 expected, 0.0 found'
+MESSAGE = 'SoftPlus-4/f32/x=[5]/data-far/seed2: wrong: 222000 ulp, 2.4 % at [3]: 2.5595511488063494e-07 expected, 0.0 found'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

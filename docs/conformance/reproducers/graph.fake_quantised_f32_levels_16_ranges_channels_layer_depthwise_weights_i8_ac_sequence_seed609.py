@@ -15,7 +15,7 @@ ARCHIVES = ['graph.fake_quantised_f32_levels_16_ranges_channels_layer_depthwise_
 INPUTS = ['x0']
 EXPECTED = 'graph.fake_quantised_f32_levels_16_ranges_channels_layer_depthwise_weights_i8_ac_sequence_seed609.expected.npz'
 KIND = 'difference'
-SAID = 'graph.fake_quantised/f32/levels=16/ranges=channels/layer=depthwise/weights=i8/act=none/again=no/sequence/seed609: wrong: 3.23e+07 ulp, 0.401 absolute at [0, 13, 2, 0]: -0.010283506475389004 expected, -0.11568966507911682 found'
+MESSAGE = 'graph.fake_quantised/f32/levels=16/ranges=channels/layer=depthwise/weights=i8/act=none/again=no/sequence/seed609: wrong: 3.23e+07 ulp, 0.401 absolute at [0, 13, 2, 0]: -0.010283506475389004 expected, -0.11568966507911682 found'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

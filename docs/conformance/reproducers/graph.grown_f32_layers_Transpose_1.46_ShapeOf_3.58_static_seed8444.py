@@ -15,7 +15,7 @@ ARCHIVES = ['graph.grown_f32_layers_Transpose_1.46_ShapeOf_3.58_static_seed8444.
 INPUTS = ['x0']
 EXPECTED = 'graph.grown_f32_layers_Transpose_1.46_ShapeOf_3.58_static_seed8444.expected.npz'
 KIND = 'difference'
-SAID = 'graph.grown/f32/layers=Transpose-1.46,ShapeOf-3.58/static/seed8444: shape: shape [0] instead of [3]'
+MESSAGE = 'graph.grown/f32/layers=Transpose-1.46,ShapeOf-3.58/static/seed8444: shape: shape [0] instead of [3]'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

@@ -15,7 +15,7 @@ ARCHIVES = ['graph.loop_f32_trips_0_body_scale_kept_both_shape_fixed_after_none_
 INPUTS = ['x0']
 EXPECTED = 'graph.loop_f32_trips_0_body_scale_kept_both_shape_fixed_after_none_static_seed255.expected.npz'
 KIND = 'crash'
-SAID = 'graph.loop/f32/trips=0/body=scale/kept=both/shape=fixed/after=none/static/seed255: crash: SIGFPE'
+MESSAGE = 'graph.loop/f32/trips=0/body=scale/kept=both/shape=fixed/after=none/static/seed255: crash: SIGFPE'
 LIMIT = 60.0
 DEVICE = 'CPU'
 CONFIG = {'INFERENCE_PRECISION_HINT': 'f32', 'DYNAMIC_QUANTIZATION_GROUP_SIZE': '0', 'KV_CACHE_PRECISION': 'f32'}
@@ -92,7 +92,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {SAID}")
+    print(f"expected failure: {MESSAGE}")
     system = f"{platform.system()} {platform.machine()}"
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {system}")
     path = os.path.join(FOLDER, f".{os.getpid()}.results.npz")

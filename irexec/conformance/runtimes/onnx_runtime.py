@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import irexec
-from irexec.conformance.twins import Twin
+from irexec.conformance.onnx_graph import OnnxGraph
 
 
 class OnnxRuntime:
@@ -30,7 +30,7 @@ class OnnxRuntime:
     def load(self, path: str, cache: bool) -> None:
         model = irexec.read_model(path)
         self.types = [value.element_type for value in model.inputs]
-        proto = Twin(model, self.onnx).proto
+        proto = OnnxGraph(model, self.onnx).proto
         self.session = self.runtime.InferenceSession(
             proto.SerializeToString(), self.options, providers=["CPUExecutionProvider"]
         )

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from irexec.debug.comparison.culprit import Culprit, alone, function_of
+from irexec.debug.comparison.layer_pairs import Relation
 from irexec.debug.comparison.result import Row
-from irexec.debug.comparison.twins import Relation
 from irexec.debug.errors import Error, measure
 from irexec.debug.record import Reference
-from irexec.debug.runtimes.runtime import CannotRun, KnowsTwins, Loaded
+from irexec.debug.runtimes.runtime import CannotRun, HasLayerPairs, Loaded
 from irexec.debug.tolerances import FUSED, tolerance_of
 from irexec.diagnostics import IRError
 from irexec.graph.cut import Cutter, cut
@@ -72,11 +72,11 @@ def nearly_read(reference: Reference, loaded: Loaded, rows: Sequence[Row]) -> Cu
 
     The layer itself may round by more, so that its own error would not show this.
     """
-    if not isinstance(loaded, KnowsTwins):
+    if not isinstance(loaded, HasLayerPairs):
         return None
-    twins, whole = loaded.twins, Cutter(reference.model)
-    asked = [row for row in rows if row.own and row.total and twins.relation([*row.behind, row.node]) is _OTHER]
-    asked = [row for row in asked if twins.is_same_function(row.node)][:_MOST_READERS]
+    layer_pairs, whole = loaded.layer_pairs, Cutter(reference.model)
+    asked = [row for row in rows if row.own and row.total and layer_pairs.relation([*row.behind, row.node]) is _OTHER]
+    asked = [row for row in asked if layer_pairs.is_same_function(row.node)][:_MOST_READERS]
     given = {row.node: _given(row, whole) for row in asked}
     theirs = loaded.observe(reference.steps, [*{value for values in given.values() for value in values}])
     read = loaded.read_by(reference.steps, [row.node for row in asked])
@@ -84,14 +84,14 @@ def nearly_read(reference: Reference, loaded: Loaded, rows: Sequence[Row]) -> Cu
         for step, (there, inputs) in enumerate(zip(theirs, read, strict=True)):
             if row.node not in inputs or any(value not in there for value in given[row.node]):
                 continue
-            layers = [*row.behind, *twins.inserted(row.node)]
+            layers = [*row.behind, *layer_pairs.inserted(row.node)]
             try:
                 error = _nearly(_inputs(row, whole, there), inputs[row.node], limit := _most_rounding(layers))
             except IRError:  # The values are not those that the layers read there.
                 continue
             if error is not None:
                 text = f"{limit:.4g} ulp of {row.node.outputs[0].element_type}"
-                changes = twins.changes(row.node)
+                changes = layer_pairs.changes(row.node)
                 return Culprit(reference.model, [row.node], (), error, text, step, changes=changes, limit=limit)
     return None
 

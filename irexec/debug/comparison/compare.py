@@ -5,19 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from irexec.debug.comparison.blame import changed, failing, other_end, where, wrong_state
 from irexec.debug.comparison.causes import cause, nearly_read
+from irexec.debug.comparison.coverage import can_differ
 from irexec.debug.comparison.culprit import Culprit, descend, look_behind
-from irexec.debug.comparison.exercise import says_something
 from irexec.debug.comparison.explained import explained, unexplained
 from irexec.debug.comparison.layers import Comparing
+from irexec.debug.comparison.other_causes import changed, failing, misread_result, where, wrong_state
 from irexec.debug.comparison.remarks import remarks
 from irexec.debug.comparison.result import Comparison, Row, few
 from irexec.debug.comparison.slips import slipped
 from irexec.debug.comparison.variants import widened
 from irexec.debug.errors import Bounds, Error, measure, within
 from irexec.debug.record import Reference
-from irexec.debug.runtimes.runtime import Described, Failed, KnowsModules, KnowsTwins, Runtime
+from irexec.debug.runtimes.runtime import Described, Failed, HasLayerPairs, HasModules, Runtime
 from irexec.debug.tolerances import FUSED
 from irexec.graph.cut import Cutter
 from irexec.graph.ports import port_name
@@ -45,8 +45,8 @@ def compare(
     found = Comparison(
         runtime.name, loaded.precision, model.file, about=loaded.about if isinstance(loaded, Described) else {}
     )
-    twins = loaded.twins if isinstance(loaded, KnowsTwins) else None
-    found.exact = twins is not None
+    layer_pairs = loaded.layer_pairs if isinstance(loaded, HasLayerPairs) else None
+    found.exact = layer_pairs is not None
     plain: list[list[Array]] = []
     failed: Failed | None = None
     try:
@@ -59,34 +59,34 @@ def compare(
         found.plain = plain
         for index, port in enumerate(model.outputs):
             found.results.append((port_name(port), max((step[index] for step in errors), key=lambda error: error.ulp)))
-        found.empty = not any(says_something(array) for step in plain for array in step) and not any(
-            says_something(array) for step in reference.results() for array in step
+        found.empty = not any(can_differ(array) for step in plain for array in step) and not any(
+            can_differ(array) for step in reference.results() for array in step
         )
 
     def inside(suspect: Culprit) -> Culprit | None:
         return descend(suspect, whole, lambda inner, other: compare(inner, other, bounds=bounds).culprit, runtime)
 
     whole = Cutter(model)
-    comparing = Comparing(reference, whole, loaded, bounds, inside, twins)
+    comparing = Comparing(reference, whole, loaded, bounds, inside, layer_pairs)
     for done, total, rows in comparing.rows(window):
         found.rows += rows
         if progress is not None:
             progress(done, total)
     found.layers = len(comparing.nodes)
-    found.notes = [*remarks(found.rows, reference, comparing.shapes, twins)]
-    if isinstance(loaded, KnowsModules) and (names := loaded.unpaired):
+    found.notes = [*remarks(found.rows, reference, comparing.shapes, layer_pairs)]
+    if isinstance(loaded, HasModules) and (names := loaded.unpaired):
         found.notes.append(f"not in the model: {few(names)}")
     found.suspect = comparing.first(found.rows, stays=True)
     found.culprit = comparing.first(found.rows, stays=found.same)
     if found.exact and found.culprit is None and plain and not found.same:
         # What later layers seem to make up for may be all that the results differ by.
-        found.culprit = cause(reference, loaded, comparing.healed(found.rows), plain)
+        found.culprit = cause(reference, loaded, comparing.compensated(found.rows), plain)
         found.culprit = found.culprit or nearly_read(reference, loaded, found.rows)
     if not found.exact and not found.same and found.culprit is not None and bounds is None and _is_marginal(found.rows):
         # What is hardly beyond its tolerance counts if the results show it.
         found.culprit = None
     if found.culprit is None and failed is not None:
-        found.culprit = failing(reference.model, twins, failed.layer)
+        found.culprit = failing(reference.model, layer_pairs, failed.layer)
     if found.culprit is None and plain and not found.same:
         _judge_results(found, comparing, runtime, plain, errors)
         if not found.results_agree and found.culprit is None and not found.hidden:
@@ -139,7 +139,7 @@ def _judge_results(
             explains = [[max(pair) for pair in zip(step, ends, strict=True)] for step in explains]
         # In another export of a network, layers that are not the same may have been paired.
         reexport = found.exact and len(exact) < len(found.rows)
-        changes = any(row.healed and row.node in exact for row in found.rows) and not reexport
+        changes = any(row.compensated and row.node in exact for row in found.rows) and not reexport
         agrees = not unexplained(errors, explains) and not changes
         if not agrees and not found.exact and (wide := widened(reference.model)) is not None:
             # Weights that are decompressed in f16 may be decompressed in f32.
@@ -149,10 +149,10 @@ def _judge_results(
         return
     found.results_agree = False
     if found.exact:
-        found.culprit = changed(reference.model, comparing.twins, reference.model.results)
+        found.culprit = changed(reference.model, comparing.layer_pairs, reference.model.results)
     else:
         found.culprit = wrong_state(reference, comparing.loaded, comparing.written, errors)
-        found.culprit = found.culprit or other_end(reference, comparing.loaded, plain, errors)
+        found.culprit = found.culprit or misread_result(reference, comparing.loaded, plain, errors)
         if found.culprit is None:
             _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
     found.where = where(found.rows, comparing.together)

@@ -13,7 +13,7 @@ from irexec.debug.record import Reference
 from irexec.debug.tolerances import FUSED
 from irexec.debug.units import Typical, squeezed, unit, widened
 from irexec.diagnostics import IRError
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.model import Node
 from irexec.ops.declare.operator import Operator
 from irexec.types import Array, ElementType
@@ -56,7 +56,7 @@ def unexplained(errors: Sequence[Sequence[Error]], bounds: Sequence[Sequence[flo
 
 
 def _disturbed(reference: Reference, units: Mapping[Node, float], rng: np.random.Generator) -> Any:
-    model, copies = twin(reference.model)
+    model, copies = copy_with_map(reference.model)
     for node, error in units.items():
         inside = [inner for body in node.bodies for inner in body.model.walk()]
         for made in [copies[inner] for inner in inside or [node]]:

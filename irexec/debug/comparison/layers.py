@@ -7,18 +7,18 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 
+from irexec.debug.comparison.compensation import Compensation
+from irexec.debug.comparison.coverage import can_differ, watched
 from irexec.debug.comparison.culprit import Culprit, alone, function_of
-from irexec.debug.comparison.exercise import says_something, watched
-from irexec.debug.comparison.healing import Healing
+from irexec.debug.comparison.layer_pairs import LayerPairs, Relation
 from irexec.debug.comparison.noise import Noise
 from irexec.debug.comparison.result import Row
 from irexec.debug.comparison.together import Together
-from irexec.debug.comparison.twins import Relation, Twins
 from irexec.debug.comparison.variants import judge_model
 from irexec.debug.comparison.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, read_values, windows
 from irexec.debug.errors import NONE, Bounds, Error, measure
 from irexec.debug.record import Reference
-from irexec.debug.runtimes.runtime import Described, KnowsModules, Loaded
+from irexec.debug.runtimes.runtime import Described, HasModules, Loaded
 from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched as in_time
@@ -48,17 +48,17 @@ class Comparing:
         loaded: Loaded,
         bounds: Bounds | None,
         inside: Callable[[Culprit], Culprit | None],
-        twins: Twins | None,
+        layer_pairs: LayerPairs | None,
     ) -> None:
         self.reference, self.loaded, self.bounds, self._inside = reference, loaded, bounds, inside
-        self._whole, self.twins = whole, twins
+        self._whole, self.layer_pairs = whole, layer_pairs
         about = loaded.about if isinstance(loaded, Described) else {}
-        self.noise = Noise.of(loaded.precision, about) if twins is None and bounds is None else None
+        self.noise = Noise.of(loaded.precision, about) if layer_pairs is None and bounds is None else None
         self.shapes: dict[Value, list[tuple[int, ...]]] = {}
         self._suspects: dict[Node, Culprit] = {}
         self.nodes = comparable(reference.model)
         self.written, self._read = _written(reference.model), read_values(reference.model)
-        self.together = Together(reference.model, self.nodes, isinstance(loaded, KnowsModules))
+        self.together = Together(reference.model, self.nodes, isinstance(loaded, HasModules))
 
     def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
         done = 0
@@ -69,15 +69,15 @@ class Comparing:
                     yield done, len(self.nodes), self._rows(held, theirs)
 
     def first(self, rows: Sequence[Row], *, stays: bool) -> Culprit | None:
-        """Return the first wrong layer whose error reaches the results; rows whose error does not are marked as healed.
+        """Return the first wrong layer whose error reaches the results; rows whose error does not are marked.
 
         `stays`: the results are equal, and the first wrong layer is named all the same.
         """
         wrong = [row for row in rows if row.node in self._suspects]
-        healing = Healing(self.reference.model, rows)
+        compensation = Compensation(self.reference.model, rows)
         for row in wrong:
-            row.healed = not row.agrees and healing.heals(row, rounded=self.is_restructured(row))
-        wrong = [row for row in wrong if stays or not row.healed]
+            row.compensated = not row.agrees and compensation.is_compensated(row, rounded=self.is_restructured(row))
+        wrong = [row for row in wrong if stays or not row.compensated]
         if self.noise is not None:
             # Noise may hide as well as exceed what is measured of it: the first of the clearest counts.
             least = min(max((row.excess for row in wrong), default=0.0), _CLEAR) / _CLEAREST
@@ -85,11 +85,11 @@ class Comparing:
         found = next(iter(wrong), None)
         return None if found is None else self._suspects[found.node]
 
-    def healed(self, rows: Sequence[Row]) -> list[tuple[Node, Culprit]]:
+    def compensated(self, rows: Sequence[Row]) -> list[tuple[Node, Culprit]]:
         """Return the wrong layers whose errors do not reach the results, as it seems; without those that make up for
         others, whose values are much closer than their own errors.
         """
-        errors = ((row, row.own, row.total) for row in rows if row.healed)
+        errors = ((row, row.own, row.total) for row in rows if row.compensated)
         return [
             (row.node, self._suspects[row.node])
             for row, own, total in errors
@@ -98,7 +98,9 @@ class Comparing:
 
     def is_restructured(self, row: Row) -> bool:
         """Return whether the other model has other layers in place of these, which may round differently."""
-        return self.twins is not None and self.twins.relation([*row.behind, row.node]) is Relation.RESTRUCTURED
+        return (
+            self.layer_pairs is not None and self.layer_pairs.relation([*row.behind, row.node]) is Relation.RESTRUCTURED
+        )
 
     def _wanted(self, nodes: Sequence[Node]) -> list[Value]:
         """Return the results and inputs of layers; all from one run, because another run may round differently."""
@@ -129,10 +131,10 @@ class Comparing:
 
     def _row(self, node: Node, mine: list[dict[Value, Array]], theirs: list[Known]) -> Row | None:
         nodes = self.together.of(node)[0]
-        relation = self.twins.relation(nodes) if self.twins is not None else None
+        relation = self.layer_pairs.relation(nodes) if self.layer_pairs is not None else None
         tolerance, text = self._tolerance(nodes, relation, ChainMap(mine[0], theirs[0]) if theirs else mine[0])
         row = Row(node, (), True, None, None, text, behind=nodes[:-1], limit=max(tolerance.ulp, FUSED))
-        if isinstance(self.loaded, KnowsModules):
+        if isinstance(self.loaded, HasModules):
             row.module = self.loaded.module_of(node)
         seen = False
         for step, (our, their) in enumerate(zip(mine, theirs, strict=False)):
@@ -140,7 +142,7 @@ class Comparing:
             if not pairs:
                 continue
             seen = True
-            row.said |= any(says_something(array) for a, b, _ in pairs for array in (a, b))
+            row.can_differ |= any(can_differ(array) for a, b, _ in pairs for array in (a, b))
             total = max((measure(a, b) for a, b, v in pairs), key=lambda e: e.ulp)
             if row.total is None or total.ulp > row.total.ulp:
                 row.total = total
@@ -152,7 +154,7 @@ class Comparing:
             if tolerance.kind == "random":
                 continue
             if any(v not in their for v in given):
-                if self.twins is not None and total and self.twins.changes(node) and row.agrees:
+                if self.layer_pairs is not None and total and self.layer_pairs.changes(node) and row.agrees:
                     # It reads something else, and what it would read has no counterpart.
                     row.own, row.agrees, row.step = total, False, step
                     self._suspect(row, [node], [], {}, total, False, step)
@@ -172,7 +174,7 @@ class Comparing:
         tolerance = (
             tolerance_of(nodes[0], known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
         )
-        if self.twins is not None or self.loaded.precision != str(kind):
+        if self.layer_pairs is not None or self.loaded.precision != str(kind):
             tolerance = accumulated(tolerance, kind)
         if self.bounds is not None:
             return tolerance, str(self.bounds)
@@ -196,10 +198,10 @@ class Comparing:
             return
         kept = {v: their[v] for v in given}
         made = {v: their[v] for v in node.outputs if v in their}
-        changes = self.twins.changes(node) if self.twins is not None else []
-        if self.twins is not None and len(nodes) > 1 and not self.twins.is_changed(node):
+        changes = self.layer_pairs.changes(node) if self.layer_pairs is not None else []
+        if self.layer_pairs is not None and len(nodes) > 1 and not self.layer_pairs.is_changed(node):
             changes = []
-        elif self.twins is not None and len(nodes) > 1:
+        elif self.layer_pairs is not None and len(nodes) > 1:
             # The layers behind it have no counterparts because this one reads something else.
             with suppress(IRError):  # Their inputs are such that they could not be computed.
                 nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)
@@ -207,14 +209,14 @@ class Comparing:
         if row.tolerance.endswith(f" of {node.outputs[0].element_type}"):
             limit = row.limit
         suspect = Culprit(model, nodes, (), own, row.tolerance, step, None, kept, made, changes, row.module, limit)
-        assigned = self.twins.assigned(node) if self.twins is not None else None
-        if self.twins is not None and assigned is not None and (changes := self.twins.changes(assigned)):
+        assigned = self.layer_pairs.assigned(node) if self.layer_pairs is not None else None
+        if self.layer_pairs is not None and assigned is not None and (changes := self.layer_pairs.changes(assigned)):
             suspect = Culprit(suspect.model, [assigned], (), own, row.tolerance, step, changes=changes)
         # An error inside a body may not affect its results: for example, the index of the largest value may stay.
         found = self._inside(suspect) if node.bodies and len(nodes) == 1 else None
         if found is not None or not agrees:
             self._suspects[node] = found or suspect
-            row.agrees, row.changed = False, self.twins is not None and self.twins.is_changed(node)
+            row.agrees, row.changed = False, self.layer_pairs is not None and self.layer_pairs.is_changed(node)
 
     def _inputs_of(self, node: Node, behind: Sequence[Node], given: Mapping[Value, Array]) -> dict[Value, Array]:
         """Return the inputs of a layer, computed by the layers behind it."""

@@ -19,7 +19,7 @@ from irexec.debug.extract import MAX_STRUCTURE
 from irexec.debug.units import apart, unit, widened
 from irexec.diagnostics import IRError
 from irexec.engine import CompiledModel
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.model import Model, Node
 from irexec.ops.declare.operator import Operator
 from irexec.types import BF16, F16, F32, Array, ElementType
@@ -99,7 +99,7 @@ class Noise:
                 continue
 
     def _disturbed(self, model: Model, rng: np.random.Generator) -> Model:
-        made, copies = twin(model)
+        made, copies = copy_with_map(model)
         for node, other in copies.items():
             if other.operator is not None and other.inputs and not other.bodies and other.type != "Result":
                 group = self.group if packed(node) else 0

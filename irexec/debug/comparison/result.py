@@ -26,9 +26,9 @@ class Row:
     """One layer in both runs: the largest error of all steps, and the step where it occurred.
 
     `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
-    is None if the inputs of these layers are unknown, or if the results are random. `healed`: the layer computes
+    is None if the inputs of these layers are unknown, or if the results are random. `compensated`: the layer computes
     something else, but later layers make up for it. `limit`: the tolerance in units in the last place; `noise`: what
-    rounding in the other side's types explains beyond it. `said`: whether there are values that could differ.
+    rounding in the other side's types explains beyond it. `can_differ`: whether there are values that could differ.
     `module`: the module of the other side whose result the layer computes. `changed`: the other model has the layer
     otherwise, whatever it reads.
     """
@@ -41,10 +41,10 @@ class Row:
     tolerance: str
     step: int = 0
     behind: Sequence[Node] = ()
-    healed: bool = False
+    compensated: bool = False
     limit: float = 0.0
     noise: float = 0.0
-    said: bool = False
+    can_differ: bool = False
     module: str = ""
     changed: bool = False
 
@@ -69,7 +69,7 @@ class Row:
             "behind": [node.friendly_name for node in self.behind],
             "outer": list(self.outer),
             "agrees": self.agrees,
-            "healed": self.healed,
+            "compensated": self.compensated,
             "own": self.own.to_dict() if self.own is not None else None,
             "total": self.total.to_dict() if self.total is not None else None,
             "tolerance": self.tolerance,

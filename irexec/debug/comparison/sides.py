@@ -37,10 +37,10 @@ class Sides:
         if not wrong:
             return f"irexec, {_listed(self.found)} agree"
         if right:
-            verb = "is" if len(wrong) == 1 else "are"
-            return f"{_listed(wrong)} {verb} alone: irexec and {_listed(right)} agree{_also(wrong, right)}"
+            verb = "differs" if len(wrong) == 1 else "differ"
+            return f"{_listed(wrong)} {verb} from the others: irexec and {_listed(right)} agree{_also(wrong, right)}"
         if all(self._is_close(a, b) for a, b in combinations(self.found, 2)):
-            return f"irexec is alone: {_listed(self.found)} agree with each other"
+            return f"irexec differs from all others: {_listed(self.found)} agree with each other"
         return f"irexec, {_listed(self.found)} all differ from each other"
 
     def _is_close(self, one: Comparison, other: Comparison) -> bool:

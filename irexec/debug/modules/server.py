@@ -193,7 +193,7 @@ class Server:
                     return self._network(**{str(name): tensor for name, tensor in zip(named, tensors, strict=True)})
                 return self._network(*tensors)
         except Exception as error:  # The network is the user's.
-            raise CannotRun(f"the network cannot be run: {_told(error)}") from None
+            raise CannotRun(f"the network cannot be run: {_described(error)}") from None
 
     def _ordered(self, result: Any) -> list[Array]:
         """Return the results in the order of the exported model: by name if they have names, otherwise by place."""
@@ -242,7 +242,7 @@ def _made(factory: str, torch: Any) -> Any:
     try:
         network = function()
     except Exception as error:  # The function is the user's.
-        raise CannotRun(f"{factory} failed: {_told(error)}") from None
+        raise CannotRun(f"{factory} failed: {_described(error)}") from None
     if not isinstance(network, torch.nn.Module):
         raise CannotRun(f"{factory} returned {type(network).__name__}, expected torch.nn.Module")
     return network.eval()
@@ -262,7 +262,7 @@ def _module(place: str) -> Any:
     except FileNotFoundError as error:
         if error.filename == os.path.abspath(place):
             raise CannotRun(f"{place} does not exist") from None
-        raise CannotRun(f"{place} cannot be imported: {_told(error)}") from None
+        raise CannotRun(f"{place} cannot be imported: {_described(error)}") from None
     except ModuleNotFoundError as error:
         hint = (
             ""
@@ -271,7 +271,7 @@ def _module(place: str) -> Any:
         )
         raise CannotRun(f"{place} cannot be imported: {error}{hint}") from None
     except (Exception, SystemExit) as error:  # The module is the user's.
-        raise CannotRun(f"{place} cannot be imported: {_told(error)}") from None
+        raise CannotRun(f"{place} cannot be imported: {_described(error)}") from None
 
 
 def _attribute(module: Any, place: str, name: str) -> Any:
@@ -283,6 +283,6 @@ def _attribute(module: Any, place: str, name: str) -> Any:
     return found
 
 
-def _told(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__

@@ -43,7 +43,7 @@ _ISSUE = """\
 
 ### Issue description
 
-{said}
+{message}
 
 ### Step-by-step reproduction
 
@@ -79,17 +79,17 @@ def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
         if not file.is_file():
             raise NoReduction(f"{file} does not exist: a bundle contains what irexec reduce has written")
     try:
-        said = json.loads(read_file(state))["said"]
+        message = json.loads(read_file(state))["message"]
         text = read_file(str(script)).decode()
     except (ValueError, KeyError, TypeError) as error:
         raise NoReduction(f"{state} was not written by irexec reduce: {error}") from None
     if not anonymise:
-        return _written(target, [*_files(model)], _issue(model.name, script.name, str(said), text))
+        return _written(target, [*_files(model)], _issue(model.name, script.name, str(message), text))
     with tempfile.TemporaryDirectory(prefix="irexec-") as folder:
-        said = _kind(text)
+        message = _kind(text)
         made = Path(folder) / f"{_NAME}{model.suffix}"
-        _anonymised(model, made, text, said)
-        return _written(target, [*_files(made)], _issue(made.name, f"{_NAME}.py", said, text))
+        _anonymised(model, made, text, message)
+        return _written(target, [*_files(made)], _issue(made.name, f"{_NAME}.py", message, text))
 
 
 def _files(model: Path) -> Iterator[Path]:
@@ -102,7 +102,7 @@ def _files(model: Path) -> Iterator[Path]:
     yield from (path for path in archives if own.fullmatch(path.name))
 
 
-def _anonymised(model: Path, made: Path, text: str, said: str) -> None:
+def _anonymised(model: Path, made: Path, text: str, message: str) -> None:
     if model.suffix.lower() == ".onnx":
         raise NoReduction("--anonymise is for models in IR")
     if "EXPECTED = " not in text:
@@ -117,7 +117,7 @@ def _anonymised(model: Path, made: Path, text: str, said: str) -> None:
         "ARCHIVES": [f"{_NAME}.npz", *(f"{_NAME}.{number}.npz" for number in range(1, len(case.steps)))],
         "INPUTS": input_names(case.model),
         "EXPECTED": f"{_NAME}.expected.npz",
-        "SAID": said,
+        "MESSAGE": message,
     }
     for name, value in values.items():
         begin, _, rest = re.split(rf"^({name} = .*)$", text, maxsplit=1, flags=re.MULTILINE)
@@ -140,7 +140,7 @@ def _kind(text: str) -> str:
     }.get("" if found is None else found[1], "The command fails.")
 
 
-def _issue(model: str, script: str, said: str, text: str) -> str:
+def _issue(model: str, script: str, message: str, text: str) -> str:
     device = re.search(r"^DEVICE = '([\w.:,()]+)'$", text, re.MULTILINE)
     try:
         version = metadata.version("openvino")
@@ -152,7 +152,7 @@ def _issue(model: str, script: str, said: str, text: str) -> str:
         device="see the script" if device is None else device[1],
         framework="ONNX" if model.lower().endswith(".onnx") else "None (OpenVINO IR)",
         model=f"`{model}`",
-        said=said,
+        message=message,
         script=script,
         needs="It needs NumPy and the runtime." if "EXPECTED = " in text else "It needs the command that fails.",
     )

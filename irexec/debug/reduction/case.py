@@ -9,7 +9,7 @@ from pathlib import Path
 from irexec.debug.extract import fix_type
 from irexec.debug.record import Reference
 from irexec.diagnostics import IRError
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.cut import constant_nodes, cut
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
@@ -95,7 +95,7 @@ def part_of(case: Case, nodes: Collection[Node], ends: Sequence[Value | Node]) -
     """
     part = cut(case.model, nodes, ends)
     columns = recorded(case, part.begins)
-    model = twin(part.model)[0] if any(node.bodies for node in part.model.nodes) else part.model
+    model = copy_with_map(part.model)[0] if any(node.bodies for node in part.model.nodes) else part.model
     return case_of(model, columns)
 
 
@@ -115,7 +115,7 @@ def edited(case: Case, edit: Callable[[Model, dict[Node, Node]], Steps | None]) 
     """Return a copy of the case that `edit` changes; it is given the model and which layer is the copy of which, and
     returns the inputs if they change as well. Raises IRError and ValueError.
     """
-    model, copies = twin(case.model)
+    model, copies = copy_with_map(case.model)
     steps = edit(model, copies)
     return case_of(model, case.steps if steps is None else steps)
 

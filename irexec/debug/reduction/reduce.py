@@ -32,7 +32,7 @@ class Reduction:
 
     case: Case
     fault: Fault
-    said: str
+    message: str
     stage: int = 0
     changed: bool = False
     tried: int = 0
@@ -57,7 +57,7 @@ def begin(judge: Judge, cases: Iterable[Case]) -> Reduction | None:
     for case in cases:
         fault = judge.fault(case)
         if fault is not None:
-            return Reduction(case, fault, fault.said)
+            return Reduction(case, fault, fault.message)
     return None
 
 
@@ -162,7 +162,7 @@ class _Work:
         reduction.tried += 1
         same = found is not None and found == reduction.fault
         if found is not None and same:
-            reduction.case, reduction.said, reduction.changed = candidate, found.said, True
+            reduction.case, reduction.message, reduction.changed = candidate, found.message, True
         for watcher in self._watchers:
             watcher.tried(reduction, self.stage, same)
         return same

@@ -84,7 +84,7 @@ class Repro:
 
     def write(self, reduction: Reduction) -> list[Path]:
         """Write the case, and from where to go on. Raises IRError and OSError."""
-        names = ("said", "stage", "changed", "tried", "done", "history")
+        names = ("message", "stage", "changed", "tried", "done", "history")
         state = {name: getattr(reduction, name) for name in names}
         with together() as files:
             known = {"of": self.of, "fault": asdict(reduction.fault)} | state
@@ -116,7 +116,7 @@ class Repro:
             inputs=input_names(case.model),
             expected=expected.name,
             kind=reduction.fault.kind,
-            said=reduction.said,
+            message=reduction.message,
             limit=limit if isfinite(limit) else None,
         )
         path = self.file.with_suffix(".py")
@@ -148,7 +148,7 @@ class Repro:
             *(f"result {name} by {other}: {shown(a, _FEW)}" for name, other, a in _others(case, runtime)),
         ]
         lines = [
-            f"# {prose(reduction.said)}",
+            f"# {prose(reduction.message)}",
             "",
             f"{plural(case.size, 'layer')}, reduced from {layers} by {code(asked)}. {code(script)} reproduces "
             "the failure.",

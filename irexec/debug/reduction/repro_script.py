@@ -26,7 +26,7 @@ ARCHIVES = {archives}
 INPUTS = {inputs}
 EXPECTED = {expected}
 KIND = {kind}
-SAID = {said}
+MESSAGE = {message}
 LIMIT = {limit}
 {settings}
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -81,7 +81,7 @@ def judged(results):
 
 
 def main():
-    print(f"expected failure: {{SAID}}")
+    print(f"expected failure: {{MESSAGE}}")
     system = f"{{platform.system()}} {{platform.machine()}}"
     print(f"NumPy {{np.__version__}}, Python {{platform.python_version()}}, {{system}}")
     path = os.path.join(FOLDER, f".{{os.getpid()}}.results.npz")
@@ -148,7 +148,7 @@ def run():
 
 
 def openvino_script(device: str, config: dict[str, str], **values: object) -> str:
-    """Return the script for OpenVINO. `values`: model, archives, inputs, expected, kind, said and limit."""
+    """Return the script for OpenVINO. `values`: model, archives, inputs, expected, kind, message and limit."""
     settings = f"DEVICE = {device!r}\nCONFIG = {config!r}"
     return _filled("openvino and numpy", "import openvino as ov\n", settings, _OPENVINO, values)
 

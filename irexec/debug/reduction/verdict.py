@@ -29,7 +29,7 @@ _CLEAR, _STILL_CLEAR = 16.0, 4.0
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The failure of a case. Two faults are the same if `kind` and `detail` are equal; `said` is the description for
+    """The failure of a case. Two faults are the same if `kind` and `detail` are equal; `message` is the description for
     people.
 
     `kind`: "difference", "refusal", "crash", "hang" or "exit code". `excess`: how many times the tolerance, as far as
@@ -38,7 +38,7 @@ class Fault:
 
     kind: str
     detail: str
-    said: str = field(compare=False)
+    message: str = field(compare=False)
     excess: float = field(compare=False, default=1.0)
 
 
@@ -94,7 +94,7 @@ class ByRuntime:
         if found is None:
             return None
         types = " ".join(dict.fromkeys(node.type for node in case.layers))
-        return found if self._same.accepts(f"{found.kind}: {found.said}\n{types}") else None
+        return found if self._same.accepts(f"{found.kind}: {found.message}\n{types}") else None
 
     def _found(self, case: Case, like: Fault | None) -> Fault | None:
         try:
@@ -120,8 +120,8 @@ class ByRuntime:
             return None
         kind = case.model.outputs[0].element_type
         text = str(self.bounds) if self.bounds is not None else tolerance_text(tolerance, kind)
-        said = f"{self.name} computes a different result: error {shown_error(error)}, tolerance {text}"
-        return Fault("difference", _kind_of(error), said, min(error.ulp / max(tolerance.ulp, 1.0), _CLEAR))
+        message = f"{self.name} computes a different result: error {shown_error(error)}, tolerance {text}"
+        return Fault("difference", _kind_of(error), message, min(error.ulp / max(tolerance.ulp, 1.0), _CLEAR))
 
 
 def _step(model: Model, steps: Sequence[Sequence[Array]]) -> Run:

@@ -45,9 +45,11 @@ class OpenVINO(Apart):
 class _Loaded(Remote):
     """A model that OpenVINO holds, whose results can be shown beside what they read."""
 
-    def ends(self, steps: Steps, values: Sequence[Value | None]) -> list[list[tuple[Array, Array | None]]]:
+    def observe_with_results(
+        self, steps: Steps, values: Sequence[Value | None]
+    ) -> list[list[tuple[Array, Array | None]]]:
         shown = [None if value is None else self.shown(value) for value in values]
-        found: list[list[tuple[Array, Array | None]]] = self._call("ends", steps, shown)
+        found: list[list[tuple[Array, Array | None]]] = self._call("observe_with_results", steps, shown)
         return found
 
 
@@ -99,7 +101,9 @@ class Server:
         runs = self._run(self._compile(shown), steps, places)
         return [dict(zip(found, step, strict=True)) for step in runs]
 
-    def ends(self, steps: Steps, values: Sequence[Shown | None]) -> list[list[tuple[Array, Array | None]]]:
+    def observe_with_results(
+        self, steps: Steps, values: Sequence[Shown | None]
+    ) -> list[list[tuple[Array, Array | None]]]:
         """For each step, the results and the values shown for them, from one run; None where there is no such value."""
         self._compiled = None
         shown = self._read.clone()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from irexec.arrays.brief import shown_shape
-from irexec.debug.comparison.twins import Relation, Twins
+from irexec.debug.comparison.layer_pairs import LayerPairs, Relation
 from irexec.debug.record import Reference
 from irexec.diagnostics import IRError
 from irexec.graph.align import Alignment, align
@@ -95,17 +95,19 @@ class Repeats(Protocol):
 
 
 @runtime_checkable
-class ShowsEnds(Protocol):
+class ObservesWithResults(Protocol):
     """A loaded model that can show its results beside what they read, although a run with more values shown may
     round differently."""
 
-    def ends(self, steps: Steps, values: Sequence[Value | None]) -> list[list[tuple[Array, Array | None]]]:
+    def observe_with_results(
+        self, steps: Steps, values: Sequence[Value | None]
+    ) -> list[list[tuple[Array, Array | None]]]:
         """For each step, the model's results and these values for them, from one run; None for what is not known.
         Raises CannotRun."""
 
 
 @runtime_checkable
-class KnowsStates(Protocol):
+class HasStates(Protocol):
     """A loaded model whose variables can be read."""
 
     def states(self, steps: Steps) -> list[dict[str, Array]]:
@@ -113,20 +115,20 @@ class KnowsStates(Protocol):
 
 
 @runtime_checkable
-class KnowsTwins(Protocol):
+class HasLayerPairs(Protocol):
     """A loaded model that irexec runs as well, so that its layers can be compared without noise.
 
-    `twins`: how its layers are related to those of the first model.
+    `layer_pairs`: how its layers are related to those of the first model.
     """
 
-    twins: Twins
+    layer_pairs: LayerPairs
 
     def read_by(self, steps: Steps, nodes: Sequence[Node]) -> list[dict[Node, list[Array | None]]]:
         """Return what the counterparts of these layers read, per step; None for constants and what is not known."""
 
 
 @runtime_checkable
-class KnowsModules(Protocol):
+class HasModules(Protocol):
     """A loaded model that consists of modules, as networks of PyTorch do."""
 
     def module_of(self, node: Node) -> str:
@@ -179,7 +181,7 @@ class Aligned:
 
     def __init__(self, alignment: Alignment) -> None:
         self._alignment = alignment
-        self.twins = Twins(alignment)
+        self.layer_pairs = LayerPairs(alignment)
         a, b = alignment.a, alignment.b
         self._inputs = _order(alignment, a.parameters, b.parameters)
         self._outputs = _order(alignment, a.results, b.results)
@@ -232,11 +234,11 @@ class Aligned:
         """Return whether values correspond: a layer that only stands in the same place, such as the inside of a
         translation, may have another shape, and what only other layers read may be arranged for these.
         """
-        if self.twins.leads_elsewhere(ours.node):
+        if self.layer_pairs.leads_elsewhere(ours.node):
             return False
         if ours.type.shape.compatible(theirs.type.shape):
             return True
-        return ours.node.type == "Parameter" or self.twins.relation([ours.node]) is not Relation.RESTRUCTURED
+        return ours.node.type == "Parameter" or self.layer_pairs.relation([ours.node]) is not Relation.RESTRUCTURED
 
     def fused(self) -> list[list[str]]:
         return []

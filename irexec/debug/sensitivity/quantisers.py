@@ -12,7 +12,7 @@ from irexec.debug.sensitivity.constants import Constants, computed, copied
 from irexec.debug.sensitivity.statistics import Range
 from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.graph.align import Alignment, align
-from irexec.graph.copies import like, twin
+from irexec.graph.copies import copy_with_map, like
 from irexec.graph.cut import constant_nodes, needed_by
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
@@ -38,7 +38,7 @@ def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[U
     """
     if len(float_model.inputs) != len(quantised.inputs) or len(float_model.outputs) != len(quantised.outputs):
         raise NoPair("the models have different numbers of inputs or results")
-    made, _ = twin(quantised)
+    made, _ = copy_with_map(quantised)
     pairing = _Pairing(float_model, made)
     units = [*pairing.activations(), *pairing.weights()]
     pairing.adjusted(units)
@@ -265,7 +265,7 @@ def _is_code(node: Node) -> bool:
 
 def _plain(model: Model, constant: set[Node], passed: Mapping[Value, Value | None]) -> tuple[Model, dict[Node, Node]]:
     """Return a copy without quantisers, where constants differ by their shape alone; and its layers' originals."""
-    made, copies = twin(model)
+    made, copies = copy_with_map(model)
     shapes: dict[Value, Value] = {}
     for node in model.nodes:
         if node in constant:

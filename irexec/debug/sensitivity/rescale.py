@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
@@ -38,13 +38,13 @@ def rescaled(model: Model, largest: Mapping[Node, float], limit: float) -> tuple
 
     `largest`: the largest magnitude of each layer's result. Raises CannotRescale.
     """
-    made, copies = twin(model)
+    made, copies = copy_with_map(model)
     sizes = {copies[node]: size for node, size in largest.items() if node in copies}
     rescaling = _Rescaling(made, sizes, limit)
     for node in list(made.nodes):
         rescaling.visit(node)
     made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
-    return made, {node.friendly_name: power for node, power in rescaling.told.items()}
+    return made, {node.friendly_name: power for node, power in rescaling.exponents.items()}
 
 
 class _Rescaling:
@@ -52,7 +52,7 @@ class _Rescaling:
 
     def __init__(self, model: Model, largest: Mapping[Node, float], limit: float) -> None:
         self.powers: dict[Value, int] = {}
-        self.told: dict[Node, int] = {}
+        self.exponents: dict[Node, int] = {}
         self._largest, self._limit = largest, limit
         self._constant = constant_nodes(model)
         self._class = model.node_class
@@ -90,7 +90,7 @@ class _Rescaling:
         else:
             self._plain(node, wanted)
         if power:
-            self.told[node] = power
+            self.exponents[node] = power
             self.powers[node.outputs[0]] = power
 
     def _needed(self, node: Node) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from irexec.debug.precision import rounded
 from irexec.debug.sensitivity.switches import Board, Site, Unit
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
@@ -39,7 +39,7 @@ class RoundingBoard(Board):
 
     def mixed(self, layers: Collection[str]) -> Model:
         """Return a copy of the original model in which these layers are marked to be computed in f32."""
-        model, names = twin(self.original)[0], {*layers}
+        model, names = copy_with_map(self.original)[0], {*layers}
         for node in model.nodes:
             if node.friendly_name in names:
                 node.rt_info |= {mark.key: mark for mark in _MARKS}
@@ -51,7 +51,7 @@ def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
 
     Layers that are marked to be computed in f32, as `RoundingBoard.mixed` marks them, are.
     """
-    made, copies = twin(model)
+    made, copies = copy_with_map(model)
     constant = constant_nodes(made)
     origin = {copy: node for node, copy in copies.items()}
     units = {n: Unit(n.friendly_name, "result", n, []) for n in made.nodes if n not in constant}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.cut import constant_among
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
@@ -86,7 +86,7 @@ class Board:
 
     def wired(self, sites: Collection[Site]) -> Model:
         """Return a copy of the model with this choice."""
-        model, copies = twin(self.model)
+        model, copies = copy_with_map(self.model)
         for site in sites:
             fine = site.fine
             copies[site.node].replace_input_with(

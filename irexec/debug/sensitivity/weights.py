@@ -8,7 +8,7 @@ import numpy as np
 from irexec.debug.sensitivity.constants import Constants, computed
 from irexec.debug.sensitivity.statistics import Range
 from irexec.debug.sensitivity.switches import Board, Site, Unit
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
@@ -23,7 +23,7 @@ _LEAST = 64
 
 def weights_board(model: Model, bits: int) -> tuple[Board, dict[Unit, Range]]:
     """Return the model with compressed weights: int8 with a scale per output channel, or int4 with one per group."""
-    made, _ = twin(model)
+    made, _ = copy_with_map(model)
     constant = constant_nodes(made)
     uses: dict[Value, list[tuple[Node, int]]] = {}
     for node in made.nodes:

@@ -39,4 +39,4 @@ class OnnxFindings(Findings):
         if finding.layer is not None:
             self._reported.add((finding.code, finding.layer))
             if finding.severity is Severity.ERROR:
-                self._blamed.add(finding.layer)
+                self._with_errors.add(finding.layer)

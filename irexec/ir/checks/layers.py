@@ -9,7 +9,7 @@ from irexec.diagnostics.findings import At
 from irexec.diagnostics.nearest import suggestion
 from irexec.ir.checks.scope import NetScope
 from irexec.ir.document import Layer, Port
-from irexec.ir.element_names import PRECISIONS, precisions_meant
+from irexec.ir.element_names import PRECISIONS, suggested_precisions
 from irexec.ir.text import INT64_MAX, cut, dim, listed, name_list, quoted
 from irexec.types import ElementType
 from irexec.types.shape import product_within
@@ -127,7 +127,7 @@ def _no_precision(port: Port, layer: Layer, scope: NetScope, *, is_output: bool)
         if is_output:
             scope.findings.add("P003", "the output port has no precision", at=at, layer=layer.ref, port=port.id)
         return
-    meant = precisions_meant(port.precision)
+    meant = suggested_precisions(port.precision)
     scope.findings.add(
         "P003" if is_output else "P010",
         f"{quoted(port.precision)} is not a precision",

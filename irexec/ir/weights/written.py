@@ -8,7 +8,7 @@ from typing import Any
 from irexec.diagnostics.findings import At, Findings
 from irexec.diagnostics.nearest import suggestion
 from irexec.ir.document import Layer
-from irexec.ir.element_names import element_types_meant
+from irexec.ir.element_names import suggested_element_types
 from irexec.ir.text import cut, digits, int64_list, quoted, whole
 from irexec.types import DYNAMIC, ElementType
 
@@ -53,7 +53,7 @@ def _element_type(layer: Layer, findings: Findings) -> ElementType | None:
     kind = ElementType.from_attribute(text)
     if kind is not None and kind is not DYNAMIC:
         return kind
-    known = tuple(name for name in element_types_meant(text) if name != DYNAMIC.name)
+    known = tuple(name for name in suggested_element_types(text) if name != DYNAMIC.name)
     _refuse("element_type", "an element type other than dynamic", layer, findings, known)
     return None
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from irexec.ir import text
-from irexec.ir.element_names import ELEMENT_TYPES, element_types_meant
+from irexec.ir.element_names import ELEMENT_TYPES, suggested_element_types
 from irexec.records import MISSING
 from irexec.types import ElementType, PartialShape, ShapeFault, UnreadableShape
 
@@ -149,7 +149,7 @@ def read_element_type(value: str) -> ElementType:
     """Read an element type by its attribute name (`f32`, `i64`)."""
     found = ElementType.from_attribute(value)
     if found is None:
-        meant, allowed = element_types_meant(value), ", ".join(ELEMENT_TYPES)
+        meant, allowed = suggested_element_types(value), ", ".join(ELEMENT_TYPES)
         raise Unreadable("D010", f"{value!r} is not an element type", candidates=meant, allowed=allowed)
     return found
 

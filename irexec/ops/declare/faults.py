@@ -13,7 +13,7 @@ from pydantic_core import ValidationError
 
 from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.ops.declare.attributes import Attribute, AttributeFault, Unreadable, attribute_text, base_type
-from irexec.ops.declare.other_names import attribute_meant_by
+from irexec.ops.declare.other_names import suggested_attributes
 from irexec.records import MISSING
 from irexec.types import ElementType, PartialShape
 
@@ -21,7 +21,7 @@ from irexec.types import ElementType, PartialShape
 def unknown(name: str, declared: tuple[Attribute, ...]) -> AttributeFault:
     """Return the fault of an attribute that the operator does not have."""
     own = [attribute.file_name for attribute in declared]
-    near = tuple(attribute_meant_by(name, own) or nearest(name, own, 1))
+    near = tuple(suggested_attributes(name, own) or nearest(name, own, 1))
     message = f"the operator has no attribute {name!r}"
     return AttributeFault("D001", name, message, suggestion(map(repr, near)), candidates=near)
 

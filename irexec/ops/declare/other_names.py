@@ -84,6 +84,6 @@ _ATTRIBUTES = {
 }
 
 
-def attribute_meant_by(text: str, own: Sequence[str]) -> list[str]:
+def suggested_attributes(text: str, own: Sequence[str]) -> list[str]:
     """Return the operator's attribute with the meaning of another framework's attribute name, or None."""
     return [name for name in _ATTRIBUTES.get(text.lower(), ()) if name in own][:1]

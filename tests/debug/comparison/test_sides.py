@@ -1,4 +1,4 @@
-"""irexec compare with several other sides at once: who is alone."""
+"""irexec compare with several other sides at once: which one differs from the others."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def test_all_agree() -> None:
 @pytest.mark.parametrize(
     ("layers", "verdict"),
     [
-        (("last", "nothing"), "A is alone: irexec and B agree, also about last"),
-        (("nothing", "nothing", "scaled"), "C is alone: irexec and A and B agree, also about scaled"),
-        (("last", "nothing", "scaled"), "A and C are alone: irexec and B agree, also about last"),
-        (("last", "last"), "irexec is alone: A and B agree with each other"),
+        (("last", "nothing"), "A differs from the others: irexec and B agree, also about last"),
+        (("nothing", "nothing", "scaled"), "C differs from the others: irexec and A and B agree, also about scaled"),
+        (("last", "nothing", "scaled"), "A and C differ from the others: irexec and B agree, also about last"),
+        (("last", "last"), "irexec differs from all others: A and B agree with each other"),
         (("last", "scaled"), "irexec, A and B all differ from each other"),
     ],
 )
@@ -55,7 +55,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     given = ["compare", file, "--input", f"image={SAMPLES / 'classifier' / 'image.npy'}", "--with", file]
     assert main([*given, "--with", str(other)]) == 1
     text = " ".join(capsys.readouterr().out.split())
-    assert text.startswith(f"{other} is alone: irexec and {file} agree, also about block1/pointwise/norm")
+    verdict = f"{other} differs from the others: irexec and {file} agree, also about block1/pointwise/norm"
+    assert text.startswith(verdict)
     assert "first wrong layer: block1/pointwise/norm" in text
     assert main([*given, "--with", str(other), "--format", "json"]) == 1
     told = json.loads(capsys.readouterr().out)

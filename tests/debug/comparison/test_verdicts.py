@@ -176,7 +176,7 @@ def test_the_same_results_with_other_values_in_between(factor: float) -> None:
     assert found.agrees and found.same
     assert found.verdict.startswith("the same results as other.xml; ")
     assert "first" in found.others and "second" in found.others
-    assert all(row.healed for row in found.rows if not row.agrees)
+    assert all(row.compensated for row in found.rows if not row.agrees)
 
 
 def test_a_fault_behind_other_values_in_between() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from irexec import Model, Node, Value
 from irexec.debug.runtimes.runtime import Aligned, CannotRun, Died, Loaded, Steps
 from irexec.graph.align import align
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.types import Array
 from support.mocks import Distort, slightly_larger, spoil
 
@@ -43,7 +43,7 @@ class _Spoiled:
 
     def __init__(self, model: Model, found: Sequence[Node], distort: Distort) -> None:
         self._model = model
-        other, copies = twin(model)
+        other, copies = copy_with_map(model)
         for node in found:
             spoil(copies[node], distort)
         self._other = Aligned(align(model, other))

@@ -10,7 +10,7 @@ import numpy as np
 import irexec
 from irexec import opset15 as ops
 from irexec.engine import CompiledModel
-from irexec.graph.copies import twin
+from irexec.graph.copies import copy_with_map
 from irexec.graph.cut import constant_nodes
 from irexec.graph.order import ordered
 from irexec.types import Array
@@ -212,7 +212,7 @@ def quantised(model: irexec.Model, given: list[Array]) -> irexec.Model:
     """The model in int8: a FakeQuantize at each value that a product or a sum of two values reads, with the range that
     it has on the inputs; weights as int8 with a scale for each channel.
     """
-    made, copies = twin(model)
+    made, copies = copy_with_map(model)
     constant = constant_nodes(made)
     back = {copy: node for node, copy in copies.items()}
     read = [

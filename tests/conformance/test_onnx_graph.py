@@ -1,4 +1,4 @@
-"""ONNX Runtime as a judged runtime and as a second judge, for operators with a twin in ONNX."""
+"""ONNX Runtime as a judged runtime and as a second judge, for operators with a counterpart in ONNX."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from irexec.conformance.block import judged, opinion
 from irexec.conformance.defendant import Defendant
 from irexec.conformance.made import case_named
-from irexec.conformance.twins import NoTwin, Twin
+from irexec.conformance.onnx_graph import NoCounterpart, OnnxGraph
 
 pytest.importorskip("onnxruntime")
 onnx = pytest.importorskip("onnx")
@@ -29,12 +29,12 @@ PASS = [
 ]
 
 
-def test_twins_compute_the_same() -> None:
+def test_counterparts_compute_the_same() -> None:
     defendant = Defendant("onnxruntime")
     assert {name: judged(case_named(name), defendant).word for name in PASS} == dict.fromkeys(PASS, "passed")
     assert defendant.name.startswith("ONNX Runtime ")
     without = judged(case_named("GRN-1/f32/bias=0.1/data=[1,2,3]/seed1"), defendant)
-    assert without.word == "refused" and "GRN has no twin in ONNX" in without.detail
+    assert without.word == "refused" and "GRN has no counterpart in ONNX" in without.detail
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_twins_compute_the_same() -> None:
 def test_uses_without_a_twin(name: str, reason: str) -> None:
     model = case_named(name).model
     if not reason:
-        assert [node.op_type for node in Twin(model, onnx).proto.graph.node][-2] == "ReduceSum"
+        assert [node.op_type for node in OnnxGraph(model, onnx).proto.graph.node][-2] == "ReduceSum"
         return
-    with pytest.raises(NoTwin, match=reason):
-        Twin(model, onnx)
+    with pytest.raises(NoCounterpart, match=reason):
+        OnnxGraph(model, onnx)
 
 
 def test_the_second_judge() -> None:

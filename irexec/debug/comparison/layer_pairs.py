@@ -1,4 +1,4 @@
-"""Twins: pairs of layers of two models that irexec runs, and the differences between them.
+"""Pairs of layers of two models that irexec runs, and the differences between them.
 
 The kernels are the same on both sides. Layers that are equal and read the same values therefore compute the same, bit
 for bit, and any other difference has a cause in the files.
@@ -33,7 +33,7 @@ class Relation(Enum):
     RESTRUCTURED = "other layers, which may round differently"
 
 
-class Twins:
+class LayerPairs:
     """The layers of the first model of an alignment, and how those of the second differ from them."""
 
     def __init__(self, alignment: Alignment) -> None:

@@ -19,7 +19,7 @@ _ALONG = ("axis", "axes", "reduction_axes")
 _REDUCING = ("SoftMax", "Softmax", "LogSoftmax", "CumSum", "TopK", "MVN", "NormalizeL2")
 
 
-def says_something(array: Array) -> bool:
+def can_differ(array: Array) -> bool:
     """Return whether an array has a value that could differ: not empty, and not all NaN."""
     if not array.size:
         return False

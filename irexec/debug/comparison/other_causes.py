@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from irexec.debug.comparison.culprit import Culprit
+from irexec.debug.comparison.layer_pairs import LayerPairs
 from irexec.debug.comparison.result import Row
 from irexec.debug.comparison.together import Together
-from irexec.debug.comparison.twins import Twins
 from irexec.debug.comparison.windows import SHOWN_BYTES, comparable, observed, windows
 from irexec.debug.errors import NONE, Error, measure
 from irexec.debug.record import Reference, same
-from irexec.debug.runtimes.runtime import KnowsStates, Loaded, Repeats, ShowsEnds
+from irexec.debug.runtimes.runtime import HasStates, Loaded, ObservesWithResults, Repeats
 from irexec.debug.tolerances import FUSED
 from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
@@ -22,27 +22,27 @@ _FAR = 4.0
 """The multiple of its tolerance by which a value is off where a difference appears."""
 
 
-def changed(model: Model, twins: Twins | None, nodes: Sequence[Node]) -> Culprit | None:
+def changed(model: Model, layer_pairs: LayerPairs | None, nodes: Sequence[Node]) -> Culprit | None:
     """Return the first of these layers that the other model has otherwise, whatever that changes."""
-    for node in nodes if twins is not None else ():
-        if twins is not None and (changes := twins.changes(node)):
+    for node in nodes if layer_pairs is not None else ():
+        if layer_pairs is not None and (changes := layer_pairs.changes(node)):
             return Culprit(model, [node], (), NONE, "exact", changes=changes)
     return None
 
 
-def failing(model: Model, twins: Twins | None, layer: str) -> Culprit | None:
+def failing(model: Model, layer_pairs: LayerPairs | None, layer: str) -> Culprit | None:
     """Return the layer that makes the other model fail in a layer of its own: the nearest one that is not the same.
 
     `layer`: the name of the layer that fails. Where only names are known, it is that layer.
     """
-    if twins is None:
+    if layer_pairs is None:
         here = next((node for node in model.nodes if node.friendly_name == layer), None)
         return None if here is None else Culprit(model, [here], (), NONE, "exact", changes=["fails"])
-    there = next((node for node in twins.alignment.b.nodes if node.friendly_name == layer), None)
-    here = twins.alignment.back.get(there) if there is not None else None
+    there = next((node for node in layer_pairs.alignment.b.nodes if node.friendly_name == layer), None)
+    here = layer_pairs.alignment.back.get(there) if there is not None else None
     if here is None:
-        return changed(model, twins, model.nodes)
-    found = changed(model, twins, _backwards(model, here))
+        return changed(model, layer_pairs, model.nodes)
+    found = changed(model, layer_pairs, _backwards(model, here))
     return found or Culprit(model, [here], (), NONE, "exact")
 
 
@@ -71,7 +71,7 @@ def wrong_state(
     `written`: the values that are assigned to the variables which layers read. `errors`: of the results, per step. A
     runtime may keep variables in another type, without showing it to anyone.
     """
-    if not written or len(errors) < 2 or not isinstance(loaded, KnowsStates):
+    if not written or len(errors) < 2 or not isinstance(loaded, HasStates):
         return None
     theirs = loaded.states(reference.steps)
     mine = reference.record(set(written.values()))
@@ -88,7 +88,7 @@ def wrong_state(
     return None
 
 
-def other_end(
+def misread_result(
     reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
 ) -> Culprit | None:
     """Return the result of the model that is the value of another layer on the other side.
@@ -110,10 +110,10 @@ def other_end(
                         error = max((step[index] for step in errors), key=lambda e: e.ulp)
                         text = f"reads {value.node.friendly_name} instead of {_source(result)}"
                         return Culprit(model, [result], (), error, "exact", changes=[text])
-    return _unlike_its_source(reference, loaded, plain, errors)
+    return _unequal_to_source(reference, loaded, plain, errors)
 
 
-def _unlike_its_source(
+def _unequal_to_source(
     reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]]
 ) -> Culprit | None:
     """Return the result that is not the value which it reads."""
@@ -133,8 +133,8 @@ def _ends(
 ) -> list[list[tuple[Array, Array | None]]]:
     """The other side's results and the values that they read, per step. They are from one run, or from several of a
     side that always computes the same; elsewhere nothing is known."""
-    if isinstance(loaded, ShowsEnds):
-        return loaded.ends(reference.steps, sources)
+    if isinstance(loaded, ObservesWithResults):
+        return loaded.observe_with_results(reference.steps, sources)
     if not isinstance(loaded, Repeats) or not loaded.repeats:
         return []
     seen = loaded.observe(reference.steps, [value for value in sources if value is not None])

@@ -1,4 +1,4 @@
-"""Healing: whether the error of a wrong layer reaches the results, or later layers compensate for it.
+"""Compensation: whether the error of a wrong layer reaches the results, or later layers compensate for it.
 
 Weights that are halved and doubled again make wrong layers between them, and the same results.
 """
@@ -15,14 +15,14 @@ _ROUNDING = 256.0
 _BITS = 32
 
 
-class Healing:
+class Compensation:
     """The paths from layers to the results of a model, which end at layers whose values agree on both sides."""
 
     def __init__(self, model: Model, rows: Sequence[Row]) -> None:
         self._rows = {row.node: row for row in rows}
         self._variables = {node.attributes.get("variable_id"): node for node in model.nodes if node.type == "ReadValue"}
 
-    def heals(self, row: Row, *, rounded: bool) -> bool:
+    def is_compensated(self, row: Row, *, rounded: bool) -> bool:
         """Return whether every way from a layer to a result leads through a layer whose values agree. `rounded`: other
         layers on the way may round differently, so that small differences remain.
         """
@@ -49,7 +49,7 @@ class Healing:
 
 def _is_clean(row: Row, rounded: bool) -> bool:
     """Return whether the values of a layer, as they are in both runs, differ by no more than rounding."""
-    if row.total is None or not row.said:
+    if row.total is None or not row.can_differ:
         return False
     kind = row.node.outputs[0].element_type
     limit = max(row.limit, _ROUNDING) if rounded and kind.bitwidth >= _BITS else row.limit

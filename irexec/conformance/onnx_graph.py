@@ -1,4 +1,4 @@
-"""ONNX graphs of the same computation, for models whose operators all have a twin in ONNX."""
+"""ONNX graphs of the same computation, for models whose operators all have a counterpart in ONNX."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _REDUCTIONS = {f"Reduce{name}" for name in ("Sum", "Mean", "Max", "Min", "Prod",
 Names = Sequence[str]
 
 
-class NoTwin(Exception):
-    """An operator, or this use of it, has no twin in ONNX."""
+class NoCounterpart(Exception):
+    """An operator, or this use of it, has no counterpart in ONNX."""
 
 
-class Twin:
-    """The ONNX graph of a model: `proto` is complete after construction. `onnx`: the package. Raises NoTwin."""
+class OnnxGraph:
+    """The ONNX graph of a model: `proto` is complete after construction. `onnx`: the package. Raises NoCounterpart."""
 
     def __init__(self, model: Model, onnx: Any) -> None:
         self._onnx = onnx
@@ -70,7 +70,7 @@ class Twin:
         """Add a constant; returns its name."""
         name = f"c{len(self._constants)}"
         if value is not None and (value.element_type.is_packed or value.element_type.dtype is None):
-            raise NoTwin(f"constants of {value.element_type}")
+            raise NoCounterpart(f"constants of {value.element_type}")
         self._constants.append(self._onnx.numpy_helper.from_array(np.asarray(array, order="C"), name))
         return name
 
@@ -82,7 +82,7 @@ class Twin:
         if known:
             self._names[value] = name
         if value.type.rank is None or value.element_type.dtype is None:
-            raise NoTwin("a value without a rank")
+            raise NoCounterpart("a value without a rank")
         dims = [d.value if d.is_static else None for d in value.type.shape]
         kind = self._onnx.helper.np_dtype_to_tensor_dtype(value.element_type.dtype)
         return self._onnx.helper.make_tensor_value_info(name, kind, dims if known else None)
@@ -98,14 +98,14 @@ class Twin:
         elif (rule := RULES.get(node.type)) is not None:
             rule(self, node, given, made)
         else:
-            raise NoTwin(f"{node.type} has no twin in ONNX")
+            raise NoCounterpart(f"{node.type} has no counterpart in ONNX")
 
     def _pair(self, node: Node, given: Names, made: Names) -> None:
         attributes = node.all_attributes
         how = str(getattr(attributes.get("auto_broadcast"), "value", attributes.get("auto_broadcast", "numpy")))
         whole = node.outputs[0].element_type.is_integral
         if how == "pdpd" or (node.type == "Divide" and whole):
-            raise NoTwin(f"{node.type} with {how} of {node.outputs[0].element_type}")
+            raise NoCounterpart(f"{node.type} with {how} of {node.outputs[0].element_type}")
         self.add(_BINARY[node.type], given, made)
 
     def rows(self, name: str) -> str:
@@ -121,39 +121,39 @@ class Twin:
 
 
 def fixed(node: Node, index: int) -> Array:
-    """Return the constant that an input is. Raises NoTwin."""
+    """Return the constant that an input is. Raises NoCounterpart."""
     value = node.inputs[index]
     if value is None or value.node.constant is None:
-        raise NoTwin(f"{node.type} with computed axes")
+        raise NoCounterpart(f"{node.type} with computed axes")
     return np.asarray(value.node.constant)
 
 
-def _softmax(twin: Twin, node: Node, given: Names, made: Names) -> None:
-    twin.add({"SoftMax": "Softmax"}.get(node.type, node.type), given, made, axis=int(node.all_attributes["axis"]))
+def _softmax(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
+    graph.add({"SoftMax": "Softmax"}.get(node.type, node.type), given, made, axis=int(node.all_attributes["axis"]))
 
 
-def _clamp(twin: Twin, node: Node, given: Names, made: Names) -> None:
+def _clamp(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     dtype = node.outputs[0].element_type.dtype
     if not node.outputs[0].element_type.is_real or dtype is None:
-        raise NoTwin("Clamp of integers")
-    limits = [twin.constant(np.array(node.all_attributes[key]).astype(dtype)) for key in ("min", "max")]
-    twin.add("Clip", [given[0], *limits], made)
+        raise NoCounterpart("Clamp of integers")
+    limits = [graph.constant(np.array(node.all_attributes[key]).astype(dtype)) for key in ("min", "max")]
+    graph.add("Clip", [given[0], *limits], made)
 
 
-def _transpose(twin: Twin, node: Node, given: Names, made: Names) -> None:
+def _transpose(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     order = fixed(node, 1).reshape(-1).tolist()
     rank = node.outputs[0].type.rank or 0
-    twin.add("Transpose", given[:1], made, perm=[n % rank for n in order] or list(range(rank))[::-1])
+    graph.add("Transpose", given[:1], made, perm=[n % rank for n in order] or list(range(rank))[::-1])
 
 
-def _concat(twin: Twin, node: Node, given: Names, made: Names) -> None:
-    twin.add("Concat", given, made, axis=int(node.all_attributes["axis"]))
+def _concat(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
+    graph.add("Concat", given, made, axis=int(node.all_attributes["axis"]))
 
 
-def _gather(twin: Twin, node: Node, given: Names, made: Names) -> None:
+def _gather(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     if node.all_attributes.get("batch_dims", 0) or (fixed_or_none(node, 1) is None and node.version != "opset1"):
-        raise NoTwin("Gather with batch_dims, or with indices that may be out of range")
-    twin.add("Gather", given[:2], made, axis=int(fixed(node, 2).reshape(-1)[0]))
+        raise NoCounterpart("Gather with batch_dims, or with indices that may be out of range")
+    graph.add("Gather", given[:2], made, axis=int(fixed(node, 2).reshape(-1)[0]))
 
 
 def fixed_or_none(node: Node, index: int) -> Array | None:
@@ -162,122 +162,124 @@ def fixed_or_none(node: Node, index: int) -> Array | None:
     return None if value is None else value.node.constant
 
 
-def _reshape(twin: Twin, node: Node, given: Names, made: Names) -> None:
+def _reshape(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     zero = int(not node.all_attributes["special_zero"])
-    twin.add("Reshape", [given[0], twin.rows(given[1])], made, allowzero=zero)
+    graph.add("Reshape", [given[0], graph.rows(given[1])], made, allowzero=zero)
 
 
-def _axes_input(twin: Twin, node: Node, given: Names, made: Names) -> None:
-    axes = [twin.rows(given[1])] if len(given) > 1 else []
-    twin.add(node.type, [given[0], *axes], made)
+def _axes_input(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
+    axes = [graph.rows(given[1])] if len(given) > 1 else []
+    graph.add(node.type, [given[0], *axes], made)
 
 
-def _convert(twin: Twin, node: Node, given: Names, made: Names) -> None:
-    twin.cast(given[0], node.outputs[0], made[0])
+def _convert(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
+    graph.cast(given[0], node.outputs[0], made[0])
 
 
-def _matmul(twin: Twin, node: Node, given: Names, made: Names) -> None:
+def _matmul(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     names = []
     for index, key in enumerate(("transpose_a", "transpose_b")):
         rank = node.inputs[index].type.rank or 0  # type: ignore[union-attr]
         names.append(given[index])
         if node.all_attributes[key] and rank > 1:
-            names[-1] = f"{twin.new()}{key}"
+            names[-1] = f"{graph.new()}{key}"
             order = [*range(rank - 2), rank - 1, rank - 2]
-            twin.add("Transpose", [given[index]], [names[-1]], perm=order)
-    twin.add("MatMul", names, made)
+            graph.add("Transpose", [given[index]], [names[-1]], perm=order)
+    graph.add("MatMul", names, made)
 
 
-def _window(twin: Twin, node: Node, given: Names, made: Names) -> None:
+def _window(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     """Convolution and pooling with explicit pads."""
     a = node.all_attributes
     if str(getattr(a.get("auto_pad"), "value", a.get("auto_pad") or "explicit")) != "explicit":
-        raise NoTwin(f"{node.type} with auto_pad")
+        raise NoCounterpart(f"{node.type} with auto_pad")
     pads = [*map(int, a["pads_begin"]), *map(int, a["pads_end"])]
     given_all: dict[str, Any] = {"pads": pads, "strides": list(map(int, a["strides"]))}
     if node.type == "Convolution":
         given_all["dilations"] = list(map(int, a["dilations"]))
-        twin.add("Conv", given, made, **given_all)
+        graph.add("Conv", given, made, **given_all)
         return
     rounding = str(getattr(a.get("rounding_type"), "value", a.get("rounding_type") or "floor"))
     if rounding != "floor" or node.version not in ("opset1",):
-        raise NoTwin(f"{node.type} with {rounding}")
+        raise NoCounterpart(f"{node.type} with {rounding}")
     given_all["kernel_shape"] = list(map(int, a["kernel"]))
     if node.type == "AvgPool":
         given_all["count_include_pad"] = int(not a["exclude_pad"])
-    twin.add({"AvgPool": "AveragePool"}.get(node.type, node.type), given, made, **given_all)
+    graph.add({"AvgPool": "AveragePool"}.get(node.type, node.type), given, made, **given_all)
 
 
-def _elements(twin: Twin, node: Node, given: Names, made: Names) -> None:
+def _elements(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     if node.type == "GatherElements":
-        twin.add("GatherElements", given, made, axis=int(node.all_attributes["axis"]))
+        graph.add("GatherElements", given, made, axis=int(node.all_attributes["axis"]))
     elif node.type == "GatherND" and node.version == "opset8":
-        twin.add("GatherND", [given[0], _wide(twin, given[1])], made, batch_dims=int(node.all_attributes["batch_dims"]))
+        graph.add(
+            "GatherND", [given[0], _wide(graph, given[1])], made, batch_dims=int(node.all_attributes["batch_dims"])
+        )
     elif node.type == "ScatterNDUpdate" and str(node.all_attributes.get("reduction", "none")) == "none":
-        twin.add("ScatterND", [given[0], _wide(twin, given[1]), given[2]], made)
+        graph.add("ScatterND", [given[0], _wide(graph, given[1]), given[2]], made)
     elif node.type == "ScatterElementsUpdate" and node.version == "opset3":
-        twin.add("ScatterElements", given[:3], made, axis=int(fixed(node, 3).reshape(-1)[0]))
+        graph.add("ScatterElements", given[:3], made, axis=int(fixed(node, 3).reshape(-1)[0]))
     else:
-        raise NoTwin(f"{node.type} with a reduction")
+        raise NoCounterpart(f"{node.type} with a reduction")
 
 
-def _wide(twin: Twin, name: str) -> str:
-    wide = twin.new() + "w"
-    twin.add("Cast", [name], [wide], to=7)
+def _wide(graph: OnnxGraph, name: str) -> str:
+    wide = graph.new() + "w"
+    graph.add("Cast", [name], [wide], to=7)
     return wide
 
 
-def _shape(twin: Twin, node: Node, given: Names, made: Names) -> None:
-    found = twin.new() + "s"
-    twin.add("Shape", given, [found])
-    twin.cast(found, node.outputs[0], made[0])
+def _shape(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
+    found = graph.new() + "s"
+    graph.add("Shape", given, [found])
+    graph.cast(found, node.outputs[0], made[0])
 
 
-def _slice(twin: Twin, node: Node, given: Names, made: Names) -> None:
-    start, stop, step = map(twin.rows, given[1:4])
-    axes = twin.rows(given[4]) if len(given) > 4 else _all(twin, node)
-    twin.add("Slice", [given[0], start, stop, axes, step], made)
+def _slice(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
+    start, stop, step = map(graph.rows, given[1:4])
+    axes = graph.rows(given[4]) if len(given) > 4 else _all(graph, node)
+    graph.add("Slice", [given[0], start, stop, axes, step], made)
 
 
-def _all(twin: Twin, node: Node) -> str:
+def _all(graph: OnnxGraph, node: Node) -> str:
     count = len(fixed(node, 1).reshape(-1))
-    return twin.constant(np.arange(count, dtype=np.int64))
+    return graph.constant(np.arange(count, dtype=np.int64))
 
 
-def _tile(twin: Twin, node: Node, given: Names, made: Names) -> None:
+def _tile(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     repeats, rank = fixed(node, 1).reshape(-1), node.inputs[0].type.rank  # type: ignore[union-attr]
     if len(repeats) != rank:
-        raise NoTwin("Tile with another number of repeats")
-    twin.add("Tile", [given[0], twin.rows(given[1])], made)
+        raise NoCounterpart("Tile with another number of repeats")
+    graph.add("Tile", [given[0], graph.rows(given[1])], made)
 
 
-def _split(twin: Twin, node: Node, given: Names, made: Names) -> None:
-    sizes = [twin.rows(given[2])] if len(given) > 2 else []
+def _split(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
+    sizes = [graph.rows(given[2])] if len(given) > 2 else []
     count = {} if sizes else {"num_outputs": len(made)}
-    twin.add("Split", [given[0], *sizes], made, axis=int(fixed(node, 1).reshape(-1)[0]), **count)
+    graph.add("Split", [given[0], *sizes], made, axis=int(fixed(node, 1).reshape(-1)[0]), **count)
 
 
-def _gelu(twin: Twin, node: Node, given: Names, made: Names) -> None:
+def _gelu(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     mode = str(getattr(node.all_attributes.get("approximation_mode"), "value", "")).lower() or "erf"
-    twin.add("Gelu", given, made, approximate="tanh" if mode == "tanh" else "none")
+    graph.add("Gelu", given, made, approximate="tanh" if mode == "tanh" else "none")
 
 
-def _elu(twin: Twin, node: Node, given: Names, made: Names) -> None:
-    twin.add("Elu", given, made, alpha=float(node.all_attributes["alpha"]))
+def _elu(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
+    graph.add("Elu", given, made, alpha=float(node.all_attributes["alpha"]))
 
 
-def _einsum(twin: Twin, node: Node, given: Names, made: Names) -> None:
-    twin.add("Einsum", given, made, equation=str(node.all_attributes["equation"]))
+def _einsum(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
+    graph.add("Einsum", given, made, equation=str(node.all_attributes["equation"]))
 
 
-def _cumsum(twin: Twin, node: Node, given: Names, made: Names) -> None:
+def _cumsum(graph: OnnxGraph, node: Node, given: Names, made: Names) -> None:
     a = node.all_attributes
-    axis = twin.new() + "a"
-    twin.add("Reshape", [twin.rows(given[1]), twin.constant(np.zeros(0, np.int64))], [axis])
-    twin.add("CumSum", [given[0], axis], made, exclusive=int(a["exclusive"]), reverse=int(a["reverse"]))
+    axis = graph.new() + "a"
+    graph.add("Reshape", [graph.rows(given[1]), graph.constant(np.zeros(0, np.int64))], [axis])
+    graph.add("CumSum", [given[0], axis], made, exclusive=int(a["exclusive"]), reverse=int(a["reverse"]))
 
 
-RULES: dict[str, Callable[[Twin, Node, Names, Names], None]] = {
+RULES: dict[str, Callable[[OnnxGraph, Node, Names, Names], None]] = {
     "SoftMax": _softmax, "LogSoftmax": _softmax, "Clamp": _clamp, "Transpose": _transpose, "Concat": _concat,
     "Gather": _gather, "Reshape": _reshape, "Squeeze": _axes_input, "Unsqueeze": _axes_input, "Convert": _convert,
     "MatMul": _matmul, "Convolution": _window, "MaxPool": _window, "AvgPool": _window, "GatherElements": _elements,
@@ -285,4 +287,4 @@ RULES: dict[str, Callable[[Twin, Node, Names, Names], None]] = {
     "Slice": _slice, "Tile": _tile, "Split": _split, "VariadicSplit": _split, "Gelu": _gelu, "Elu": _elu,
     "Einsum": _einsum, "CumSum": _cumsum,
 }  # fmt: skip
-"""The twins that need more than another name."""
+"""The operators that need more than another name."""
