@@ -144,5 +144,6 @@ def _lines(row: Sequence[str], count: int, room: int | None) -> list[Sequence[st
     """Return the row, and the lines that continue its last column."""
     if room is None or len(row) < count or width(row[-1]) <= room:
         return [row]
-    first, *rest = textwrap.wrap(row[-1], max(_LEAST_TEXT, room), break_long_words=False, break_on_hyphens=False)
+    wrapped = textwrap.wrap(row[-1], max(_LEAST_TEXT, room), break_long_words=False, break_on_hyphens=False)
+    first, *rest = wrapped or [""]
     return [[*row[:-1], first], *([*[""] * (count - 1), more] for more in rest)]

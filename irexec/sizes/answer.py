@@ -24,7 +24,7 @@ from irexec.sizes.expressions import Expression, fit
 from irexec.sizes.limits import limits
 from irexec.sizes.names import assignment, equal_groups, symbols
 from irexec.sizes.probe import Outcome, Prober, Refusal, Sizes
-from irexec.sizes.samples import accepted_samples, path_to
+from irexec.sizes.samples import accepted_samples, path_to, raised
 from irexec.sizes.study import Study
 from irexec.types import PartialShape
 
@@ -378,7 +378,8 @@ class Shapes:
         base = cases[0].base
         leads = self.leads
         every = [number for number, group in enumerate(self.groups) if group == number]
-        shapes = [(sizes, self._prober.outputs(sizes)) for sizes in self._samples]
+        tried = dict.fromkeys((*self._samples, *raised(self._prober, self.smallest_sizes)))
+        shapes = [(sizes, self._prober.outputs(sizes)) for sizes in tried]
         fitted: list[list[Expression | None] | None] = []
         for number in range(len(self.model.outputs)):
             own = [(sizes, found[number]) for sizes, found in shapes]
@@ -394,7 +395,7 @@ class Shapes:
                     dims.append(None)
                     continue
                 found = fit(samples, base, leads) or fit(samples, base, every)
-                dims.append(found if self._evidence is None else self._evidence.output(number, axis, found))
+                dims.append(found if self._evidence is None else self._evidence.output(number, axis, found, samples))
             fitted.append(dims)
         return fitted
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from irexec.records import record
 from irexec.sizes.conditions import Condition
-from irexec.sizes.expressions import Combined, Expression
+from irexec.sizes.expressions import Combined, Expression, Samples
 from irexec.sizes.formulas import Formula, Formulas
 from irexec.sizes.formulas import number as constant_formula
 from irexec.sizes.guards import Choice, Guard
@@ -130,13 +130,17 @@ class Evidence:
                         found.append(Refused(condition, sizes, refusal))
         return found
 
-    def output(self, number: int, axis: int, fitted: Expression | None) -> Expression | None:
-        """Return an expression with the size of an output's axis at all accepted combinations, if there is one."""
+    def output(self, number: int, axis: int, fitted: Expression | None, samples: Samples) -> Expression | None:
+        """Return an expression with the size of an output's axis at all accepted combinations, if there is one.
+
+        `samples`: sizes of the axis that plain inference gave; `fitted` has all of them.
+        """
         values = self._sizes_of(number, axis)
         if values is None:
             return fitted
         rows, sizes = values
-        points = [self.points[row] for row in rows]
+        points = [*(self.points[row] for row in rows), *(point for point, _ in samples)]
+        sizes += [size for _, size in samples]
         if fitted is not None and all(fitted.value(each) == size for each, size in zip(points, sizes, strict=True)):
             return fitted
         columns = list(np.array(points, np.int64).T)
@@ -153,6 +157,11 @@ class Evidence:
             for some in combinations(range(len(formulas)), 3) if len(formulas) <= _MOST_JOINED else ():
                 if np.array_equal(choose.reduce([tried[each] for each in some]), sizes):
                     return Combined(operator, tuple(formulas[each] for each in some))
+        below = [each for each, found in enumerate(tried) if (found <= np.array(sizes)).all()]
+        if below and np.array_equal(np.maximum.reduce([tried[each] for each in below]), sizes):
+            return Combined(
+                "max", tuple(sorted((formulas[each] for each in below), key=lambda formula: sorted(formula.dims)))
+            )
         return fitted
 
     def _formulas(self, number: int, axis: int) -> list[Formula]:

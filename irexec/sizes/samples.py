@@ -33,6 +33,15 @@ def accepted_samples(prober: Prober, cases: Sequence[Case]) -> list[Sizes]:
     return [sizes for sizes in found if min(sizes, default=1) > 0 and prober.accepts(sizes)]
 
 
+def raised(prober: Prober, least: Sizes) -> list[Sizes]:
+    """Return the accepted combinations in which one dimension is larger than in the smallest, and the others are not.
+
+    They show on which dimensions a size depends that is the largest of many.
+    """
+    found = (tuple(size + 2 * (dim == each) for each, size in enumerate(least)) for dim in range(len(least)))
+    return [sizes for sizes in found if prober.accepts(sizes)]
+
+
 def path_to(prober: Prober, reason: Reason) -> tuple[Node, ...]:
     """Return the layers from the input of a dimension to the layer that refuses its size."""
     target = reason.refusal.node

@@ -77,3 +77,9 @@ def test_a_long_text_continues_below_itself(columns: int) -> None:
     first, second = page.lines[0], page.lines[1]
     assert second[: first.index("36 layers")].strip() == ""
     assert all(name in " ".join(page.lines) for name in names)
+
+
+def test_a_text_may_be_empty_where_no_room_is_left_for_one() -> None:
+    page = Printout(columns=80)
+    page.table([("condition " * 9, "text"), ("x", "")], wrap=True)
+    assert [line.split() for line in page.lines] == [["condition"] * 9 + ["text"], ["x"]]

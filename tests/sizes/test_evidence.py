@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import pytest
 from support.dynamic_nets import MODELS, _input, _weights, _whole
@@ -156,3 +158,9 @@ def test_a_size_that_broadcasts_is_the_larger_one() -> None:
     length = op.squeeze(op.multiply(op.gather(op.shape_of(data), _whole(1), np.int64(0)), _whole(2)), _whole(0))
     found = answer(op.add(op.range(np.int64(0), length, np.int64(3), "f32"), other), [data, other])
     assert found["outputs"] == [["max(other, (2*data_1 + 2) // 3)"]]
+
+
+def test_a_sum_of_many_inputs_has_the_largest_of_their_sizes() -> None:
+    inputs = [_input(f"x{number}", [-1]) for number in range(5)]
+    total = reduce(op.add, inputs)
+    assert answer(total, inputs)["outputs"] == [["max(x0, x1, x2, x3, x4)"]]
