@@ -26,7 +26,8 @@ class DroppedModel(graph.Model):
     """A model whose nodes take no more outputs once nobody holds it: nodes and values refer to each other, so that
     Python frees them later."""
 
-    # Not empty if a model was dropped. When the interpreter ends, it is still there, but no longer the module's names.
+    # What was dropped, if anything: a model, or the last user of a node. When the interpreter ends, it is still there,
+    # but no longer the module's names.
     dropped: ClassVar[set[str]] = set()
 
     def __del__(self) -> None:
@@ -34,11 +35,25 @@ class DroppedModel(graph.Model):
         super().__del__()
 
     @staticmethod
-    def free() -> None:
-        """Free the nodes of models that were dropped."""
-        if DroppedModel.dropped:
-            DroppedModel.dropped.clear()
+    def free(value: Value) -> None:
+        """Free the nodes that nobody holds, if some of those that take the value may be among them."""
+        dropped = DroppedModel.dropped
+        if "a model" in dropped or ("a user" in dropped and any(map(_leads_nowhere, value.users))):
+            dropped.clear()
             gc.collect()
+
+
+def _leads_nowhere(node: Node) -> bool:
+    """Return whether no Result and no Assign depends on a node."""
+    waiting, seen = [node], {node}
+    while waiting:
+        taken = waiting.pop()
+        if taken.type in ("Result", "Assign"):
+            return False
+        found = {user for value in taken.outputs for user in value.users} - seen
+        waiting += found
+        seen |= found
+    return True
 
 
 def changed(what: Node | graph.Model) -> None:
@@ -50,8 +65,11 @@ def changed(what: Node | graph.Model) -> None:
 
 def connect(node: Node, index: int, value: Value) -> None:
     """Connect a value with an input of a node."""
+    before = node.inputs[index] if index < len(node.inputs) else None
     node.replace_input_with(index, value)
     changed(node)
+    if before is not None and not before.users:
+        DroppedModel.dropped.add("a user")
 
 
 def replace(old: Value, new: Value) -> None:
@@ -66,6 +84,8 @@ def redirect(old: Value, new: Value) -> None:
         if node is not new.node:
             changed(node)
     old.replace_uses(new, keep=[new.node])
+    if not old.users:
+        DroppedModel.dropped.add("a user")
 
 
 def set_type(value: Value, type: TensorType) -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
 from irexec.graph.model import Value
 from irexec.graph.order import ordered, traversed
 from irexec.graph.ports import position
-from irexec.graph.runtime_info import InfoText
 from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, not_negative, sink_of
 from irexec.openvino.construction import check_parameters, name_ports, parts
 from irexec.openvino.editing import DroppedModel, changed, current, order, replace, revalidate
 from irexec.openvino.named_ports import port_named, shapes_of, value_named
 from irexec.openvino.node import Node
 from irexec.openvino.ov_any import OVAny, unboxed
-from irexec.openvino.rt_map import RTMap
+from irexec.openvino.rt_map import RTMap, info_at, set_info
 from irexec.openvino.shapes import PartialShape, Shape
 from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.types import ElementType
@@ -126,7 +125,10 @@ class Model(DroppedModel):
 
     def get_ops(self) -> list[graph.Node]:
         """Return all nodes in the order in which OpenVINO finds them; `get_ordered_ops` sorts them."""
-        return traversed([*self.results, *self.sinks, *self.parameters])
+        found = traversed([*self.results, *self.sinks, *self.parameters])
+        if len(found) != len(self.nodes):
+            order(self)  # Nodes that were removed are no longer held.
+        return found
 
     def get_ordered_ops(self) -> list[graph.Node]:
         """Return all nodes in OpenVINO's order: from the last parameter, sink and result to the first."""
@@ -196,14 +198,7 @@ class Model(DroppedModel):
     def get_rt_info(self, path: str | Sequence[str] | None = None) -> Any:
         """Return all runtime information, or the part under a key or a path of keys. Raises RuntimeError for an unknown
         key."""
-        if path is None:
-            return RTMap(self.rt_info)
-        found: Any = self.rt_info
-        for key in _path(path):
-            if not isinstance(found, Mapping) or key not in found:
-                raise RuntimeError("Cannot get runtime attribute. Path to runtime attribute is incorrect.")
-            found = found[key]
-        return OVAny(found)
+        return RTMap(self.rt_info) if path is None else OVAny(info_at(self.rt_info, path))
 
     def has_rt_info(self, path: str | Sequence[str]) -> bool:
         """Return whether there is runtime information at a path of keys."""
@@ -215,12 +210,7 @@ class Model(DroppedModel):
 
     def set_rt_info(self, obj: Any, path: str | Sequence[str]) -> None:
         """Set runtime information under a key or a path of keys."""
-        *outer, last = _path(path)
-        found: Any = self.rt_info
-        for key in outer:
-            found = found.setdefault(key, {})
-        value = unboxed(obj)
-        found[last] = InfoText(value) if type(value) is str else value
+        set_info(self.rt_info, unboxed(obj), path)
 
     @property
     def dynamic(self) -> bool:
@@ -391,13 +381,6 @@ class Model(DroppedModel):
         from irexec.display import html_of
 
         return html_of("Model", self)
-
-
-def _path(path: Any) -> list[str]:
-    """Return a key or a path of keys as a list. Raises TypeError for other objects."""
-    if not isinstance(path, Sequence):
-        raise TypeError(f"rt_info: incompatible function arguments: {path!r} is not a key or path of keys")
-    return [expected(key, str, "rt_info") for key in ([path] if isinstance(path, str) else path)]
 
 
 def _edited(model: graph.Model) -> None:

@@ -14,6 +14,7 @@ from irexec.openvino.editing import changed, connect, set_type
 from irexec.openvino.layout import Layout, give_layout, layout_of
 from irexec.openvino.ov_any import unboxed
 from irexec.openvino.ports import DescriptorTensor, Input, Output
+from irexec.openvino.reported import reported_attributes
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor
@@ -21,7 +22,7 @@ from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.type_names import type_name
 from irexec.opsets.element_types import element_type_of
-from irexec.types import DYNAMIC, ElementType, TensorType
+from irexec.types import ElementType, TensorType
 
 if TYPE_CHECKING:
     from irexec.openvino.type_info import DiscreteTypeInfo
@@ -203,11 +204,7 @@ class Node(graph.Node):
         if self.type == "Const":
             kind = self.attributes["element_type"]
             return {"element_type": kind.name, "shape": list(self.outputs[0].type.shape.to_shape())}
-        operator = _operator(self)
-        found = {a.file_name: _plain(self.attributes.get(a.name, a.default)) for a in operator.attributes}
-        if found.get("auto_broadcast") != "pdpd":
-            found.pop("auto_broadcast.auto_broadcast_axis", None)
-        return found
+        return reported_attributes(self, _operator(self))
 
     def visit_attributes(self, visitor: Any) -> bool:
         """Pass the attributes to a visitor: `visitor.on_attributes(attributes)`."""
@@ -372,13 +369,3 @@ def _only(node: graph.Node) -> graph.Value:
 
 def _missing(node: graph.Node) -> bool:
     return any(a.name not in node.attributes for a in _operator(node).attributes)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, ElementType):
-        return value.name if value is not DYNAMIC else "dynamic"
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "to_string") and hasattr(value, "rank"):
-        return [-1 if d.is_dynamic else d.min for d in value.dims] if value.rank is not None else [-1]
-    return value

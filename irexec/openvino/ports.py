@@ -52,7 +52,7 @@ class Output(graph.Value):
     def get_target_inputs(self) -> set[Input]:
         """Return the inputs that take the value."""
         if self.users:
-            DroppedModel.free()
+            DroppedModel.free(self)
         return {Input(node, index) for node, index in self.uses()}
 
     def get_tensor(self) -> DescriptorTensor:

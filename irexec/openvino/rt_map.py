@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
+from irexec.graph.runtime_info import InfoText
+from irexec.openvino.checks import expected
 from irexec.openvino.ov_any import OVAny, unboxed, wrapped
 
 
@@ -40,3 +42,28 @@ class RTMap(MutableMapping[str, Any], metaclass=_IsAMap):
 
     def __repr__(self) -> str:
         return "<RTMap>"
+
+
+def info_at(info: Mapping[str, Any], path: str | Sequence[str]) -> Any:
+    """Return the part of runtime information under a key or a path of keys. Raises RuntimeError for an unknown key."""
+    found: Any = info
+    for key in _keys(path):
+        if not isinstance(found, Mapping) or key not in found:
+            raise RuntimeError("Cannot get runtime attribute. Path to runtime attribute is incorrect.")
+        found = found[key]
+    return found
+
+
+def set_info(info: dict[str, Any], value: Any, path: str | Sequence[str]) -> None:
+    """Set a part of runtime information under a key or a path of keys."""
+    *outer, last = _keys(path)
+    for key in outer:
+        info = info.setdefault(key, {})
+    info[last] = InfoText(value) if type(value) is str else value
+
+
+def _keys(path: Any) -> list[str]:
+    """Return a key or a path of keys as a list. Raises TypeError for other objects."""
+    if not isinstance(path, Sequence):
+        raise TypeError(f"rt_info: incompatible function arguments: {path!r} is not a key or path of keys")
+    return [expected(key, str, "rt_info") for key in ([path] if isinstance(path, str) else path)]

@@ -138,14 +138,13 @@ _LEFT_OUT: dict[str, dict[str, Callable[[list[Any], dict[str, Any]], Any]]] = {
     "ConvolutionBackpropData": {"dilations": lambda inputs, _: (1,) * (_rank(inputs[0]) - 2)},
     "GroupConvolutionBackpropData": {"dilations": lambda inputs, _: (1,) * (_rank(inputs[0]) - 2)},
     "ROIPooling": {
-        "pooled_h": lambda _, attributes: (*attributes.get("output_roi", ()), None, None)[0],
-        "pooled_w": lambda _, attributes: (*attributes.get("output_roi", ()), None, None)[1],
+        "pooled_h": lambda _, attributes: (*_pooled(attributes), None, None)[0],
+        "pooled_w": lambda _, attributes: (*_pooled(attributes), None, None)[1],
     },
     "Range": {"output_type": lambda inputs, _: _kind(inputs[0])},
 }
 
 Kind = Literal["input", "inputs", "attribute", "attributes"]
-
 
 _OPERAND = "Node | Output | ArrayLike"
 
@@ -311,6 +310,7 @@ def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
         raise IRError(Findings().add("P007", f"{operator} takes {names} and the node's name, which is a text"))
     by_name = {p.own: p for p in takes} | {p.attribute.file_name: p for p in takes if p.attribute}
     by_name |= {p.name: p for p in takes}
+    by_name |= {name: by_name[port.name] for name, port in zip(_decorated(operator), operator.inputs, strict=True)}
     if len(positional) <= len(operator.inputs) and any(
         k in by_name and by_name[k].own in given.values for k in keywords
     ):
@@ -331,6 +331,16 @@ def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
         else:
             given.values[parameter.own] = value
     return given
+
+
+def _pooled(attributes: dict[str, Any]) -> tuple[int, ...]:
+    return tuple(attributes.get("output_roi") or attributes.get("output_size") or ())
+
+
+def _decorated(operator: Operator) -> tuple[str, ...]:
+    """Return the names by which OpenVINO's functions of one or two inputs take them: those of their decorators."""
+    count = len(operator.inputs)
+    return {1: ("input_value",), 2: ("left", "right")}.get(count, tuple(port.name for port in operator.inputs))
 
 
 def _rank(given: Any) -> int:

@@ -15,7 +15,7 @@ from irexec.graph.model import Node
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.opsets import nodes
-from irexec.opsets.calls import bind, signature
+from irexec.opsets.calls import Call, bind, signature
 from irexec.opsets.computed import Computed, ComputedTuple, computed, is_graph
 from irexec.opsets.names import types_of
 from irexec.opsets.special import SPECIAL, NodeClass
@@ -24,8 +24,9 @@ from irexec.opsets.special import SPECIAL, NodeClass
 _CALLED = {"abs": "absolute", "ceil": "ceiling", "cumsum": "cum_sum"}
 
 
-# Findings about the arguments of a call and not about their values: unknown names, a wrong number.
-_OF_CALLS = frozenset({"D001", "P007"})
+# Findings about the arguments of a call and not about their values: unknown and missing names, a wrong number, objects
+# of a wrong kind.
+_OF_CALLS = frozenset({"D001", "D002", "P007", "O008"})
 
 
 class WrongCall(IRError, TypeError):
@@ -94,22 +95,26 @@ def _function(operator: Operator, node_class: NodeClass) -> Callable[..., Any]:
         if older is not None and any(isinstance(given, dict) for given in (*positional, *keywords.values())):
             made = older
         try:
-            given = bind(made, positional, keywords)
-        except (TypeError, ValueError, OverflowError) as error:
-            # Any object at all may be given: unsuitable objects are not a call.
-            raise WrongCall(Findings().add("O008", f"{made} cannot be called so: {error}")) from error
-        try:
+            given = _bound(made, positional, keywords)
             if any(map(is_graph, given.inputs)) or not given.inputs:
                 return nodes.make_node(node_class(), made, given.inputs, given.attributes, given.name)
             return evaluate(node_class, made, given.inputs, given.attributes, given.name)
         except IRError as error:
-            if {found.code for found in error.report.errors} <= _OF_CALLS:
+            if _OF_CALLS & {found.code for found in error.report.errors}:
                 raise WrongCall(error.report) from error
             raise
 
     call.__doc__ = operator.__doc__
     call.__signature__ = signature(operator)  # type: ignore[attr-defined]
     return call
+
+
+def _bound(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, Any]) -> Call:
+    try:
+        return bind(operator, positional, keywords)
+    except (TypeError, ValueError, OverflowError) as error:
+        # Any object at all may be given: unsuitable objects are not a call.
+        raise WrongCall(Findings().add("O008", f"{operator} cannot be called so: {error}")) from error
 
 
 def evaluate(

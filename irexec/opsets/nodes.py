@@ -67,7 +67,10 @@ def _as_values(node_class: type[Node], operator: Operator, inputs: Sequence[Any]
         array = _plain(operator, index, given)
         if not isinstance(given, (np.ndarray, np.generic)):
             group = groups.get(elements.name) if elements.name is not None else None
-            array = array.astype(group if group is not None else natural(array, elements.types))
+            try:
+                array = array.astype(group if group is not None else natural(array, elements.types))
+            except (ValueError, TypeError) as error:
+                raise _not_a_tensor(operator, index, error) from error
         found[index] = constant_node(node_class, array).outputs[0]
     while found and found[-1] is None:
         found.pop()
@@ -78,10 +81,12 @@ def _plain(operator: Operator, index: int, given: Any) -> Array:
     try:
         return as_plain_array(as_list(given))
     except (ValueError, TypeError) as error:
-        port = operator.signature.port_name(index)
-        raise IRError(
-            Findings().add("O008", f"input {port} of {operator} is not a tensor: {error}", port=port)
-        ) from error
+        raise _not_a_tensor(operator, index, error) from error
+
+
+def _not_a_tensor(operator: Operator, index: int, error: Exception) -> IRError:
+    port = operator.signature.port_name(index)
+    return IRError(Findings().add("O008", f"input {port} of {operator} is not a tensor: {error}", port=port))
 
 
 def as_list(given: Any) -> Any:

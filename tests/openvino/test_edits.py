@@ -80,6 +80,21 @@ def test_a_node_that_is_refused_takes_no_output() -> None:
     assert x.output(0).get_target_inputs() == set()
 
 
+def test_a_removed_node_that_nobody_holds_takes_nothing() -> None:
+    x = ops.parameter([2], np.float32, name="x")
+    model = irexec.Model([ops.tanh(ops.relu(ops.negative(ops.abs(x, name="a"), name="n"), name="r"), name="t")], [x])
+
+    def layer(name: str) -> Any:
+        (found,) = [node for node in model.get_ops() if node.get_friendly_name() == name]
+        return found
+
+    def takers() -> list[str]:
+        return sorted(port.get_node().get_type_name() for port in layer("a").output(0).get_target_inputs())
+
+    layer("t").input(0).replace_source_output(layer("a").output(0))
+    assert takers() == ["Tanh"]
+
+
 def test_nodes_of_a_model_that_was_dropped_take_nothing() -> None:
     x = ops.parameter([2], np.float32, name="x")
     model = irexec.Model([ops.relu(ops.negative(x))], [x])

@@ -28,8 +28,11 @@ class _Repeating(KindOfNode):
     __slots__ = ()
 
     def set_function(self, func: Model) -> None:
-        """Set the body of the node."""
-        self.bodies[:] = [Body(func)]
+        """Set the body of the node, whose inputs and outputs remain connected by position."""
+        if self.bodies:
+            self.bodies[0].model = func
+        else:
+            self.bodies.append(Body(func))
         changed(self)
 
     def set_body(self, body: Model) -> None:
@@ -177,9 +180,10 @@ class If(KindOfNode):
 
 
 def _set_branch(node: graph.Node, index: int, body: Model) -> None:
+    """Set the body of a branch, whose inputs and outputs remain connected by position."""
     while len(node.bodies) < 2:
         node.bodies.append(Body(body))
-    node.bodies[index] = Body(body)
+    node.bodies[index].model = body
     changed(node)
 
 
