@@ -12,7 +12,7 @@ Call = tuple[Any, ...]
 """A step as the runner executes it: (call, input slots, whether it has a single result, output slots, the expected
 dtypes and shapes, slots that are free afterwards)."""
 Replacements = Mapping[int, tuple[Callable[..., Any], tuple[int, ...]]]
-"""The call that replaces a step's kernel, and the slots that it reads after those of the step, by the step's number."""
+"""The call that replaces a step's kernel, and the slots that it reads, by the step's number."""
 
 
 class Program(NamedTuple):

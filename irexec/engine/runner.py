@@ -69,7 +69,7 @@ class Runner:
         known: dict[TensorType, Expected] = {}
         calls = []
         for number, step in enumerate(self.plan.steps):
-            call, operands = instead.get(number, (step.call, ()))
+            call, inputs = instead.get(number, (step.call, step.inputs))
             if step.operator.is_run_by_engine:
                 call = self._bound(number, step)
             if number in outs:
@@ -80,7 +80,6 @@ class Runner:
             pairs = zip(step.types, step.node.outputs, strict=True)
             checks = tuple([_expected(type, value, self.plan.model, known) for type, value in pairs])
             outputs: Any = step.outputs[0] if single else step.outputs
-            inputs = (*step.inputs, *operands)
             calls.append((call, inputs, single, outputs, checks[0] if single else checks, step.frees))
         return calls
 
@@ -197,7 +196,9 @@ class Runner:
             raise
         except Exception as error:
             step = self.plan.steps[numbers[number]]
-            raise IRError(failure(step.node, error, [slots[i] for i in step.inputs], self.plan.model)) from error
+            # A call that computes several steps has other inputs.
+            own = step.inputs if calls[number][1][: len(step.inputs)] == step.inputs else ()
+            raise IRError(failure(step.node, error, [slots[i] for i in own], self.plan.model)) from error
 
     def _watched(self, calls: Sequence[Call], numbers: Sequence[int]) -> Iterable[Call]:
         return watched(calls, "running", of=lambda number, _: self.plan.steps[numbers[number]].node)

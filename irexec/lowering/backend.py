@@ -75,7 +75,7 @@ class Backend:
         return self._is_lowered
 
     def replacements(self, plan: Plan) -> Replacements:
-        return {number: (group.form, group.operands) for number, group in self.groups(plan).items()}
+        return {number: (group.form, group.slots(plan.steps)) for number, group in self.groups(plan).items()}
 
     def program(self, plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array]) -> Program:
         from irexec.lowering.program import program

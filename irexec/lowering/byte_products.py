@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.packed.matrix import PackedMatrix
-from irexec.lowering.follow import Operands
+from irexec.lowering.follow import Link, Operands
 from irexec.lowering.grids import MOST_PRODUCTS, Grid, Rows, signed_bytes, whole_rows
-from irexec.lowering.levels import ELEMENT_BYTES, WORK, numbers_of_grid
+from irexec.lowering.levels import ELEMENT_BYTES, WORK, fits_32_bits, numbers_of_grid
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.arithmetic import Source
 from irexec.lowering.llvm.bytes import LAYER, MULTIPLE, write_bytes
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.products import CompiledProduct
@@ -27,7 +28,7 @@ from irexec.ops.matrix.matmul import as_matrix
 from irexec.ops.matrix.product import FEW_ROWS
 from irexec.threads.parallel import split
 from irexec.types import F32 as F32_TYPE
-from irexec.types import I8, Array
+from irexec.types import I8, Array, TensorType
 
 
 def byte_product(site: Site, transposed: bool) -> InBytes | None:
@@ -64,11 +65,19 @@ def _rows(site: Site, constant: Array | PackedMatrix, transposed: bool) -> Rows 
 class InBytes(Lowered):
     """Rows on a grid times a matrix whose columns are the rows of `numbers`."""
 
-    is_whole = False
-
-    def __init__(self, site: Site, grid: Grid, numbers: Array) -> None:
+    def __init__(
+        self,
+        site: Site,
+        grid: Grid,
+        numbers: Array,
+        *,
+        is_whole: bool = False,
+        source: Source = "floats",
+        bias: Array | None = None,
+    ) -> None:
         super().__init__(site)
         self._columns, self._depth = numbers.shape
+        self._is_whole, self._source, self._bias = is_whole, source, bias
         self._grid, self._numbers, self._prepared = grid, numbers, site.prepared
         self._grid_numbers = numbers_of_grid(grid)
         # By whether there are few rows, which need another layout.
@@ -78,14 +87,14 @@ class InBytes(Lowered):
         return (*a.shape[:-1], self._columns) if a.ndim >= 2 and a.shape[-1] == self._depth and a.size else None
 
     def _multiply(self, work: Work, data: Array, out: Array, after: tuple[After, ...], operands: Records | int) -> None:
-        """Add the jobs that multiply f32 on the grid."""
-        data = work.contiguous(data)
+        """Add the jobs that multiply f32 on the grid, or contiguous bytes."""
+        data = work.contiguous(data) if self._source == "floats" else data
         self._compiled_for(data.size // self._depth).tasks(work, self._levels(work, data), out, after, operands)
 
     def _levels(self, work: Work, data: Array) -> Array:
         """Return the bytes of the data, four to an element, in scratch memory with a vector behind the last one."""
-        made = compiler()
-        function = made.made("bytes", 4, lambda module, name: write_bytes(module, name, made.lanes))
+        made, source = compiler(), self._source
+        function = made.made(f"bytes_{source}", 4, lambda module, name: write_bytes(module, name, made.lanes, source))
         out = work.scratch("bytes", (data.size // ELEMENT_BYTES + MULTIPLE,))
         layer = Records.named(LAYER, [{"source": data, "result": out, "grid": self._grid_numbers}])
         pieces = split(data.size, tasks_for(data.size * WORK), MULTIPLE)
@@ -96,15 +105,18 @@ class InBytes(Lowered):
     def _compiled_for(self, rows: int) -> CompiledProduct:
         few = rows < FEW_ROWS
         if (found := self._compiled.get(few)) is None:
-            form = "byte product", self._grid.zero, few, self.is_whole
-            found = self._prepared.of((self._numbers,), form, lambda: self._compile(rows))
+            form = "byte product", self._grid.zero, few, self._is_whole
+            known = (self._numbers,) if self._bias is None else (self._numbers, self._bias)
+            found = self._prepared.of(known, form, lambda: self._compile(rows))
             self._compiled[few] = found
         return found
 
     def _compile(self, rows: int) -> CompiledProduct:
         elements = np.ascontiguousarray(self._numbers).view(np.float32).T
         starts = self._numbers.sum(1, dtype=np.int64) * self._grid.zero
-        return CompiledProduct(elements, rows, starts.astype(np.int32), is_whole=self.is_whole)
+        if self._bias is not None:
+            starts += self._bias.astype(np.int64)
+        return CompiledProduct(elements, rows, starts.astype(np.int32), is_whole=self._is_whole)
 
 
 class ByteProduct(InBytes):
@@ -134,9 +146,33 @@ class ByteProduct(InBytes):
 class WholeProduct(InBytes):
     """A product of whole numbers in f64."""
 
-    is_whole = True
+    along = "column"
+
+    def __init__(self, site: Site, grid: Grid, numbers: Array) -> None:
+        super().__init__(site, grid, numbers, is_whole=True)
+        self._site = site
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         if (shape := self.shape(*inputs)) is None:
             return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
         return by_numbers(inputs[0], shape, out, lambda work, data, sums: self._multiply(work, data, sums, (), 0))
+
+    def leads(self, links: Sequence[Link], result: TensorType) -> None:
+        return None
+
+    def can_add(self, bias: Array) -> bool:
+        """Return whether the sums have 32 bits with whole numbers added to each column."""
+        return fits_32_bits(self._numbers, bias)
+
+    def of_bytes(self, source: Source, bias: Array | None, *, is_whole: bool) -> OfBytes:
+        """Return the product of bytes, with sums that are stored as whole numbers or multiplied further in f32."""
+        return OfBytes(self._site, self._grid, self._numbers, is_whole=is_whole, source=source, bias=bias)
+
+
+class OfBytes(InBytes):
+    """A product of contiguous bytes."""
+
+    def tasks(
+        self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
+    ) -> None:
+        self._multiply(work, inputs[0], out, after, operands)

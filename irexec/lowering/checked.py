@@ -41,7 +41,12 @@ class CheckedBackend(Backend):
         entries = list(calls)
         for number, group in self.groups(plan).items():
             call, *rest = calls[number]
-            entries[number] = (_checked(plan, group, call), *rest)
+            frees = rest[-1]
+            for absorbed in group.absorbed:
+                # The group reads its input later than the first of these steps.
+                *own, dead = entries[absorbed]
+                entries[absorbed], frees = (*own, ()), (*frees, *dead)
+            entries[number] = (_checked(plan, group, call), *rest[:-1], frees)
             for following in group.following:
                 _, *rest = calls[following]
                 entries[following] = (partial(_given, outs[following]), *rest)
@@ -55,9 +60,9 @@ def _given(result: Array, *inputs: Any) -> Array:
 
 def _checked(plan: Plan, group: Group, call: Callable[..., Any]) -> Callable[..., Any]:
     """Return the call of a group that compares its result with that of the kernels."""
-    first, last = group.first, max((group.first, *group.following))
+    first, last = group.begin, max((group.first, *group.following))
     types = [step.operator.type for step in plan.steps[first : last + 1]]
-    slots = (*plan.steps[first].inputs, *group.operands)
+    slots = group.slots(plan.steps)
 
     def run(*inputs: Any) -> Any:
         # The call may write its result into the memory of an input.

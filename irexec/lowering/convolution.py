@@ -10,10 +10,11 @@ import numpy as np
 from irexec.ir.weights.file import release_pages
 from irexec.lowering import pairs
 from irexec.lowering.convolver import CompiledConvolver, WholeConvolver
-from irexec.lowering.follow import Operands
+from irexec.lowering.follow import Link, Operands
 from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.arithmetic import Source
 from irexec.lowering.llvm.memory import Records
-from irexec.lowering.quantized import ByteConvolver, quantized
+from irexec.lowering.quantized import ByteConvolver, Quantized, quantized
 from irexec.lowering.recent import Recent
 from irexec.lowering.sliding import Sliding
 from irexec.lowering.table import Lowered, Site, lowers
@@ -22,7 +23,7 @@ from irexec.ops.compute.products import sum_dtype
 from irexec.ops.convolution.convolution import convolution_1, group_convolution_1, without_idle_taps
 from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windowing, Windows
-from irexec.types import Array
+from irexec.types import Array, TensorType
 
 Convolver = ByteConvolver | pairs.PairConvolver | CompiledConvolver | WholeConvolver | Sliding
 
@@ -42,7 +43,7 @@ def _(site: Site, *, windows: Windowing) -> Lowered | None:
 def _convolution(site: Site, weights: Array, windows: Windowing) -> Lowered | None:
     if weights.dtype == np.float64 and weights.size:
         whole = quantized(site, weights, windows)
-        return None if whole is None else WholeConvolution(site, weights, windows, whole.numbers, whole.convolver)
+        return None if whole is None else WholeConvolution(site, weights, windows, whole)
     if not weights.size or sum_dtype(weights.dtype, weights[0, 0].size) != F32:
         return None
     found = quantized(site, weights, windows) if weights.dtype == F32 else None
@@ -111,6 +112,22 @@ class Convolution(Lowered):
 
 class WholeConvolution(Convolution):
     """A convolution of whole numbers in f64, whose sums have 32 bits."""
+
+    def __init__(self, site: Site, constant: Array, windows: Windowing, whole: Quantized) -> None:
+        super().__init__(site, constant, windows, whole.numbers, whole.convolver)
+        self._site, self._whole = site, whole
+
+    def leads(self, links: Sequence[Link], result: TensorType) -> None:
+        return None
+
+    def can_add(self, bias: Array) -> bool:
+        """Return whether the sums have 32 bits with whole numbers added to each channel."""
+        return self._whole.can_add(bias)
+
+    def of_bytes(self, source: Source, bias: Array | None, *, is_whole: bool) -> Convolution:
+        """Return the convolution of bytes, with sums that are stored as whole numbers or multiplied further in f32."""
+        make = self._whole.of_bytes(source, bias, is_whole)
+        return Convolution(self._site, self._constant, self._windows, self._whole.numbers, make)
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         if (shape := self.shape(*inputs)) is None:

@@ -44,7 +44,7 @@ def explain(model: Model, shapes: Sequence[tuple[int, ...]]) -> list[Explanation
 
 def _explained(plan: Plan, backend: Backend) -> Iterator[Explanation]:
     groups = backend.groups(plan)
-    leaders = {number: group.first for group in groups.values() for number in group.following}
+    leaders = {number: group.first for group in groups.values() for number in (*group.following, *group.absorbed)}
     for number, step in enumerate(plan.steps):
         name, type = step.node.friendly_name, step.operator.type
         if number in leaders:

@@ -84,7 +84,7 @@ def after_sums(
         if link.follow.operand is None:
             steps.add(After(link.follow.kind, "numbers"), numbers_of(link.follow))
         elif link.constant is not None:
-            along = _along(link.constant, shape, 1 if takes == "channel" else len(shape) - 1)
+            along = along_axis(link.constant, shape, 1 if takes == "channel" else len(shape) - 1)
             if along is None or (takes == "column" and has_records(link.constant)):
                 break
             steps.add(After(link.follow.kind, takes), along)
@@ -184,7 +184,7 @@ class Operands:
         return Records.of([(array, *way) for array, way in zip(arrays, self._ways, strict=True)])
 
 
-def _along(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
+def along_axis(constant: Array, shape: tuple[int, ...], axis: int) -> Array | None:
     """Return the numbers of a constant, one for each position of the axis, if it varies along this axis alone."""
     if constant.ndim > len(shape):
         return None

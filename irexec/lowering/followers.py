@@ -23,7 +23,7 @@ from irexec.ops.activation.pointwise import (
 )
 from irexec.ops.arithmetic.binary import add_1, divide_1, maximum_1, minimum_1, multiply_1, power_1, subtract_1
 from irexec.ops.arithmetic.error_function import LOGIT_ABOVE, LOGIT_BELOW
-from irexec.ops.arithmetic.unary import abs_1, negative_1, sqrt_1, tanh_1
+from irexec.ops.arithmetic.unary import abs_1, negative_1, round_5, sqrt_1, tanh_1
 from irexec.ops.declare.operator import NodeTypes, Operator
 from irexec.ops.normalization.batch_norm import batch_norm_inference_5, line
 from irexec.ops.quantization.fake_quantize import fake_quantize_1
@@ -57,6 +57,11 @@ _follows_with(maximum_1, "maximum", "maximum")
 _follows_with(minimum_1, "minimum", "minimum")
 _follows_with(multiply_1, "multiply", "multiply")
 _follows_with(subtract_1, "subtract", "subtract_from")
+
+
+@follows(round_5)
+def _(port: int, types: NodeTypes) -> Follow | None:
+    return Follow("round") if types.attributes["mode"] == "half_to_even" else None
 
 
 @follows(power_1)

@@ -10,7 +10,7 @@ the first layer's result.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -32,17 +32,37 @@ MOST_LINKS = 16
 class Group(NamedTuple):
     """The lowered form of a step and of the steps after it that it computes as well, by number.
 
-    `operands` are the slots that it reads besides the inputs of the first step.
+    `operands` are the slots that it reads besides the inputs of the first step. Or it computes the steps before it,
+    which are `absorbed`, and has the result of the step `first`: then `source` is the only slot that it reads.
     """
 
     first: int
     form: Lowered
     operands: tuple[int, ...] = ()
     following: tuple[int, ...] = ()
+    absorbed: tuple[int, ...] = ()
+    source: int = 0
+
+    def slots(self, steps: Sequence[Step]) -> tuple[int, ...]:
+        """Return the slots that the form reads."""
+        return (self.source,) if self.absorbed else (*steps[self.first].inputs, *self.operands)
+
+    @property
+    def begin(self) -> int:
+        """The number of the first step that the form computes."""
+        return min((self.first, *self.absorbed))
 
 
-def find_groups(plan: Plan, sites: Sequence[Site], forms: Mapping[int, Lowered]) -> list[Group]:
-    """Return the groups of a plan: of one step or more. `forms` are the lowered forms of steps by number."""
+def find_groups(
+    plan: Plan,
+    sites: Sequence[Site],
+    forms: Mapping[int, Lowered],
+    special: Callable[[Finder, int], Group | None] = lambda finder, number: None,
+) -> list[Group]:
+    """Return the groups of a plan: of one step or more. `forms` are the lowered forms of steps by number.
+
+    `special` returns the group of another kind that begins with a step, if there is one.
+    """
     steps = plan.steps
     # Slots that outlive the run.
     kept = {*plan.results, *(slot for step in steps if step.operator.type == "Assign" for slot in step.inputs)}
@@ -52,19 +72,19 @@ def find_groups(plan: Plan, sites: Sequence[Site], forms: Mapping[int, Lowered])
         made.update(dict.fromkeys(step.outputs, number))
         for slot in step.inputs:
             readers.setdefault(slot, []).append(number)
-    finder = _Finder(steps, sites, plan.memory, plan.template, kept, readers, made, forms)
+    finder = Finder(steps, sites, plan.memory, plan.template, kept, readers, made, forms)
     groups: list[Group] = []
-    following: set[int] = set()
+    done: set[int] = set()
     for number in range(len(steps)):
-        group = None if number in following else finder.group(number)
+        group = None if number in done else special(finder, number) or finder.group(number)
         if group is not None:
             groups.append(group)
-            following.update(group.following)
+            done.update((group.first, *group.following, *group.absorbed))
     return groups
 
 
 @record(eq=False)
-class _Finder:
+class Finder:
     steps: Sequence[Step]
     sites: Sequence[Site]
     memory: MemoryPlan
@@ -99,9 +119,9 @@ class _Finder:
 
     def _following(self, first: int, last: int) -> tuple[int, Link, int | None] | None:
         """Return (step, link, slot of an operand that is computed at run time) of the layer after `last`."""
-        number = self._reader(last)
+        number = self.reader(last)
         while number is not None and self.steps[number].operator.reshapes and self.steps[number].shape is not None:
-            last, number = number, self._reader(number)
+            last, number = number, self.reader(number)
         if number is None:
             return None
         step, shape = self.steps[number], self.steps[first].shape
@@ -110,19 +130,19 @@ class _Finder:
         if not step.is_sure or (step.dtype, step.shape) != (self.steps[first].dtype, self.steps[last].shape):
             return None
         port = step.inputs.index(self.steps[last].outputs[0])
-        link = self._link(number, port, shape)
+        link = self.link(number, port, shape)
         if link is None or link.follow.operand is None or link.constant is not None:
             return None if link is None else (number, link, None)
         other = step.inputs[link.follow.operand]
         return None if self.made.get(other, -1) >= first else (number, link, other)
 
-    def _reader(self, number: int) -> int | None:
+    def reader(self, number: int) -> int | None:
         """Return the only step that reads a step's result, provided that the result does not outlive the run."""
         (slot,) = self.steps[number].outputs
         readers = self.readers.get(slot, [])
         return readers[0] if len(readers) == 1 and slot not in self.kept else None
 
-    def _link(self, number: int, port: int, shape: tuple[int, ...]) -> Link | None:
+    def link(self, number: int, port: int, shape: tuple[int, ...]) -> Link | None:
         """Return the link that describes the effect of a step on its input `port`, for elements in this shape."""
         step, types = self.steps[number], self.sites[number].types
         follow = follow_of(step.operator, port, types)
@@ -140,7 +160,7 @@ class _Finder:
             return None
         for port, given in enumerate(step.given):
             if given is not None and given.element_type.dtype == step.dtype and given.shape.to_shape() == step.shape:
-                link = self._link(number, port, given.shape.to_shape())
+                link = self.link(number, port, given.shape.to_shape())
                 return None if link is None else Pointwise(self.sites[number], port, link)
         return None
 

@@ -6,9 +6,11 @@ from itertools import product
 
 import numpy as np
 
-from irexec.lowering.grids import Grid
+from irexec.lowering.grids import LEVELS, Grid
 from irexec.lowering.llvm import compiler
-from irexec.lowering.llvm.arithmetic import FOLDS, Arithmetic
+from irexec.lowering.llvm.arithmetic import FOLDS, Arithmetic, Source
+from irexec.lowering.llvm.bytes import LAYER as BYTES
+from irexec.lowering.llvm.bytes import write_stored
 from irexec.lowering.llvm.levels import LAYER, ROUNDER, TASK, write_levels
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.tasks import tasks_for
@@ -26,10 +28,11 @@ LEAST_PIXELS = 1 << 10
 class Levels:
     """Elements of `groups` times `channels` of f32, each of so many pixels.
 
-    An element is the bytes of four channels on a grid, or, if there is no grid, the bf16 of two channels.
+    An element is the bytes of four channels on a grid, or, if there is no grid, the bf16 of two channels. The source is
+    f32, or bytes: then the grid is that of these numbers.
     """
 
-    def __init__(self, grid: Grid | None, groups: int, channels: int, pixels: int) -> None:
+    def __init__(self, grid: Grid | None, groups: int, channels: int, pixels: int, source: Source = "floats") -> None:
         kind: Arithmetic = "pairs" if grid is None else "bytes"
         packed = -(-channels // FOLDS[kind])
         self._shape = groups * packed, pixels
@@ -45,19 +48,37 @@ class Levels:
         assert self._tasks.numbers.shape[1] == len(TASK)
         made = compiler()
         self._function = made.made(
-            f"levels_{kind}", 4, lambda module, name: write_levels(module, name, made.lanes, kind)
+            f"levels_{kind}_{source}", 4, lambda module, name: write_levels(module, name, made.lanes, kind, source)
         )
 
     def of(self, work: Work, data: Array) -> Array:
         """Return the elements of the data, in scratch memory."""
         out = work.scratch("levels", self._shape)
-        work.add(self._function, self._layer.filled(work.contiguous(data), out), self._tasks)
+        work.add(
+            self._function, self._layer.filled(data if data.itemsize == 1 else work.contiguous(data), out), self._tasks
+        )
         return out
 
 
 def numbers_of_grid(grid: Grid) -> Array:
     """Return the numbers by which compiled code finds the levels of values."""
     return np.array([1 / float(grid.step), ROUNDER - grid.zero], np.float32)
+
+
+def fits_32_bits(rows: Array, bias: Array) -> bool:
+    """Return whether sums of signed bytes, times levels less a zero of up to 256 each, and a whole number for each row
+    have 32 bits.
+    """
+    most = np.abs(rows.astype(np.int64)).sum(1) * (2 * LEVELS) + np.abs(bias)
+    return bool((bias == np.rint(bias)).all() and most.max(initial=0) < 1 << 31)
+
+
+def stored_bytes(work: Work, numbers: Array, out: Array) -> None:
+    """Add a copy of contiguous f32, which are whole numbers of 8 bits, to the bytes of `out`."""
+    made = compiler()
+    function = made.made("stored_bytes", 4, lambda module, name: write_stored(module, name, made.lanes))
+    layer = Records.named(BYTES, [{"source": numbers, "result": out, "grid": 0}])
+    work.add(function, layer, Records.of([list(piece) for piece in split(out.size, tasks_for(out.size * WORK))]))
 
 
 def folded(numbers: Array) -> Array:

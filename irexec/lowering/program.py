@@ -54,6 +54,7 @@ class _Builder:
     ) -> None:
         self._plan, self._calls, self._outs, self._groups = plan, calls, outs, groups
         self._following = {number for group in groups.values() for number in group.following}
+        self._absorbed = {number for group in groups.values() for number in group.absorbed}
         self._constants = {0, *(slot for slot, array in enumerate(plan.template) if array is not None)}
         self._lasting = set(self._constants)
         self._slots: list[Any] = plan.template.copy()
@@ -73,6 +74,10 @@ class _Builder:
 
     def add(self, number: int) -> None:
         """Add a step. The steps before it have been added."""
+        if number in self._absorbed:
+            # A later step computes it, and reads the inputs.
+            self._frees += self._calls[number][-1]
+            return
         found = self._results(number)
         if found is None:
             if number in self._outs:
@@ -139,7 +144,7 @@ class _Builder:
             if rounding_of(out.dtype) is not None:
                 ends = [self._plan.steps[step].outputs[0] for step in (number, *group.following)]
                 memory = self._copies.until_read(number, ends, out.shape)
-            elif out.dtype != F32:
+            elif out.dtype != F32 and not group.form.stores_its_type:
                 return False
             arrays = [
                 self._wide.of(work, slot, partial(self._copies.until_read, number, [slot]))

@@ -7,17 +7,17 @@ ConvInteger and QLinearConv.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 import numpy as np
 
 from irexec.lowering.convolver import Bytes, CompiledConvolver
 from irexec.lowering.grids import MOST_PRODUCTS, Grid, signed_bytes, whole_rows
-from irexec.lowering.levels import Levels, folded
+from irexec.lowering.levels import Levels, fits_32_bits, folded
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
-from irexec.lowering.llvm.arithmetic import Arithmetic
+from irexec.lowering.llvm.arithmetic import Arithmetic, Source
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.table import Site
 from irexec.lowering.work import Work
@@ -43,6 +43,16 @@ class Quantized:
         """Return the compiled code for these weights, without those of taps that are always over padding."""
         return ByteConvolver(batch, self._grid, numbers, windows, self._prepared, self.scales is None)
 
+    def of_bytes(self, source: Source, bias: Array | None, is_whole: bool) -> Callable[..., ByteConvolver]:
+        """Return the function that makes the compiled code for data in bytes."""
+        return lambda batch, numbers, windows: ByteConvolver(
+            batch, self._grid, numbers, windows, self._prepared, is_whole, source, bias
+        )
+
+    def can_add(self, bias: Array) -> bool:
+        """Return whether the sums have 32 bits with whole numbers added to each output."""
+        return fits_32_bits(self.numbers.reshape(len(bias), -1), bias)
+
 
 def quantized(site: Site, weights: Array, windows: Windowing) -> Quantized | None:
     """Return the convolution with weights `[G, O, I, *K]` in bytes; None if data or weights are not quantized."""
@@ -67,15 +77,25 @@ def _fits(grid: Grid, shape: Sequence[int], windows: Windowing) -> bool:
 
 class ByteConvolver:
     """A convolution in bytes, whose results are whole numbers: in f32, and the first step in `after` multiplies them by
-    the value of 1; or, if it `is_whole`, in 32 bits.
+    the value of 1; or, if it `is_whole`, in 32 bits. The data are f32, or bytes. `bias` is added to each output.
     """
 
     def __init__(
-        self, batch: int, grid: Grid, numbers: Array, windows: Windows, prepared: Prepared, is_whole: bool = False
+        self,
+        batch: int,
+        grid: Grid,
+        numbers: Array,
+        windows: Windows,
+        prepared: Prepared,
+        is_whole: bool = False,
+        source: Source = "floats",
+        bias: Array | None = None,
     ) -> None:
         groups, outputs, inputs = numbers.shape[:3]
-        self._levels = Levels(grid, batch * groups, inputs, prod(windows.extents))
+        self._levels = Levels(grid, batch * groups, inputs, prod(windows.extents), source)
         starts = numbers.reshape(groups * outputs, -1).sum(1, dtype=np.int64) * grid.zero
+        if bias is not None:
+            starts += bias.astype(np.int64)
         starts = np.concatenate([starts, np.zeros(MOST_HEIGHT, np.int64)]).astype(np.int32)
         elements = prepared.of((numbers,), "folded", lambda: folded(numbers))
         what = Bytes(starts, -grid.zero if grid.has_zero else 0)

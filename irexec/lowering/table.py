@@ -60,6 +60,9 @@ class Lowered:
     `follow.after_sums`.
     """
 
+    stores_its_type = False
+    """Whether `tasks` stores results of their own type, not f32."""
+
     selects = False
     """Whether each element of the result is an element of an input, so that it needs no rounding."""
 

@@ -267,7 +267,7 @@ def test_every_kind_is_known_to_the_compiler() -> None:
     import irexec.lowering.followers  # noqa: F401
     from irexec.lowering.llvm.after import Kind, Rounding
 
-    attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1, "levels": 256, "epsilon": 0.1}
+    attributes = {"auto_broadcast": "numpy", "min": 0, "max": 1, "levels": 256, "epsilon": 0.1, "mode": "half_to_even"}
     vector = TensorType(F32, PartialShape([1, 2]))
     described = []
     for mode, size in product(("erf", "tanh"), (1, 2)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 Binary = Literal["add", "subtract", "subtract_from", "multiply", "divide", "divide_by", "maximum", "minimum", "prelu"]
-Unary = Literal["absolute", "clamp", "negative", "sigmoid", "sqrt", "square", "tanh"]
+Unary = Literal["absolute", "clamp", "negative", "round", "sigmoid", "sqrt", "square", "tanh"]
 Activation = Literal["swish", "gelu_erf", "gelu_tanh", "hsigmoid", "hswish", "mish", "leaky", "line", "quantize"]
 # Rounding to the numbers of a narrower type.
 Rounding = Literal["f16", "bf16"]

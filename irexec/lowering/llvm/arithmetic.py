@@ -12,6 +12,8 @@ from irexec.lowering.llvm.code import F32, I32, Code
 # which are stored as f32; those of "whole_bytes" are stored as they are.
 # "pairs" are two bf16 in each element, with sums in f32. "numbers" are whole numbers of 32 bits, which wrap.
 Arithmetic = Literal["floats", "bytes", "whole_bytes", "pairs", "numbers"]
+# What bytes are made of: f32 on a grid, or unsigned or signed bytes.
+Source = Literal["floats", "unsigned", "signed"]
 # The numbers in an element.
 FOLDS: dict[Arithmetic, int] = {"floats": 1, "bytes": 4, "whole_bytes": 4, "pairs": 2, "numbers": 1}
 

@@ -1,4 +1,4 @@
-"""Rows of f32 on a grid as unsigned bytes, in the same order: four neighbours are an element of 32 bits."""
+"""Rows as unsigned bytes, in the same order: four neighbours are an element of 32 bits; and f32 stored as bytes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from irexec.lowering.llvm.arithmetic import bits
-from irexec.lowering.llvm.code import Code, Fields
+from irexec.lowering.llvm.arithmetic import Source
+from irexec.lowering.llvm.code import I32, Code, Fields
+from irexec.lowering.llvm.levels import reader
 
 # The fields of the record, each a 64-bit number.
 LAYER = (
@@ -18,21 +19,40 @@ TASK = ("first", "last")
 MULTIPLE = 16
 
 
-def write_bytes(module: Any, name: str, lanes: int) -> Code:
+def write_bytes(module: Any, name: str, lanes: int, source: Source = "floats") -> Code:
     """Write `bytes(layer, task, scratch, round)`: the levels of some elements, which begin at a multiple of MULTIPLE.
 
     Up to a vector of bytes behind the last element is written, too.
     """
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
-    factor, rounder = (code.splat(layer.grid.floats().scalar(place)) for place in range(2))
-    source, kind = layer.source.floats() + task.first, ir.VectorType(ir.IntType(8), lanes)
+    read, kind = reader(code, layer.source, layer.grid, source), ir.VectorType(ir.IntType(8), lanes)
     target = layer.result + task.first
 
     def write(x: Any, mask: Any) -> None:
-        levels = bits(code, code.call("fmuladd", source.vector(x, mask), factor, rounder))
+        levels = read(task.first + x, mask)
         place = code.builder.inttoptr((target + x).value, kind.as_pointer())
         code.builder.store(code.builder.trunc(levels, kind), place, align=1)
+
+    code.in_vectors(task.last - task.first, write)
+    return code.end()
+
+
+def write_stored(module: Any, name: str, lanes: int) -> Code:
+    """Write `stored(layer, task, scratch, round)`: some f32, which are whole numbers of 8 bits, as bytes."""
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    source, b = layer.source.floats() + task.first, code.builder
+    target, kind = layer.result + task.first, ir.VectorType(ir.IntType(8), lanes)
+
+    def write(x: Any, mask: Any) -> None:
+        numbers = b.trunc(b.fptosi(source.vector(x, mask), ir.VectorType(I32, lanes)), kind)
+        place = b.inttoptr((target + x).value, kind.as_pointer())
+        if mask is None:
+            b.store(numbers, place, align=1)
+            return
+        arguments = numbers, place, ir.Constant(I32, 1), mask
+        b.call(code.intrinsic(f"masked.store.v{lanes}i8.p0", ir.VoidType(), *arguments), arguments)
 
     code.in_vectors(task.last - task.first, write)
     return code.end()

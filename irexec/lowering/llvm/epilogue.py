@@ -105,6 +105,7 @@ _OF_NUMBERS: dict[str, Callable[[Code, Any, Sequence[Any]], Any]] = {
     "quantize": _quantize,
     "absolute": lambda code, x, numbers: code.call("fabs", x),
     "negative": lambda code, x, numbers: code.builder.fneg(x),
+    "round": lambda code, x, numbers: code.call("rint", x),
     "sqrt": lambda code, x, numbers: code.call("sqrt", x),
     "square": lambda code, x, numbers: code.builder.fmul(x, x),
     "f16": lambda code, x, numbers: rounded(code, x, "f16"),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
 
-from irexec.lowering.llvm.arithmetic import FOLDS, Arithmetic, bits
-from irexec.lowering.llvm.code import Code, Fields, Number, Run
+from irexec.lowering.llvm.arithmetic import FOLDS, Arithmetic, Source, bits
+from irexec.lowering.llvm.code import I32, Code, Fields, Number, Run
 
 # The fields of `levels`' record, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
@@ -21,7 +21,7 @@ TASK = ("first", "last", "first_pixel", "last_pixel")
 ROUNDER = 12582912.0
 
 
-def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic) -> Code:
+def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic, source: Source = "floats") -> Code:
     """Write `levels(layer, task, scratch, round)`: some channels of f32 as bytes, four channels to an element, or as
     bf16, two channels to an element.
 
@@ -30,28 +30,46 @@ def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic) -> Code:
     fold = FOLDS[kind]
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
-    factor, rounder = (code.splat(layer.grid.floats().scalar(place)) for place in range(2))
+    read = reader(code, layer.source, layer.grid, source) if kind == "bytes" else None
     count = task.last_pixel - task.first_pixel
     with code.loop(task.first, task.last) as element:
         group, begin = element // layer.packed, element % layer.packed * fold
         rows = [
-            layer.source.floats()
-            + (group * layer.channels + (begin + place).at_most(layer.channels - 1)) * layer.pixels
-            + task.first_pixel
+            (group * layer.channels + (begin + place).at_most(layer.channels - 1)) * layer.pixels + task.first_pixel
             for place in range(fold)
         ]
         target = layer.result.floats() + element * layer.pixels + task.first_pixel
 
-        def write(x: Number, mask: Any, rows: Sequence[Run] = rows, target: Run = target) -> None:
-            vectors = [row.vector(x, mask) for row in rows]
-            if kind == "bytes":
-                levels = [bits(code, code.call("fmuladd", vector, factor, rounder)) for vector in vectors]
-                target.put_vector(x, _joined(code, levels), mask)
+        def write(x: Number, mask: Any, rows: Sequence[Number] = rows, target: Run = target) -> None:
+            if read is not None:
+                target.put_vector(x, _joined(code, [read(row + x, mask) for row in rows]), mask)
             else:
+                vectors = [(layer.source.floats() + row).vector(x, mask) for row in rows]
                 target.put_vector(x, _paired(code, *(bits(code, vector) for vector in vectors)), mask)
 
         code.in_vectors(count, write)
     return code.end()
+
+
+def reader(code: Code, source: Number, grid: Number, kind: Source) -> Callable[[Number, Any], Any]:
+    """Return the function `read(index, mask)`: a vector of 32 bits, whose lowest bytes are the levels of elements."""
+    if kind == "floats":
+        factor, rounder = (code.splat(grid.floats().scalar(place)) for place in range(2))
+        run = source.floats()
+        return lambda index, mask: bits(code, code.call("fmuladd", run.vector(index, mask), factor, rounder))
+    b, wide = code.builder, ir.VectorType(I32, code.lanes)
+    flip = ir.Constant(wide, [128 if kind == "signed" else 0] * code.lanes)
+    return lambda index, mask: b.xor(b.zext(bytes_at(code, source + index, mask), wide), flip)
+
+
+def bytes_at(code: Code, address: Number, mask: Any) -> Any:
+    """Return the vector of bytes at an address; with a mask, the other lanes are 0."""
+    b, kind = code.builder, ir.VectorType(ir.IntType(8), code.lanes)
+    place = b.inttoptr(address.value, kind.as_pointer())
+    if mask is None:
+        return b.load(place, align=1)
+    arguments = place, ir.Constant(I32, 1), mask, ir.Constant(kind, None)
+    return b.call(code.intrinsic(f"masked.load.v{code.lanes}i8.p0", kind, *arguments), arguments)
 
 
 def _paired(code: Code, first: Any, second: Any) -> Any:
