@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from markup import cell, described, first_sentence, prose, text_of_value
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -81,7 +82,7 @@ def _operator_pages() -> Iterator[tuple[str, str]]:
             for facts in found:
                 attributes = ", ".join(a.name if a.required else f"[{a.name}]" for a in facts.attributes)
                 link = f"[{facts.name}]({type}.md#{facts.name.lower()})"
-                cells = (link, opsets_text(facts), _cell(types_text(facts)), _cell(attributes))
+                cells = (link, opsets_text(facts), cell(types_text(facts)), cell(attributes))
                 lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     yield "operators/index.md", "\n".join(lines)
@@ -89,7 +90,7 @@ def _operator_pages() -> Iterator[tuple[str, str]]:
 
 def _operator_page(type: str, versions: Sequence[OperatorFacts]) -> str:
     newest = versions[0]
-    lines = [f"# {type}", "", _first_sentence(newest.description), ""]
+    lines = [f"# {type}", "", first_sentence(newest.description), ""]
     if len(versions) > 1:
         lines += ["Versions: " + ", ".join(f"[{f.name}](#{f.name.lower()})" for f in versions) + ".", ""]
     for facts in versions:
@@ -103,20 +104,22 @@ def _operator_page(type: str, versions: Sequence[OperatorFacts]) -> str:
 def _version(facts: OperatorFacts, said: str) -> Iterator[str]:
     yield from (f"({facts.name.lower()})=", f"## {facts.name}", "")
     yield from (f"`version` in a file: opset {opsets_text(facts)}.", "")
-    yield from (_described(said), "") if said else ()
+    yield from (described(said), "") if said else ()
     yield from ("```python", _signature(facts), "```", "")
     yield from ("| port | type | element types |", "|---|---|---|")
     yield from map(_port_row, facts.inputs)
     for number, port in enumerate(facts.outputs):
         name = "outputs" if port.variadic else "output" if len(facts.outputs) == 1 else f"output {number}"
-        yield f"| *{name}* | {port.group or ''} | {_cell(port.types)} |"
+        yield f"| *{name}* | {port.group or ''} | {cell(port.types)} |"
     yield ""
     if facts.attributes:
         yield from ("| attribute | value | default |", "|---|---|---|")
         for attribute in facts.attributes:
             value = ", ".join(f"`{v}`" for v in attribute.values) or attribute.type
-            default = "required" if attribute.required else f"`{_text(attribute.default)}`".replace("``", "none")
-            yield f"| `{attribute.name}` | {_cell(value)} | {_cell(default)} |"
+            default = (
+                "required" if attribute.required else f"`{text_of_value(attribute.default)}`".replace("``", "none")
+            )
+            yield f"| `{attribute.name}` | {cell(value)} | {cell(default)} |"
         yield ""
     page = page_address(facts)
     yield from (f"Tolerance of a comparison: {facts.tolerance}.", "")
@@ -126,7 +129,7 @@ def _version(facts: OperatorFacts, said: str) -> Iterator[str]:
 
 def _port_row(port: PortFacts) -> str:
     how = " (any number)" if port.variadic else " (optional)" if port.optional else ""
-    return f"| `{port.name}`{how} | {port.group or ''} | {_cell(port.types)} |"
+    return f"| `{port.name}`{how} | {port.group or ''} | {cell(port.types)} |"
 
 
 def _signature(facts: OperatorFacts) -> str:
@@ -209,7 +212,7 @@ def _call(facts: OperatorFacts, name: str, example: Example, operator: object) -
 
 
 def _is_set(default: object, value: object) -> bool:
-    return _text(default) != _text(value) and value not in (None, ())
+    return text_of_value(default) != text_of_value(value) and value not in (None, ())
 
 
 def _value(value: object) -> str:
@@ -234,10 +237,10 @@ def _notes(facts: OperatorFacts) -> Iterator[str]:
     doc = inspect.cleandoc(module.__doc__ or "")
     said = re.sub(r"\s*\bSource: [^.]*\.", "", doc.partition("\n\n")[2]).strip()
     if said:
-        yield from ("## Choices and notes", "", _described(said), "")
+        yield from ("## Choices and notes", "", described(said), "")
     if tests := list(_tests(facts)):
         yield from ("## Beside OpenVINO", "")
-        if told := [f"- {_prose(words)} (`{name}`)" for name, words in tests if words]:
+        if told := [f"- {prose(words)} (`{name}`)" for name, words in tests if words]:
             yield from (*told, "")
         if live := [f"`{name}`" for name, words in tests if not words]:
             yield from (f"Both compute the same, live, in {', '.join(live)}.", "")
@@ -316,7 +319,7 @@ def _code_pages() -> Iterator[tuple[str, str]]:
     lines += ["| code | | severity | OpenVINO |", "|---|---|---|---|"]
     for code in CODES.values():
         link = f"[{code.code}](/codes/{code.code}.md)" if (DOCS / "codes" / f"{code.code}.md").exists() else code.code
-        lines.append(f"| {link} | {_cell(code.title)} | {code.severity} | {_cell(code.openvino or '')} |")
+        lines.append(f"| {link} | {cell(code.title)} | {code.severity} | {cell(code.openvino or '')} |")
     yield "codes.md", "\n".join([*lines, ""])
 
 
@@ -333,7 +336,7 @@ def _room_pages() -> Iterator[tuple[str, str]]:
                 continue
             doc = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
             first = " ".join(doc.split("\n\n")[0].split())
-            lines.append(f"| `{room}` | {_cell(first)} |")
+            lines.append(f"| `{room}` | {cell(first)} |")
     yield "rooms.txt", "\n".join(lines) + "\n"
 
 
@@ -373,44 +376,6 @@ def _cell_parts(cell: dict[str, Any]) -> Iterator[str]:
             yield f"```{{raw}} html\n<div>{text_of(data['text/html'])}</div>\n```"
         else:
             yield f"```text\n{text_of(data.get('text/plain') or output.get('text', '')).rstrip()}\n```"
-
-
-# Texts
-
-
-_CONSTRAINT = re.compile(r"(?:^|(?<=[.;:]\s))(?=C\d+(?:, C\d+)*(?::\s|  ))|(?<=\n)(?=C\d+  )")
-
-
-def _described(text: str) -> str:
-    """What a docstring says, its constraints as a list: `C1: ... C2: ...`, or one to a line."""
-    found = []
-    for paragraph in text.split("\n\n"):
-        before, *constraints = [part.strip() for part in _CONSTRAINT.split(paragraph)]
-        listed = [" ".join(re.sub(r"^(C\d+)  ", r"\1: ", part).split()) for part in constraints]
-        if before or not listed:
-            found.append(_prose(before))
-        found.append("\n".join(f"- {_prose(part)}" for part in listed))
-    return "\n\n".join(filter(None, found))
-
-
-def _prose(text: str) -> str:
-    """A docstring as Markdown: what looks like an element or a link is text."""
-    parts = re.split(r"(`[^`]*`)", text)
-    return "".join(p if p.startswith("`") else re.sub(r"([<>*_\[\]$|\\])", r"\\\1", p) for p in parts)
-
-
-def _cell(text: str) -> str:
-    return _prose(text.replace("\n", " "))
-
-
-def _text(value: object) -> str:
-    if isinstance(value, list):
-        return ",".join(map(_text, value))
-    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
-
-
-def _first_sentence(text: str) -> str:
-    return _prose(" ".join(text.split("\n\n")[0].split()))
 
 
 if __name__ == "__main__":

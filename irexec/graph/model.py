@@ -320,11 +320,7 @@ class Model(OfOneProcess):
 
     @classmethod
     def of(
-        cls,
-        results: Iterable[Node | Value],
-        parameters: Iterable[Node],
-        name: str = "",
-        sinks: Iterable[Node] = (),
+        cls, results: Iterable[Node | Value], parameters: Iterable[Node], name: str = "", sinks: Iterable[Node] = ()
     ) -> Self:
         """Return a model of these parts, whatever else a subclass's constructor accepts or checks."""
         made = cls.__new__(cls)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from irexec.graph import model as graph
+from irexec.graph.copies import copied
 from irexec.graph.model import Value
 from irexec.graph.order import ordered, traversed
 from irexec.graph.ports import position
@@ -71,25 +72,21 @@ class Model(DroppedModel):
         """Return the number of results."""
         return len(self.results)
 
-    def _result(self, index: int) -> graph.Node:
-        """Return a Result by its position. Raises RuntimeError if there is none, TypeError for a negative one."""
-        return self.results[position(self.results, not_negative(index))]
-
     def get_output_op(self, index: int) -> graph.Node:
-        """Return the Result at a position. Raises RuntimeError if there is none."""
-        return self._result(index)
+        """Return the Result at a position. Raises RuntimeError if there is none, TypeError for a negative one."""
+        return self.results[position(self.results, not_negative(index))]
 
     def get_output_element_type(self, index: int) -> ElementType:
         """Return the element type of a result. Raises RuntimeError if there is none at this position."""
-        return self._result(index).outputs[0].element_type
+        return self.get_output_op(index).outputs[0].element_type
 
     def get_output_shape(self, index: int) -> Shape:
         """Return the static shape of a result. Raises RuntimeError if it is dynamic."""
-        return Shape(self._result(index).outputs[0].type.shape.to_shape())
+        return Shape(self.get_output_op(index).outputs[0].type.shape.to_shape())
 
     def get_output_partial_shape(self, index: int) -> PartialShape:
         """Return the shape of a result, which may have unknown dimensions."""
-        return PartialShape(self._result(index).outputs[0].type.shape)
+        return PartialShape(self.get_output_op(index).outputs[0].type.shape)
 
     @property
     def result(self) -> graph.Node:
@@ -334,8 +331,6 @@ class Model(DroppedModel):
     def clone(self) -> graph.Model:
         """Return a copy that can be changed independently; constants share their memory. Raises RuntimeError if a node
         takes a Parameter that was removed."""
-        from irexec.graph.copies import copied
-
         check_parameters(current(self))
         return copied(self)
 
@@ -343,8 +338,6 @@ class Model(DroppedModel):
         raise TypeError("cannot copy 'openvino.Model'. Please, use deepcopy instead.")
 
     def __deepcopy__(self, memo: Any) -> graph.Model:
-        from irexec.graph.copies import copied
-
         return copied(self)
 
     def __enter__(self) -> graph.Model:

@@ -308,10 +308,8 @@ class Shapes:
 
     def _named(self, sizes: Sizes) -> dict[str, tuple[int, ...]]:
         shapes = self._prober.inputs_at(sizes)
-        return {
-            port_name(value): tuple(extent.value for extent in shape)
-            for value, shape in zip(self.model.inputs, shapes, strict=True)
-        }
+        named = zip(map(port_name, self.model.inputs), shapes, strict=True)
+        return {name: tuple(extent.value for extent in shape) for name, shape in named}
 
     def _sizes(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> Sizes | None:
         """Return the sizes of the open dimensions; None where a shape contradicts the declared one."""
@@ -320,16 +318,12 @@ class Shapes:
             unknown = [name for name in shapes if name not in names]
             if unknown:
                 raise ValueError(f"the model has no input {unknown[0]!r}; its inputs are {', '.join(names)}")
-            missing = [
-                name
-                for name, shape in zip(names, self._prober.shapes, strict=True)
-                if name not in shapes and shape.is_dynamic
-            ]
-            if missing:
+            known = [*zip(names, self._prober.shapes, strict=True)]
+            if missing := [name for name, shape in known if name not in shapes and shape.is_dynamic]:
                 raise ValueError(f"the shape of {missing[0]!r} is missing")
             given = [
                 tuple(shapes[name]) if name in shapes else tuple(extent.value for extent in shape)
-                for name, shape in zip(names, self._prober.shapes, strict=True)
+                for name, shape in known
             ]
         else:
             given = [tuple(shape) for shape in shapes]
@@ -359,10 +353,8 @@ class Shapes:
             return None
         if dim in case.choices:
             moved = case.fill({each: sizes[each] for each in case.choices} | {dim: size})
-            moved = tuple(
-                sizes[each] if each in case.broadcast and sizes[each] == 1 else moved[each]
-                for each in range(len(sizes))
-            )
+            ones = {each for each in case.broadcast if sizes[each] == 1}
+            moved = tuple(1 if each in ones else other for each, other in enumerate(moved))
         elif dim in case.broadcast and size == 1:
             moved = tuple(1 if each == dim else other for each, other in enumerate(sizes))
         else:
@@ -376,7 +368,6 @@ class Shapes:
         if not cases:
             return []
         base = cases[0].base
-        leads = self.leads
         every = [number for number, group in enumerate(self.groups) if group == number]
         tried = dict.fromkeys((*self._samples, *raised(self._prober, self.smallest_sizes)))
         shapes = [(sizes, self._prober.outputs(sizes)) for sizes in tried]
@@ -394,7 +385,7 @@ class Shapes:
                 if len(samples) < len(extents):
                     dims.append(None)
                     continue
-                found = fit(samples, base, leads) or fit(samples, base, every)
+                found = fit(samples, base, self.leads) or fit(samples, base, every)
                 dims.append(found if self._evidence is None else self._evidence.output(number, axis, found, samples))
             fitted.append(dims)
         return fitted

@@ -23,7 +23,8 @@ from irexec.ops.declare.operator import Breach
 from irexec.records import record
 from irexec.sizes.probe import Extents, Outcome, Prober, Sizes
 from irexec.types import Array, Dimension, PartialShape, TensorType
-from irexec.types.traced import Program, Tape, Traced, is_traced, untraced
+from irexec.types.tape_program import Program
+from irexec.types.traced import Tape, Traced, is_traced, untraced
 
 _COMPARISONS = frozenset({"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"})
 _BETWEEN_LOOKS = 64
@@ -124,14 +125,14 @@ def trace(prober: Prober, sizes: Sizes) -> Trace:
             ask("tracing sizes")
         tracing.node(node, plain, node is refusing)
         if node is refusing:
-            return Trace(sizes, tape, outcome, (), tape.program(()))
+            return Trace(sizes, tape, outcome, (), Program(tape, ()))
     tracing.check_variables(prober.model, plain)
     outputs = tuple(
         _numbers(tracing.types.get(value.node, plain.outputs(value.node))[value.index].shape)
         for value in prober.model.outputs
     )
     traced = [each.entry for shape in outputs for each in shape or () if is_traced(each)]
-    return Trace(sizes, tape, outcome, outputs, tape.program(traced))
+    return Trace(sizes, tape, outcome, outputs, Program(tape, traced))
 
 
 def _numbers(shape: PartialShape) -> tuple[Any, ...] | None:

@@ -26,7 +26,7 @@ def _extreme(choose: Callable[[Any, Any], Any], of_arrays: str) -> Callable[[Any
     return apply
 
 
-_APPLY: dict[str, Callable[[Any, Any], Any]] = {
+APPLY: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -35,7 +35,7 @@ _APPLY: dict[str, Callable[[Any, Any], Any]] = {
     "min": _extreme(min, "minimum"),
     "max": _extreme(max, "maximum"),
 }
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 # Beyond these, intervals are not kept: expressions of sizes stay far below.
 _FAR = 1 << 62
 
@@ -69,7 +69,7 @@ class Tape:
         if neutral is not None:
             low, high = self._bounds[neutral]
             return low if low == high else Traced(self, neutral)
-        value = _APPLY[operation](self.values[left], self.values[right])
+        value = APPLY[operation](self.values[left], self.values[right])
         bounds = self._interval(operation, left, right)
         if bounds[0] == bounds[1]:
             return bounds[0]
@@ -77,7 +77,7 @@ class Tape:
 
     def compare(self, operation: str, left: Operand, right: Operand) -> bool:
         """Return the result of a comparison, which is a guard where the sizes decide it."""
-        result = bool(_COMPARE[operation](self.values[left], self.values[right]))
+        result = bool(COMPARE[operation](self.values[left], self.values[right]))
         if left == right:
             return result
         (low, high), (other_low, other_high) = self._bounds[left], self._bounds[right]
@@ -130,7 +130,7 @@ class Tape:
                     left, right = (known[each] for each in operands)
                     if kind in ("//", "%"):
                         right = np.where(right == 0, 1, right)
-                    known[current] = _APPLY[kind](left, right)
+                    known[current] = APPLY[kind](left, right)
             return known[entry]
 
         return value
@@ -142,7 +142,7 @@ class Tape:
         pins = [("==", entry, None, True) for entry in self.pinned]
         for operation, left, right, result in (*((*guard, result) for guard, result in self.guards.items()), *pins):
             other = self.values[left] if right is None else value(right)
-            holding = np.broadcast_to(_COMPARE[operation](value(left), other) == result, len(rows))
+            holding = np.broadcast_to(COMPARE[operation](value(left), other) == result, len(rows))
             if not holding.all():
                 # Most combinations fail one of the first guards: the others are evaluated for what is left.
                 rows = rows[holding]
@@ -152,10 +152,6 @@ class Tape:
         found = np.zeros(len(sizes), bool)
         found[rows] = True
         return found
-
-    def program(self, wanted: Sequence[Operand]) -> Program:
-        """Return what decides whether the tape holds for one combination, and computes some entries where it does."""
-        return Program(self, wanted)
 
     def _entry(self, entry: Entry, value: int, bounds: tuple[int, int]) -> Operand:
         found = self._known.get(entry)
@@ -234,65 +230,6 @@ class Tape:
         else:
             found = -_FAR, _FAR
         return max(found[0], -_FAR), min(found[1], _FAR)
-
-
-class Program:
-    """The steps that a tape takes for one combination of sizes, up to the first guard that does not hold."""
-
-    def __init__(self, tape: Tape, wanted: Sequence[Operand]) -> None:
-        self._blank: list[Any] = [None] * len(tape.entries)
-        self._sizes: list[tuple[Operand, int]] = []
-        # An operation writes its result to the last operand; a comparison has None there, and must have `result`.
-        self._steps: list[tuple[Callable[[Any, Any], Any], Operand, Operand, Operand | None, Any]] = []
-        self._wanted = list(wanted)
-        known = [False] * len(tape.entries)
-        for (operation, left, right), result in tape.guards.items():
-            self._need(tape, left, known)
-            self._need(tape, right, known)
-            self._steps.append((_COMPARE[operation], left, right, None, result))
-        for entry in tape.pinned:
-            self._need(tape, entry, known)
-            number = tape.constant(tape.values[entry])
-            if number == len(self._blank):
-                self._blank.append(None)
-                known.append(False)
-            self._need(tape, number, known)
-            self._steps.append((operator.eq, entry, number, None, True))
-        for entry in wanted:
-            self._need(tape, entry, known)
-
-    def _need(self, tape: Tape, entry: Operand, known: list[bool]) -> None:
-        waiting = [entry]
-        while waiting:
-            current = waiting.pop()
-            if known[current]:
-                continue
-            kind, *operands = tape.entries[current]
-            if kind == "size":
-                self._sizes.append((current, operands[0]))
-            elif kind == "constant":
-                self._blank[current] = operands[0]
-            elif missing := [each for each in operands if not known[each]]:
-                waiting += [current, *missing]
-                continue
-            else:
-                self._steps.append((_APPLY[kind], *operands, current, None))
-            known[current] = True
-
-    def run(self, sizes: Sequence[int]) -> list[int] | None:
-        """Return the wanted entries; None where the tape does not hold for these sizes."""
-        values = self._blank.copy()
-        for entry, dim in self._sizes:
-            values[entry] = sizes[dim]
-        try:
-            for apply, left, right, target, result in self._steps:
-                if target is not None:
-                    values[target] = apply(values[left], values[right])
-                elif apply(values[left], values[right]) is not result:
-                    return None
-        except ZeroDivisionError:
-            return None
-        return [values[entry] for entry in self._wanted]
 
 
 class Traced:
@@ -374,7 +311,7 @@ def _arithmetic(operation: str, reverse: bool) -> Callable[[Traced, Any], Any]:
 def _comparison(operation: str) -> Callable[[Traced, Any], Any]:
     def method(self: Traced, other: Any) -> Any:
         if isinstance(other, float) and isinf(other):
-            return bool(_COMPARE[operation](self.number, other))
+            return bool(COMPARE[operation](self.number, other))
         operand = self._operand(other)
         return NotImplemented if operand is None else self.tape.compare(operation, self.entry, operand)
 

@@ -4,38 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.amounts import amount
 from support.editor import Editor, Refused, address
 from support.nets import Net
 from support.waiting import until
+from support.wrong_text import LINES, MODEL, actions, applied, place, written
 
 pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
-
-MODEL = """<net name="wrong" version="11">
-<layers>
-<layer id="0" name="x" type="Parameter" version="opset1">
-<data shape="1,3,8" element_type="f32"/>
-<output><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>8</dim></port></output>
-</layer>
-<layer id="1" name="söft𝄞" type="SoftMax" version="opset8">
-<data axes="2"/>
-<input><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>8</dim></port></input>
-<output><port id="1" precision="FP16"><dim>1</dim><dim>3</dim><dim>8</dim></port></output>
-</layer>
-<layer id="2" name="y" type="Result" version="opset1">
-<input><port id="0" precision="FP32"><dim>1</dim><dim>3</dim><dim>8</dim></port></input>
-</layer>
-</layers>
-<edges>
-<edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
-<edge from-layer="1" from-port="1" to-layer="2" to-port="0"/>
-</edges>
-</net>
-"""
-LINES = MODEL.splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -49,28 +26,6 @@ def uri(editor: Editor, tmp_path: Path) -> str:
     uri = address(tmp_path / "wrong.xml")
     editor.open(uri, MODEL)
     return uri
-
-
-def place(line: int, text: str) -> dict[str, int]:
-    """Where a text begins on a line, in UTF-16 code units."""
-    before = LINES[line][: LINES[line].index(text)]
-    return {"line": line, "character": len(before.encode("utf-16-le")) // 2}
-
-
-def written(range: dict[str, Any], text: str = MODEL) -> str:
-    """What stands in a range that lies on one line."""
-    line = text.splitlines()[range["start"]["line"]].encode("utf-16-le")
-    return line[range["start"]["character"] * 2 : range["end"]["character"] * 2].decode("utf-16-le")
-
-
-def applied(edits: list[dict[str, Any]], text: str = MODEL) -> str:
-    """A text with edits of single lines made."""
-    lines = [line.encode("utf-16-le") for line in text.splitlines(keepends=True)]
-    spans = [(edit["range"]["start"], edit["range"]["end"], edit["newText"].encode("utf-16-le")) for edit in edits]
-    for start, end, new in sorted(spans, key=lambda span: (span[0]["line"], span[0]["character"]), reverse=True):
-        line = lines[start["line"]]
-        lines[start["line"]] = line[: start["character"] * 2] + new + line[end["character"] * 2 :]
-    return b"".join(lines).decode("utf-16-le")
 
 
 def test_what_is_wrong_is_reported_when_a_text_is_opened(editor: Editor, uri: str) -> None:
@@ -135,15 +90,6 @@ def test_any_text_may_be_open(editor: Editor, tmp_path: Path, text: str) -> None
 
 
 # Fixes
-
-
-def actions(editor: Editor, uri: str, only: list[str] | None = None) -> list[dict[str, Any]]:
-    whole = {"start": {"line": 0, "character": 0}, "end": {"line": len(LINES), "character": 0}}
-    context = {"diagnostics": []} | ({"only": only} if only else {})
-    found: list[dict[str, Any]] = editor.request(
-        "textDocument/codeAction", {"textDocument": {"uri": uri}, "range": whole, "context": context}
-    )
-    return found
 
 
 def test_quick_fixes_are_those_of_irexec_fix(editor: Editor, uri: str) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from irexec.types import Dimension, PartialShape
+from irexec.types.tape_program import Program
 from irexec.types.traced import Tape, Traced, is_traced, larger, smaller
 
 
@@ -74,7 +75,7 @@ def test_a_program_decides_and_computes_for_one_combination() -> None:
     one, other = sizes(tape, 12, 3)
     assert one % other == 0 and one >= 6
     made = one // other * 2 + smaller(other, 5)
-    program = tape.program([made.entry])
+    program = Program(tape, [made.entry])
     assert program.run((12, 3)) == [11] and program.run((40, 8)) == [15]
     assert program.run((13, 3)) is None and program.run((4, 2)) is None and program.run((4, 0)) is None
 
@@ -87,7 +88,7 @@ def test_a_pin_that_is_rewound_takes_the_guards_behind_it_along() -> None:
     assert other < 9
     tape.rewind(0)
     assert not tape.pinned and len(tape.guards) == 1
-    assert tape.program(()).run((12, 30)) == []
+    assert Program(tape, ()).run((12, 30)) == []
 
 
 def test_the_smaller_and_the_larger_number_are_no_branches() -> None:

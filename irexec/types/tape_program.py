@@ -1,0 +1,68 @@
+"""Programs of tapes: whether a tape holds for one combination of sizes, and the numbers that it computes for it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from irexec.types.traced import APPLY, COMPARE, Operand, Tape
+
+
+class Program:
+    """The steps that a tape takes for one combination of sizes, up to the first guard that does not hold."""
+
+    def __init__(self, tape: Tape, wanted: Sequence[Operand]) -> None:
+        self._blank: list[Any] = [None] * len(tape.entries)
+        self._sizes: list[tuple[Operand, int]] = []
+        # An operation writes its result to the last operand; a comparison has None there, and must have `result`.
+        self._steps: list[tuple[Callable[[Any, Any], Any], Operand, Operand, Operand | None, Any]] = []
+        self._wanted = list(wanted)
+        known = [False] * len(tape.entries)
+        for (operation, left, right), result in tape.guards.items():
+            self._need(tape, left, known)
+            self._need(tape, right, known)
+            self._steps.append((COMPARE[operation], left, right, None, result))
+        for entry in tape.pinned:
+            self._need(tape, entry, known)
+            number = tape.constant(tape.values[entry])
+            if number == len(self._blank):
+                self._blank.append(None)
+                known.append(False)
+            self._need(tape, number, known)
+            self._steps.append((operator.eq, entry, number, None, True))
+        for entry in wanted:
+            self._need(tape, entry, known)
+
+    def _need(self, tape: Tape, entry: Operand, known: list[bool]) -> None:
+        waiting = [entry]
+        while waiting:
+            current = waiting.pop()
+            if known[current]:
+                continue
+            kind, *operands = tape.entries[current]
+            if kind == "size":
+                self._sizes.append((current, operands[0]))
+            elif kind == "constant":
+                self._blank[current] = operands[0]
+            elif missing := [each for each in operands if not known[each]]:
+                waiting += [current, *missing]
+                continue
+            else:
+                self._steps.append((APPLY[kind], *operands, current, None))
+            known[current] = True
+
+    def run(self, sizes: Sequence[int]) -> list[int] | None:
+        """Return the wanted entries; None where the tape does not hold for these sizes."""
+        values = self._blank.copy()
+        for entry, dim in self._sizes:
+            values[entry] = sizes[dim]
+        try:
+            for apply, left, right, target, result in self._steps:
+                if target is not None:
+                    values[target] = apply(values[left], values[right])
+                elif apply(values[left], values[right]) is not result:
+                    return None
+        except ZeroDivisionError:
+            return None
+        return [values[entry] for entry in self._wanted]
