@@ -222,6 +222,8 @@ def _failed(error: Exception) -> int:
     if isinstance(error, IRError):
         with suppress(OSError):
             write(error.report, sys.stderr)
+    elif isinstance(error, MemoryError):
+        complain(f"irexec: not enough memory: {error}")
     else:
         what = f"{type(error).__name__}: {error}"
         complain(f"irexec: internal error: {what} (please report it; IREXEC_TRACEBACK=1 shows the traceback)")

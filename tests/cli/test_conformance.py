@@ -115,6 +115,7 @@ def test_json_has_the_keys_of_the_schema(capsys: pytest.CaptureFixture[str]) -> 
     [
         (["--only", "Nothing*"], "no operator or pattern has such a name"),
         (["--case", "Abs"], "is no name of a case"),
+        (["--with", RUNTIME, "--case", "Abs-1/f32/x=[999999999999999]/seed1"], "irexec: not enough memory: "),
         (["--with", f"{RUNTIME}er", "--case", PASSES], "cannot be used"),
         (["--python", "/nowhere/python", "--case", PASSES], "/nowhere/python"),
         (["--baseline", "nowhere.toml"], "nowhere.toml"),
