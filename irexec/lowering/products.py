@@ -77,6 +77,24 @@ class CompiledProduct(RowsProduct):
         padded = 0 if starts is None else np.resize(starts, len(self.panels) * self.across)
         super().__init__(self.depth, Records.of([[0, 0, 0, self.panels, padded, self.depth, step, self.columns]]))
 
+    def tasks(
+        self,
+        work: Work,
+        a: Array,
+        out: Array,
+        after: tuple[After, ...] = (),
+        operands: Records | int = 0,
+        starts: Array | None = None,
+    ) -> None:
+        """As `RowsProduct.tasks`; if `starts` are given, the sums of columns start with these whole numbers."""
+        if starts is None:
+            super().tasks(work, a, out, after, operands)
+            return
+        known = a.size, after
+        function, tasks, scratch = self._prepared.of(known, lambda: self._prepare(a.size // self.depth, after))
+        padded = np.resize(starts, len(self.panels) * self.across)
+        work.add(function, self._layer.filled(a, out, operands, self.panels, padded), tasks, scratch)
+
     def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
         """Return the function and tasks for this number of rows, and the scratch memory of each task."""
         height = compiler().height(rows, self.vectors)

@@ -10,7 +10,7 @@ import numpy as np
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.host import Native
-from irexec.lowering.llvm.memory import Records
+from irexec.lowering.llvm.memory import Field, Records
 from irexec.lowering.llvm.recurrence import GATES, LAYER, ROUNDS, TASK, VECTORS, Kind, write_recurrence
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.work import F32, Work
@@ -21,36 +21,28 @@ from irexec.types import Array
 WORTH_PRODUCTS = 1 << 17
 
 
-class _CompiledSequence:
-    """All directions of a sequence whose W, R and B are constants, in f32."""
+class CompiledSequence:
+    """All directions of a sequence whose weights are constants. `layer` is the record of all calls."""
 
     kind: Kind
+    layer: Records
 
-    def __init__(self, w: Array, r: Array, b: Array, direction: str, activations: Sequence[str], clip: float) -> None:
-        made = compiler()
-        self.gates = GATES[self.kind]
-        self.lanes, block = made.lanes, VECTORS * made.lanes
-        self.directions, self.units, self.direction = len(r), r.shape[2], direction
-        self.blocks = -(-self.units // block)
-        self.padded = self.blocks * block
-        self.project = CompiledProduct(w.reshape(-1, w.shape[2]).T, CompiledProduct.MANY_ROWS)
-        self.bias = np.ascontiguousarray(b[:, : self.gates * self.units], F32)
-        recurrent_bias = np.zeros((self.directions, self.padded), F32)
-        recurrent_bias[:, : b.shape[1] - self.gates * self.units] = b[:, self.gates * self.units :]
-        self.bias_place = Records.of([[self.bias, 1, 1, 1]])
+    def __init__(self, directions: int, units: int, direction: str, activations: Sequence[str], clip: float) -> None:
+        self.gates, self.lanes = GATES[self.kind], compiler().lanes
+        self.directions, self.units, self.direction = directions, units, direction
+        self.blocks = -(-self.units // (VECTORS * self.lanes))
+        self.padded = self.blocks * VECTORS * self.lanes
         self.clip = clip if 0 < clip < np.inf else 0.0
-        limits = np.array([-self.clip, self.clip], F32)
-        # The gates whose products are of the state itself.
-        together = 2 if self.kind == "reset_gru" else self.gates
-        panels, candidate = (
-            _packed(part, part.shape[1] // self.units, self.blocks, block) if part.size else 0
-            for part in np.split(r, [together * self.units], axis=1)
-        )
-        same = (recurrent_bias, panels, limits, self.directions, self.units, self.padded, candidate)
-        self.layer = Records.of([[*[0] * 7, *same]])
-        assert self.layer.numbers.shape == (1, len(LAYER))
         self.activations = tuple(activations)
         self._tasks: dict[int, Records] = {}
+
+    def record(self, panels: Field, bias: Field, candidate: Field, *others: Field) -> Records:
+        """Return the record with the fields that are the same in all calls."""
+        limits = np.array([-self.clip, self.clip], F32)
+        same = (bias, panels, limits, self.directions, self.units, self.padded, candidate, *(others or (0, 0, 0)))
+        record = Records.of([[*[0] * 7, *same]])
+        assert record.numbers.shape == (1, len(LAYER))
+        return record
 
     def _run(self, x: Array, states: Sequence[Array], lengths: Array) -> tuple[Array, ...]:
         """Return Y and the last states of X `[batch, steps, input]` and states `[batch, directions, units]`, none
@@ -62,7 +54,7 @@ class _CompiledSequence:
         projected = np.empty(batch * steps * gates + VECTORS * self.lanes, F32)
         target = projected[: batch * steps * gates].reshape(-1, gates)
         work = Work()
-        self.project.tasks(work, x.reshape(batch * steps, -1), target, (After("add", "column"),), self.bias_place)
+        self._project(work, x.reshape(batch * steps, -1), target)
         # Steps beyond the length of a batch element are 0.
         y = np.zeros((batch, self.directions, steps, self.units), F32)
         hiddens = np.zeros((2, self.directions, batch, self.padded), F32)
@@ -72,12 +64,24 @@ class _CompiledSequence:
             place[:, :, : self.units] = state.swapaxes(0, 1)
         layer = self.layer.filled(projected, y, hiddens, cells, lengths, steps, batch)
         height = next(height for height in (3, 2, 1) if batch % height == 0)
-        scratch = height * self.gates * VECTORS * self.lanes
+        scratch = height * self.gates * VECTORS * self.lanes + self._more_scratch(batch)
         work.add(self._function(height), layer, self._parts(batch), scratch, steps * ROUNDS[self.kind])
         work.run()
         last = (hiddens[steps & 1], *cells)[: len(states)]
         ends = (array.swapaxes(0, 1)[:, :, : self.units] for array in last)
-        return y, *(np.where(lengths[:, None, None] > 0, end, F32.type(0)) for end in ends)
+        return y, *(self._ended(lengths, *pair) for pair in zip(ends, states, strict=True))
+
+    def _project(self, work: Work, rows: Array, out: Array) -> None:
+        """Add the jobs that compute the contributions of inputs to the gates, with the biases."""
+        raise NotImplementedError
+
+    def _more_scratch(self, batch: int) -> int:
+        """Return the scratch memory of a task besides a tile."""
+        return 0
+
+    def _ended(self, lengths: Array, end: Array, initial: Array) -> Array:
+        """Return the last states; those of sequences without steps are 0."""
+        return np.where(lengths[:, None, None] > 0, end, F32.type(0))
 
     def _parts(self, batch: int) -> Records:
         """Return the tasks of one step: units of each direction."""
@@ -101,14 +105,37 @@ class _CompiledSequence:
         return made.made(name, 4, write)
 
 
-class CompiledLstm(_CompiledSequence):
+class _InFloats(CompiledSequence):
+    """A sequence whose W, R and B are constants, in f32."""
+
+    def __init__(self, w: Array, r: Array, b: Array, direction: str, activations: Sequence[str], clip: float) -> None:
+        super().__init__(len(r), r.shape[2], direction, activations, clip)
+        block = VECTORS * self.lanes
+        self.project = CompiledProduct(w.reshape(-1, w.shape[2]).T, CompiledProduct.MANY_ROWS)
+        self.bias = np.ascontiguousarray(b[:, : self.gates * self.units], F32)
+        recurrent_bias = np.zeros((self.directions, self.padded), F32)
+        recurrent_bias[:, : b.shape[1] - self.gates * self.units] = b[:, self.gates * self.units :]
+        self.bias_place = Records.of([[self.bias, 1, 1, 1]])
+        # The gates whose products are of the state itself.
+        together = 2 if self.kind == "reset_gru" else self.gates
+        panels, candidate = (
+            _packed(part, part.shape[1] // self.units, self.blocks, block) if part.size else 0
+            for part in np.split(r, [together * self.units], axis=1)
+        )
+        self.layer = self.record(panels, recurrent_bias, candidate)
+
+    def _project(self, work: Work, rows: Array, out: Array) -> None:
+        self.project.tasks(work, rows, out, (After("add", "column"),), self.bias_place)
+
+
+class CompiledLstm(_InFloats):
     kind = "lstm"
 
     def __call__(self, x: Array, hidden: Array, cell: Array, lengths: Array) -> tuple[Array, ...]:
         return self._run(x, (hidden, cell), lengths)
 
 
-class _OfOneState(_CompiledSequence):
+class _OfOneState(_InFloats):
     def __call__(self, x: Array, hidden: Array, lengths: Array) -> tuple[Array, ...]:
         return self._run(x, (hidden,), lengths)
 

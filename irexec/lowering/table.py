@@ -30,6 +30,7 @@ _MODULES = {
     **dict.fromkeys(("GRUSequence", "LSTMSequence", "RNNSequence"), "sequence"),
     **dict.fromkeys(("MVN", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "SoftMax", "Softmax"), "rows"),
     "Concat": "concat",
+    "DynamicQuantizeLSTM": "quantized_sequence",
     "GroupNormalization": "group_normalization",
     "MatMul": "matmul",
     "ScaledDotProductAttention": "scaled_dot_product_attention",

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from irexec.lowering.llvm.code import Code, Fields, Number, Run, copy_run
+from llvmlite import ir
+
+from irexec.lowering.llvm.arithmetic import FOLDS, bits
+from irexec.lowering.llvm.code import F32, I32, Code, Fields, Number, Run, copy_run
 from irexec.lowering.llvm.functions import clamped, logistic, tanh
 from irexec.lowering.llvm.products import write_tile
 
@@ -24,14 +27,17 @@ LAYER = (
     "panels", "limits",  # recurrence weights; the bounds for clipping the inputs of gates
     "directions", "units", "padded",
     "candidate",  # the panels of the candidate, where it has its own
+    # Of an LSTM with weights of 8 bits, in the order of the panels' columns: the sums of weights, their scales, zeros.
+    "weight_sums", "scales", "zeros",
 )  # fmt: skip
 TASK = ("direction", "is_reverse", "first_block", "last_block")
-# A GRU multiplies the state before the reset gate is applied to the product, a "reset_gru" the reset state.
-Kind = Literal["lstm", "gru", "reset_gru", "rnn"]
-# In the order of the operation pages: f, i, c, o and z, r, h.
-GATES: dict[Kind, int] = {"lstm": 4, "gru": 3, "reset_gru": 3, "rnn": 1}
+# A GRU multiplies the state before the reset gate is applied to the product, a "reset_gru" the reset state. A
+# "quantized_lstm" is that of ONNX Runtime: the states of all batches are quantised by their range in each step.
+Kind = Literal["lstm", "quantized_lstm", "gru", "reset_gru", "rnn"]
+# In the order of the operation pages: f, i, c, o and z, r, h; ONNX's LSTM has i, o, f, c.
+GATES: dict[Kind, int] = {"lstm": 4, "quantized_lstm": 4, "gru": 3, "reset_gru": 3, "rnn": 1}
 # The rounds of a step, each of which reads what all tasks of the round before have written.
-ROUNDS: dict[Kind, int] = {"lstm": 1, "gru": 1, "reset_gru": 2, "rnn": 1}
+ROUNDS: dict[Kind, int] = {"lstm": 1, "quantized_lstm": 1, "gru": 1, "reset_gru": 2, "rnn": 1}
 # Vectors of units in a panel, for each gate.
 VECTORS = 2
 # The number of products of a sum that are added up at a time: see `llvm.products`.
@@ -66,6 +72,8 @@ def write_recurrence(
                 step.units(step.layer.panels, 2, step.old, step.update_and_reset)
             with candidate:
                 step.units(step.layer.candidate, 1, step.reset_states, step.candidate, is_last=True)
+    elif kind == "quantized_lstm":
+        step.quantized_lstm()
     else:
         write = {"lstm": step.lstm, "gru": step.gru, "rnn": step.rnn}[kind]
         step.units(step.layer.panels, GATES[kind], step.old, write, is_last=True)
@@ -95,35 +103,109 @@ class _Step:
         with code.loop(task.first_block, task.last_block) as block:
             panel = of_direction + block * layer.units * across
             unit = block * block_units
-            count = (layer.units - unit).at_most(block_units)
             with code.loop(0, layer.batch, height) as row:
                 first = (task.direction * layer.batch + row) * layer.padded
                 with code.loop(0, layer.units, DEPTH_STEP) as k:
                     depth = (layer.units - k).at_most(DEPTH_STEP)
                     weights = (panel + k * across).address
                     code.run(tile, (source + first + k).address, weights, depth, layer.padded, sums.address, k)
-                with code.loop(0, height) as m:
-                    element, state = row + m, first + m * layer.padded + unit
-                    length = layer.lengths.numbers().number(element)
-                    with code.builder.if_else(self._number < length) as (within, beyond):
-                        with within:
-                            backwards = (length - 1 - self._number) * task.is_reverse
-                            time = self._number * (code.number(1) - task.is_reverse) + backwards
-                            place = (element * layer.steps + time) * layer.directions + task.direction
-                            projected = layer.projected.floats() + place * layer.units * self._gates + unit
-                            for vector in range(VECTORS):
-                                products = [
-                                    sums.vector(m * across + (index * VECTORS + vector) * lanes)
-                                    for index in range(gates)
-                                ]
-                                write(products, _Place(unit, state, projected, vector * lanes))
-                            if is_last:
-                                line = (element * layer.directions + task.direction) * layer.steps
-                                y = layer.y.floats() + (line + time) * layer.units + unit
-                                copy_run(self._new + state, y, count)
-                        with beyond:
-                            if is_last:
-                                copy_run(self.old + state, self._new + state, code.number(block_units))
+                self._write(unit, row, gates, write, is_last)
+
+    def _write(self, unit: Number, row: Number, gates: int, write: Write, is_last: bool) -> None:
+        """Pass the products of a tile, in scratch memory, to `write`: those of a block of units and some rows."""
+        code, layer, task = self._code, self.layer, self._task
+        lanes, sums = code.lanes, code.parameters[2].floats()
+        across = gates * VECTORS * lanes
+        count = (layer.units - unit).at_most(VECTORS * lanes)
+        first = (task.direction * layer.batch + row) * layer.padded
+        with code.loop(0, self._height) as m:
+            element, state = row + m, first + m * layer.padded + unit
+            length = layer.lengths.numbers().number(element)
+            with code.builder.if_else(self._number < length) as (within, beyond):
+                with within:
+                    backwards = (length - 1 - self._number) * task.is_reverse
+                    time = self._number * (code.number(1) - task.is_reverse) + backwards
+                    place = (element * layer.steps + time) * layer.directions + task.direction
+                    projected = layer.projected.floats() + place * layer.units * self._gates + unit
+                    for vector in range(VECTORS):
+                        products = [
+                            sums.vector(m * across + (index * VECTORS + vector) * lanes) for index in range(gates)
+                        ]
+                        write(products, _Place(unit, state, projected, vector * lanes))
+                    if is_last:
+                        line = (element * layer.directions + task.direction) * layer.steps
+                        y = layer.y.floats() + (line + time) * layer.units + unit
+                        copy_run(self._new + state, y, count)
+                with beyond:
+                    if is_last:
+                        copy_run(self.old + state, self._new + state, code.number(VECTORS * lanes))
+
+    def quantized_lstm(self) -> None:
+        """Quantise the states, multiply them by the panels in bytes, and write the new states."""
+        code, layer, task, b = self._code, self.layer, self._task, self._code.builder
+        lanes, sums = code.lanes, code.parameters[2].floats()
+        across, depth = self._gates * VECTORS * lanes, layer.padded // FOLDS["whole_bytes"]
+        tile = write_tile(
+            code.module, f"{code.function.name}_tile", lanes, self._height, self._gates * VECTORS, "whole_bytes"
+        )
+        levels = sums + self._height * across
+        step, zero = self._quantized(levels.address)
+        of_direction = task.direction * layer.padded * self._gates
+        with code.loop(task.first_block, task.last_block) as block:
+            column = of_direction + block * across
+            panel = (layer.panels.floats() + column * depth).address
+            with code.loop(0, layer.batch, self._height) as row:
+                code.run(tile, (levels + row * depth).address, panel, depth, depth, sums.address, 0, layer.zeros)
+
+                def write(products: Sequence[Any], place: _Place, column: Number = column) -> None:
+                    scaled = []
+                    for index, product in enumerate(products):
+                        own = column + index * VECTORS * lanes + place.vector
+                        weights = bits(code, layer.weight_sums.floats().vector(own))
+                        exact = b.sitofp(b.sub(bits(code, product), b.mul(zero, weights)), code.vector)
+                        scaled.append(b.fmul(exact, b.fmul(step, layer.scales.floats().vector(own))))
+                    self._quantized_gates(scaled, place)
+
+                self._write(block * (VECTORS * lanes), row, self._gates, write, is_last=True)
+
+    def _quantized(self, target: Number) -> tuple[Any, Any]:
+        """Store the states of one direction as levels of 8 bits; return their step, and their zero as whole numbers.
+
+        The operations are those of the kernel, in the same order.
+        """
+        code, layer, b = self._code, self.layer, self._code.builder
+        states = self.old + self._task.direction * layer.batch * layer.padded
+        zeros, highest, count = code.zeros(), code.constant(255.0), layer.batch * layer.padded
+        with code.folding(0, count, [zeros, zeros], code.lanes) as fold:
+            vector = states.vector(fold.index)
+            low, high = fold.values
+            fold.values = [
+                b.select(b.fcmp_ordered("<", vector, low), vector, low),
+                b.select(b.fcmp_ordered(">", vector, high), vector, high),
+            ]
+        low, high = (
+            code.splat(b.call(code.intrinsic(f"vector.reduce.{name}.v{code.lanes}f32", F32, limit), [limit]))
+            for name, limit in zip(("fmin", "fmax"), fold.values, strict=True)
+        )
+        step = b.select(b.fcmp_ordered(">", high, low), b.fdiv(b.fsub(high, low), highest), code.constant(1.0))
+        zero = code.call("rint", clamped(code, b.fdiv(b.fneg(low), step), zeros, highest))
+        bytes_type, wide = ir.VectorType(ir.IntType(8), code.lanes), ir.VectorType(I32, code.lanes)
+        with code.loop(0, count, code.lanes) as index:
+            level = b.fadd(code.call("rint", b.fdiv(states.vector(index), step)), zero)
+            level = b.trunc(b.fptosi(clamped(code, level, zeros, highest), wide), bytes_type)
+            b.store(level, b.inttoptr((target + index).value, bytes_type.as_pointer()), align=1)
+        return step, b.fptosi(zero, wide)
+
+    def _quantized_gates(self, products: Sequence[Any], place: _Place) -> None:
+        b, cells = self._code.builder, self._cell + place.state
+        let_in, let_out, forget = (self._gate(n, products[n], place, 0) for n in range(3))
+        candidate = self._gate(3, products[3], place, 1)
+        cell = b.fadd(b.fmul(forget, cells.vector(place.vector)), b.fmul(let_in, candidate))
+        cells.put_vector(place.vector, cell)
+        hidden = b.fmul(let_out, self._functions[2](self._code, cell))
+        # The range of the states is that of all elements.
+        own = self._code.mask(self.layer.units - place.unit - place.vector)
+        self._put(place, b.select(own, hidden, self._code.zeros()))
 
     def lstm(self, products: Sequence[Any], place: _Place) -> None:
         b, cells = self._code.builder, self._cell + place.state
@@ -151,13 +233,13 @@ class _Step:
     def rnn(self, products: Sequence[Any], place: _Place) -> None:
         self._put(place, self._gate(0, products[0], place))
 
-    def _gate(self, index: int, own: Any, place: _Place) -> Any:
+    def _gate(self, index: int, own: Any, place: _Place, function: int | None = None) -> Any:
         code = self._code
         x = code.builder.fadd(own, (place.projected + self.layer.units * index).vector(place.vector))
         if self._has_clip:
             limits = self.layer.limits.floats()
             x = clamped(code, x, code.splat(limits.scalar(0)), code.splat(limits.scalar(1)))
-        return self._functions[1 if index == 2 else 0](code, x)
+        return self._functions[index == 2 if function is None else function](code, x)
 
     def _mix(self, update: Any, candidate: Any, place: _Place) -> None:
         b = self._code.builder

@@ -107,7 +107,7 @@ def _run(
 
     `project`: number of the direction → the contribution of x and the biases to its gates.
     """
-    in_range(require, "C1", "sequence_lens", sequence_lens, 0, x.shape[1])
+    checked_lengths(sequence_lens, x.shape[1])
     ways = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[how.direction]
     outputs, lasts = [], []
     with np.errstate(all="ignore"):
@@ -119,6 +119,12 @@ def _run(
             lasts.append(last)
     joined = [np.stack(outputs, 1), *(np.stack(parts, 1) for parts in zip(*lasts, strict=True))]
     return [narrow(result, x.dtype) for result in joined]
+
+
+def checked_lengths(lengths: Array, times: int) -> Array:
+    """Return the lengths of sequences as i64. Raises ConstraintError (C1) for lengths beyond the time steps."""
+    in_range(require, "C1", "sequence_lens", lengths, 0, times)
+    return np.ascontiguousarray(lengths, np.int64)
 
 
 def _clipped(gates: Array, clip: float) -> Array:

@@ -30,12 +30,17 @@ def centred(w: Array, zero: Array) -> Array:
     return weights.astype(np.float32) if largest <= _EXACT else weights
 
 
-def product(x: Array, weights: Array, scale: Array) -> Array:
-    """Quantize `x` to 8 bits by its range including 0, multiply by centred weights and the scale; sums are exact."""
+def quantized(x: Array) -> tuple[Array, np.float32, np.float32]:
+    """Quantize `x` to 8 bits by its range including 0; return whole numbers, the level of 0, and the step."""
     low, high = np.float32(min(x.min(initial=0), 0)), np.float32(max(x.max(initial=0), 0))
     step = (high - low) / np.float32(255) if high > low else np.float32(1)
     middle = np.rint(np.clip(-low / step, 0, 255))
-    whole = np.clip(np.rint(x / step) + middle, 0, 255) - middle
+    return np.clip(np.rint(x / step) + middle, 0, 255) - middle, middle, step
+
+
+def product(x: Array, weights: Array, scale: Array) -> Array:
+    """Quantize `x`, multiply it by centred weights and the scale; sums are exact."""
+    whole, _, step = quantized(x)
     exact = whole.astype(weights.dtype, copy=False) @ weights
     return np.asarray(exact.astype(np.float32) * (step * scale))
 
