@@ -73,7 +73,9 @@ class Repro:
                 if known.pop("of") != self.of:
                     return None
                 known["history"] = [(str(name), int(tried), int(fewer)) for name, tried, fewer in known["history"]]
-                return Reduction(load_case(self.file), Fault(**known.pop("fault")), **known)
+                fault = known.pop("fault")
+                fault["types"] = tuple(fault["types"])
+                return Reduction(load_case(self.file), Fault(**fault), **known)
         except (OSError, ValueError, KeyError, TypeError, IRError):
             return None
 

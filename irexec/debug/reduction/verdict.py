@@ -7,19 +7,22 @@ import re
 import shlex
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from irexec.debug.comparison.compare import compare
+from irexec.debug.comparison.result import Comparison
 from irexec.debug.comparison.variants import judge_model
 from irexec.debug.errors import Bounds, Error, Run, shown_error
+from irexec.debug.record import Reference
 from irexec.debug.reduction.case import Case
 from irexec.debug.reduction.case_files import save_case
 from irexec.debug.runtimes.runtime import CannotRun, CannotWrite, Died, Runtime
 from irexec.debug.tolerances import combined, tolerance_of, tolerance_text
 from irexec.engine import CompiledModel
-from irexec.graph.model import Model
+from irexec.graph.model import Model, Node
 from irexec.processes.command import outcome
 from irexec.types import Array
 
@@ -33,13 +36,14 @@ class Fault:
     people.
 
     `kind`: "difference", "refusal", "crash", "hang" or "exit code". `excess`: how many times the tolerance, as far as
-    it matters.
+    it matters. `types`: of the layers that a comparison names for a difference, if it names some.
     """
 
     kind: str
     detail: str
     message: str = field(compare=False)
     excess: float = field(compare=False, default=1.0)
+    types: tuple[str, ...] = ()
 
 
 class Judge(Protocol):
@@ -79,6 +83,7 @@ class Sameness:
 class ByRuntime:
     """A case fails where a runtime computes something else than irexec, refuses the model, crashes or hangs.
 
+    A difference is the same as long as layers of the types that the first comparison names are wrong by themselves.
     `same` is matched with the kind of the failure, its description and the types of the layers.
     """
 
@@ -93,8 +98,28 @@ class ByRuntime:
         found = self._found(case, like)
         if found is None:
             return None
-        types = " ".join(dict.fromkeys(node.type for node in case.layers))
-        return found if self._same.accepts(f"{found.kind}: {found.message}\n{types}") else None
+        types = [*dict.fromkeys(node.type for node in case.layers)]
+        if not self._same.accepts(f"{found.kind}: {found.message}\n{' '.join(types)}"):
+            return None
+        return replace(found, types=self._types(case, like)) if found.kind == "difference" else found
+
+    def _types(self, case: Case, like: Fault | None) -> tuple[str, ...]:
+        """Return the types of the wrong layers of a case; those of the fault `like` if layers of one of them are."""
+        present = {node.type for node in case.model.walk()}
+        if like is not None and not (like.types and present & {*like.types}):
+            return ()
+        try:
+            found = compare(Reference(case.model, case.steps), self.runtime, bounds=self.bounds)
+        except CannotRun:
+            return () if like is None else like.types
+        named = [] if found.culprit is None else found.culprit.nodes
+        if like is None:
+            wrong = [node.type for node in named]
+            if self._same.is_given:
+                wrong = [type for type in [*wrong, *_wrong(found)] if self._same.accepts(type)]
+            return tuple(sorted({*wrong}))
+        wrong = [node.type for outer in named for node in _inside(outer)] + _wrong(found)
+        return like.types if not wrong or {*wrong} & {*like.types} else tuple(sorted({*wrong}))
 
     def _found(self, case: Case, like: Fault | None) -> Fault | None:
         try:
@@ -122,6 +147,16 @@ class ByRuntime:
         text = str(self.bounds) if self.bounds is not None else tolerance_text(tolerance, kind)
         message = f"{self.name} computes a different result: error {shown_error(error)}, tolerance {text}"
         return Fault("difference", _kind_of(error), message, min(error.ulp / max(tolerance.ulp, 1.0), _CLEAR))
+
+
+def _wrong(found: Comparison) -> list[str]:
+    """Return the types of the layers that are wrong by themselves."""
+    return [node.type for row in found.rows if not row.agrees for node in (row.node, *row.behind)]
+
+
+def _inside(node: Node) -> list[Node]:
+    """Return a layer and those of its bodies."""
+    return [node, *(inner for body in node.bodies for inner in body.model.walk())]
 
 
 def _step(model: Model, steps: Sequence[Sequence[Array]]) -> Run:

@@ -101,6 +101,21 @@ def test_it_does_not_slip_to_another_fault() -> None:
     assert [node.friendly_name for node in found.case.layers] == ["bent"]
 
 
+def test_another_operator_that_is_wrong_does_not_take_the_place_of_the_first() -> None:
+    """Tanh is wrong only behind Multiply, so that it cannot be judged alone; a Divide in the same model always is."""
+    x = ops.parameter([2, 8], np.float32, name="x")
+    bent = ops.tanh(ops.multiply(x, x), name="bent")
+    model = irexec.Model([ops.divide(ops.exp(bent), np.float32(3), name="part")], [x], "two")
+    run = Reference(model, [[np.linspace(-1, 1, 16, dtype=np.float32).reshape(2, 8)]])
+    pair, single = chain("Multiply", "Tanh"), of_type("Divide")
+    planted = Planted(lambda model: [*pair(model), *single(model)])
+    judge = ByRuntime(planted)
+    found = begin(judge, guesses(run, planted))
+    assert found is not None and found.fault.types == ("Tanh",)
+    reduce(found, judge)
+    assert [node.type for node in found.case.layers] == ["Multiply", "Tanh"]
+
+
 def test_a_crash_is_no_difference() -> None:
     """The model crashes at one layer and is wrong at another: only the crash is looked for."""
 
