@@ -15,11 +15,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import written_boxes  # noqa: F401  (each registers its network)
+import written_decoder  # noqa: F401
+import written_encoder  # noqa: F401
+import written_images  # noqa: F401
+import written_sequences  # noqa: F401
 from verdicts import _ROUNDED, Planted, effect, judged, largest, through
 from written_nets import FAULTS, HARMLESS, NETS
 
 from irexec.debug.record import Reference
-from irexec.debug.runtimes import CannotRun, OtherModel, Runtime
+from irexec.debug.runtimes.runtime import CannotRun, OtherModel, Runtime
 from irexec.diagnostics import IRError
 
 
@@ -37,8 +42,8 @@ def main() -> int:
             model, steps = NETS[name]("")
             run = Reference(model, steps)
             noise = 0.0
-            if args.openvino and args.openvino != "f32":
-                noise = 4 * max(largest(run, Planted(model, args.openvino)), _ROUNDED[args.openvino])
+            if args.openvino:
+                noise = 4 * max(largest(run, Planted(model, args.openvino)), _ROUNDED.get(args.openvino, 32.0))
             changes = [(f, frozenset(names.split())) for f, names in FAULTS[name].items()]
             changes += [(f, None) for f in ["", *HARMLESS[name]]]
             for change, names in changes:
@@ -49,7 +54,9 @@ def main() -> int:
                     there = names is not None and effect(run, Reference(other, steps)) is not False
                     if there and noise:
                         there = largest(run, OtherModel("other.xml", other)) > noise
-                    runtime: Runtime = Planted(other, args.openvino) if args.openvino else OtherModel("other.xml", other)
+                    runtime: Runtime = (
+                        Planted(other, args.openvino) if args.openvino else OtherModel("other.xml", other)
+                    )
                     if args.dump:
                         runtime = through(runtime, run, Path(temporary) / "dump")
                     outcome, verdict = judged(run, runtime, names or frozenset(), there)

@@ -77,7 +77,8 @@ def compare(
     if isinstance(loaded, HasModules) and (names := loaded.unpaired):
         found.notes.append(f"not in the model: {few(names)}")
     found.suspect = comparing.first(found.rows, stays=True)
-    found.culprit = comparing.first(found.rows, stays=found.same)
+    # Nothing that follows an error shows whether other layers make up for what is wrong.
+    found.culprit = comparing.first(found.rows, stays=found.same or failed is not None)
     if found.exact and found.culprit is None and plain and not found.same:
         # What later layers seem to make up for may be all that the results differ by.
         found.culprit = cause(reference, loaded, comparing.compensated(found.rows), plain)
@@ -93,7 +94,7 @@ def compare(
             # What other layers seemed to make up for may be the cause all the same.
             found.culprit = comparing.first(found.rows, stays=True)
     if found.culprit is not None and len(found.culprit.nodes) > 1 and found.culprit.outputs and not found.hidden:
-        found.culprit = slipped(reference, loaded, found.culprit)
+        found.culprit = slipped(reference, loaded, found.culprit, comparing.noise)
     return found
 
 

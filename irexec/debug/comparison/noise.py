@@ -87,7 +87,7 @@ class Noise:
             level = max(level, *(e.relative for e in noise))
             agrees &= not error or _explains([run[index] for run in runs], expected, found)
         names = [str(self.kind)] if self.kind is not F32 else []
-        if self.group:
+        if self.group and any(map(packed, model.nodes)):
             names.append(f"activations in groups of {self.group}")
         return Judged(own, agrees, limit, f"{percent(level)} for rounding in {' and '.join(names)}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,8 +58,15 @@ class Row:
 
     @property
     def excess(self) -> float:
-        """The error of the layer as a multiple of its tolerance."""
-        return self.own.ulp / max(self.limit, self.noise, 1.0) if self.own is not None else 0.0
+        """The error of the layer as a multiple of its tolerance; infinite if it reads and computes no real numbers
+        that could be rounded.
+        """
+        if self.own is None:
+            return 0.0
+        values = [value for node in (*self.behind, self.node) for value in (*node.inputs, *node.outputs)]
+        if self.own and not any(value is not None and value.element_type.is_real for value in values):
+            return math.inf
+        return self.own.ulp / max(self.limit, self.noise, 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row in the form of `Compared`, which `irexec report` reads."""

@@ -6,10 +6,11 @@ none of those that only it reads. With the right slip irexec computes the other 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from irexec.debug.comparison.culprit import Culprit, alone, function_of
+from irexec.debug.comparison.noise import Noise
 from irexec.debug.comparison.windows import comparable
 from irexec.debug.errors import judge
 from irexec.debug.extract import give_types
@@ -18,7 +19,7 @@ from irexec.debug.runtimes.runtime import CannotRun, Loaded
 from irexec.debug.tolerances import combined, tolerance_of
 from irexec.diagnostics import IRError
 from irexec.graph.cut import Cutter
-from irexec.graph.model import Node, Value
+from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.types import Array
 
@@ -26,31 +27,31 @@ from irexec.types import Array
 _MOST_LAYERS, _MOST_VALUES = 64, 64
 
 
-def slipped(reference: Reference, loaded: Loaded, culprit: Culprit) -> Culprit:
+def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise | None = None) -> Culprit:
     """Return the layer of several that are wrong together whose slip explains their values; all of them if none does,
-    or if several slips would.
+    or if several slips would. `noise`: of the other side, if it computes with fewer bits.
     """
     whole = Cutter(reference.model)
-    slips = [*_left_out(whole, culprit)] or [*_misread(reference, loaded, whole, culprit)]
+    slips = [*_left_out(whole, culprit, noise)] or [*_misread(reference, loaded, whole, culprit, noise)]
     if len({node for node, _ in slips}) != 1:
         return culprit
     node, text = slips[0]
     return replace(culprit, nodes=[node], together=culprit.nodes, changes=[text])
 
 
-def _left_out(whole: Cutter, culprit: Culprit) -> Iterator[tuple[Node, str]]:
+def _left_out(whole: Cutter, culprit: Culprit, noise: Noise | None) -> Iterator[tuple[Node, str]]:
     """Yield what reads a layer without which the values are those of the other side."""
     for node in culprit.nodes[:_MOST_LAYERS]:
         for index, value in enumerate(node.inputs):
             made = node.outputs[0]
             if value is None or value.node in whole.constant or value.element_type is not made.element_type:
                 continue
-            if node is not culprit.nodes[-1] and _is_right(whole, culprit, node, index):
+            if node is not culprit.nodes[-1] and _is_right(whole, culprit, node, index, noise):
                 reader = next(other for other in culprit.nodes if made in other.inputs)
                 yield reader, _reading(value, made)
 
 
-def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int) -> bool:
+def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int, noise: Noise | None) -> bool:
     """Return whether the other side's values are those of the layers if `node` passes an input through."""
     try:
         part = whole.cut(culprit.nodes, [*culprit.outputs])
@@ -62,14 +63,15 @@ def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int) -> bool:
         model.file = model.source = None
         model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
         give_types(part, [culprit.inputs[value] for value in part.begins])
-        tolerance = combined(tolerance_of(n) for n in culprit.nodes)
         inputs = [culprit.inputs[value] for value in part.begins]
-        return judge(function_of(model), inputs, [*culprit.outputs.values()], tolerance)[1]
+        return _agrees(model, inputs, [*culprit.outputs.values()], culprit.nodes, noise)
     except (IRError, KeyError, ValueError):  # The layers cannot be run without it.
         return False
 
 
-def _misread(reference: Reference, loaded: Loaded, whole: Cutter, culprit: Culprit) -> Iterator[tuple[Node, str]]:
+def _misread(
+    reference: Reference, loaded: Loaded, whole: Cutter, culprit: Culprit, noise: Noise | None
+) -> Iterator[tuple[Node, str]]:
     """Yield what the last layer may read instead of one of its inputs, so that its values are those of the other
     side.
     """
@@ -85,7 +87,7 @@ def _misread(reference: Reference, loaded: Loaded, whole: Cutter, culprit: Culpr
         for value, array in shown.items():
             if value is read or value.element_type is not read.element_type:
                 continue
-            if _is_right_reading(whole, node, {**given, read: array}, culprit.outputs):
+            if _is_right_reading(whole, node, {**given, read: array}, culprit.outputs, noise):
                 yield node, _reading(value, read)
                 break
 
@@ -103,13 +105,25 @@ def _candidates(reference: Reference, loaded: Loaded, node: Node, step: int) -> 
     return {value: seen[value] for value in wanted if value in seen} | given
 
 
-def _is_right_reading(whole: Cutter, node: Node, given: Mapping[Value, Array], outputs: Mapping[Value, Array]) -> bool:
+def _is_right_reading(
+    whole: Cutter, node: Node, given: Mapping[Value, Array], outputs: Mapping[Value, Array], noise: Noise | None
+) -> bool:
     try:
         begins, part = alone(whole, [node], [*outputs], given)
         inputs = [given[value] for value in begins]
-        return judge(function_of(part), inputs, [*outputs.values()], tolerance_of(node))[1]
+        return _agrees(part, inputs, [*outputs.values()], [node], noise)
     except (IRError, KeyError, ValueError):  # Of another shape, for example.
         return False
+
+
+def _agrees(
+    model: Model, inputs: Sequence[Array], outputs: Sequence[Array], nodes: Sequence[Node], noise: Noise | None
+) -> bool:
+    """Return whether a small model, made of such layers, computes these outputs."""
+    if judge(function_of(model), inputs, outputs, combined(map(tolerance_of, nodes)))[1]:
+        return True
+    judged = noise.judge(model, inputs, outputs) if noise is not None and noise.applies(nodes) else None
+    return judged is not None and judged.agrees
 
 
 def _reading(value: Value, instead_of: Value) -> str:

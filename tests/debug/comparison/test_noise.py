@@ -74,6 +74,31 @@ def test_rounding_alone_agrees(name: str, kind: str) -> None:
     assert any("INFERENCE_PRECISION_HINT=f32" in hint for hint in found.hints)
 
 
+def test_a_wrong_boolean_is_named_before_a_number_that_is_off_by_more() -> None:
+    """What is computed without real numbers is not rounded: any error of it is one."""
+
+    class Two(Lower):
+        def plant(self, model: Model) -> None:
+            for node in model.walk():
+                if node.friendly_name in ("visible", "bent"):
+                    assert node.operator is not None
+                    node.operator = wrong(node.operator)
+
+    ids, x = ops.parameter([8], np.int64, name="ids"), ops.parameter([8], np.float32, name="x")
+    chosen = ops.select(ops.greater(ids, np.int64(3), name="visible"), x, ops.negative(x), name="chosen")
+    model = Model([ops.tanh(chosen, name="bent")], [ids, x], "masked")
+    inputs: list[Array] = [np.arange(8), np.linspace(-2, 2, 8, dtype=np.float32)]
+    assert named(compare(Reference(model, [inputs]), Two("bf16"))) == ["visible"]
+
+
+def test_activations_are_mentioned_only_where_they_may_be_quantized() -> None:
+    x = ops.parameter([4, 8], np.float32, name="x")
+    part = Model([ops.tanh(x)], [x], "bent")
+    value = np.linspace(-1, 1, 32, dtype=np.float32).reshape(4, 8)
+    judged = Noise(BF16, 32).judge(part, [value], [np.tanh(value)])
+    assert judged is not None and judged.tolerance.endswith("for rounding in bf16")
+
+
 @pytest.mark.parametrize("layer", ["block1/pointwise/conv", "head", "block2/depthwise/relu"])
 def test_a_fault_among_the_rounding_is_named(layer: str) -> None:
     found = compare(reference("classifier"), Lower("bf16", layer, lambda a: (a * 1.1).astype(a.dtype)))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
+from support.mocks import wrong
 
 from irexec import Model
 from irexec import opset15 as ops
@@ -48,6 +51,28 @@ def test_what_is_read_instead(slip: str, value: str, tmp_path: Path) -> None:
     assert [node.friendly_name for node in found.culprit.nodes] == ["last"]
     assert f"the values are those of reading {value} instead of product" in found.verdict
     assert (tmp_path / "saved" / "culprit.xml") in found.culprit.save(tmp_path / "saved")
+
+
+class Half(OtherModel):
+    """Another model, run by irexec with every result rounded to bf16."""
+
+    def load(self, model: Model) -> Any:
+        inner = super().load(model)
+        for node in inner.layer_pairs.alignment.b.nodes:
+            if node.operator is not None and node.inputs and node.type != "Result":
+                node.operator = wrong(node.operator, lambda a: a.astype(ml_dtypes.bfloat16).astype(a.dtype))
+        inner.precision = "bf16"
+        return inner
+
+
+@pytest.mark.parametrize(("slip", "value"), [("no product", "bent"), ("first", "first")])
+def test_what_is_read_instead_by_a_runtime_that_rounds(slip: str, value: str, tmp_path: Path) -> None:
+    run = Reference(model(), [[ROWS]])
+    dump(run, Half("other.xml", model(slip)), tmp_path)
+    found = compare(run, Folder(tmp_path))
+    assert found.culprit is not None
+    assert [node.friendly_name for node in found.culprit.nodes] == ["last"]
+    assert f"the values are those of reading {value} instead of product" in found.verdict
 
 
 def test_what_no_slip_explains_is_named_together(tmp_path: Path) -> None:

@@ -136,6 +136,27 @@ def test_an_open_extent_of_a_reshape_is_the_same_shape(target: list[int]) -> Non
     assert found.culprit is None
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_the_other_model_fails_because_of_a_variable(recorded: bool, tmp_path: Path) -> None:
+    """In the second step, the cache is too short for the mask."""
+
+    def caching(extended: bool) -> Model:
+        x, mask = ops.parameter([-1, 4], F, name="x"), ops.parameter([-1, 1], F, name="mask")
+        past = ops.read_value(ops.constant(np.zeros((0, 4), F)), "cache", "f32", [-1, 4], name="past")
+        keys = ops.concat([past, x], 0, name="keys")
+        stored = ops.assign(keys if extended else x, "cache", name="stored")
+        return Model([ops.add(keys, mask, name="masked")], [stored], [x, mask], "caching")
+
+    steps = [[np.ones((n, 4), F), np.ones((total, 1), F)] for n, total in ((3, 3), (2, 5), (2, 7))]
+    run, other = Reference(caching(True), steps), OtherModel("other.xml", caching(False))
+    if recorded:
+        dump(run, other, tmp_path)
+    found = compare(run, Folder(tmp_path) if recorded else other)
+    assert found.culprit is not None and not found.agrees
+    assert [node.friendly_name for node in found.culprit.nodes] == ["past" if recorded else "stored"]
+    assert "then fails: masked (Add)" in found.verdict
+
+
 def test_the_other_model_fails_because_of_a_layer_before() -> None:
     """The gathered rows decide on a shape, which then does not fit."""
 
