@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from irexec.debug.errors import Error, Run, measure, percent
@@ -159,6 +160,9 @@ def _rounded(array: Array, kind: ElementType, rng: np.random.Generator, scale: f
         return array
     with np.errstate(all="ignore"):
         moved: Array = (array + unit(array, kind) * rng.uniform(-scale / 2, scale / 2, array.shape)).astype(np.float32)
+    # Values such as those of masks, which would round to infinity, may become the largest finite value.
+    largest = np.float32(ml_dtypes.finfo(kind.dtype).max)  # type: ignore[no-untyped-call]
+    moved = np.where(np.isfinite(moved), moved, np.copysign(largest, array))
     return np.where((array == 0) | ~np.isfinite(array), array, moved)
 
 

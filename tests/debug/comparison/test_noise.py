@@ -91,6 +91,33 @@ def test_a_wrong_boolean_is_named_before_a_number_that_is_off_by_more() -> None:
     assert named(compare(Reference(model, [inputs]), Two("bf16"))) == ["visible"]
 
 
+@pytest.mark.parametrize("masked", [True, False])
+def test_a_mask_becomes_the_largest_number_instead_of_infinity(masked: bool) -> None:
+    """The nearest value of bf16 is infinity. A mask that is missing is found all the same."""
+
+    def saturated(array: Array) -> Array:
+        largest = np.float32(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
+        clipped = np.clip(array, -largest, largest) if array.dtype == np.float32 else array
+        return rounded_to("bf16")(clipped)
+
+    class Saturating(Lower):
+        def load(self, model: Model) -> Loaded:
+            other = copied(model)
+            for node in other.walk():
+                if node.operator is not None and node.inputs and node.type != "Result":
+                    is_wrong = node.type == "Select" and not masked
+                    node.operator = wrong(node.operator, np.zeros_like if is_wrong else saturated)
+            return _Lower(Aligned(align(model, other)), "bf16", {})
+
+    x, seen = ops.parameter([4, 8], np.float32, name="x"), ops.parameter([4, 8], bool, name="seen")
+    mask = ops.select(seen, np.float32(0), np.float32(-3.4e38), name="mask")
+    model = Model([ops.softmax(ops.add(x, mask, name="sum"), 1, name="weights")], [x, seen], "masked")
+    rng = np.random.default_rng(0)
+    inputs: list[Array] = [rng.normal(size=(4, 8)).astype(np.float32), rng.random((4, 8)) < 0.7]
+    found = compare(Reference(model, [inputs]), Saturating("bf16"))
+    assert named(found) == ([] if masked else ["mask"]), found.verdict
+
+
 def test_activations_are_mentioned_only_where_they_may_be_quantized() -> None:
     x = ops.parameter([4, 8], np.float32, name="x")
     part = Model([ops.tanh(x)], [x], "bent")
