@@ -142,5 +142,8 @@ class Graph:
         ends = [make_node(Node, operator_named("Result-1"), [v], {}, name=f"out{i}") for i, v in enumerate(results)]
         model = Model(ends, self.parameters, name, self.sinks)
         inputs = self._arrays if self.kind == "sequence" else self._arrays[:1]
-        calls = (0, 1, 0) if self.kind == "sequence" else (0,)
+        calls = (0, 1, 0) if self.kind == "sequence" else (0, 0) if "twice" in flags else (0,)
+        if self.sinks:
+            # Each request has variables of its own.
+            flags = tuple(flag for flag in flags if flag != "requests")
         return Case(text, model, inputs, calls, flags, name, self.kind, facts)

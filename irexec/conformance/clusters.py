@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irexec.conformance.results import Finding, Tally, finding_dict
+from irexec.conformance.verdict import NARROWED, WRAPS
 
 _NUMBERS = re.compile(r"\b0x[0-9a-f]+\b|\d+")
 _MESSAGE = 90
@@ -59,7 +60,9 @@ def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list
 
 def _named(members: Sequence[Finding]) -> str:
     """Return the operator of a cluster, or the description of failures of several operators."""
-    return members[0].operator if len({member.operator for member in members}) == 1 else _INFINITY
+    if len({member.operator for member in members}) == 1:
+        return members[0].operator
+    return NARROWED if NARROWED in members[0].detail else _INFINITY
 
 
 def _key(finding: Finding) -> tuple[str, ...]:
@@ -73,7 +76,10 @@ def _key(finding: Finding) -> tuple[str, ...]:
     if _F64_INFINITY.search(finding.detail) and finding.facts.get("type") == "f64":
         # One cause, which every operator shows.
         return (_INFINITY, finding.word)
-    special = special if special in ("edges", "sparse", "wide", "far", "tails") else ""
+    if NARROWED in finding.detail:
+        return NARROWED, finding.word
+    special = special if special in ("edges", "sparse", "wide", "far", "tails", "denormal", "beyond") else ""
+    special = WRAPS if WRAPS in finding.detail else special
     special = finding.facts.get("forbidden", special)
     layers = finding.facts.get("layers", "") if finding.word != "refused" else ""
     return finding.operator, finding.word, special, later, message, kind, layers

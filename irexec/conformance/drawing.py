@@ -26,6 +26,9 @@ from irexec.types import F32, TensorType
 _ATTEMPTS = 12
 _FORBIDDEN = 12
 """One in so many cases is forbidden by the specification."""
+_FOLDED = 0.04
+"""The share of cases without a computed input, which a runtime may compute when it compiles the model."""
+_OF_CALLS = frozenset({"twice", "again", "requests"})
 _WITH_WEIGHTS = frozenset({"convolution", "sequence", "normalization", "quantization", "activation"})
 """Categories of operators whose further inputs are mostly constants."""
 _WITH_FIXED_ROWS = frozenset({"boxes", "rois", "input_rois", "anchors", "im_info", "image_shape", "im_data"})
@@ -79,7 +82,8 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
     draft = changed(rng, draft_of(operator, pick(rng, lines)), int(rng.integers(1, 10)))
     if not draft.is_legal():
         return None
-    constant = _constants(rng, draft)
+    folded = rng.random() < _FOLDED
+    constant = [port is not None for port in draft.ports] if folded else _constants(rng, draft)
     dims = _dims(rng, draft, constant)
     ports: list[Port | None] = []
     for number, port in enumerate(draft.ports):
@@ -97,8 +101,8 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
     profile = pick(rng, profiles_of(operator, draft.given[0].kind if draft.given else F32))
     flags = [
         flag
-        for flag, share in (("turned", 0.1), ("twice", 0.06), ("again", 0.06), ("requests", 0.03), ("cache", 0.05))
-        if rng.random() < share
+        for flag, share in (("turned", 0.1), ("twice", 0.08), ("again", 0.3), ("requests", 0.04), ("cache", 0.05))
+        if rng.random() < share and not (flag in _OF_CALLS and folded)
     ]
     return CaseName(
         str(operator), tuple(draft.attributes.items()), tuple(ports), int(rng.integers(1000)), profile, tuple(flags)
@@ -122,7 +126,7 @@ def _text(value: object) -> str:
 
 
 def _constants(rng: np.random.Generator, draft: Draft) -> list[bool]:
-    """Return which inputs are constants of the model; never all of them."""
+    """Return which inputs are constants of the model; at least one input is computed."""
     share = pick(rng, (0.0, 0.5, 0.9, 0.9))
     category = CONTENTS[draft.operator.type][0].split(".")[0]
     others = pick(rng, (0.0, 0.9, 0.9)) if category in _WITH_WEIGHTS else share / 2
@@ -136,7 +140,7 @@ def _constants(rng: np.random.Generator, draft: Draft) -> list[bool]:
 def _dims(rng: np.random.Generator, draft: Draft, constant: list[bool]) -> list[tuple[Dim, ...]]:
     """Return the dimensions of all inputs: static, bounded, dynamic, or those of several calls."""
     static = [() if p is None else tuple(Dim((n,)) for n in p.shape) for p in draft.ports]
-    kind = pick(rng, ("static", "static", "dynamic", "dynamic", "bounded", "sequence", "sequence"))
+    kind = pick(rng, ("static", "static", "static", "dynamic", "bounded", "sequence", "sequence", "sequence"))
     if kind == "static":
         return static
     other = _other_call(rng, draft, constant) if kind == "sequence" else None

@@ -25,6 +25,8 @@ KINDS = ("static", "dynamic", "sequence")
 TYPES = ("f32", "f32", "f32", "f16", "bf16")
 _SEED = re.compile(r"seed(\d+)")
 _ATTEMPTS = 6
+_FLAGS = (("twice", 0.1), ("requests", 0.04), ("cache", 0.05))
+"""The ways in which a graph is run, each with its share of the cases."""
 
 
 @lru_cache(maxsize=1)
@@ -43,7 +45,8 @@ def draw_graph(name: str, seed: int, index: int) -> Case | None:
         kind = str(rng.choice(KINDS))
         base = str(rng.choice(TYPES))
         inner = ("/inner=read" if rng.random() < 0.2 else "") + ("/turned" if rng.random() < 0.15 else "")
-        default = "/default" if base == "f32" and rng.random() < 0.05 else ""
+        default = "".join(f"/{flag}" for flag, share in _FLAGS if rng.random() < share)
+        default += "/default" if base == "f32" and rng.random() < 0.05 else ""
         text = "/".join([name, base, *(f"{key}={value}" for key, value in chosen.items())])
         text += f"{inner}{default}/{kind}/seed{int(rng.integers(1000))}"
         try:
@@ -76,7 +79,13 @@ def graph_case(text: str) -> Case:
     function(graph, **chosen)
     facts = {f"attribute {key}": value for key, value in chosen.items()} | {"type": base}
     facts |= {"inner": "read"} if given.get("inner") == "read" else {}
-    return graph.case(text, name, facts, read_inner=given.get("inner") == "read", flags=tuple(words & {"default"}))
+    return graph.case(
+        text,
+        name,
+        facts,
+        read_inner=given.get("inner") == "read",
+        flags=tuple(flag for flag in (*dict(_FLAGS), "default") if flag in words),
+    )
 
 
 def simpler_graph(text: str) -> Iterator[str]:

@@ -13,8 +13,8 @@ _ANY_VALUES = ("activation", "arithmetic", "comparison", "movement", "logical", 
 _LINEAR = ("reduction", "matrix", "convolution", "pooling", "shape", "sparse", "sort")
 """The categories in which an infinity or NaN affects only the results that depend on it."""
 _NO_EDGES = frozenset({
-    "Maximum", "Minimum", "CumSum", "Mod", "FloorMod", "Power", "Divide", "SoftMax", "LogSoftmax",
-    "Clamp", "HSigmoid", "HardSigmoid", "HSwish", "GatherTree", "ReLU",
+    "CumSum", "Mod", "FloorMod", "Power", "Divide", "SoftMax", "LogSoftmax", "HSigmoid", "HardSigmoid", "HSwish",
+    "GatherTree",
 })  # fmt: skip
 """Operators of these categories whose results for NaN, infinities or zeros are left open."""
 _TIES = ("sort", "reduction", "comparison", "condition")
@@ -39,4 +39,8 @@ def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
         found.append("large")
     if kind.is_integral and kind.bitwidth >= 32 and category not in ("detection", "image", "signals", "generation"):
         found += ["wide", "wide"]
+        if kind.name != "i32":
+            found.append("beyond")
+    if operator.type in ("IsFinite", "IsInf", "IsNaN"):
+        found += ["denormal", "edges"]
     return tuple(found)

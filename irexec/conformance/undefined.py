@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from irexec.conformance.ordering import identity_of, is_float
 from irexec.debug.ties import of_boxes, of_top_k, scattered
 from irexec.graph.model import Node
+from irexec.ops.declare.contents import CONTENTS
 from irexec.types import Array
 
-_NARROW_INTEGERS = {"i8", "u8", "i16", "u16", "i4", "u4"}
-_ARITHMETIC = {
-    "Add", "Subtract", "Multiply", "SquaredDifference", "ReduceSum", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceMean",
-    "Power", "Abs", "Negative", "CumSum", "MatMul", "Convolution", "GroupConvolution", "ConvolutionBackpropData",
-    "GroupConvolutionBackpropData", "DeformableConvolution", "Einsum", "FloorMod", "Mod", "Divide", "PReLU",
-}  # fmt: skip
-_ORDERS = {"TopK", "Maximum", "Minimum", "ReduceMax", "ReduceMin", "MaxPool", "Unique", "AdaptiveMaxPool", "SegmentMax"}
+_ARITHMETIC = {"Abs", "Power", "ReduceMean", "ReduceL1", "ReduceL2", "PReLU"}
+_ORDERS = {"TopK", "Unique"}
+_SUMMING = {"arithmetic", "reduction", "matrix", "convolution", "activation", "movement"}
 _BOXES = {"NonMaxSuppression", "MulticlassNms", "MatrixNms", "NMSRotated"}
 Inputs = Sequence[Array | None]
 
@@ -35,7 +32,9 @@ def is_meaningless(node: object, inputs: Inputs) -> bool:
 
 
 def _overflows(node: Node, inputs: Inputs) -> bool:
-    """Return whether integer arithmetic exceeds the range of the type: pages do not define the result."""
+    """Return whether integer arithmetic exceeds the range of the type where the order of the steps decides the result:
+    sums and products wrap, whatever their order.
+    """
     if node.type not in _ARITHMETIC or not node.outputs or not node.outputs[0].element_type.is_integral_number:
         return False
     kind = node.outputs[0].element_type
@@ -43,35 +42,44 @@ def _overflows(node: Node, inputs: Inputs) -> bool:
     if not arrays or node.operator is None:
         return False
     top = 2.0 ** (kind.bitwidth - (kind.kind == "i"))
-    low = -top if kind.kind == "i" else 0.0
     tops = [float(np.abs(a).max(initial=0.0)) for a in arrays]
-    largest, pair = max(tops), tops[:2] if len(tops) > 1 else [max(tops)] * 2
-    if node.type in ("Divide", "Mod", "FloorMod"):
-        return bool(inputs[1] is not None and (inputs[1] == 0).any())
-    if kind.kind == "u" and node.type in ("Subtract", "SquaredDifference", "Negative"):
-        return True
-    count = max(a.size for a in arrays)
+    largest, power, count = max(tops), tops[-1], max(a.size for a in arrays)
     bound = {
-        "Add": sum(pair),
-        "Subtract": sum(pair),
-        "Multiply": math.prod(pair),
-        "SquaredDifference": sum(pair) ** 2,
         "Abs": largest,
-        "Negative": largest,
-        "Power": max(largest, 1.0) ** min(pair[1], 64.0),
-        "ReduceSum": tops[0] * count,
+        "Power": float(np.exp2(min(1000.0, np.log2(max(largest, 1.0)) * power))),
         "ReduceMean": tops[0] * count,
         "ReduceL1": tops[0] * count,
-        "CumSum": tops[0] * count,
+        "ReduceL2": tops[0] ** 2 * count,
+        "PReLU": largest * power,
     }
-    reached = bound.get(node.type, math.prod(pair) * count if node.type != "ReduceProd" else largest ** min(count, 64))
-    return not low <= reached < top
+    return bool(bound[node.type] >= top)
+
+
+def exceeds(node: object, inputs: Inputs) -> bool:
+    """Return whether a layer's integer results are others than those of 64 bits, so that they wrap."""
+    assert isinstance(node, Node)
+    if node.operator is None or not node.outputs or CONTENTS.get(node.type, ("",))[0].split(".")[0] not in _SUMMING:
+        return False
+    kinds = {value.element_type for value in node.outputs}
+    if not any(kind.is_integral_number and kind.bitwidth < 64 for kind in kinds):
+        return False
+    wide = [a.astype(np.int64) if a is not None and a.dtype.kind in "iu" else a for a in inputs]
+    try:
+        both = [node.operator.compute(*given, **node.all_attributes) for given in (inputs, wide)]
+    except (TypeError, ValueError, ArithmeticError):
+        return False
+    narrow, exact = ([*made] if isinstance(made, (tuple, list)) else [made] for made in both)
+    return any(
+        a.shape != b.shape or bool((a.astype(np.float64) != b.astype(np.float64)).any())
+        for a, b in zip(map(np.asarray, narrow), map(np.asarray, exact), strict=True)
+        if a.dtype.kind in "iu"
+    )
 
 
 def _has_nan(node: Node, inputs: Inputs) -> bool:
     """Return whether the layer orders values of which some are NaN."""
-    ordered = node.type in _ORDERS or str(node.attributes.get("reduction", "none")) in ("min", "max")
-    return ordered and any(a is not None and a.dtype.kind == "f" and np.isnan(a).any() for a in inputs)
+    ordered = node.type in _ORDERS or identity_of(node) is not None
+    return ordered and any(a is not None and is_float(a) and np.isnan(a).any() for a in inputs)
 
 
 def _ties(node: Node, inputs: Inputs) -> bool:
@@ -119,10 +127,12 @@ def _rounds_to_integer(node: Node, inputs: Inputs) -> bool:
 
 def _only_padding(node: Node, inputs: Inputs) -> bool:
     """Return whether a pooling window contains no element of the data."""
-    if node.type != "MaxPool" or node.operator is None or inputs[0] is None or inputs[0].dtype.kind in "iu":
+    data = inputs[0] if inputs else None
+    if node.type != "MaxPool" or node.operator is None or data is None:
         return False
-    values = np.asarray(node.operator.compute(*inputs, **node.all_attributes)[0])
-    return bool(np.isinf(values).any() and not np.isinf(inputs[0]).any())
+    top = np.iinfo(data.dtype).max if data.dtype.kind in "iu" else 1
+    found = node.operator.compute(np.full_like(data, top), *inputs[1:], **node.all_attributes)
+    return bool((np.asarray(found[0] if isinstance(found, (tuple, list)) else found) != top).any())
 
 
 def _counts_closely(node: Node, inputs: Inputs) -> bool:
@@ -202,10 +212,13 @@ def _negative_count(node: Node, inputs: Inputs) -> bool:
 
 
 def _other_thresholds(node: Node, inputs: Inputs) -> bool:
-    """Thresholds of another element type than that of the boxes: what is rounded to which type is open; and a negative
-    number of boxes."""
+    """Thresholds of another element type than that of the boxes: what is rounded to which type is open; a negative
+    number of boxes; and an overlap of at most 0, of which pages say that it keeps all boxes."""
     if node.type not in ("NonMaxSuppression", "NMSRotated"):
         return False
+    overlap = inputs[3] if len(inputs) > 3 else None
+    if overlap is None or not 0.0 < float(np.asarray(overlap).reshape(-1)[0]) < 1.0:
+        return True
     given = {a.dtype for a in (inputs[0], *inputs[3:]) if a is not None}
     return len(given) > 1 or (len(inputs) > 2 and inputs[2] is not None and bool((inputs[2] < 0).any()))
 

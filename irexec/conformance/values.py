@@ -12,16 +12,18 @@ from irexec.conformance.names import CaseName, Port
 from irexec.ops.declare.operator import Operator
 from irexec.types import BOOLEAN, STRING, Array, ElementType, PartialShape, TensorType
 
-PROFILES = ("plain", "edges", "ties", "large", "tails", "far", "sparse", "wide")
+PROFILES = ("plain", "edges", "ties", "large", "tails", "far", "sparse", "wide", "beyond", "denormal")
 """plain: numbers of both signs and several magnitudes; edges: infinities, signed zeros, halves; ties: few different
 values; large: integers above 2**24, floats of large magnitude; tails: small and large magnitudes; far: magnitudes from
-2 to 120; sparse: few infinities and NaN; wide: integers above 2**24 beside small ones."""
+2 to 120; sparse: few infinities and NaN; wide: integers above 2**24 beside small ones; beyond: integers that a signed
+type of 32 bits cannot hold; denormal: numbers below the normal range, infinities and NaN."""
 
 _BOXES = frozenset({"rois", "boxes", "anchors", "input_rois", "proposals", "boxes1"})
 _SCORES = frozenset({"scores", "class_probs", "probabilities", "class_preds"})
 _FACTORS = frozenset({"scales", "scales_or_sizes"})
 _IMAGES = frozenset({"im_info", "image_shape", "im_data_info"})
 _EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, math.inf, -math.inf, math.nan, 3.0, -7.0, 1e-30, 65504.0)
+_DENORMAL = (1e-40, -1e-42, 1e-45, 1e-6, -3e-7, 0.0, math.inf, -math.inf, math.nan, 3e38)
 
 
 def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object], call: int) -> list[Array | None]:
@@ -117,6 +119,8 @@ def draw_values(rng: np.random.Generator, kind: ElementType, shape: tuple[int, .
         values = np.where(rng.random(count) < 0.04, rng.choice((math.inf, -math.inf, math.nan), count), values)
     elif profile == "edges":
         values = np.where(rng.random(count) < 0.6, rng.choice(_EDGES, count), values)
+    elif profile == "denormal":
+        values = np.where(rng.random(count) < 0.6, rng.choice(_DENORMAL, count), values)
     with np.errstate(all="ignore"):
         return np.asarray(values.astype(np.float32).reshape(shape), kind.dtype)
 
@@ -130,6 +134,11 @@ def _integers(rng: np.random.Generator, kind: ElementType, shape: tuple[int, ...
         small = rng.integers(-9 if signed else 1, 10, shape)
         big = rng.integers(2**24, 2**27, shape) * (rng.choice((-1, 1), shape) if signed else 1)
         return np.where(rng.random(shape) < 0.7, big, small).astype(kind.dtype)
+    if profile == "beyond" and kind.bitwidth >= 32:
+        small = rng.integers(0, 10, shape)
+        big = rng.integers(2**31, 2 ** (kind.bitwidth if kind.bitwidth == 32 else 40), shape)
+        big = big * (rng.choice((-1, 1), shape) if signed and kind.bitwidth > 32 else 1)
+        return np.where(rng.random(shape) < 0.6, big, small).astype(kind.dtype)
     if profile in ("large", "edges"):
         # CPU plugins keep 32 bits of 64, which is a property of the device and not of an operator.
         high = min(top, 2**30)

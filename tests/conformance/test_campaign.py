@@ -13,7 +13,7 @@ from irexec.conformance.clusters import clusters_of
 from irexec.conformance.open import profiles_of
 from irexec.conformance.report import failures, from_json, to_json
 from irexec.conformance.results import Finding, Tally
-from irexec.types import F32, I32
+from irexec.types import F32, I32, I64
 
 pytestmark = pytest.mark.any_python
 
@@ -75,4 +75,7 @@ def test_values_go_with_the_operator_and_the_type() -> None:
     divide = operator_named("Divide-1")
     assert "wide" in profiles_of(divide, I32) and "wide" not in profiles_of(divide, F32)
     assert "sparse" in profiles_of(operator_named("MatMul-1"), F32)
-    assert "edges" not in profiles_of(operator_named("Maximum-1"), F32)
+    assert "edges" in profiles_of(operator_named("Maximum-1"), F32)
+    assert "edges" not in profiles_of(operator_named("SoftMax-8"), F32)
+    assert "denormal" in profiles_of(operator_named("IsFinite-10"), F32)
+    assert "beyond" in profiles_of(divide, I64) and "beyond" not in profiles_of(divide, I32)

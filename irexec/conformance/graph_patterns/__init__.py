@@ -1,5 +1,17 @@
 """The patterns of graphs. Importing this package registers them."""
 
-from irexec.conformance.graph_patterns import composed, layers, loops, memory, movements, norms, quantised
+from irexec.conformance.graph_patterns import (
+    composed,
+    fused,
+    layers,
+    loops,
+    memory,
+    merges,
+    movements,
+    norms,
+    quantised,
+    recurrent,
+    shared,
+)
 
-ALL = (composed, layers, loops, memory, movements, norms, quantised)
+ALL = (composed, fused, layers, loops, memory, merges, movements, norms, quantised, recurrent, shared)

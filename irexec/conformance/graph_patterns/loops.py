@@ -15,20 +15,22 @@ from irexec.opsets.nodes import infer_outputs, make_node, parameter_node
 from irexec.types import PartialShape
 
 
-def _layer(operator: str, inputs: list[Any], attributes: dict[str, Any] | None = None) -> Value:
+def layer_of(operator: str, inputs: list[Any], attributes: dict[str, Any] | None = None) -> Value:
+    """Return the first output of a layer of a body."""
     given = [value.outputs[0] if isinstance(value, Node) else value for value in inputs]
     return make_node(Node, operator_named(operator), given, attributes or {}, name="").outputs[0]
 
 
-def _body(results: list[Value], parameters: list[Node]) -> Model:
+def body_of(results: list[Value], parameters: list[Node]) -> Model:
+    """Return a body with these results and inputs."""
     for number, parameter in enumerate(parameters):
         parameter.given_name = f"p{number}"
     ends = [make_node(Node, operator_named("Result-1"), [v], {}, name=f"r{i}") for i, v in enumerate(results)]
     return Model(ends, parameters, "body")
 
 
-def _outer(g: Graph, operator: str, inputs: list[Any], bodies: list[Body], count: int) -> list[Value]:
-    """Return a layer with bodies."""
+def outer_of(g: Graph, operator: str, inputs: list[Any], bodies: list[Body], count: int) -> list[Value]:
+    """Return the outputs of a layer with bodies."""
     values = [g.constant(v) if isinstance(v, np.ndarray) else v for v in inputs]
     node = Node(operator_named(operator), values, {}, name="loop")
     node.bodies = bodies
@@ -56,26 +58,26 @@ def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str, after: str) 
     step = parameter_node(Node, PartialShape([1]), "i64")
     factor = g.number(float(g.pick(0.5, 1.5, -2.0)))
     y = {
-        "scale": lambda: _layer("Multiply-1", [inner, factor]),
-        "add": lambda: _layer("Add-1", [inner, factor]),
-        "relu": lambda: _layer("ReLU-1", [_layer("Subtract-1", [inner, factor])]),
-        "matmul": lambda: _layer("MatMul-1", [inner, g.array(width, width, scale=0.4)]),
-        "softmax": lambda: _layer("SoftMax-8", [_layer("Multiply-1", [inner, factor])], {"axis": "-1"}),
+        "scale": lambda: layer_of("Multiply-1", [inner, factor]),
+        "add": lambda: layer_of("Add-1", [inner, factor]),
+        "relu": lambda: layer_of("ReLU-1", [layer_of("Subtract-1", [inner, factor])]),
+        "matmul": lambda: layer_of("MatMul-1", [inner, g.array(width, width, scale=0.4)]),
+        "softmax": lambda: layer_of("SoftMax-8", [layer_of("Multiply-1", [inner, factor])], {"axis": "-1"}),
         "unchanged": lambda: inner.outputs[0],
-        "counter": lambda: _layer("Add-1", [inner, _layer("Convert-1", [step], {"destination_type": g.base.name})]),
+        "counter": lambda: layer_of("Add-1", [inner, layer_of("Convert-1", [step], {"destination_type": g.base.name})]),
     }[body]()
     go_on: Any = np.array([True])
-    go_on = _layer("Less-1", [step, np.array([1], np.int64)]) if trips == "until" else g.constant(go_on)
+    go_on = layer_of("Less-1", [step, np.array([1], np.int64)]) if trips == "until" else g.constant(go_on)
     # Each iteration gives one element of the axis along which results are joined.
-    row = _layer("Unsqueeze-1", [y, np.array([0], np.int64)])
-    model = _body([go_on, y, row], [step, inner])
+    row = layer_of("Unsqueeze-1", [y, np.array([0], np.int64)])
+    model = body_of([go_on, y, row], [step, inner])
     inputs = [BodyInput(0, iteration=True), BodyInput(1, external=2, back=1)]
     outputs: list[BodyOutput] = []
     if kept in ("last", "both"):
         outputs.append(BodyOutput(1, external=len(outputs)))
     if kept in ("all", "both"):
         outputs.append(BodyOutput(2, external=len(outputs), slicing=Slicing(0)))
-    found = _outer(g, "Loop-5", [count, np.array(True), x], [Body(model, inputs, outputs, condition=0)], len(outputs))
+    found = outer_of(g, "Loop-5", [count, np.array(True), x], [Body(model, inputs, outputs, condition=0)], len(outputs))
     g.result(*(_followed(g, y, x, width, after) for y in found))
 
 
@@ -110,13 +112,13 @@ def iterator(g: Graph, *, body: str, axis: str, way: str, kept: str, part: str) 
     inside = [size if i == place else int(n) for i, n in enumerate(dims) if i == place or not isinstance(n, str)]
     taken = parameter_node(Node, PartialShape(inside), g.base.name)
     carried = parameter_node(Node, PartialShape(inside), g.base.name)
-    total = _layer("Add-1", [carried, taken])
+    total = layer_of("Add-1", [carried, taken])
     if body == "scale":
-        total = _layer("Multiply-1", [total, g.number(0.5)])
+        total = layer_of("Multiply-1", [total, g.number(0.5)])
     given = carried.outputs[0] if body == "previous" else total
     if body == "previous":
-        given = _layer("ReLU-1", [given])
-    model = _body([total, given], [taken, carried])
+        given = layer_of("ReLU-1", [given])
+    model = body_of([total, given], [taken, carried])
     slicing = Slicing(place, 0, -1, size, size) if way == "forwards" else Slicing(place, -1, 0, -size, size)
     inputs = [BodyInput(0, external=0, slicing=slicing), BodyInput(1, external=1, back=0)]
     outputs: list[BodyOutput] = []
@@ -125,7 +127,7 @@ def iterator(g: Graph, *, body: str, axis: str, way: str, kept: str, part: str) 
     if kept in ("all", "both"):
         outputs.append(BodyOutput(1, external=len(outputs), slicing=slicing))
     begin = g.array(*inside)
-    g.result(*_outer(g, "TensorIterator-1", [x, begin], [Body(model, inputs, outputs)], len(outputs)))
+    g.result(*outer_of(g, "TensorIterator-1", [x, begin], [Body(model, inputs, outputs)], len(outputs)))
 
 
 @pattern(
@@ -140,19 +142,19 @@ def condition(g: Graph, *, then: str, condition: str, after: str) -> None:
     declared = PartialShape([-1 if g.kind != "static" else g.extent("N")[0], width])
     yes, no = (parameter_node(Node, declared, g.base.name) for _ in range(2))
     first = {
-        "add": lambda: _layer("Add-1", [yes, g.number(1.5)]),
-        "other shape": lambda: _layer("Concat-1", [yes, yes], {"axis": 0}),
+        "add": lambda: layer_of("Add-1", [yes, g.number(1.5)]),
+        "other shape": lambda: layer_of("Concat-1", [yes, yes], {"axis": 0}),
         "unchanged": lambda: yes.outputs[0],
-        "f16 constant": lambda: _layer(
-            "Multiply-1", [yes, _layer("Convert-1", [g.array(width, kind="f16")], {"destination_type": g.base.name})]
+        "f16 constant": lambda: layer_of(
+            "Multiply-1", [yes, layer_of("Convert-1", [g.array(width, kind="f16")], {"destination_type": g.base.name})]
         ),
-        "matmul": lambda: _layer("MatMul-1", [yes, g.array(width, width, scale=0.4)]),
-        "reduced": lambda: _layer("ReduceMean-1", [yes, np.array([0], np.int64)], {"keep_dims": "true"}),
+        "matmul": lambda: layer_of("MatMul-1", [yes, g.array(width, width, scale=0.4)]),
+        "reduced": lambda: layer_of("ReduceMean-1", [yes, np.array([0], np.int64)], {"keep_dims": "true"}),
     }[then]()
-    second = _layer("Multiply-1", [no, g.number(-2.0)])
+    second = layer_of("Multiply-1", [no, g.number(-2.0)])
     bodies = [
-        Body(_body([first], [yes]), [BodyInput(0, external=1)], [BodyOutput(0, external=0)]),
-        Body(_body([second], [no]), [BodyInput(0, external=1)], [BodyOutput(0, external=0)]),
+        Body(body_of([first], [yes]), [BodyInput(0, external=1)], [BodyOutput(0, external=0)]),
+        Body(body_of([second], [no]), [BodyInput(0, external=1)], [BodyOutput(0, external=0)]),
     ]
     if condition == "of the data":
         mean = g.op("ReduceMean-1", [x, np.array([0, 1], np.int64)], {"keep_dims": "false"})
@@ -161,5 +163,5 @@ def condition(g: Graph, *, then: str, condition: str, after: str) -> None:
         chosen = g.switch()
     else:
         chosen = np.array(True)
-    (y,) = _outer(g, "If-8", [chosen, x], bodies, 1)
+    (y,) = outer_of(g, "If-8", [chosen, x], bodies, 1)
     g.result(_followed(g, y, x, width, after))

@@ -1,0 +1,69 @@
+"""Readings of a page that leaves a result open: a result that follows none of them is wrong.
+
+NaN in an order is propagated or ignored, and of equal values of TopK any may be chosen; but a maximum that is neither
+NaN nor one of the largest elements, or an index of another value, is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from irexec.conformance.ordering import IGNORED, identity_of, is_float
+from irexec.graph.model import Node
+from irexec.types import Array
+
+Inputs = Sequence[Array | None]
+_LOWEST = 3e38
+
+
+def contradicts(node: object, inputs: Inputs, expected: Sequence[Array], found: Sequence[Array]) -> bool:
+    """Return whether the results of a layer follow no reading of its page; False for layers without known readings."""
+    assert isinstance(node, Node)
+    if node.operator is None or any(a.shape != b.shape for a, b in zip(expected, found, strict=True)):
+        return False
+    if node.type == "TopK":
+        return _is_other_choice(node, inputs, expected, found)
+    if identity_of(node) is None or not any(a is not None and is_float(a) for a in inputs):
+        return False
+    right, other = expected[0].astype(np.float64), found[0].astype(np.float64)
+    fits = _is_close(right, other)
+    for value in IGNORED[node.type] if node.type in IGNORED else (identity_of(node),):
+        fits |= _is_close(_without_nan(node, inputs, value), other)
+    return not bool(fits.all())
+
+
+def _without_nan(node: Node, inputs: Inputs, value: float | None) -> Array:
+    """Return the first result of a layer if another value is in each place of a NaN."""
+    assert node.operator is not None and value is not None
+    given = [
+        np.where(np.isnan(a), np.asarray(value, a.dtype), a) if a is not None and is_float(a) else a for a in inputs
+    ]
+    results = node.operator.compute(*given, **node.all_attributes)
+    return np.asarray(results[0] if isinstance(results, (tuple, list)) else results).astype(np.float64)
+
+
+def _is_close(right: Array, other: Array) -> Array:
+    """Return where values agree; an order of no numbers may end with the lowest number instead of an infinity."""
+    with np.errstate(all="ignore"):
+        near = np.isfinite(right) & (np.abs(right - other) <= 1e-5 * np.abs(right))
+        ends = np.isinf(right) & (np.sign(right) == np.sign(other)) & (np.abs(other) >= _LOWEST)
+    return np.asarray(near | ends | (right == other) | (np.isnan(right) & np.isnan(other)))
+
+
+def _is_other_choice(node: Node, inputs: Inputs, expected: Sequence[Array], found: Sequence[Array]) -> bool:
+    """Return whether TopK's values are other ones, or its indices do not name them."""
+    data = inputs[0]
+    if data is None or (is_float(data) and np.isnan(data).any()) or len(found) != 2:
+        return False
+    axis = int(node.attributes.get("axis", -1))
+    values, indices = found[0], found[1].astype(np.int64)
+    if (indices < 0).any() or (indices >= data.shape[axis]).any():
+        return True
+    if node.attributes.get("sort") in ("none", "index"):
+        expected, values = [np.sort(expected[0], axis)], np.sort(values, axis)
+    distinct = np.sort(indices, axis)
+    repeated = bool((np.diff(distinct, axis=axis) == 0).any())
+    named = np.take_along_axis(data, indices, axis)
+    return repeated or not np.array_equal(expected[0], values) or not np.array_equal(named, found[0])
