@@ -7,30 +7,47 @@ import re
 from irexec.ops.declare.operator import Operator
 
 _OPEN = "the page leaves results of integers open, so that they are not judged"
+_NEGATIVE = "every negative extent of a reshape means the same"
 _BLOCKS = "decides into which blocks work is cut: each row is computed alone, and no case is larger than a block"
 _FASTER = "chooses between two ways of computing the same"
+_DOUBLES = "f64 is compared in f32, in which devices compute it"
 _BEYOND = "matters only beyond the range of f32, in which devices compute"
 
-REASONS: tuple[tuple[str, str], ...] = (
-    (r"Atanh-4 atanh_4:(9|10): .*", _OPEN),
-    (r"Sigmoid-1 _sigmoid_of:.*", _OPEN),
-    (r"AvgPool-\d+ _divided:.*", _OPEN),
-    (r"AvgPool-\d+ _means:9: .*", _BEYOND),
-    (r"(Log)?Soft[mM]ax-\d+ _along:(12|14|19|21): .*", _BLOCKS),
-    (r"FakeQuantize-1 _blocks:3: .*", _BLOCKS),
-    (r"ScaledDotProductAttention-13 (_blocks:\d+|scaled_dot_product_attention_13:3[78]): .*", _BLOCKS),
-    (r"Select-1 (_blend:\d+|select_1:10): .*", _FASTER),
-    (r"Unique-10 _keys:10: .*", _FASTER),
-    (r"MatMul-1 matmul_1:(9|10): .*|GroupedMatMul-17 grouped_matmul_17:11: .*", _FASTER),
-    (r"DepthToSpace-1 depth_to_space_1:25: .*", _FASTER),
-    (r"ErfInv-17 erfinv_17:4: .*|Erf-1 erf_1:7: .*", "f64 is compared in f32, in which devices compute it"),
-    (r"SoftPlus-4 softplus_4:4: 20.0 \+ 1", "beyond 20 both formulas round to the same number"),
-    (r"ExperimentalDetectronROIFeatureExtractor-6 roi_feature_extractor_6:26: dropped operand", _FASTER),
+REASONS: tuple[tuple[str, str, str], ...] = (
+    (r"Atanh-4 atanh_4: .*", "np.copyto(result, np.where(x > 0, bounds.max", _OPEN),
+    (r"Sigmoid-1 _sigmoid_of: .*", "", _OPEN),
+    (r"AvgPool-\d+ _divided: .*", "", _OPEN),
+    (r"AvgPool-\d+ _means: .*", "wider(dtype)", _BEYOND),
+    (r"(Log)?Soft[mM]ax-\d+ _along: .*", "step = max(1, BLOCK", _BLOCKS),
+    (r"(Log)?Soft[mM]ax-\d+ _along: (inverse operation|dropped operand): .*", "index * step", _BLOCKS),
+    (r"(Log)?Soft[mM]ax-\d+ _along: .* -> .*\(-2, .*", "shape = (-1, x.shape[axis])", _NEGATIVE),
+    (r"(Log)?Soft[mM]ax-\d+ _along: (inverse operation|0 \+ 1): .*", "for_blocks(-(-source.shape[0] // step)", _BLOCKS),
+    (r"FakeQuantize-1 _blocks: .*", "step, width = (max(1, BLOCK", _BLOCKS),
+    (r"ScaledDotProductAttention-13 _blocks: .*", "", _BLOCKS),
+    (r"ScaledDotProductAttention-13 scaled_dot_product_attention_13: .*", "work = prod(batch)", _BLOCKS),
+    (r"ScaledDotProductAttention-13 scaled_dot_product_attention_13: .*", "tasks = _blocks(", _BLOCKS),
+    (r"Select-1 _blend: .*", "bits = {2: np.uint16", _FASTER),
+    (r"Select-1 _blend: .*", "if bits is None or then.dtype.kind", _FASTER),
+    (r"Select-1 select_1: .*", "if cond.size >= _MANY else np.where", _FASTER),
+    (r"Unique-10 _keys: other comparison: .*", "if width <= _WIDE", _FASTER),
+    (r"MatMul-1 matmul_1: .*", "right = right if right.dtype == np.float16", _FASTER),
+    (r"DepthToSpace-1 depth_to_space_1: negated condition: .*", "result = out if out is not None", _FASTER),
+    (r"ErfInv-17 erfinv_17: .*", "erfinv_f64 if x.dtype == np.float64", _DOUBLES),
+    (r"Erf-1 erf_1: .*", "if x.dtype == np.float64", _DOUBLES),
+    (r"SoftPlus-4 softplus_4: 20.0 \+ 1: .*", "threshold=", "beyond 20 both formulas round to the same number"),
+    (
+        r"ExperimentalDetectronROIFeatureExtractor-6 roi_feature_extractor_6: dropped operand: .*",
+        "real & np.isfinite(boxes)",
+        _FASTER,
+    ),
 )
-"""Patterns of `OPERATOR FUNCTION:LINE: CHANGE`, each with the reason."""
+"""Patterns of `OPERATOR FUNCTION: CHANGE: STATEMENT -> CHANGED STATEMENT`, a part of the statement before the change,
+and the reason."""
 
 
 def reason_of(operator: Operator, what: str) -> str | None:
     """Why a mutant is equivalent to the kernel; None if it is not."""
     text = f"{operator} {what}"
-    return next((reason for pattern, reason in REASONS if re.fullmatch(pattern, text)), None)
+    before = what.partition(" -> ")[0]
+    found = (reason for pattern, part, reason in REASONS if re.fullmatch(pattern, text, re.S) and part in before)
+    return next(found, None)

@@ -1,4 +1,6 @@
-"""How many wrong kernels irexec conformance notices: `python benchmarks/kernel_mutants.py [PATTERN] [CASES] [SECONDS]`.
+"""How many wrong kernels irexec conformance notices: `kernel_mutants.py [PATTERN] [CASES] [SECONDS] [COUNT:SEED]`.
+
+All mutants of the operators whose names match, at most twelve of each, or as many as COUNT drawn from all of them.
 
 Each mutant is an operator's kernel, or a function of its module that the kernel calls, with one change: a number off by
 one, an operation replaced by its inverse, a comparison with or without equality, exchanged arguments, a dropped factor,
@@ -13,7 +15,6 @@ import ast
 import copy
 import fnmatch
 import inspect
-import math
 import signal
 import sys
 import textwrap
@@ -136,7 +137,18 @@ def mutants_of(function: types.FunctionType) -> Iterator[tuple[str, types.CodeTy
                 continue
             inner = next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == whole.name)
             if len(inner.co_freevars) == 0:
-                yield f"{function.__name__}:{getattr(place, 'lineno', 0)}: {what}", inner
+                before, after = (_written(tree_, number) for tree_ in (whole, made.body[0]))
+                yield f"{function.__name__}: {what}: {before} -> {after}", inner
+
+
+def _written(function: ast.FunctionDef, number: int) -> str:
+    """The part of a function that contains the node of this number, in the order of `ast.walk`: a statement, or the
+    head of a compound one. The text names a mutant, so that other edits of the function do not rename it."""
+    places = [(n, statement) for statement in function.body for n in ast.walk(statement)]
+    place, statement = places[number]
+    inside = [s for s in ast.walk(statement) if isinstance(s, ast.stmt) and any(n is place for n in ast.walk(s))]
+    smallest = min(inside, key=lambda s: sum(1 for _ in ast.walk(s)), default=statement)
+    return ast.unparse(smallest).partition("\n")[0]
 
 
 _FUTURE = 0x1000000
@@ -228,35 +240,48 @@ def _too_late(*_: object) -> None:
     raise TimeoutError
 
 
+def drawn(pattern: str) -> Iterator[tuple[Operator, list[tuple[types.FunctionType, str, types.CodeType]]]]:
+    """The mutants of each operator, in an order that is always the same."""
+    for operator in operators():
+        if fnmatch.fnmatchcase(str(operator), pattern) and operator.tolerance.kind != "random":
+            found = [(f, what, code) for f in functions_of(operator) for what, code in mutants_of(f)]
+            order = np.random.default_rng(0).permutation(len(found))[:_MOST]
+            yield operator, [found[int(number)] for number in order]
+
+
+def sample(pattern: str, count: int, seed: int) -> Iterator[tuple[Operator, list[Any]]]:
+    """Some mutants, drawn from those of all operators; equivalent ones are left out."""
+    every = [
+        (operator, one) for operator, some in drawn(pattern) for one in some if reason_of(operator, one[1]) is None
+    ]
+    for number in np.random.default_rng(seed).permutation(len(every))[:count]:
+        operator, one = every[int(number)]
+        yield operator, [one]
+
+
 def main() -> int:
-    pattern = sys.argv[1] if len(sys.argv) > 1 else "*"
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 200
-    end = time.monotonic() + (float(sys.argv[3]) if len(sys.argv) > 3 else math.inf)
+    arguments = dict(enumerate(sys.argv))
+    pattern, count = arguments.get(1, "*"), int(arguments.get(2, "200"))
+    end = time.monotonic() + float(arguments.get(3, "inf"))
     signal.signal(signal.SIGALRM, _too_late)
     warnings.simplefilter("ignore")
     killed = total = same = 0
-    for operator in operators():
-        if not fnmatch.fnmatchcase(str(operator), pattern) or operator.tolerance.kind == "random":
-            continue
+    chosen = sample(pattern, *map(int, arguments[4].split(":"))) if 4 in arguments else drawn(pattern)
+    for operator, mutants in chosen:
         if time.monotonic() > end:
             print(f"out of time before {operator}")
             break
         cases = Cases(operator, count)
-        rng = np.random.default_rng(0)
-        found = [(f, what, code) for f in functions_of(operator) for what, code in mutants_of(f)]
-        chosen = rng.permutation(len(found))[:_MOST]
-        own = 0
-        for number in chosen:
-            function, what, code = found[int(number)]
+        for function, what, code in mutants:
+            total += 1
             if reason_of(operator, what) is not None:
                 same += 1
                 continue
             with np.errstate(all="ignore"):
                 dead = is_killed(function, code, cases)
-            own += dead
+            killed += dead
             if not dead:
                 print(f"survives: {operator} {what}", flush=True)
-        killed, total = killed + own, total + len(chosen)
     score = 100 * killed / max(1, total - same)
     print(f"{killed} of {total} mutants killed, {same} are equivalent: {score:.1f} %")
     return 0
