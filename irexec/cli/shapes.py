@@ -151,7 +151,8 @@ def _unbake(shapes: Shapes, path: str) -> int:
             refuse("U007", f"the file cannot be written: {error.strerror or error}", place=Place(file=path)), sys.stderr
         )
         return 2
-    for line in (*map(str, made.changes), *(f"verified: {each}" for each in made.verified), f"saved {path}"):
+    lines = [*map(str, made.changes), *(f"verified: {each}" for each in made.verified)]
+    for line in (*lines, *(f"still fixed: {each}" for each in made.kept), f"saved {path}"):
         print(line)
     return 0
 

@@ -1,4 +1,4 @@
-"""Removing baked sizes: constant targets of Reshape with which an exporter fixed a dynamic dimension."""
+"""Removing baked sizes: constants of shape arithmetic with which an exporter fixed a dynamic dimension."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from irexec.arrays.given import Given
 from irexec.diagnostics.findings import Findings
 from irexec.engine.compiled import CompiledModel
+from irexec.fixes.extents import Change, computed_sizes
 from irexec.graph.copies import copied
 from irexec.graph.model import Model, Node
 from irexec.graph.order import ordered
@@ -17,6 +18,7 @@ from irexec.ops.declare.contents import load
 from irexec.records import record
 from irexec.runs.run import complete
 from irexec.sizes.answer import Shapes
+from irexec.sizes.baked import Baked
 from irexec.sizes.probe import Prober, Sizes
 from irexec.types import Array, Stored, TensorType
 
@@ -27,24 +29,14 @@ _TOLERANCE = 1e-4
 
 
 @record(frozen=True)
-class Change:
-    """One Reshape with its old and its new target."""
-
-    name: str
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-
-    def __str__(self) -> str:
-        return f"Reshape {self.name!r}: [{_listed(self.before)}] became [{_listed(self.after)}]"
-
-
-@record(frozen=True)
 class Unbaked:
-    """A model whose baked dimensions are open, with the changes and what was verified."""
+    """A model whose baked dimensions are open, with the changes, what was verified, and the reasons for which others
+    are still fixed."""
 
     model: Model
     changes: list[Change]
     verified: list[str]
+    kept: list[str]
 
 
 class CannotUnbake(ValueError):
@@ -52,37 +44,54 @@ class CannotUnbake(ValueError):
 
 
 def unbaked(shapes: Shapes) -> Unbaked:
-    """Return a copy of the model in which constant targets of Reshape no longer fix a dimension.
+    """Return a copy of the model in which constants of shape arithmetic no longer fix a dimension.
 
     The copy must accept other sizes, give the same results bit for bit at the baked size, and, for a batch, give for
     each element the results that the original gives for this element alone. Raises CannotUnbake.
     """
     if not shapes.baked:
         raise CannotUnbake("no open dimension is fixed by a constant")
-    model = copied(shapes.model)
-    changes: list[Change] = []
-    verified: list[str] = []
-    base = shapes.base_sizes
+    made = Unbaked(shapes.model, [], [], [])
     for baked in shapes.baked:
-        dim, symbol = baked.dim, shapes.symbols[baked.dim]
-        numbers = [number for number, name in enumerate(shapes.symbols) if name == symbol]
-        changes += _replaced(model, shapes, dim, baked.size)
-        prober = Prober(model, [value.type.shape for value in shapes.model.inputs])
-        for size in _SIZES:
-            sizes = tuple(size if number in numbers else own for number, own in enumerate(base))
-            refusal = prober.at(sizes).refusal
-            if refusal is not None:
-                layer = refusal.node.friendly_name if refusal.node is not None else "the variables"
-                raise CannotUnbake(f"{symbol} = {size} is still refused by {layer!r}: {refusal.finding.message}")
-        verified.append(f"{symbol} = {', '.join(map(str, _SIZES))} are accepted")
-        verified += _verified(shapes, model, prober, numbers, symbol, baked.size)
-    return Unbaked(model, changes, verified)
+        model = copied(made.model)
+        try:
+            changes, verified = _opened(model, shapes, baked)
+        except CannotUnbake as error:
+            made.kept.append(str(error))
+        else:
+            made = Unbaked(model, [*made.changes, *changes], [*made.verified, *verified], made.kept)
+    if not made.changes:
+        raise CannotUnbake("; ".join(made.kept))
+    return made
 
 
-def _replaced(model: Model, shapes: Shapes, dim: int, size: int) -> list[Change]:
+def _opened(model: Model, shapes: Shapes, baked: Baked) -> tuple[list[Change], list[str]]:
+    """Open one dimension of a model; return the changes, and what was verified."""
+    dim, symbol, base = baked.dim, shapes.symbols[baked.dim], shapes.base_sizes
+    numbers = [number for number, name in enumerate(shapes.symbols) if name == symbol]
+    base = tuple(baked.size if number in numbers else own for number, own in enumerate(base))
+    declared = [value.type.shape for value in shapes.model.inputs]
+    others = [size for size in _SIZES if size != baked.size]
+    tried = [tuple(size if number in numbers else own for number, own in enumerate(base)) for size in others]
+    changes = _replaced(model, shapes, base, dim, baked.size)
+    changes += computed_sizes(model, Prober(model, declared), tried[0], shapes.dims[dim], baked.size, symbol)
+    if not changes:
+        raise CannotUnbake(f"no constant of shape arithmetic with {baked.size} for {symbol} was found")
+    _infer_again(model)
+    prober = Prober(model, declared)
+    for size, sizes in zip(others, tried, strict=True):
+        refusal = prober.at(sizes).refusal
+        if refusal is not None:
+            layer = refusal.node.friendly_name if refusal.node is not None else "the variables"
+            raise CannotUnbake(f"{symbol} = {size} is still refused by {layer!r}: {refusal.finding.message}")
+    verified = [f"{symbol} = {', '.join(map(str, others))} are accepted"]
+    return changes, verified + _verified(shapes, model, prober, base, numbers, symbol, baked.size)
+
+
+def _replaced(model: Model, shapes: Shapes, base: Sizes, dim: int, size: int) -> list[Change]:
     """Replace the size in the targets of all Reshapes that depend on the dimension's input."""
     place = shapes.dims[dim]
-    given = [TensorType(v.element_type, s) for v, s in zip(model.inputs, shapes.base_shapes, strict=True)]
+    given = [TensorType(v.element_type, s) for v, s in zip(model.inputs, shapes.inputs_at(base), strict=True)]
     inference = infer(model, given)
     reached = {node.number for node in shapes.reached(place.input)}
     changes: list[Change] = []
@@ -92,15 +101,16 @@ def _replaced(model: Model, shapes: Shapes, dim: int, size: int) -> list[Change]
             if change is not None:
                 changes.append(change)
     model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
+    return changes
+
+
+def _infer_again(model: Model) -> None:
+    """Infer the types of a model whose file declares those of the baked size."""
     for node in model.walk():
-        # What the file declares holds for the baked size.
         node.layer = None
         for value in node.outputs:
             value.declared = None
     infer_types(model)
-    if not changes:
-        raise CannotUnbake(f"no Reshape has a constant target with {size} for {shapes.symbols[dim]}")
-    return changes
 
 
 def _changed(node: Node, inference: Inference, axis: int, size: int) -> Change | None:
@@ -127,21 +137,22 @@ def _changed(node: Node, inference: Inference, axis: int, size: int) -> Change |
     constant.set_outputs([TensorType.of(constant.held, kind)])
     node.replace_input_with(1, constant.outputs[0])
     node.attributes = node.attributes | {"special_zero": True}
-    return Change(node.friendly_name, before, after)
+    return Change(node.type, node.friendly_name, before, after)
 
 
-def _verified(shapes: Shapes, model: Model, prober: Prober, numbers: list[int], symbol: str, size: int) -> list[str]:
+def _verified(
+    shapes: Shapes, model: Model, prober: Prober, base: Sizes, numbers: list[int], symbol: str, size: int
+) -> list[str]:
     """Compare the results at the baked size, and those of a batch with those of its elements."""
-    base = shapes.base_sizes
     original, changed = CompiledModel(shapes.model), CompiledModel(model)
     first, second = (_inputs(shapes.model, prober, base, seed) for seed in (0, 1))
     expected, found = _results(original, first), _results(changed, first)
     if not all(_same_bits(one, other) for one, other in zip(expected, found, strict=True)):
         raise CannotUnbake(f"the results at {symbol} = {size} differ from those of the original model")
     verified = [f"the results at {symbol} = {size} are those of the original model bit for bit"]
-    if size != 1 or all(shapes.dims[number].axis for number in numbers):
+    if size != 1 or all(axis for number in numbers for _, axis in shapes.dims[number].places):
         return verified
-    places = {(shapes.dims[number].input, shapes.dims[number].axis) for number in numbers}
+    places = {place for number in numbers for place in shapes.dims[number].places}
     joined = []
     for number, (one, other) in enumerate(zip(first, second, strict=True)):
         axes = [axis for input, axis in places if input == number]
@@ -182,7 +193,3 @@ def _are_close(one: Array, other: Array) -> bool:
     wide, same = one.astype(np.float64), other.astype(np.float64)
     unit = float(np.abs(wide[np.isfinite(wide)]).max(initial=0)) or 1.0
     return bool(np.allclose(wide, same, rtol=_TOLERANCE, atol=_TOLERANCE * unit, equal_nan=True))
-
-
-def _listed(values: tuple[int, ...]) -> str:
-    return ",".join(map(str, values))

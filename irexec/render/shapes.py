@@ -31,7 +31,7 @@ def show_shapes(shapes: Shapes, page: Printout) -> None:
     for number, value in enumerate(shapes.model.inputs):
         text = ", ".join(map(str, shapes.input_text(number)))
         page.line(f"  {port_name(value)}  {value.element_type} [{text}]")
-        own = [name for name, dim in zip(shapes.symbols, shapes.dims, strict=True) if dim.input == number]
+        own = [name for name, dim in zip(shapes.symbols, shapes.dims, strict=True) if dim.axis_of(number) is not None]
         new = [name for name in dict.fromkeys(own) if name not in seen]
         seen.update(new)
         rows = [
@@ -127,7 +127,7 @@ def cost_rows(shapes: Shapes, seconds: float = 10.0) -> list[tuple[str, str]]:
 def _own_reasons(shapes: Shapes) -> dict[str, str]:
     """Return for each symbol the constant that fixes it, or the refusal of a size that it cannot have."""
     found = {shapes.symbols[baked.dim]: baked.text(shapes.symbols[baked.dim]) for baked in shapes.baked}
-    found = {symbol: f"{text} (--unbake replaces it)" for symbol, text in found.items()}
+    found = {symbol: f"{text} (see --unbake)" for symbol, text in found.items()}
     for each in shapes.because():
         size = each.sizes[each.dim]
         if shapes.assignment(each.sizes).get(each.symbol) == size and each.symbol not in found:

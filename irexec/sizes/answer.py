@@ -265,7 +265,7 @@ class Shapes:
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values; see docs/commands/shapes.md for the keys."""
         return {
-            "dims": [{"id": dim.id, "symbol": name} for dim, name in zip(self.dims, self.symbols, strict=True)],
+            "dims": [{"id": f"{number}.{axis}", "symbol": name} for (number, axis), name in self._places()],
             "accepts": self.conditions,
             "outputs": [
                 ["?" if each is None else _plain(each.text(self.symbols)) for each in shape]
@@ -296,8 +296,12 @@ class Shapes:
 
     def input_text(self, number: int) -> list[int | str]:
         """Return the shape of an input with symbols for its open dimensions."""
-        names = {dim.axis: name for dim, name in zip(self.dims, self.symbols, strict=True) if dim.input == number}
+        names = {axis: name for (input, axis), name in self._places() if input == number}
         return [names.get(axis, extent.min) for axis, extent in enumerate(self._prober.shapes[number])]
+
+    def _places(self) -> list[tuple[tuple[int, int], str]]:
+        """Return the input and the axis of each open dimension, in order, with its symbol."""
+        return sorted((place, name) for dim, name in zip(self.dims, self.symbols, strict=True) for place in dim.places)
 
     def assignment(self, sizes: Sizes) -> dict[str, int]:
         """Return sizes by symbol; a dimension that does not have the size of its symbol has its own entry."""
@@ -332,6 +336,8 @@ class Shapes:
         for shape, declared in zip(given, self._prober.shapes, strict=True):
             if not PartialShape(list(shape)).compatible(declared):
                 return None
+        if any(len({given[number][axis] for number, axis in dim.places}) > 1 for dim in self.dims):
+            return None
         return tuple(int(given[dim.input][dim.axis]) for dim in self.dims)
 
     def _candidates(self) -> Iterator[Sizes]:

@@ -85,7 +85,8 @@ def accepted_shapes(
     fixed = [list(shape) for shape in shapes.values()]
     for dim, symbol in zip(found.dims, found.symbols, strict=True):
         if symbol in sizes:
-            fixed[dim.input][dim.axis] = Dimension(sizes[symbol])
+            for number, axis in dim.places:
+                fixed[number][axis] = Dimension(sizes[symbol])
     return _study(model, list(map(PartialShape, fixed)), seconds, progress)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from irexec.graph.model import Node
 from irexec.records import record
 from irexec.sizes.case import Case
-from irexec.sizes.probe import Prober
+from irexec.sizes.probe import OpenDim, Prober
 from irexec.types import Stored
 
 # The inputs that hold sizes, by operator.
@@ -26,7 +26,8 @@ _SIZE_INPUTS = {
 
 @record(frozen=True)
 class Baked:
-    """An open dimension of which one size only is accepted, and the layer with a constant that holds this size."""
+    """An open dimension of which one size only is accepted (or 1 as well), and the layer with a constant that holds
+    this size."""
 
     dim: int
     size: int
@@ -51,40 +52,91 @@ class Baked:
 
 
 def baked_sizes(prober: Prober, cases: Sequence[Case]) -> list[Baked]:
-    """Return the dimensions that accept a single size because of a constant on the way to the layer that refuses
-    others."""
+    """Return the dimensions that accept a single size, or 1 as well, because of a constant on the way to the layer that
+    refuses others."""
     found: list[Baked] = []
     if not cases:
         return found
     case = cases[0]
     for dim, accepted in case.choices.items():
-        if not accepted.is_single or not accepted.singles:
+        # Beside the size with which a model was exported, 1 is accepted where layers broadcast.
+        if (
+            accepted.span is not None
+            or len(accepted.singles) not in (1, 2)
+            or min(accepted.singles[:-1], default=1) > 1
+        ):
             continue
-        size = accepted.singles[0]
-        bit = 1 << prober.dims[dim].input
+        size = accepted.singles[-1]
         for reason in case.reasons:
-            if reason.dim == dim and (hit := next(_holding(prober, reason.refusal.node, bit, size), None)) is not None:
-                found.append(Baked(dim, size, *hit))
+            if reason.dim != dim:
+                continue
+            hit = next(size_constants(prober, reason.refusal.node, prober.dims[dim], size), None)
+            if hit is not None:
+                found.append(Baked(dim, size, hit.node, hit.values))
                 break
     return found
 
 
-def _holding(prober: Prober, node: Node | None, bit: int, size: int) -> Iterator[tuple[Node, tuple[int, ...]]]:
-    """Yield the layers from one backwards that have a constant with a size among the inputs that hold sizes."""
+@record(frozen=True)
+class SizeConstant:
+    """A constant among the inputs of a layer that hold sizes: the number of the input, the position of the size, and
+    how many times the size that element is."""
+
+    node: Node
+    index: int
+    position: int
+    times: int
+    values: tuple[int, ...]
+
+
+def size_constants(prober: Prober, node: Node | None, dim: OpenDim, size: int) -> Iterator[SizeConstant]:
+    """Yield the constants with a size that decide the shapes of a layer's inputs, the nearest ones first.
+
+    Layers that do not depend on the dimension's input count where the size stands at its axis, or is not 1: a mask or a
+    token that is broadcast to the size with which the model was exported.
+    """
     waiting, seen = [node] if node is not None else [], set[Node]()
     while waiting:
         current = waiting.pop(0)
-        if current in seen or not prober.reached.get(current, 0) & bit:
+        if current in seen:
             continue
         seen.add(current)
+        is_reached = bool(prober.reached.get(current, 0) & dim.bits)
         for index in _SIZE_INPUTS.get(current.type, ()):
-            value = current.inputs[index] if index < len(current.inputs) else None
-            held = value.node.held if value is not None and value.node.type == "Const" else None
-            if held is None or held.size > 16 or value is None or not value.element_type.is_integral_number:
+            values = _known(current, index)
+            if current.type == "Concat" and not _makes_sizes(current):
                 continue
-            values = tuple(int(v) for v in (held.values if isinstance(held, Stored) else held.ravel()))
-            if size in values or (
-                current.type == "Reshape" and any(v > size and v % size == 0 for v in values if size > 1)
-            ):
-                yield current, values
+            position = _position(values, dim.axis, size, current.type in ("Reshape", "Concat"))
+            if position is not None and (is_reached or size > 1 or position == dim.axis):
+                yield SizeConstant(current, index, position, values[position] // size, values)
         waiting += [value.node for value in current.inputs if value is not None]
+
+
+def _known(node: Node, index: int) -> tuple[int, ...]:
+    """Return the few whole numbers that a constant input holds; none for another input."""
+    value = node.inputs[index] if index < len(node.inputs) else None
+    held = value.node.held if value is not None and value.node.type == "Const" else None
+    if value is None or held is None or held.size > 16 or not value.element_type.is_integral_number:
+        return ()
+    return tuple(int(v) for v in (held.values if isinstance(held, Stored) else held.ravel()))
+
+
+def _position(values: Sequence[int], axis: int, size: int, may_be_product: bool) -> int | None:
+    """Return the position of a size in a constant, at its own axis if it stands there; None if it does not occur."""
+    if axis < len(values) and values[axis] == size:
+        return axis
+    if size in values:
+        return values.index(size)
+    products = [n for n, value in enumerate(values) if value > size > 1 and value % size == 0]
+    return products[0] if may_be_product and products else None
+
+
+def _makes_sizes(node: Node) -> bool:
+    """Return whether a layer computes sizes for another one."""
+    return any(
+        user.inputs[index] is value
+        for value in node.outputs
+        for user in value.users
+        for index in _SIZE_INPUTS.get(user.type, ())
+        if user.type != "Concat" and index < len(user.inputs)
+    )

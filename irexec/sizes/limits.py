@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from irexec.graph.model import Value
 from irexec.graph.ports import port_name
+from irexec.sizes.differences import differences
 from irexec.sizes.expressions import Combined, Expression
 from irexec.sizes.names import assignment
 from irexec.sizes.probe import Prober, Sizes
@@ -29,8 +30,15 @@ def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: 
         *_unknown_outputs(prober, outputs),
         *_declarations(found, samples),
         *_states(prober),
+        *differences(prober, _smallest(found, samples)),
         *_gaps(found, symbols),
     ]
+
+
+def _smallest(found: Study, samples: Sequence[Sizes]) -> list[Sizes]:
+    """Return accepted combinations, the smallest first."""
+    decided = () if found.paths is None else found.paths.accepted_points()
+    return sorted({*samples, *decided}, key=lambda sizes: (sum(sizes), sizes))
 
 
 def _tables(prober: Prober, samples: Sequence[Sizes]) -> list[str]:

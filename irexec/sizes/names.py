@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from keyword import iskeyword
 
 from irexec.graph.ports import port_name
 from irexec.sizes.case import Case
+from irexec.sizes.declared import declared_name
 from irexec.sizes.expressions import size_of
 from irexec.sizes.probe import OpenDim, Prober, Sizes
 
@@ -68,15 +68,13 @@ def _free_name(name: str, taken: Sequence[str]) -> str:
     return f"{name}_{number}"
 
 
-# Words of conditions.
-_WORDS = frozenset({"max", "min"})
 _PLANES = {3: ("T",), 4: ("H", "W"), 5: ("D", "H", "W")}
 
 
 def _name(prober: Prober, dim: OpenDim) -> str:
     """Return the usual name of an axis: batch, H and W of images, seq of tokens, past of a cache."""
     value = prober.model.inputs[dim.input]
-    declared = _declared(prober, dim)
+    declared = declared_name(prober.model, prober.shapes[dim.input], dim.input, dim.axis)
     if declared is not None:
         return declared
     shape, rank = prober.shapes[dim.input], len(prober.shapes[dim.input])
@@ -98,17 +96,6 @@ def _name(prober: Prober, dim: OpenDim) -> str:
     if rank <= 2 and re.fullmatch(r"[a-z]\w*", label):
         return f"{label}_{dim.axis}" if rank > 1 else label
     return f"dim_{dim.input}_{dim.axis}"
-
-
-def _declared(prober: Prober, dim: OpenDim) -> str | None:
-    """Return the name that an ONNX model gives to a dimension, where it is one that a condition can hold."""
-    named = prober.model.rt_info.get("dimensions")
-    names = named.get(prober.model.parameters[dim.input].friendly_name) if isinstance(named, dict) else None
-    parts = names.split(",") if isinstance(names, str) else []
-    if dim.axis >= len(parts) or len(parts) != len(prober.shapes[dim.input]):
-        return None
-    name = parts[dim.axis].strip()
-    return name if name.isidentifier() and not iskeyword(name) and name not in _WORDS else None
 
 
 def assignment(prober: Prober, symbols: Sequence[str], sizes: Sizes) -> dict[str, int]:

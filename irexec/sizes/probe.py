@@ -16,6 +16,7 @@ from irexec.inference.inference import Inference
 from irexec.inference.repeats import Repeats
 from irexec.inference.variables import check_variables
 from irexec.records import record
+from irexec.sizes.declared import open_places
 from irexec.types import PartialShape, TensorType
 
 Sizes = tuple[int, ...]
@@ -32,16 +33,34 @@ _BETWEEN_LOOKS = 64
 
 @record(frozen=True)
 class OpenDim:
-    """A dimension of an input that the model leaves open, with the bounds that it declares."""
+    """A dimension of an input that the model leaves open, with the bounds that it declares.
+
+    `also`: further dimensions, as (input, axis), which have the same size because the model gives them the same name.
+    """
 
     input: int
     axis: int
     low: int
     high: int | None
+    also: tuple[tuple[int, int], ...] = ()
 
     @property
     def id(self) -> str:
         return f"{self.input}.{self.axis}"
+
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """The dimensions that have this size, as (input, axis)."""
+        return ((self.input, self.axis), *self.also)
+
+    @property
+    def bits(self) -> int:
+        """A bit for each input that has this size, as in `Prober.reached`."""
+        return sum(1 << number for number in {number for number, _ in self.places})
+
+    def axis_of(self, input: int) -> int | None:
+        """Return the first axis of an input that has this size; None where there is none."""
+        return next((axis for number, axis in self.places if number == input), None)
 
     def allows(self, size: int) -> bool:
         return self.low <= size and (self.high is None or size <= self.high)
@@ -99,17 +118,12 @@ class Prober:
         self.model = model
         self._element_types = [value.element_type for value in model.inputs]
         self.shapes = list(shapes)
-        self.dims = [
-            OpenDim(number, axis, extent.min, extent.max)
-            for number, shape in enumerate(self.shapes)
-            for axis, extent in enumerate(shape)
-            if extent.is_dynamic
-        ]
+        self.dims = [_open_dim(self.shapes, places) for places in open_places(model, self.shapes)]
         self.probes = 0
         self._progress = progress
         self._known: dict[Sizes, Outcome] = {}
         self._deadlines: list[float] = []
-        self.reached = _reached(model, {dim.input for dim in self.dims})
+        self.reached = _reached(model, {number for dim in self.dims for number, _ in dim.places})
         self._repeats = Repeats()
         self._fixed = Inference()
         self._changing: list[tuple[int, Node]] = []
@@ -187,7 +201,8 @@ class Prober:
         """Return the shapes of the inputs at these sizes."""
         shapes = [list(shape) for shape in self.shapes]
         for dim, size in zip(self.dims, sizes, strict=True):
-            shapes[dim.input][dim.axis] = type(shapes[dim.input][dim.axis])(size)
+            for number, axis in dim.places:
+                shapes[number][axis] = type(shapes[number][axis])(size)
         return [PartialShape(shape) for shape in shapes]
 
     def types_at(self, sizes: Sizes) -> Inference:
@@ -239,6 +254,13 @@ class Prober:
         if findings.error_count:
             return run, Outcome(refusal=_refusal(len(self.model.nodes), None, findings, run.inference))
         return run, Outcome(tuple(run.inference[value].shape for value in self.model.outputs), beyond=tuple(beyond))
+
+
+def _open_dim(shapes: Sequence[PartialShape], places: Sequence[tuple[int, int]]) -> OpenDim:
+    extents = [shapes[number][axis] for number, axis in places]
+    highs = [extent.max for extent in extents if extent.max is not None]
+    low, high = max(extent.min for extent in extents), min(highs) if highs else None
+    return OpenDim(*places[0], low, high, tuple(places[1:]))
 
 
 def _refusal(position: int, node: Node | None, findings: Findings, inference: Inference) -> Refusal:

@@ -71,10 +71,13 @@ def _sizes(cells: dict[str, str], shapes: Shapes, inputs: Sequence[str]) -> Size
                 if len(numbers) != 1:
                     raise UnreadableRows(f"{name} is {text!r}, expected one size")
                 sizes[index] = numbers[0]
-            elif not is_symbol and inputs[dim.input] == name:
-                if dim.axis >= len(numbers):
-                    raise UnreadableRows(f"{name} is {text!r}, expected {len(shapes.input_text(dim.input))} dimensions")
-                sizes[index] = numbers[dim.axis]
+            elif not is_symbol and (axis := dim.axis_of(inputs.index(name))) is not None:
+                if axis >= len(numbers):
+                    count = len(shapes.input_text(inputs.index(name)))
+                    raise UnreadableRows(f"{name} is {text!r}, expected {count} dimensions")
+                if sizes[index] not in (None, numbers[axis]):
+                    raise UnreadableRows(f"{name} is {text!r}, expected {shapes.symbols[index]} = {sizes[index]} in it")
+                sizes[index] = numbers[axis]
     missing = [shapes.symbols[index] for index, size in enumerate(sizes) if size is None]
     if missing:
         raise UnreadableRows(f"there is no size of {missing[0]}")

@@ -47,10 +47,10 @@ def path_to(prober: Prober, reason: Reason) -> tuple[Node, ...]:
     target = reason.refusal.node
     if target is None:
         return ()
-    bit = 1 << prober.dims[reason.dim].input
+    bits = prober.dims[reason.dim].bits
     path: list[Node] = []
     node: Node | None = target
     while node is not None and node.type != "Parameter":
         path.append(node)
-        node = next((v.node for v in node.inputs if v is not None and prober.reached.get(v.node, 0) & bit), None)
+        node = next((v.node for v in node.inputs if v is not None and prober.reached.get(v.node, 0) & bits), None)
     return tuple(reversed(path))

@@ -110,15 +110,17 @@ def trace(prober: Prober, sizes: Sizes) -> Trace:
     tape = Tape()
     tracing = _Tracing(tape)
     outcome, plain, refusing = prober.followed(sizes)
-    numbers = iter(
-        [
-            tape.size(number, size, max(dim.low, min(size, 1)), dim.high)
-            for number, (dim, size) in enumerate(zip(prober.dims, sizes, strict=True))
-        ]
-    )
-    for node, shape in zip(prober.model.parameters, prober.shapes, strict=True):
+    traced_sizes = {
+        place: tape.size(number, size, max(dim.low, min(size, 1)), dim.high)
+        for number, (dim, size) in enumerate(zip(prober.dims, sizes, strict=True))
+        for place in dim.places
+    }
+    for number, (node, shape) in enumerate(zip(prober.model.parameters, prober.shapes, strict=True)):
         if shape.is_dynamic:
-            dims = [Dimension(next(numbers)) if extent.is_dynamic else extent for extent in shape]  # type: ignore[arg-type]
+            dims = [
+                Dimension(traced_sizes[number, axis]) if extent.is_dynamic else extent  # type: ignore[arg-type]
+                for axis, extent in enumerate(shape)
+            ]
             tracing.types[node] = (TensorType(plain.outputs(node)[0].element_type, PartialShape(dims)),)
     for count, node in enumerate(prober.changing):
         if count % _BETWEEN_LOOKS == 0:

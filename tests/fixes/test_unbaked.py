@@ -57,13 +57,79 @@ def test_what_mixes_the_elements_is_not_changed() -> None:
         unbaked(irexec.shapes(model(build, [-1, 6, 4])))
 
 
-def test_a_constant_of_another_operator_is_not_changed() -> None:
+def test_a_broadcast_that_mixes_the_elements_is_not_changed() -> None:
     def build(x: Any) -> Any:
         mean = ops.reduce_mean(x, np.array([0]), keep_dims=True)
         return ops.concat([x, ops.broadcast(mean, np.array([1, 4]))], 1)
 
-    with pytest.raises(CannotUnbake, match="no Reshape has a constant target"):
+    with pytest.raises(CannotUnbake, match="are not those of each"):
         unbaked(irexec.shapes(model(build, [-1, 4])))
+
+
+def at(made: irexec.Model, *shape: int) -> np.ndarray:
+    return irexec.compile_model(made)([np.arange(np.prod(shape), dtype=np.float32).reshape(shape)])[0]
+
+
+def test_a_token_that_was_broadcast_to_the_batch_is_opened() -> None:
+    """The Broadcast depends on no input: its target is computed from the input."""
+
+    def build(x: Any) -> Any:
+        token = ops.broadcast(np.ones((1, 1, 4), np.float32), np.array([2, 1, 4]), name="token")
+        return ops.concat([token, x], 1)
+
+    before = irexec.shapes(model(build, [-1, -1, 4]))
+    assert before.conditions == [["batch == 2"]]
+    made = unbaked(before)
+    assert list(map(str, made.changes)) == ["Broadcast 'token': [2,1,4] became [batch,1,4]"]
+    assert irexec.shapes(made.model).conditions == [[]]
+    assert at(made.model, 3, 5, 4)[2, :2].tolist() == [[1, 1, 1, 1], [40, 41, 42, 43]]
+
+
+def test_a_slice_to_the_exported_length_is_opened() -> None:
+    """A table of positions that an exporter cut to the length that it traced."""
+
+    def build(x: Any) -> Any:
+        table = np.arange(64, dtype=np.float32).reshape(16, 4)
+        return ops.add(x, ops.slice(table, np.array([0]), np.array([6]), np.array([1]), name="positions"), "none")
+
+    made = unbaked(irexec.shapes(model(build, [-1, 4])))
+    assert list(map(str, made.changes)) == ["Slice 'positions': [6] became [batch]"]
+    assert irexec.shapes(made.model).conditions == [["batch <= 16"]]
+    assert at(made.model, 3, 4).tolist() == [[0, 2, 4, 6], [8, 10, 12, 14], [16, 18, 20, 22]]
+
+
+def test_a_size_in_a_concat_of_shape_arithmetic_is_opened() -> None:
+    def build(x: Any) -> Any:
+        batch = ops.gather(ops.shape_of(x), np.array([0]), np.int64(0))
+        target = ops.concat([batch, np.array([10, 4])], 0, name="target")  # Two heads of five tokens.
+        return ops.reshape(x, target, special_zero=False, name="heads")
+
+    made = unbaked(irexec.shapes(model(build, [-1, -1, 8])))
+    assert list(map(str, made.changes)) == ["Concat 'target': [10,4] became [2*length,4]"]
+    assert irexec.shapes(made.model).conditions == [[]]
+    assert at(made.model, 2, 3, 8).shape == (2, 6, 4)
+
+
+def test_a_tile_of_the_exported_size_is_opened() -> None:
+    def build(x: Any) -> Any:
+        mask = ops.tile(np.ones((1, 3), np.float32), np.array([4, 1]), name="mask")
+        return ops.multiply(x, mask, "none")
+
+    made = unbaked(irexec.shapes(model(build, [-1, 3])))
+    assert list(map(str, made.changes)) == ["Tile 'mask': [4,1] became [batch,1]"]
+
+
+def test_what_can_be_opened_is_and_the_rest_is_told() -> None:
+    """The mask has six rows whatever the length, and is broadcast to a batch of two."""
+
+    def build(x: Any) -> Any:
+        mask = ops.broadcast(np.ones((1, 6, 6), np.float32), np.array([2, 6, 6]), name="mask")
+        return ops.add(ops.matmul(x, x, False, True), mask)
+
+    made = unbaked(irexec.shapes(model(build, [-1, -1, 4])))
+    assert list(map(str, made.changes)) == ["Broadcast 'mask': [2,6,6] became [batch,6,6]"]
+    (kept,) = made.kept
+    assert kept.startswith("length = 2 is still refused by 'mask'")
 
 
 def test_nothing_is_fixed() -> None:
