@@ -42,6 +42,15 @@ def scalar(value: int) -> Any:
     return op.constant(np.int64(value))
 
 
+def zero() -> Any:
+    return op.constant(np.float32(0))
+
+
+def joined_as_equals(one: Any, other: Any) -> Any:
+    """Join two tensors along a new axis, so that all their sizes must be equal."""
+    return op.concat([op.unsqueeze(one, whole(0)), op.unsqueeze(other, whole(0))], 0)
+
+
 def model(results: Any, inputs: list[Any]) -> irexec.Model:
     return irexec.Model(results if isinstance(results, list) else [results], inputs)
 

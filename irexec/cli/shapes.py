@@ -105,6 +105,7 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
 
 def _studied(model: Model, options: Sequence[str], status: Status, findings: Findings) -> Shapes | None:
     """Return the answer for the inputs and sizes that the options set; None, with findings, where one is wrong."""
+    from irexec.graph.ports import port_name
     from irexec.sizes.ask import UnknownName, accepted_shapes
 
     given: dict[str, str] = {}
@@ -118,7 +119,8 @@ def _studied(model: Model, options: Sequence[str], status: Status, findings: Fin
     try:
         return accepted_shapes(model, given, progress=lambda count: status.show(f"{count} combinations of sizes"))
     except UnknownName as error:
-        findings.add("U005", f"--input: {error}", hint=error.hint)
+        known = f"the inputs are {', '.join(port_name(value) for value in model.inputs)}"
+        findings.add("U005", f"--input: {error}", hint=error.hint or known)
     except ValueError as error:
         findings.add("U004", f"--input: {error}")
     return None

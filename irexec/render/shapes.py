@@ -16,7 +16,7 @@ from irexec.sizes.rows import Row
 from irexec.sizes.words import common_conditions, subject, words_of
 
 _MOST_ALTERNATIVES = 12
-_LONGEST_MESSAGE = 110
+_LONGEST_MESSAGE = 160
 
 
 def show_shapes(shapes: Shapes, page: Printout) -> None:
@@ -180,4 +180,4 @@ def _remarks(shapes: Shapes, page: Printout) -> None:
     certainty = {"proved": "proved by traces of the shape rules; ", "incomplete": "incomplete; "}.get(
         shapes.evidence, ""
     )
-    page.line(f"{certainty}checked by inference at {plural(shapes.probes, 'combination')} of sizes", "dim")
+    page.paragraph(f"{certainty}checked by inference at {plural(shapes.probes, 'combination')} of sizes", "dim")

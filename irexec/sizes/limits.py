@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from irexec.graph.model import Value
+from irexec.graph.model import Node, Value
 from irexec.graph.ports import port_name
+from irexec.inference.inference import Inference
 from irexec.sizes.differences import differences
 from irexec.sizes.expressions import Combined, Expression
 from irexec.sizes.names import assignment
@@ -25,9 +26,9 @@ def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: 
     """Return sentences for the reader. `samples`: accepted combinations."""
     prober = found.prober
     return [
-        *_tables(prober, samples),
+        *_tables(prober, symbols, samples),
         *_mixed_batches(prober, symbols, outputs),
-        *_unknown_outputs(prober, outputs),
+        *_unknown_outputs(found, outputs),
         *_declarations(found, samples),
         *_states(prober),
         *differences(prober, _smallest(found, samples)),
@@ -41,17 +42,18 @@ def _smallest(found: Study, samples: Sequence[Sizes]) -> list[Sizes]:
     return sorted({*samples, *decided}, key=lambda sizes: (sum(sizes), sizes))
 
 
-def _tables(prober: Prober, samples: Sequence[Sizes]) -> list[str]:
-    """Return the tables beyond whose last row layers read for accepted sizes."""
-    found: dict[str, None] = {}
+def _tables(prober: Prober, symbols: Sequence[str], samples: Sequence[Sizes]) -> list[str]:
+    """Return the layers that read beyond the last row of a table for accepted sizes, each with such sizes."""
+    found: dict[Node, str] = {}
     largest = {max(samples, key=lambda sizes: sizes[number]): None for number in range(len(prober.dims)) if samples}
     for sizes in (*largest, *samples[:: len(samples) // _TRIED + 1]):
         for node, rows in prober.at(sizes).beyond:
             found.setdefault(
-                f"{node.type} {node.friendly_name!r} reads behind the end of a table of {rows} rows for some accepted "
-                f"sizes: it gives zeros there"
+                node,
+                f"{node.type} {node.friendly_name!r} reads beyond the end of a table of {rows} rows for some accepted "
+                f"sizes, such as {_listed(prober, symbols, sizes)}: it gives zeros there",
             )
-    return list(found)
+    return list(found.values())
 
 
 def _mixed_batches(prober: Prober, symbols: Sequence[str], outputs: Expressions) -> list[str]:
@@ -83,16 +85,53 @@ def _is_computed(expression: Expression, symbols: Sequence[str]) -> bool:
     return not all(part.text(symbols).isidentifier() for part in parts)
 
 
-def _unknown_outputs(prober: Prober, outputs: Expressions) -> list[str]:
-    found: list[str] = []
-    for value, dims in zip(prober.model.outputs, outputs, strict=False):
+def _unknown_outputs(found: Study, outputs: Expressions) -> list[str]:
+    """Return the outputs whose sizes depend on values, with the layer because of which they do, or are no expression of
+    the sizes of the inputs."""
+    prober = found.prober
+    unknown = [
+        (value, dims)
+        for value, dims in zip(prober.model.outputs, outputs, strict=False)
+        if dims is None or None in dims
+    ]
+    if not unknown:
+        return []
+    types = prober.types_at(found.cases[0].base)
+    remarks: list[str] = []
+    for value, dims in unknown:
+        name, shape = _named(prober, value), types[value].shape
         if dims is None:
-            found.append(f"the rank of the output {_named(prober, value)} depends on values")
-        elif any(each is None for each in dims):
-            found.append(
-                f"dimensions of the output {_named(prober, value)} depend on values, or no expression fits them"
-            )
-    return found
+            remarks.append(f"the rank of the output {name} depends on {_origin(prober, types, value)}")
+            continue
+        by_values = [axis for axis, each in enumerate(dims) if each is None and shape[axis].is_dynamic]
+        others = [axis for axis, each in enumerate(dims) if each is None and axis not in by_values]
+        if by_values:
+            verb = "depends" if len(by_values) == 1 else "depend"
+            remarks.append(f"{_axes(by_values)} of the output {name} {verb} on {_origin(prober, types, value)}")
+        if others:
+            remarks.append(f"no single expression of the inputs' sizes gives {_axes(others)} of the output {name}")
+    return remarks
+
+
+def _axes(axes: Sequence[int]) -> str:
+    return (
+        f"the size of dimension {axes[0]}" if len(axes) == 1 else f"the sizes of dimensions {', '.join(map(str, axes))}"
+    )
+
+
+def _origin(prober: Prober, types: Inference, value: Value) -> str:
+    """Return the layer whose results have a size that depends on values, although the sizes of its inputs are known."""
+    waiting, seen = [value.node], set[Node]()
+    while waiting:
+        node = waiting.pop(0)
+        if node in seen or not any(each.shape.is_dynamic for each in types.outputs(node)):
+            continue
+        seen.add(node)
+        inputs = [each for each in node.inputs if each is not None]
+        if all(types[each].shape.is_static for each in inputs) and node.type != "Parameter":
+            return f"the values that {node.type} {node.friendly_name!r} reads"
+        waiting += [each.node for each in inputs]
+    return "values"
 
 
 def _named(prober: Prober, value: Value) -> str:
