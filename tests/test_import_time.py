@@ -187,7 +187,7 @@ def test_a_first_result_needs_little_of_the_python_api(tmp_path: Path) -> None:
     assert "irexec.openvino.compiled" in modules
     assert of(modules, ASKED_FOR_LATER) == []
     own = {module for module in modules if module.startswith("irexec.")}
-    assert len(own) <= 148, sorted(own)
+    assert len(own) <= 150, sorted(own)
 
 
 def test_a_public_name_is_the_same_whatever_was_imported_before() -> None:
@@ -217,3 +217,21 @@ def test_threads_of_blas_soon_sleep_where_irexec_imports_numpy(given: str | None
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, timeout=PATIENCE
     )
     assert run.stdout.split() == (["22", "None"] if given is None else [given, given])
+
+
+def test_the_compiled_validator_is_imported_without_the_types_of_its_schemas(validating: set[str]) -> None:
+    assert of(validating, ["pydantic_core"]) == ["pydantic_core"]
+    assert of(validating, ["pydantic_core.core_schema", "typing_extensions", "pydantic"]) == []
+
+
+@pytest.mark.parametrize("first", ["irexec.ops.declare.validator", "pydantic"])
+def test_pydantic_has_the_same_compiled_validator(first: str) -> None:
+    modules = imported(
+        f"import {first}, irexec.ops.declare.validator, pydantic, pydantic_core\n"
+        "from pydantic_core import _pydantic_core\n"
+        "assert irexec.ops.declare.validator.ValidationError is pydantic.ValidationError\n"
+        "assert irexec.ops.declare.validator.SchemaValidator is _pydantic_core.SchemaValidator\n"
+        "class Model(pydantic.BaseModel):\n    x: int\n"
+        "assert Model(x='3').x == 3"
+    )
+    assert "pydantic_core.core_schema" in modules

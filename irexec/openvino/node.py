@@ -14,7 +14,6 @@ from irexec.openvino.editing import changed, connect, set_type
 from irexec.openvino.layout import Layout, give_layout, layout_of
 from irexec.openvino.ov_any import unboxed
 from irexec.openvino.ports import DescriptorTensor, Input, Output
-from irexec.openvino.reported import reported_attributes
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor
@@ -204,6 +203,8 @@ class Node(graph.Node):
         if self.type == "Const":
             kind = self.attributes["element_type"]
             return {"element_type": kind.name, "shape": list(self.outputs[0].type.shape.to_shape())}
+        from irexec.openvino.reported import reported_attributes
+
         return reported_attributes(self, _operator(self))
 
     def visit_attributes(self, visitor: Any) -> bool:

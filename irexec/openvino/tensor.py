@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -293,6 +292,8 @@ class Tensor:
 
     def _repr_html_(self) -> str:
         """Return the type, the shape, the range and the first values, for notebooks."""
+        from html import escape
+
         from irexec.arrays.brief import shown, shown_number
         from irexec.arrays.statistics import Statistics
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import contextlib
 import types as python_types
 from collections.abc import Callable, Container, Sequence
-from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
-
-from pydantic_core import CoreSchema, SchemaValidator, ValidationError, core_schema
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from irexec.ops.declare.attributes import (
     MARKS,
@@ -24,6 +22,7 @@ from irexec.ops.declare.attributes import (
 )
 from irexec.ops.declare.constraints import Breach
 from irexec.ops.declare.signature import Input, Signature
+from irexec.ops.declare.validator import Schema, SchemaValidator, ValidationError, ValidationInfo
 from irexec.records import MISSING, field, record
 from irexec.types import DYNAMIC, ElementType, PartialShape, TensorType
 
@@ -69,33 +68,33 @@ class Acceptor:
         return accepted
 
 
-def layer_schema(signature: Signature, attributes: tuple[Attribute, ...]) -> CoreSchema:
+def layer_schema(signature: Signature, attributes: tuple[Attribute, ...]) -> Schema:
     """Return the schema of a layer: its attributes, its inputs, or both, as far as they are known."""
     parts = {"attributes": attributes_schema(attributes), "inputs": ports_schema(signature)}
-    fields = {name: core_schema.typed_dict_field(part, required=False) for name, part in parts.items()}
-    return core_schema.typed_dict_schema(fields, extra_behavior="forbid")
+    fields = {name: {"type": "typed-dict-field", "schema": part, "required": False} for name, part in parts.items()}
+    return {"type": "typed-dict", "fields": fields, "extra_behavior": "forbid"}
 
 
-def attributes_schema(attributes: tuple[Attribute, ...]) -> CoreSchema:
+def attributes_schema(attributes: tuple[Attribute, ...]) -> Schema:
     """Return the schema of all attributes. Its result also contains attributes that the operator does not have."""
-    fields = {}
+    fields: dict[str, Schema] = {}
     for attribute in attributes:
         # A missing required attribute is accepted like a value, and its fault is recorded by the schema of the
         # attribute.
-        schema = core_schema.with_default_schema(
-            attribute_schema(attribute), default=attribute.default, validate_default=attribute.required
-        )
-        names: list[list[str | int]] = [[attribute.file_name], [attribute.name]]
-        alias = None if attribute.file_name == attribute.name else names
-        fields[attribute.name] = core_schema.model_field(schema, validation_alias=alias)
-    return core_schema.model_fields_schema(fields, extra_behavior="allow")
+        schema = _with_default(attribute_schema(attribute), attribute.default) | {
+            "validate_default": attribute.required
+        }
+        fields[attribute.name] = {"type": "model-field", "schema": schema}
+        if attribute.file_name != attribute.name:
+            fields[attribute.name]["validation_alias"] = [[attribute.file_name], [attribute.name]]
+    return {"type": "model-fields", "fields": fields, "extra_behavior": "allow"}
 
 
-def attribute_schema(attribute: Attribute) -> CoreSchema:
+def attribute_schema(attribute: Attribute) -> Schema:
     """Return the schema of one attribute: the text forms of a file, and the values that Python callers pass."""
     read, plain = attribute.read, _plain_value(attribute.annotation)
 
-    def accept(given: Any, validate: Callable[[Any], Any], info: core_schema.ValidationInfo) -> Any:
+    def accept(given: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
         try:
             return validate(read(given) if type(given) is str else plain(given))
         except ValueError as error:
@@ -105,10 +104,10 @@ def attribute_schema(attribute: Attribute) -> CoreSchema:
 
             return stand_in(attribute, given, error, validate, info.context.faults)
 
-    return core_schema.with_info_wrap_validator_function(accept, value_schema(attribute.annotation))
+    return _wrapped(accept, value_schema(attribute.annotation))
 
 
-def value_schema(annotation: Any) -> CoreSchema:
+def value_schema(annotation: Any) -> Schema:
     """Return the schema of the values of an annotation. Marks that are not irexec's are left to pydantic."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -117,37 +116,44 @@ def value_schema(annotation: Any) -> CoreSchema:
             if isinstance(mark, Within):
                 if arguments[0] not in (int, float):
                     raise TypeError(f"{annotation!r}: Within is of a number, such as Annotated[int, Within(ge=0)]")
-                schema = cast(
-                    CoreSchema, {**schema, **{n: limit for n, limit in mark._asdict().items() if limit is not None}}
-                )
+                schema = {**schema, **{n: limit for n, limit in mark._asdict().items() if limit is not None}}
             elif not isinstance(mark, MARKS):
                 schema = _marked(schema, mark)
         return schema
     if origin in (Union, python_types.UnionType):
         (present,) = (member for member in arguments if member is not type(None))
-        return core_schema.nullable_schema(value_schema(present))
+        return {"type": "nullable", "schema": value_schema(present)}
     if origin is Literal:
-        return core_schema.literal_schema(list(arguments))
+        return {"type": "literal", "expected": list(arguments)}
     if origin is tuple:
         items = [value_schema(item) for item in arguments if item is not Ellipsis]
-        return core_schema.tuple_schema(items, variadic_item_index=0 if Ellipsis in arguments else None)
-    return _SCHEMAS.get(annotation) or core_schema.is_instance_schema(annotation)
+        return _tuple(items, 0 if Ellipsis in arguments else None)
+    return _SCHEMAS.get(annotation) or {"type": "is-instance", "cls": annotation}
 
 
-_SCHEMAS: dict[Any, CoreSchema] = {
-    int: core_schema.int_schema(),
-    float: core_schema.float_schema(),
-    bool: core_schema.bool_schema(),
-    str: core_schema.str_schema(),
-}
+_SCHEMAS: dict[Any, Schema] = {kind: {"type": kind.__name__} for kind in (int, float, bool, str)}
 
 
-def _marked(schema: CoreSchema, mark: Any) -> CoreSchema:
+def _wrapped(accept: Callable[..., Any], schema: Schema) -> Schema:
+    """Return the schema of `accept(given, validate, info)`, whose `validate` is that of another schema."""
+    return {"type": "function-wrap", "function": {"type": "with-info", "function": accept}, "schema": schema}
+
+
+def _with_default(schema: Schema, default: Any) -> Schema:
+    return {"type": "default", "schema": schema, "default": default}
+
+
+def _tuple(items: list[Schema], variadic: int | None) -> Schema:
+    """Return the schema of a tuple; the item at `variadic` may occur any number of times."""
+    return {"type": "tuple", "items_schema": items} | ({} if variadic is None else {"variadic_item_index": variadic})
+
+
+def _marked(schema: Schema, mark: Any) -> Schema:
     """Return the schema with a pydantic mark, such as a Field, from an annotation of a user-defined operator."""
     from pydantic import GetPydanticSchema, TypeAdapter
 
     known: Any = Annotated[Any, GetPydanticSchema(lambda source, handler: schema), mark]
-    return TypeAdapter(known).core_schema
+    return dict(TypeAdapter(known).core_schema)
 
 
 def _plain_value(annotation: Any) -> Callable[[Any], Any]:
@@ -197,12 +203,12 @@ def _shape(value: Any) -> PartialShape:
         raise Unreadable("S006", str(error)) from None
 
 
-def ports_schema(signature: Signature) -> CoreSchema:
+def ports_schema(signature: Signature) -> Schema:
     """Return the schema of the inputs' element types; None stands for a port without a tensor."""
     variadic = next((index for index, port in enumerate(signature.inputs) if port.variadic), None)
-    ports = core_schema.tuple_schema([_port_schema(port) for port in signature.inputs], variadic_item_index=variadic)
+    ports = _tuple([_port_schema(port) for port in signature.inputs], variadic)
 
-    def accept(kinds: Any, validate: Callable[[Any], Any], info: core_schema.ValidationInfo) -> Any:
+    def accept(kinds: Any, validate: Callable[[Any], Any], info: ValidationInfo) -> Any:
         refused: set[Any] = set()
         try:
             kinds = validate(kinds)
@@ -217,14 +223,14 @@ def ports_schema(signature: Signature) -> CoreSchema:
             info.context.elements, info.context.breaches = elements, breaches
         return kinds
 
-    return core_schema.with_info_wrap_validator_function(accept, ports)
+    return _wrapped(accept, ports)
 
 
-def _port_schema(port: Input) -> CoreSchema:
+def _port_schema(port: Input) -> Schema:
     """Return the schema of the element type of one input, which may still be unknown."""
-    taken = core_schema.literal_schema([*sorted(port.elements.types, key=str), DYNAMIC])
+    taken: Schema = {"type": "literal", "expected": [*sorted(port.elements.types, key=str), DYNAMIC]}
     if port.optional:
-        return core_schema.with_default_schema(core_schema.nullable_schema(taken), default=None)
+        return _with_default({"type": "nullable", "schema": taken}, None)
     return taken
 
 

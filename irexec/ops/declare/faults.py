@@ -9,11 +9,10 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, get_origin
 
-from pydantic_core import ValidationError
-
 from irexec.diagnostics.nearest import nearest, suggestion
 from irexec.ops.declare.attributes import Attribute, AttributeFault, Unreadable, attribute_text, base_type
 from irexec.ops.declare.other_names import suggested_attributes
+from irexec.ops.declare.validator import ValidationError
 from irexec.records import MISSING
 from irexec.types import ElementType, PartialShape
 

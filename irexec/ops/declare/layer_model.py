@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetPydanticSchema, WithJsonSchema, create_model
-from pydantic_core import CoreSchema
 
 from irexec.ops.declare.acceptance import attribute_schema, ports_schema
 from irexec.ops.declare.attributes import Attribute, base_type
 from irexec.ops.declare.signature import Signature
+from irexec.ops.declare.validator import Schema
 from irexec.types import FOREIGN, ElementType, PartialShape
 
 _CONFIG = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, populate_by_name=True)
@@ -46,8 +46,8 @@ def attributes_model(title: str, attributes: tuple[Attribute, ...], doc: str | N
     return create_model(title, __config__=_CONFIG, __doc__=doc, **fields)
 
 
-def _accepted_by(schema: CoreSchema) -> GetPydanticSchema:
-    return GetPydanticSchema(lambda source, handler: schema)
+def _accepted_by(schema: Schema) -> GetPydanticSchema:
+    return GetPydanticSchema(lambda source, handler: cast(Any, schema))
 
 
 def _element_type(kind: Any) -> Any:

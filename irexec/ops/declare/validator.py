@@ -1,0 +1,48 @@
+"""The validator of pydantic-core: its compiled module alone.
+
+The package `pydantic_core` also describes its schemas as Python types, whose import takes longer than irexec's own. If
+the package is imported later, by pydantic for instance, it has the same compiled module.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic_core import SchemaValidator, ValidationError
+    from pydantic_core.core_schema import ValidationInfo
+
+__all__ = ["Schema", "SchemaValidator", "ValidationError", "ValidationInfo"]
+
+Schema = dict[str, Any]
+"""A schema of pydantic-core: `pydantic_core.core_schema` has functions that return such dictionaries."""
+
+_NAME = "pydantic_core._pydantic_core"
+
+
+def _compiled() -> Any:
+    """Return the compiled module."""
+    if _NAME in sys.modules:
+        return sys.modules[_NAME]
+    package = PathFinder.find_spec("pydantic_core")
+    found = PathFinder.find_spec(_NAME, None if package is None else package.submodule_search_locations)
+    if package is None or found is None or found.loader is None:
+        # It is not a package in folders.
+        import pydantic_core
+
+        return pydantic_core
+    module = sys.modules[_NAME] = module_from_spec(found)
+    try:
+        found.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[_NAME]
+        raise
+    return module
+
+
+if not TYPE_CHECKING:
+    _module = _compiled()
+    SchemaValidator, ValidationError, ValidationInfo = _module.SchemaValidator, _module.ValidationError, Any
