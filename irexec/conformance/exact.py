@@ -19,6 +19,14 @@ _NARROW = (F16, BF16, F32)
 
 def exact_results(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
     """Return the results of the model in f64, rounded to its own types; None if an operator has no such form."""
+    results = exact_values(model, inputs)
+    with np.errstate(all="ignore"):
+        own = [value.element_type.dtype for value in model.outputs]
+        return None if results is None else [a.astype(dtype) for a, dtype in zip(results, own, strict=True)]
+
+
+def exact_values(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
+    """Return the results of the model in f64; None if an operator has no such form."""
     made = copied(model)
     try:
         for node in made.nodes:
@@ -39,8 +47,6 @@ def exact_results(model: Model, inputs: Sequence[Array]) -> list[Array] | None:
         wide_inputs = [
             a.astype(np.float64) if v.element_type in _NARROW else a for v, a in zip(model.inputs, inputs, strict=True)
         ]
-        results = function_of(made)(wide_inputs)
+        return list(function_of(made)(wide_inputs))
     except (IRError, TypeError, ValueError):
         return None
-    with np.errstate(all="ignore"):
-        return [a.astype(v.element_type.dtype) for v, a in zip(model.outputs, results, strict=True)]

@@ -60,6 +60,19 @@ def test_nan_in_an_order_is_propagated_or_ignored(name: str, data: Array, value:
     assert verdict_of(case, lambda arrays: [np.full_like(arrays[0], value)]).startswith(f"{word} ")
 
 
+@pytest.mark.parametrize(("value", "word"), [(0.0, "passed"), (NAN, "passed"), (1.0, "wrong")])
+def test_an_infinity_times_zero_may_have_its_limit(value: float, word: str) -> None:
+    case = given("Mish-4/f32/x=[2]/seed1", np.array([-INF, 1.0]))
+    found = verdict_of(case, lambda arrays: [np.array([value, arrays[0][1]], np.float32)])
+    assert found.startswith(word)
+
+
+@pytest.mark.parametrize(("name", "word"), [("Gelu-7", "passed"), ("Sigmoid-1", "wrong")])
+def test_small_numbers_that_a_formula_loses(name: str, word: str) -> None:
+    case = given(f"{name}/f32/x=[2]/seed1", np.array([-9.0, 1.0]))
+    assert verdict_of(case, lambda arrays: [np.array([0.0, arrays[0][1]], np.float32)]).startswith(word)
+
+
 def test_top_k_may_choose_any_of_the_equal_values() -> None:
     name = "TopK-11/f32/axis=0/mode=max/sort=value/index_element_type=i32/data=[4]/k=const:i64[]{1}/seed1"
     case = given(name, np.array([3.0, 7.0, 7.0, 1.0]))

@@ -1,0 +1,79 @@
+"""Bias and spread: errors of many elements that no single element shows.
+
+Rounding to the nearest number is off by at most half a unit in the last place, and by nothing on average. Results that
+are cut off instead are off by half a unit on average although each is within any tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from irexec.conformance.exact import exact_values
+from irexec.debug.units import unit
+from irexec.graph.model import Model, Node
+from irexec.ops.declare.contents import CONTENTS
+from irexec.ops.declare.operator import Tolerance
+from irexec.types import Array, ElementType
+
+FEWEST = 64
+"""Elements of which there is an average."""
+_BIAS, _SPREAD = 0.2, 2.0
+"""Units in the last place that errors may have on average, and as their root mean square."""
+_STANDARD_ERRORS = 8.0
+_NEAREST, _OTHERS = 0.51, 0.1
+"""The largest error of rounding to the nearest, and the share of larger ones below which there is no bias."""
+_ELEMENTWISE = frozenset({"activation", "arithmetic", "type"})
+
+
+def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], tolerance: Tolerance) -> str | None:
+    """Return what is wrong with the errors of a result as a whole; None if nothing is, or if the model is not a single
+    elementwise layer that is rounded once: all of them in types of 16 bits, and in f32 those whose tolerance is one
+    unit at most.
+    """
+    nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
+    if (
+        len(nodes) != 1
+        or len(found) != 1
+        or found[0].size < FEWEST
+        or not _is_rounded_once(nodes[0], found[0], tolerance)
+    ):
+        return None
+    exact = list(inputs) if nodes[0].type in ("Convert", "ConvertLike") else exact_values(model, inputs)
+    if not exact or exact[0].shape != found[0].shape or exact[0].dtype.kind not in "fV":
+        return None
+    errors, signs = _errors(exact[0].astype(np.float64), found[0])
+    if errors.size < FEWEST or float((np.abs(errors) > _NEAREST).mean()) < _OTHERS:
+        return None
+    for of, signed in (("the results", errors), ("the magnitudes of the results", errors * signs)):
+        mean, deviation = float(signed.mean()), float(signed.std()) / np.sqrt(errors.size)
+        if abs(mean) >= _BIAS and abs(mean) >= _STANDARD_ERRORS * deviation:
+            return f"{of} are {mean:+.2f} ulp off on average over {errors.size} elements"
+    spread = float(np.sqrt((errors**2).mean()))
+    if spread >= _SPREAD and found[0].dtype.itemsize == 2:
+        return f"the errors of {errors.size} elements have a root mean square of {spread:.1f} ulp"
+    return None
+
+
+def _is_rounded_once(node: Node, found: Array, tolerance: Tolerance) -> bool:
+    kind = ElementType.of(found.dtype)
+    if CONTENTS.get(node.type, ("",))[0].split(".")[0] not in _ELEMENTWISE or not kind.is_real:
+        return False
+    once = tolerance.kind in ("exact", "rounded")
+    return once and (kind.bitwidth == 16 or (kind.bitwidth == 32 and tolerance.ulp <= 1.0))
+
+
+def _errors(exact: Array, found: Array) -> tuple[Array, Array]:
+    """Return the signed errors in units in the last place, and the signs of the exact results, of normal numbers."""
+    kind = ElementType.of(found.dtype)
+    wide = found.astype(np.float64)
+    with np.errstate(all="ignore"):
+        normal = np.isfinite(exact) & np.isfinite(wide) & (np.abs(exact) >= _least(found)) & (wide != 0)
+        errors = (wide - exact)[normal] / unit(exact[normal], kind)
+    return errors, np.sign(exact[normal])
+
+
+def _least(array: Array) -> float:
+    """Return the least normal number of a type, with some distance."""
+    return 2.0**-13 if array.dtype == np.float16 else 2.0**-120

@@ -1,0 +1,88 @@
+"""Errors that only many elements show: results that are cut off, or computed with fewer bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from irexec.conformance.case import Case
+from irexec.conformance.defendant import Answer
+from irexec.conformance.made import case_named
+from irexec.conformance.verdict import judge_case
+from irexec.debug.record import Reference
+from irexec.types import Array
+
+pytestmark = pytest.mark.any_python
+BF16 = np.dtype(ml_dtypes.bfloat16)
+BITS = {np.dtype(np.float16): (np.uint16, 13), BF16: (np.uint16, 16)}
+
+
+def cut_off(wide: Array, dtype: np.dtype[Any]) -> Array:
+    """Round towards zero, as a kernel does that forgets to round: the bits of f32 (f64) are cut off."""
+    if dtype == BF16:
+        return (wide.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view(BF16)
+    near = wide.astype(dtype)
+    beyond = np.abs(near.astype(np.float64)) > np.abs(wide.astype(np.float64))
+    return np.where(beyond, np.nextafter(near, dtype.type(0)), near).astype(dtype)
+
+
+def floored(wide: Array, dtype: np.dtype[Any]) -> Array:
+    """Round downwards."""
+    near = wide.astype(dtype)
+    return np.where(near.astype(np.float64) > wide, np.nextafter(near, dtype.type(-np.inf)), near).astype(dtype)
+
+
+def judged(case: Case, results: Array) -> str:
+    found = judge_case(case, Answer("results", [[results]] * len(case.calls)), {"f64": "f32", "i64": "i32"})
+    return f"{found.word} {found.detail}"
+
+
+def exact_of(case: Case) -> Array:
+    a, b = (array.astype(np.float64) for array in (*case.inputs[0], *case.inputs[0])[:2])
+    return {"Multiply": a * b, "Add": a + b, "Divide": a / b, "Convert": a}[case.operator.partition("-")[0]]
+
+
+CASES = [
+    "Convert-1/f32/destination_type=f16/input=[4,33]/seed1",
+    "Convert-1/f32/destination_type=bf16/input=[4,33]/seed1",
+    "Multiply-1/f16/a=[4,33]/b=[4,33]/seed1",
+    "Multiply-1/bf16/a=[4,33]/b=[4,33]/seed2",
+    "Multiply-1/f32/a=[4,33]/b=[4,33]/seed3",
+    "Divide-1/f16/a=[4,33]/b=[4,33]/seed3",
+    "Add-1/f32/a=[8,33]/b=[8,33]/seed3",
+]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_that_are_cut_off_are_wrong_although_each_is_close(name: str) -> None:
+    case = case_named(name)
+    (right,) = Reference(case.model, case.inputs).results()[0]
+    assert judged(case, right) == "passed "
+    found = judged(case, cut_off(exact_of(case), right.dtype))
+    assert found.startswith("wrong the magnitudes of the results are -0.") and "ulp off on average" in found
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "bf16" not in name])
+def test_results_that_are_rounded_downwards(name: str) -> None:
+    case = case_named(name)
+    (right,) = Reference(case.model, case.inputs).results()[0]
+    assert judged(case, floored(exact_of(case), right.dtype)).startswith("wrong the results are -0.")
+
+
+@pytest.mark.parametrize("function", [np.tanh, lambda x: 1 / (1 + np.exp(-x))])
+def test_values_between_that_have_fewer_bits(function: Callable[[Array], Array]) -> None:
+    case = case_named(f"{'Tanh' if function is np.tanh else 'Sigmoid'}-1/f16/x=[4,64]/seed5")
+    exact = function(case.inputs[0][0].astype(np.float64))
+    assert judged(case, exact.astype(np.float32).astype(np.float16)) == "passed "
+    found = judged(case, exact.astype(BF16).astype(np.float16))
+    assert found.startswith("wrong the errors of 25") and "have a root mean square of" in found
+
+
+def test_small_results_and_results_of_few_elements_have_no_bias() -> None:
+    case = case_named("Multiply-1/f16/a=[4,8]/b=[4,8]/seed1")
+    (right,) = Reference(case.model, case.inputs).results()[0]
+    assert judged(case, cut_off(exact_of(case), right.dtype)) == "passed "
