@@ -30,7 +30,7 @@ def main() -> int:
         name, _, detail = message(script).partition(": ")
         operators = name.partition("/")[0]
         if operators == "graph.grown":
-            layers = name.split("/")[2].removeprefix("layers=").split(",")
+            layers = name.split("/")[3].removeprefix("layers=").split(",")
             operators = " and ".join(layer.partition(".")[0] for layer in layers)
         print(f"- **{operators}**, {_plain(detail)[:_DETAIL].strip()}\n\n  `{name}`\n\n  `reproducers/{script.name}`\n")
     return 0

@@ -85,6 +85,14 @@ def _key(finding: Finding) -> tuple[str, ...]:
     return finding.operator, finding.word, special, later, message, kind, layers
 
 
+def fault_of(finding: Finding) -> tuple[str, ...]:
+    """Return what a simpler case must have in common with a failure to show the same fault: its key, except for the
+    kind of values, which need not be special.
+    """
+    operator, word, special, *rest = [*_key(finding), *[""] * 7][:7]
+    return operator, word, special if special in (WRAPS, finding.facts.get("forbidden")) else "", *rest
+
+
 def _split(members: list[Finding], tally: Tally | None) -> Iterator[list[Finding]]:
     """Yield the failures with the value of an attribute that explains them best, then those of the others.
 

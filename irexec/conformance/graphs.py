@@ -1,6 +1,6 @@
 """Cases of graphs: patterns that runtimes fuse, with random contexts and near misses.
 
-    graph.layer_norm/f32/near=axis/inner=read/sequence/seed7
+    graph.layer_norm/f32/r1/near=axis/inner=read/sequence/seed7
 
 A pattern is a function that is registered with the choices of its parameters; see graph_patterns/.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from irexec.conformance.builder import Graph
 from irexec.conformance.case import Case
 from irexec.conformance.graph_patterns import ALL
-from irexec.conformance.names import UnreadableName
+from irexec.conformance.names import RECIPE, UnreadableName, without_recipe
 from irexec.conformance.registry import PATTERNS
 from irexec.diagnostics import IRError
 
@@ -47,7 +47,7 @@ def draw_graph(name: str, seed: int, index: int) -> Case | None:
         inner = ("/inner=read" if rng.random() < 0.2 else "") + ("/turned" if rng.random() < 0.15 else "")
         default = "".join(f"/{flag}" for flag, share in _FLAGS if rng.random() < share)
         default += "/default" if base == "f32" and rng.random() < 0.05 else ""
-        text = "/".join([name, base, *(f"{key}={value}" for key, value in chosen.items())])
+        text = "/".join([name, base, RECIPE, *(f"{key}={value}" for key, value in chosen.items())])
         text += f"{inner}{default}/{kind}/seed{int(rng.integers(1000))}"
         try:
             return graph_case(text)
@@ -62,8 +62,10 @@ def _chosen(rng: np.random.Generator, options: tuple[str, ...]) -> str:
 
 def graph_case(text: str) -> Case:
     """Return the case of a name. Raises UnreadableName, and IRError if irexec does not accept the graph."""
-    name, *parts = text.split("/")
-    if name not in PATTERNS or len(parts) < 3:
+    if text.partition("/")[0] not in PATTERNS:
+        raise UnreadableName(f"{text!r} is no name of a graph")
+    name, *parts = without_recipe(text).split("/")
+    if len(parts) < 3:
         raise UnreadableName(f"{text!r} is no name of a graph")
     function, choices = PATTERNS[name]
     base, kind, seed = parts[0], parts[-2], _SEED.fullmatch(parts[-1])
@@ -90,13 +92,13 @@ def graph_case(text: str) -> Case:
 
 def simpler_graph(text: str) -> Iterator[str]:
     """Yield names with the usual choice of a parameter, without what else there is, or with static shapes."""
-    name, base, *parts = text.split("/")
+    name, base, *parts = without_recipe(text).split("/")
     usual = {key: options[0] for key, options in PATTERNS[name][1].items()}
     if parts[-2] != "static":
-        yield "/".join([name, base, *parts[:-2], "static", parts[-1]])
+        yield "/".join([name, base, RECIPE, *parts[:-2], "static", parts[-1]])
     for place, part in enumerate(parts[:-2]):
         key, separator, value = part.partition("=")
-        rest = [name, base, *parts[:place]]
+        rest = [name, base, RECIPE, *parts[:place]]
         if not separator or key not in usual:
             yield "/".join([*rest, *parts[place + 1 :]])
         elif value != usual[key]:

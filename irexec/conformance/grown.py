@@ -1,6 +1,6 @@
 """Cases of graphs that are grown from the rules of their operators.
 
-    graph.grown/f32/layers=ReduceSum-1.3,Add-1.17,ReLU-1.2/inner=read/sequence/seed7
+    graph.grown/f32/r1/layers=ReduceSum-1.3,Add-1.17,ReLU-1.2/inner=read/sequence/seed7
 
 Each layer is an operator and a number, from which its attributes and its other inputs are drawn; it reads a value that
 is there. A layer can be taken out of a name, and the others stay as they are if they still fit.
@@ -17,7 +17,7 @@ import numpy as np
 from irexec.conformance.case import Case, operator_named
 from irexec.conformance.changes import pick
 from irexec.conformance.growing import FORMS, Constant, Growth, Ref, choose
-from irexec.conformance.names import UnreadableName
+from irexec.conformance.names import RECIPE, UnreadableName, without_recipe
 from irexec.conformance.values import draw_values
 from irexec.diagnostics import IRError
 from irexec.graph.model import Model, Node, Value
@@ -50,7 +50,7 @@ def draw_grown(seed: int, index: int) -> Case | None:
                 break
         if len(names) < 2:
             continue
-        parts = [NAME, base, f"layers={','.join(names)}"]
+        parts = [NAME, base, RECIPE, f"layers={','.join(names)}"]
         parts += ["inner=read"] * bool(rng.random() < 0.2)
         parts += [f for f, share in zip(_FLAGS, (0.1, 0.03, 0.03, 0.04), strict=True) if rng.random() < share]
         if "default" in parts and base != "f32":
@@ -66,10 +66,10 @@ def draw_grown(seed: int, index: int) -> Case | None:
 
 def grown_case(text: str) -> Case:
     """Return the case of a name. Raises UnreadableName, and IRError if irexec does not accept the graph."""
-    _, *parts = text.split("/")
+    _, *parts = without_recipe(text).split("/")
     seed = _SEED.fullmatch(parts[-1]) if parts else None
     if len(parts) < 4 or seed is None or parts[-2] not in _KINDS or not parts[1].startswith("layers="):
-        raise UnreadableName(f"{text!r}: expected {NAME}/TYPE/layers=OPERATOR.NUMBER,.../KIND/seedN")
+        raise UnreadableName(f"{text!r}: expected {NAME}/TYPE/{RECIPE}/layers=OPERATOR.NUMBER,.../KIND/seedN")
     base, kind, words = ElementType.by_name.get(parts[0]), parts[-2], set(parts[2:-2])
     if base is None:
         raise UnreadableName(f"{parts[0]!r} in {text!r} is no element type")
@@ -86,13 +86,13 @@ def grown_case(text: str) -> Case:
 
 def layers_of(text: str) -> list[str]:
     """Return the layers of a name."""
-    return text.split("/")[2].removeprefix("layers=").split(",")
+    return text.split("/")[3].removeprefix("layers=").split(",")
 
 
 def with_layers(text: str, layers: list[str]) -> str:
     """Return the name with other layers."""
     parts = text.split("/")
-    return "/".join([*parts[:2], f"layers={','.join(layers)}", *parts[3:]])
+    return "/".join([*parts[:3], f"layers={','.join(layers)}", *parts[4:]])
 
 
 def _case(text: str, growth: Growth, kind: str, words: set[str]) -> Case:

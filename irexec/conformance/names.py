@@ -26,8 +26,27 @@ _OMITTED = "omitted"
 _FLAGS = ("turned", "twice", "again", "requests", "cache", "default", "forbidden")
 
 
+RECIPE = "r1"
+"""The recipe of graphs: the code that makes a graph of a name. It has another number whenever a name makes another
+graph, so that a name of another recipe is refused instead of meaning something else."""
+
+
 class UnreadableName(ValueError):
     """The text is not the name of a case."""
+
+
+def without_recipe(text: str) -> str:
+    """Return the name of a graph without the recipe, which follows the element type. Raises UnreadableName if the graph
+    was made by another recipe.
+    """
+    name, base, recipe, *rest = [*text.split("/"), "", ""][: max(3, text.count("/") + 1)]
+    if recipe != RECIPE:
+        found = f"recipe {recipe}" if re.fullmatch(r"r\d+", recipe) else "no recipe"
+        raise UnreadableName(
+            f"{text!r} has {found}, but this version of irexec makes graphs by recipe {RECIPE}: "
+            f"{name}/TYPE/{RECIPE}/... is expected. The version that made a case, or its reproducer, makes it again"
+        )
+    return "/".join([name, base, *rest])
 
 
 class Dim(NamedTuple):

@@ -8,25 +8,26 @@ from typing import Any
 
 from irexec.conformance.block import JudgeBlock, judged
 from irexec.conformance.case import Case
+from irexec.conformance.clusters import fault_of
 from irexec.conformance.defendant import Defendant
 from irexec.conformance.made import case_named
 from irexec.conformance.reproducer import write_reproducer
 from irexec.conformance.results import Finding
 from irexec.conformance.simpler import simplest
-from irexec.conformance.verdict import judge_case
+from irexec.conformance.verdict import Verdict, judge_case
 
 
 def reproduce(
     task: JudgeBlock, finding: Finding, folder: Path, device: str, config: dict[str, Any]
 ) -> tuple[str, Path]:
     """Reduce a failure and write its reproducer; returns the reduced case's name and the script. Raises OSError."""
-    case = case_named(finding.name)
+    case, fault = case_named(finding.name), fault_of(finding)
     settings = config.get(case.config, {})
     defendant = Defendant(task.runtime, settings, python=task.python, limit=task.limit)
     try:
 
         def fails(trial: Case) -> bool:
-            return judged(trial, defendant).word == finding.word
+            return fault_of(_finding(trial, judged(trial, defendant))) == fault
 
         name = simplest(finding.name, fails)
         case = case_named(name)
@@ -37,3 +38,9 @@ def reproduce(
     finally:
         defendant.close()
     return name, path
+
+
+def _finding(case: Case, verdict: Verdict) -> Finding:
+    return Finding(
+        case.name, verdict.word, verdict.detail, case.operator, case.kind, case.facts, verdict.call, verdict.output
+    )

@@ -9,10 +9,11 @@ import pytest
 
 from irexec.conformance.campaign import GROWN_SHARE, Extent, families, rounds
 from irexec.conformance.case import operator_named
-from irexec.conformance.clusters import clusters_of
+from irexec.conformance.clusters import clusters_of, fault_of
 from irexec.conformance.open import profiles_of
 from irexec.conformance.report import failures, from_json, to_json
 from irexec.conformance.results import Finding, Tally
+from irexec.conformance.verdict import WRAPS
 from irexec.types import F32, I32, I64
 
 pytestmark = pytest.mark.any_python
@@ -79,3 +80,14 @@ def test_values_go_with_the_operator_and_the_type() -> None:
     assert "edges" not in profiles_of(operator_named("SoftMax-8"), F32)
     assert "denormal" in profiles_of(operator_named("IsFinite-10"), F32)
     assert "beyond" in profiles_of(divide, I64) and "beyond" not in profiles_of(divide, I32)
+
+
+def test_a_simpler_case_shows_the_same_fault() -> None:
+    def fault(**changed: object) -> tuple[str, ...]:
+        given = {"name": "n", "word": "wrong", "detail": "d", "operator": "Add-1", "kind": "sequence", "facts": {}}
+        return fault_of(Finding(**(given | changed)))  # type: ignore[arg-type]
+
+    assert fault() == fault(kind="static") == fault(facts={"data": "edges"})
+    others = [fault(word="crash"), fault(call=1), fault(facts={"layers": "ReLU-1"}), fault(detail=f"d; {WRAPS}")]
+    assert len({fault(), *others}) == 5
+    assert fault(call=1, kind="static") == fault()

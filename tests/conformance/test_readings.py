@@ -96,7 +96,7 @@ def test_integers_wrap_and_a_saturated_result_is_named() -> None:
 def test_what_follows_an_overflow_in_a_graph_is_open() -> None:
     words = set()
     for seed in range(20):
-        case = case_named(f"graph.integers/f32/length=2/kind=u8/end=same/static/seed{seed}")
+        case = case_named(f"graph.integers/f32/r1/length=2/kind=u8/end=same/static/seed{seed}")
         ends = [n.type for n in case.model.nodes if n.type in ("Add", "Multiply")]
         case.inputs[0][0][...] = 255
         word = verdict_of(case, lambda arrays: [np.full_like(arrays[0], 255)]).split()[0]
