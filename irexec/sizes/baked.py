@@ -96,6 +96,8 @@ def size_constants(prober: Prober, node: Node | None, dim: OpenDim, size: int) -
     token that is broadcast to the size with which the model was exported.
     """
     waiting, seen = [node] if node is not None else [], set[Node]()
+    # A Reshape multiplies sizes; elsewhere, a multiple is most probably another number.
+    multiplies = node is not None and node.type == "Reshape"
     while waiting:
         current = waiting.pop(0)
         if current in seen:
@@ -106,7 +108,7 @@ def size_constants(prober: Prober, node: Node | None, dim: OpenDim, size: int) -
             values = _known(current, index)
             if current.type == "Concat" and not _makes_sizes(current):
                 continue
-            position = _position(values, dim.axis, size, current.type in ("Reshape", "Concat"))
+            position = _position(values, dim.axis, size, multiplies and current.type in ("Reshape", "Concat"))
             if position is not None and (is_reached or size > 1 or position == dim.axis):
                 yield SizeConstant(current, index, position, values[position] // size, values)
         waiting += [value.node for value in current.inputs if value is not None]
