@@ -1,4 +1,4 @@
-"""Models with open dimensions for benchmarks/shapes.py, by the kind of relation between the sizes that they accept."""
+"""Models with dynamic dimensions for benchmarks/shapes.py, by the relation between the sizes that they accept."""
 
 from __future__ import annotations
 

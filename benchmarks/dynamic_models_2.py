@@ -1,4 +1,4 @@
-"""Further models with open dimensions for benchmarks/shapes.py: bodies, states, values, bounds, operators."""
+"""Further models with dynamic dimensions for benchmarks/shapes.py: bodies, states, values, bounds, operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with open dimensions for benchmarks/shapes.py: parts of networks, and operators whose sizes follow others."""
+"""Models with dynamic dimensions for benchmarks/shapes.py: parts of networks, operators whose sizes follow others."""
 
 from __future__ import annotations
 

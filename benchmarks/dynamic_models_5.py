@@ -1,4 +1,4 @@
-"""Models with open dimensions for benchmarks/shapes.py: relations and networks that the others leave out."""
+"""Models with dynamic dimensions for benchmarks/shapes.py: relations and networks that the others leave out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with open dimensions for benchmarks/shapes.py: baked sizes, operators, bodies, values and states."""
+"""Models with dynamic dimensions for benchmarks/shapes.py: baked sizes, operators, bodies, values and states."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unbake",
         metavar="OUT.xml",
-        help="write a model without the constants with which an exporter fixed open dimensions, verified by running "
+        help="write a model without the constants with which an exporter fixed dynamic dimensions, verified by running "
         "both models",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")

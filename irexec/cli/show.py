@@ -105,7 +105,7 @@ def _sized(reading: Reading, given: dict[str, tuple[int, ...]]) -> list[tuple[st
         f"{port_name(value)} [{', '.join(map(str, shapes.input_text(number)))}]"
         for number, value in enumerate(reading.model.inputs)
     ]
-    return [*rows, ("open sizes", ", ".join(named))] if rows else []
+    return [*rows, ("dynamic sizes", ", ".join(named))] if rows else []
 
 
 def _text(args: argparse.Namespace, summary: Summary, report: Report, sized: Sequence[tuple[str, str]]) -> str:

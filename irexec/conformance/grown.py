@@ -118,7 +118,7 @@ def _case(text: str, growth: Growth, kind: str, words: set[str]) -> Case:
 
 
 def _opened(rng: np.random.Generator, shapes: Shapes) -> list[PartialShape]:
-    """Shapes with some open dimensions, or only open ones."""
+    """Shapes with some dynamic dimensions, or only dynamic ones."""
     share = float(pick(rng, (0.4, 0.7, 1.0)))
     found = []
     for shape in shapes:

@@ -52,8 +52,8 @@ def _largest(node: Node, names: Iterable[str], values: Mapping[Value, Array]) ->
 
 
 def _terms(node: Node) -> float:
-    """Return the number of terms that an element of the result is a sum of; open extents, such as that of a batch, do
-    not matter.
+    """Return the number of terms that an element of the result is a sum of; dynamic extents, such as that of a batch,
+    do not matter.
     """
     inputs = [None if value is None else _closed(value.type) for value in node.inputs]
     outputs = [_closed(value.type) for value in node.outputs]

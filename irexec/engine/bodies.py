@@ -151,7 +151,7 @@ class _Iterating:
         return np.zeros([] if type.rank is None else [d.min for d in type.shape], type.element_type.dtype)
 
     def _type(self, result: int, inputs: Sequence[Any]) -> TensorType:
-        """Return the type of a result of the body, inferred for the outer inputs if it has open extents."""
+        """Return the type of a result of the body, inferred for the outer inputs if it has dynamic extents."""
         value = self.body.model.results[result].outputs[0]
         type = self._inference[value]
         if type.shape.is_static:

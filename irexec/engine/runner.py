@@ -280,7 +280,7 @@ def _into(call: Callable[..., Any], out: Array) -> Callable[..., Any]:
 
 
 def _expected(type: TensorType, value: Value, model: Model, known: dict[TensorType, Expected]) -> Expected:
-    """Return the dtype that a result must have (None: any) and its shape, with (least, most) for open extents (None:
+    """Return the dtype that a result must have (None: any) and its shape, with (least, most) for dynamic extents (None:
     any).
 
     The usual check is then one comparison: a static shape equals the shape of a correct result. `known`: the answers so

@@ -50,7 +50,7 @@ def unbaked(shapes: Shapes) -> Unbaked:
     each element the results that the original gives for this element alone. Raises CannotUnbake.
     """
     if not shapes.baked:
-        raise CannotUnbake("no open dimension is fixed by a constant")
+        raise CannotUnbake("no dynamic dimension is fixed by a constant")
     made = Unbaked(shapes.model, [], [], [])
     for baked in shapes.baked:
         model = copied(made.model)

@@ -70,7 +70,7 @@ class Analysis:
 
     @cached_property
     def sizes(self) -> list[tuple[str, str]]:
-        """The symbols of the model's open dimensions with the conditions on them, found by a short study."""
+        """The symbols of the model's dynamic dimensions with the conditions on them, found by a short study."""
         return [] if self._model is None or not self.report.ok else condition_rows(self._model, _STUDY)
 
     # Elements

@@ -133,7 +133,7 @@ def edge_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int
 
 
 def size_labels(analysis: Analysis, start: int, stop: int) -> Iterator[tuple[int, str]]:
-    """For each input with open dimensions between two offsets: the end of its tag, and the sizes that the model
+    """For each input with dynamic dimensions between two offsets: the end of its tag, and the sizes that the model
     accepts."""
     for element, node in analysis.nodes.items():
         if node.type != "Parameter" or not node.outputs or not node.outputs[0].type.shape.is_dynamic:

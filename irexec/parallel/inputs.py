@@ -105,7 +105,7 @@ class RunInput(Task[InputRun]):
 def inputs_of(source: PathLike, findings: Findings) -> tuple[str, list[str]]:
     """Return a folder and its items, or the samples of a batch: a .npz whose arrays have one row per sample.
 
-    Unusable files are findings.
+    Unusable files are reported as findings.
     """
     source = os.fspath(source)
     if os.path.isdir(source):

@@ -28,7 +28,7 @@ from irexec.runs.progress import Progress
 from irexec.runs.typical import EXTENTS, grows, typical
 from irexec.types import Array, ElementType, PartialShape, TensorType
 
-# Extents to try for open dimensions, the smallest first: most models accept 1, some need room for a window.
+# Extents to try for dynamic dimensions, the smallest first: most models accept 1, some need room for a window.
 _EXTENTS = (1, 2, 4, 8, 16, 32, 64, 128, 224)
 # Time limit for the search for other accepted sizes, in seconds.
 _SEEKING = 10.0
@@ -36,7 +36,7 @@ _SEEKING = 10.0
 
 @dataclass(slots=True)
 class ModelInput:
-    """One input of the model: its array and the array's source. `assumed`: open extents were chosen."""
+    """One input of the model: its array and the array's source. `assumed`: dynamic extents were chosen."""
 
     port: Value
     array: Array | None = None
@@ -239,7 +239,7 @@ def _by_consumer(model: Model, inference: Inference, port: Value, rng: np.random
 
 
 def _static_shapes(model: Model, types: list[TensorType], choice: Given) -> list[tuple[int, ...] | None]:
-    """Return the input shapes with open extents filled in: the first extents that every layer's shape rule accepts."""
+    """Return the input shapes with dynamic extents filled in: the first that every layer's shape rule accepts."""
     if all(t.shape.is_static for t in types):
         return [t.shape.to_shape() for t in types]
     if any(t.rank is None for t in types):
@@ -266,7 +266,7 @@ def _sought(model: Model, types: list[TensorType]) -> list[tuple[int, ...] | Non
 
 
 def _filled(shape: PartialShape, extent: int) -> tuple[int, ...]:
-    """Return the shape with open extents filled in; the first of several is the batch, which is 1."""
+    """Return the shape with dynamic extents filled in; the first of several is the batch, which is 1."""
     dims = []
     for axis, dim in enumerate(shape):
         wanted = 1 if axis == 0 and len(shape) > 1 else extent

@@ -8,7 +8,7 @@ from irexec.graph.model import Model, Value
 from irexec.types import BOOLEAN, Array, ElementType
 
 EXTENTS = (12, 16, 8, 32, 64, 128, 224, 4, 2, 1)
-"""Extents to try for open dimensions: texts of 8 to 16 tokens first."""
+"""Extents to try for dynamic dimensions: texts of 8 to 16 tokens first."""
 STEPS = 3
 """The number of steps for a model with variables: a text, and then one token at a time."""
 _CHANNELS = (1, 3, 4)

@@ -43,8 +43,8 @@ class Because:
 class Shapes:
     """The sizes that a model accepts (the result of `irexec.shapes`).
 
-    `symbols`: the name of each open dimension; equal names mean equal sizes. `accepts_text`: lists of conditions; the
-    model accepts sizes for which all conditions of one list hold.
+    `symbols`: the name of each dynamic dimension; equal names mean equal sizes. `accepts_text`: lists of conditions;
+    the model accepts sizes for which all conditions of one list hold.
     """
 
     def __init__(self, prober: Prober, found: Study) -> None:
@@ -181,16 +181,16 @@ class Shapes:
         return [port_name(value) for value in self.model.inputs]
 
     def refusal_at(self, sizes: Sizes) -> Refusal | None:
-        """Return the refusal of these sizes of the open dimensions; None where the model accepts them."""
+        """Return the refusal of these sizes of the dynamic dimensions; None where the model accepts them."""
         return self._prober.at(sizes).refusal
 
     def probe(self, sizes: Sizes) -> Outcome:
-        """Return the outcome of inference at these sizes of the open dimensions."""
+        """Return the outcome of inference at these sizes of the dynamic dimensions."""
         return self._prober.at(sizes)
 
     @property
     def leads(self) -> list[int]:
-        """The open dimensions that can be chosen; the others follow them or have a single size."""
+        """The dynamic dimensions that can be chosen; the others follow them or have a single size."""
         return [dim for dim, accepted in self._study.cases[0].choices.items() if not accepted.is_single]
 
     def regular_samples(self, leads: Sequence[int], count: int, multiple: int, start: int = 0) -> list[Sizes]:
@@ -229,11 +229,11 @@ class Shapes:
         return self._prober.inputs_at(self.base_sizes)
 
     def inputs_at(self, sizes: Sizes) -> list[PartialShape]:
-        """Return the shapes of the inputs at these sizes of the open dimensions."""
+        """Return the shapes of the inputs at these sizes of the dynamic dimensions."""
         return self._prober.inputs_at(sizes)
 
     def reached(self, number: int) -> list[Node]:
-        """Return the layers that depend on an input with open dimensions."""
+        """Return the layers that depend on an input with dynamic dimensions."""
         return [node for node, bits in self._prober.reached.items() if bits >> number & 1]
 
     def base(self) -> dict[str, tuple[int, ...]]:
@@ -295,12 +295,12 @@ class Shapes:
         }
 
     def input_text(self, number: int) -> list[int | str]:
-        """Return the shape of an input with symbols for its open dimensions."""
+        """Return the shape of an input with symbols for its dynamic dimensions."""
         names = {axis: name for (input, axis), name in self._places() if input == number}
         return [names.get(axis, extent.min) for axis, extent in enumerate(self._prober.shapes[number])]
 
     def _places(self) -> list[tuple[tuple[int, int], str]]:
-        """Return the input and the axis of each open dimension, in order, with its symbol."""
+        """Return the input and the axis of each dynamic dimension, in order, with its symbol."""
         return sorted((place, name) for dim, name in zip(self.dims, self.symbols, strict=True) for place in dim.places)
 
     def assignment(self, sizes: Sizes) -> dict[str, int]:
@@ -316,7 +316,7 @@ class Shapes:
         return {name: tuple(extent.value for extent in shape) for name, shape in named}
 
     def _sizes(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> Sizes | None:
-        """Return the sizes of the open dimensions; None where a shape contradicts the declared one."""
+        """Return the sizes of the dynamic dimensions; None where a shape contradicts the declared one."""
         if isinstance(shapes, Mapping):
             names = [port_name(value) for value in self.model.inputs]
             unknown = [name for name in shapes if name not in names]

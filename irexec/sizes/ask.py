@@ -29,7 +29,7 @@ def shapes(
     weights: PathLike | bytes | None = None,
     seconds: float = DEFAULT_SECONDS,
 ) -> Shapes:
-    """Return the sizes of the open dimensions that a model accepts, found by inference at some hundred combinations.
+    """Return the sizes of the dynamic dimensions that a model accepts, found by inference at some hundred combinations.
 
     `model`: a model, or a file or bytes of IR or ONNX. `given`: shapes of inputs by name, such as "?,3,224,224", and
     sizes of symbols of the answer, such as `seq` 128. `seconds`: the time within which the model is studied; what was

@@ -26,7 +26,7 @@ _SIZE_INPUTS = {
 
 @record(frozen=True)
 class Baked:
-    """An open dimension of which one size only is accepted (or 1 as well), and the layer with a constant that holds
+    """A dynamic dimension of which one size only is accepted (or 1 as well), and the layer with a constant that holds
     this size."""
 
     dim: int

@@ -10,7 +10,7 @@ from irexec.sizes.probe import OpenDim, Sizes
 
 
 class Condition(Protocol):
-    """A condition on the sizes of open dimensions."""
+    """A condition on the sizes of dynamic dimensions."""
 
     def holds(self, sizes: Sizes) -> bool: ...
 

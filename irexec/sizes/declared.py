@@ -1,4 +1,4 @@
-"""Names that a model itself gives to the open dimensions of its inputs."""
+"""Names that a model itself gives to the dynamic dimensions of its inputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def declared_name(model: Model, shape: PartialShape, input: int, axis: int) -> s
 
 
 def open_places(model: Model, shapes: Sequence[PartialShape]) -> Iterator[list[tuple[int, int]]]:
-    """Yield the open dimensions as (input, axis); those to which the model gives one name together, at the first."""
+    """Yield the dynamic dimensions as (input, axis); those to which the model gives one name together, at the first."""
     together: dict[str | tuple[int, int], list[tuple[int, int]]] = {}
     for number, shape in enumerate(shapes):
         for axis, extent in enumerate(shape):

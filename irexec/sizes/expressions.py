@@ -1,4 +1,4 @@
-"""Expressions over the sizes of open dimensions, and fitting one to values that inference gave."""
+"""Expressions over the sizes of dynamic dimensions, and fitting one to values that inference gave."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from irexec.records import record
 from irexec.sizes.probe import Sizes
 
 Names = Sequence[str]
-"""The symbol of each open dimension."""
+"""The symbol of each dynamic dimension."""
 
 Samples = Sequence[tuple[Sizes, int]]
 """Values of one dimension of an output, with the sizes at which inference gave them."""
@@ -31,7 +31,7 @@ class Expression(Protocol):
 
     @property
     def dims(self) -> frozenset[int]:
-        """The numbers of the open dimensions in the expression."""
+        """The numbers of the dynamic dimensions in the expression."""
         ...
 
 

@@ -24,7 +24,7 @@ class TooLarge(Exception):
 
 @record(frozen=True)
 class Size:
-    """The size of an open dimension."""
+    """The size of a dynamic dimension."""
 
     dim: int
 
@@ -335,5 +335,5 @@ class Formulas:
 
 
 def value_of(formula: Formula, sizes: Sizes) -> int:
-    """Return the value for sizes of all open dimensions."""
+    """Return the value for sizes of all dynamic dimensions."""
     return int(formula.value(sizes))

@@ -140,7 +140,7 @@ def _named(prober: Prober, value: Value) -> str:
 
 
 def _declarations(found: Study, samples: Sequence[Sizes]) -> list[str]:
-    """Return the open dimensions that need not be open, and bounds that bound nothing."""
+    """Return the dynamic dimensions that need not be dynamic, and bounds that bound nothing."""
     accepted = [*samples, *(() if found.paths is None else found.paths.accepted_points())]
     remarks: list[str] = []
     for number, dim in enumerate(found.prober.dims):
@@ -148,7 +148,7 @@ def _declarations(found: Study, samples: Sequence[Sizes]) -> list[str]:
         where = f"dimension {dim.axis} of the input {name!r}"
         sizes = {each[number] for each in accepted}
         if found.is_complete and len(sizes) == 1 and dim.low != dim.high:
-            remarks.append(f"{where} is open and accepts {sizes.pop()} only: it can be declared as such")
+            remarks.append(f"{where} is dynamic but accepts {sizes.pop()} only; it can be declared static")
         if dim.high is not None and dim.high >= _NO_BOUND:
             remarks.append(f"{where} declares the bound {dim.high}, which compilers for NPUs refuse; ? means the same")
     return remarks

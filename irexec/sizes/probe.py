@@ -1,4 +1,4 @@
-"""Probing: plain inference of a model at given sizes of its open dimensions, and the first layer that refuses them."""
+"""Probing: inference of a model at given sizes of its dynamic dimensions, and the first layer that refuses them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from irexec.sizes.declared import open_places
 from irexec.types import PartialShape, TensorType
 
 Sizes = tuple[int, ...]
-"""One size for each open dimension, in the order of `Prober.dims`."""
+"""One size for each dynamic dimension, in the order of `Prober.dims`."""
 
 Extents = tuple[int | None, ...]
 """The extents of a shape; None where one depends on values."""
@@ -111,7 +111,7 @@ class OutOfProbes(Exception):
 
 
 class Prober:
-    """Infers one model again and again. Layers that depend on no open dimension are inferred once."""
+    """Infers one model again and again. Layers that depend on no dynamic dimension are inferred once."""
 
     def __init__(self, model: Model, shapes: Sequence[PartialShape], progress: Callable[[int], None] | None = None):
         """`shapes`: those of the model's inputs, all of known rank. `progress` receives the number of probes."""
@@ -226,7 +226,7 @@ class Prober:
         return outcome, run.inference, None if outcome.refusal is None else outcome.refusal.node
 
     def _begun(self, sizes: Sizes, findings: Findings) -> Inferring:
-        """Return an inference that knows the inputs, and the layers that depend on no open dimension."""
+        """Return an inference that knows the inputs, and the layers that depend on no dynamic dimension."""
         if len(self._repeats) > _MAX_REPEATS:
             self._repeats = Repeats()
         run = Inferring(findings, declared=False, repeats=self._repeats)

@@ -14,7 +14,7 @@ from irexec.sizes.expressions import Linear
 
 
 def condition_rows(model: Model, seconds: float = 5.0) -> list[tuple[str, str]]:
-    """Return the symbols of a model's open dimensions with the conditions on them, found within some seconds.
+    """Return the symbols of a model's dynamic dimensions with the conditions on them, found within some seconds.
 
     Nothing where every dimension is fixed, or no sizes were found that the model accepts.
     """

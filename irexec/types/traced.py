@@ -41,7 +41,7 @@ _FAR = 1 << 62
 
 
 class Tape:
-    """The numbers that one inference computed with the sizes of open dimensions.
+    """The numbers that one inference computed with the sizes of dynamic dimensions.
 
     `entries`: every number that was computed, equal ones once. `guards`: every comparison whose result the sizes
     decide, with this result. `pinned`: the entries that were turned into plain numbers, with the number of guards
@@ -57,7 +57,7 @@ class Tape:
         self._known: dict[Entry, Operand] = {}
 
     def size(self, dim: int, value: int, low: int, high: int | None) -> Traced:
-        """Return the size of an open dimension, which lies between its declared bounds."""
+        """Return the size of a dynamic dimension, which lies between its declared bounds."""
         return Traced(self, self._entry(("size", dim), value, (low, _FAR if high is None else high)))
 
     def constant(self, value: int) -> Operand:

@@ -28,7 +28,7 @@ def test_costs_of_a_dynamic_model(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "multiply-adds     1948*batch*H*W\n" in text
     assert "peak activations  128*batch*H*W bytes\n" in text
-    assert "open sizes        image [batch, 3, H, W]\n" in text
+    assert "dynamic sizes     image [batch, 3, H, W]\n" in text
     assert main(["show", str(SAMPLES / "segmenter" / "model.xml"), "--shape", "image=1,3,8,8"]) == 0
     assert "multiply-adds     125 k\n" in capsys.readouterr().out
 

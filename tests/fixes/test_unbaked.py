@@ -133,7 +133,7 @@ def test_what_can_be_opened_is_and_the_rest_is_told() -> None:
 
 
 def test_nothing_is_fixed() -> None:
-    with pytest.raises(CannotUnbake, match="no open dimension is fixed"):
+    with pytest.raises(CannotUnbake, match="no dynamic dimension is fixed"):
         unbaked(irexec.shapes(MODELS["unet"]()))
 
 
@@ -148,7 +148,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_the_command_writes_nothing_that_is_not_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     irexec.save_model(MODELS["unet"](), tmp_path / "unet.xml")
     assert main(["shapes", str(tmp_path / "unet.xml"), "--unbake", str(tmp_path / "open.xml")]) == 1
-    assert "is not written: no open dimension is fixed" in capsys.readouterr().err
+    assert "is not written: no dynamic dimension is fixed" in capsys.readouterr().err
     assert not (tmp_path / "open.xml").exists()
 
 

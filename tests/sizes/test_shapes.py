@@ -163,7 +163,7 @@ def test_remarks_about_declarations() -> None:
     data = op.parameter(irexec.PartialShape("[1..9223372036854775806,?]"), "f32", name="data")
     product = op.matmul(data, op.constant(np.ones((5, 4), np.float32)), False, False)
     only, bound = sorted(irexec.shapes(irexec.Model([product], [data], "fixed")).limits(), reverse=True)
-    assert only == "dimension 1 of the input 'data' is open and accepts 5 only: it can be declared as such"
+    assert only == "dimension 1 of the input 'data' is dynamic but accepts 5 only; it can be declared static"
     assert bound.startswith("dimension 0 of the input 'data' declares the bound 9223372036854775806")
 
 

@@ -147,8 +147,8 @@ class LayerPairs:
         return found
 
     def _rearranges(self, node: Node, other: Node) -> bool:
-        """Return whether the same may be computed from constants that are stored otherwise, or with layers inserted or
-        removed on the way.
+        """Return whether both layers may compute the same values, from constants that are stored in another form, or
+        with layers inserted or removed before them.
         """
         names = [name for name, (x, y) in self._attributes(node, other).items() if x != y]
         if any("transpose" in name for name in names):

@@ -150,7 +150,9 @@ def _infer(
 def _check_shapes(
     check: Check, data: TensorType, indices: TensorType, updates: TensorType, axis: TensorType
 ) -> int | None:
-    """C1, C2, C4, C5: the axis counted from the front if it is known and none is broken."""
+    """Check C1, C2, C4 and C5. Return the axis, counted from the front; None if it is unknown or a constraint is
+    violated.
+    """
     found, allowed = str(indices.shape), f"rank {data.rank}"
     message = f"indices has rank {indices.rank}, expected {data.rank} as in data"
     same_rank = None in (data.rank, indices.rank) or data.rank == indices.rank

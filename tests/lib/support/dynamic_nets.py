@@ -1,4 +1,4 @@
-"""Small models with open dimensions whose accepted sizes are known."""
+"""Small models with dynamic dimensions whose accepted sizes are known."""
 
 from __future__ import annotations
 
