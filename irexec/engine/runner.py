@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,8 +24,6 @@ from irexec.ops.declare.operator import ConstraintError
 from irexec.types import F32, Array, PartialShape, TensorType
 
 Expected = tuple[Any, Any]
-# At this run the engine prepares constants of kernels for a model that runs often.
-PREPARED_AT = 3
 
 
 class Listener(Protocol):
@@ -36,14 +34,6 @@ class Listener(Protocol):
 
     def after(self, node: Node, inputs: Sequence[Array | None], outputs: Sequence[Array], seconds: float) -> None:
         """Handle a layer that has run and took this time."""
-
-
-@runtime_checkable
-class Preparing(Protocol):
-    """A call that can prepare constants, which takes memory and changes no result."""
-
-    def prepare(self) -> None:
-        """Prepare the constants for many calls."""
 
 
 class Runner:
@@ -60,7 +50,6 @@ class Runner:
         self._outs: dict[int, Array] | None = None
         self._plain: Program | None = None
         self._program: Program | None = None
-        self._runs = 0
         self._is_lowered = False
 
     @no_collection()
@@ -144,12 +133,6 @@ class Runner:
         if self._plain is None:
             calls = self._bind(self._buffers(), {})
             self._plain = Program(self.plan.template, calls, range(len(calls)))
-        if not self.listeners:
-            self._runs += 1
-        if self._runs == PREPARED_AT:
-            for step in self.plan.steps:
-                if isinstance(step.call, Preparing):
-                    step.call.prepare()
         return self._plain
 
     def _lowered(self) -> Program:

@@ -6,8 +6,8 @@ import numpy as np
 
 from irexec.engine.constants import Packed
 from irexec.engine.packed.codes import INTEGERS, RANGES, Codes
+from irexec.engine.packed.rounding import OF_BF16, OF_HALF, round_raised, round_to_bf16, round_to_half
 from irexec.ops.compute.elementwise import for_blocks
-from irexec.ops.compute.rounding import OF_BF16, OF_HALF, round_raised, round_to_bf16, round_to_half
 from irexec.threads.parallel import scratch
 from irexec.types import BF16, F16, Array, ElementType
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from irexec.engine.packed.rounding import OF_BF16, OF_HALF
 from irexec.lowering.llvm.code import F32, I32, Code, Number
-from irexec.ops.compute.rounding import OF_BF16, OF_HALF
 
 HALF, I8, I16 = ir.HalfType(), ir.IntType(8), ir.IntType(16)
 # The lanes of AVX-512, whose permutations look up sixteen floats.
@@ -27,7 +27,7 @@ class Packing(NamedTuple):
 
     `type` is that of the codes, `steps` what follows the conversion: "zero" and "scale", or the name of a type to which
     is rounded; "whole" is a zero point that is subtracted from integers; "raised" is a scale whose products are rounded
-    as by `irexec.ops.compute.rounding.round_raised`. `table` are the values of nf4. `permutes`, `halves`: whether the
+    as by `irexec.engine.packed.rounding.round_raised`. `table` are the values of nf4. `permutes`, `halves`: whether the
     processor permutes vectors of 16 lanes, and converts f16.
     """
 

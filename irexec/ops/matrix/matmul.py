@@ -12,7 +12,6 @@ from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
-from irexec.ir.weights.file import release_pages
 from irexec.ops.compute.half import widen_half
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
 from irexec.ops.declare.checks import holds
@@ -78,23 +77,16 @@ class ConstantMatrix:
     """A constant matrix `[K, N]` in f32 or f16, for sums in f32.
 
     A small matrix is converted to the form that BLAS takes (aligned, f32) at once. A large one is converted block by
-    block in each product, until `prepare` converts it: the results are the same bits.
+    block in each product, so that its memory is that of the file: the results are the same bits.
     """
 
     def __init__(self, constant: Array, transposed: bool) -> None:
-        self._constant, self._transposed = constant, transposed
-        given = constant if constant.dtype == np.float16 else constant.astype(np.float32, copy=False)
-        self.right = as_matrix(given, transposed, 1)
-        if self.right.size * self.right.itemsize <= COPIED_BYTES:
-            self.prepare()
-
-    def prepare(self) -> None:
-        """Convert the whole matrix."""
-        if not (self.right.flags.aligned and self.right.dtype == np.float32):
-            is_half = self.right.dtype == np.float16
-            wide = as_matrix(widen_half(self._constant), self._transposed, 1) if is_half else self.right
-            self.right = np.require(wide, requirements="A")
-            release_pages(self._constant)
+        is_half, is_small = constant.dtype == np.float16, constant.nbytes <= COPIED_BYTES
+        if is_half and is_small:
+            constant = widen_half(constant)
+        elif not is_half:
+            constant = constant.astype(np.float32, copy=False)
+        self.right = as_matrix(np.require(constant, requirements="A") if is_small else constant, transposed, 1)
 
 
 class _Product:
@@ -102,10 +94,6 @@ class _Product:
 
     def __init__(self, matrix: ConstantMatrix, declared: np.dtype[Any]) -> None:
         self._declared, self.matrix = declared, matrix
-
-    def prepare(self) -> None:
-        """Convert the matrix for many calls; the engine calls this for a model that runs often."""
-        self.matrix.prepare()
 
     def __call__(self, a: Array, b: Array, /, *, out: Array | None = None) -> Array:
         into = out if self._declared == np.float32 else None

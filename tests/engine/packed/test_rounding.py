@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from irexec.ops.compute.rounding import OF_BF16, OF_HALF, Dropped, round_raised, round_to_bf16, round_to_half
+from irexec.engine.packed.rounding import OF_BF16, OF_HALF, Dropped, round_raised, round_to_bf16, round_to_half
 
 
 def neighbours(numbers: np.ndarray) -> np.ndarray:
