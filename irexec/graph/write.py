@@ -26,6 +26,10 @@ from irexec.types import DYNAMIC, ElementType, TensorType
 _SLICE = ("start", "end", "stride", "part_size")
 
 
+class WrongName(ValueError, RuntimeError):
+    """Raised for a file name without .xml. (OpenVINO raises RuntimeError.)"""
+
+
 def write_model(
     model: Model,
     path: str | os.PathLike[str],
@@ -45,7 +49,7 @@ def write_model(
     """
     xml = Path(path)
     if xml.suffix.lower() != ".xml":
-        raise ValueError(f"the file name of an IR must end with .xml, but is {xml.name}")
+        raise WrongName(f"the file name of an IR must end with .xml, but is {xml.name}")
     if files is None:
         with together() as alone:
             write_model(model, path, weights=weights, version=version, files=alone)

@@ -25,6 +25,10 @@ class AsyncInferQueue(OfOneProcess):
 
     def __init__(self, model: CompiledModel, jobs: int = 0) -> None:
         expected(model, CompiledModel, "AsyncInferQueue()")
+        if jobs < 0:
+            raise TypeError(
+                f"AsyncInferQueue(): incompatible constructor arguments: {jobs} is not a number of requests"
+            )
         count = jobs or int(model.get_property("OPTIMAL_NUMBER_OF_INFER_REQUESTS"))
         self._requests = [model.create_infer_request() for _ in range(count)]
         self._idle = list(range(count))
@@ -68,6 +72,8 @@ class AsyncInferQueue(OfOneProcess):
 
     def set_callback(self, callback: Callable[[InferRequest, Any], Any]) -> None:
         """Call `callback(request, userdata)` whenever an inference is done."""
+        if not callable(callback):
+            raise TypeError(f"a callback is a function of a request and its userdata, not {callback!r}")
         self._callback = callback
 
     def __len__(self) -> int:

@@ -177,10 +177,12 @@ class Core:
 
     def create_context(self, device_name: str, properties: Properties | None = None) -> NoReturn:
         """Remote contexts are not supported. Raises RuntimeError."""
+        expected(device_name, str, "create_context()")
         raise NotOffered("remote contexts", "tensors are NumPy arrays: Tensor(array, shared_memory=True)")
 
     def get_default_context(self, device_name: str) -> NoReturn:
         """Remote contexts are not supported. Raises RuntimeError."""
+        expected(device_name, str, "get_default_context()")
         raise NotOffered("remote contexts", "tensors are NumPy arrays: Tensor(array, shared_memory=True)")
 
     def __repr__(self) -> str:

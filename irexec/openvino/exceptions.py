@@ -13,7 +13,7 @@ class UserInputError(OVError):
     """Raised for an unusable argument."""
 
 
-class OVTypeError(OVError):
+class OVTypeError(OVError, TypeError):
     """Raised for a type that corresponds to no element type."""
 
 

@@ -304,7 +304,7 @@ class InferRequest(OfOneProcess):
         if tensors is not None:
             self._tensors.set_batch(self._tensors.find(inputs)[1], tensors)
             return
-        for key, tensor in inputs.items():  # type: ignore[union-attr]
+        for key, tensor in expected(inputs, Mapping, "set_tensors()").items():
             if isinstance(key, int):
                 self.set_input_tensor(key, tensor)
             else:

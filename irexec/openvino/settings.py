@@ -85,7 +85,7 @@ def _fitting(name: str, value: Any, first: Any) -> Any:
         if isinstance(first, bool) and isinstance(value, str):
             return _TRUE[value.upper()]
         if isinstance(first, Members) and isinstance(value, str):
-            return type(first).__members__[value.upper()]
+            return type(first).__members__[value.upper().removeprefix("LOG_")]
         if hasattr(value, "to_integer"):  # properties.streams.Num
             return value.to_integer()
         if isinstance(first, int) and not isinstance(first, bool) and isinstance(value, str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,20 @@ def test_functions_of_one_name_for_several_types(name: str) -> None:
 def test_what_is_not_offered_can_be_imported_and_reports_it_when_it_is_used(place: str, what: str) -> None:
     with pytest.raises(NotOffered, match="irexec does not offer"):
         getattr(module("irexec", place), what)()
+
+
+def test_convert_model_reports_what_it_does_not_convert(tmp_path: Path) -> None:
+    x = irexec.opset13.parameter([2], np.float32, name="x")
+    irexec.save_model(irexec.Model([irexec.opset13.relu(x)], [x], "saved"), tmp_path / "m.xml")
+    assert irexec.convert_model(tmp_path / "m.xml", verbose=True).get_friendly_name() == "saved"
+    with pytest.raises(NotOffered, match="conversion of function objects"):
+        irexec.convert_model(lambda value: value)
+    with pytest.raises(NotOffered, match="or with options"):
+        irexec.convert_model(tmp_path / "m.xml", input=[2])
+    with pytest.raises(TypeError, match="'nonsense'"):
+        irexec.convert_model(tmp_path / "m.xml", nonsense=1)
+    with pytest.raises((OSError, RuntimeError), match=r"nowhere\.onnx"):
+        irexec.convert_model(tmp_path / "nowhere.onnx")
 
 
 def test_families_of_operators() -> None:

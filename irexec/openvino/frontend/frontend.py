@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
+from irexec.openvino.checks import expected
 from irexec.openvino.core import read_model
+from irexec.openvino.editing import checked_model
 from irexec.openvino.exceptions import NotOffered, OVError, missing
 
 _READABLE = ("ir", "onnx")
@@ -29,7 +33,7 @@ class FrontEnd:
 
     def convert(self, model: Any) -> Any:
         """Return the Model of a loaded file; a Model is returned unchanged."""
-        return model.model if isinstance(model, InputModel) else model
+        return model.model if isinstance(model, InputModel) else checked_model(model)
 
     convert_partially = decode = convert
 
@@ -59,12 +63,14 @@ class FrontEndManager:
         return list(_READABLE)
 
     def load_by_framework(self, framework: str) -> FrontEnd:
-        if framework not in _READABLE:
+        if expected(framework, str, "load_by_framework()") not in _READABLE:
             raise NoSuchFrontEnd(f"a frontend for {framework!r}", _NEAREST)
         return FrontEnd(framework)
 
     def load_by_model(self, model: Any) -> FrontEnd | None:
-        """Return the frontend of a file by its name; None if there is none."""
+        """Return the frontend of a file by its name; None if there is none. Raises GeneralFailure without a file."""
+        if isinstance(model, (str, PathLike)) and not Path(model).exists():
+            raise GeneralFailure(f"Could not open the file: {str(model)!r}")
         return next((end for end in map(FrontEnd, _READABLE) if end.supported(model)), None)
 
     def __repr__(self) -> str:
@@ -109,9 +115,19 @@ NodeContext = missing("NodeContext", "extensions of frontends", _EXTENSION)
 Place = missing("Place", "editing of loaded files", "edit the Model that the file converts to")
 
 
-def convert_model(input_model: Any, **options: Any) -> Any:
+def convert_model(
+    input_model: Any,
+    input: Any = None,
+    output: Any = None,
+    example_input: Any = None,
+    extension: Any = None,
+    verbose: bool = False,
+    share_weights: bool = True,
+    dynamo: bool = False,
+) -> Any:
     """Return the Model of an IR or ONNX file, or of its bytes. Objects of other frameworks, and options, are not
-    offered."""
+    offered. Raises NotOffered, OSError, IRError."""
+    options = [given for given in (input, output, example_input, extension) if given is not None] or dynamo
     known = isinstance(input_model, (str, bytes)) or any(hasattr(input_model, n) for n in ("__fspath__", "getvalue"))
     if options or not known:
         raise NotOffered(f"conversion of {type(input_model).__name__} objects, or with options", _NEAREST)

@@ -38,7 +38,8 @@ class Constant(constants.Constant):
     ) -> graph.Node:
         """`Constant(array)`, `Constant(tensor)`, both with `shared_memory`, or `Constant(type, shape, values)`.
 
-        Raises TypeError for other objects, RuntimeError for a number of values that does not fit the shape.
+        Raises TypeError for other objects, RuntimeError for a number of values that does not fit the shape, and
+        for an integer beyond the range of the type.
         """
         array = tensor if array is None else array
         if isinstance(array, (Tensor, np.ndarray)) and values is None:
@@ -46,6 +47,8 @@ class Constant(constants.Constant):
         kind = element_type_of(array)
         given = np.asarray(values)
         filled = given.astype(np.str_) if kind is STRING else elements(given, kind)
+        if given.dtype.kind in "iu" and kind.is_integral_number() and np.any(filled.astype(given.dtype) != given):
+            raise RuntimeError(f"{given.tolist()} assigned value out of range for {kind.name}")
         extents = tuple(Shape(shape))
         if filled.size not in (1, math.prod(extents)):
             raise RuntimeError(

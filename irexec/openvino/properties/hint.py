@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
+
 from irexec.openvino.properties.known import (
     ExecutionMode,
     ModelDistributionPolicy,
@@ -10,22 +12,23 @@ from irexec.openvino.properties.known import (
     SchedulingCoreType,
 )
 from irexec.openvino.properties.names import Property
+from irexec.types import ElementType
 
-activations_scale_factor = Property("ACTIVATIONS_SCALE_FACTOR")
-allow_auto_batching = Property("ALLOW_AUTO_BATCHING")
+activations_scale_factor = Property("ACTIVATIONS_SCALE_FACTOR", Real)
+allow_auto_batching = Property("ALLOW_AUTO_BATCHING", bool)
 compiled_blob = Property("COMPILED_BLOB")
-dynamic_quantization_group_size = Property("DYNAMIC_QUANTIZATION_GROUP_SIZE")
-enable_cpu_pinning = Property("ENABLE_CPU_PINNING")
-enable_cpu_reservation = Property("ENABLE_CPU_RESERVATION")
-enable_hyper_threading = Property("ENABLE_HYPER_THREADING")
-execution_mode = Property("EXECUTION_MODE_HINT")
-inference_precision = Property("INFERENCE_PRECISION_HINT")
-kv_cache_precision = Property("KV_CACHE_PRECISION")
+dynamic_quantization_group_size = Property("DYNAMIC_QUANTIZATION_GROUP_SIZE", Integral)
+enable_cpu_pinning = Property("ENABLE_CPU_PINNING", bool)
+enable_cpu_reservation = Property("ENABLE_CPU_RESERVATION", bool)
+enable_hyper_threading = Property("ENABLE_HYPER_THREADING", bool)
+execution_mode = Property("EXECUTION_MODE_HINT", ExecutionMode)
+inference_precision = Property("INFERENCE_PRECISION_HINT", ElementType)
+kv_cache_precision = Property("KV_CACHE_PRECISION", ElementType)
 model = Property("MODEL_PTR")
-model_distribution_policy = Property("MODEL_DISTRIBUTION_POLICY")
-model_priority = Property("MODEL_PRIORITY")
-num_requests = Property("PERFORMANCE_HINT_NUM_REQUESTS")
-performance_mode = Property("PERFORMANCE_HINT")
-scheduling_core_type = Property("SCHEDULING_CORE_TYPE")
+model_distribution_policy = Property("MODEL_DISTRIBUTION_POLICY", set, frozenset)
+model_priority = Property("MODEL_PRIORITY", Priority)
+num_requests = Property("PERFORMANCE_HINT_NUM_REQUESTS", Integral)
+performance_mode = Property("PERFORMANCE_HINT", PerformanceMode)
+scheduling_core_type = Property("SCHEDULING_CORE_TYPE", SchedulingCoreType)
 
 __all__ = ["ExecutionMode", "ModelDistributionPolicy", "PerformanceMode", "Priority", "SchedulingCoreType"]

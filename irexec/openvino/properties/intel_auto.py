@@ -5,10 +5,10 @@ from __future__ import annotations
 from irexec.openvino.members import Members, member
 from irexec.openvino.properties.names import Property
 
-device_bind_buffer = Property("DEVICE_BIND_BUFFER")
+device_bind_buffer = Property("DEVICE_BIND_BUFFER", bool)
 devices_utilization_threshold = Property("DEVICES_UTILIZATION_THRESHOLD")
-enable_runtime_fallback = Property("ENABLE_RUNTIME_FALLBACK")
-enable_startup_fallback = Property("ENABLE_STARTUP_FALLBACK")
+enable_runtime_fallback = Property("ENABLE_RUNTIME_FALLBACK", bool)
+enable_startup_fallback = Property("ENABLE_STARTUP_FALLBACK", bool)
 low_power_device = Property("LOW_POWER_DEVICE")
 perf_curve_table = Property("PERF_CURVE_TABLE")
 schedule_policy = Property("SCHEDULE_POLICY")

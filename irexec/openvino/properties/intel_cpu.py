@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 from irexec.openvino.members import Members, member
 from irexec.openvino.properties.names import Property
 
-denormals_optimization = Property("CPU_DENORMALS_OPTIMIZATION")
-sparse_weights_decompression_rate = Property("CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE")
+denormals_optimization = Property("CPU_DENORMALS_OPTIMIZATION", bool)
+sparse_weights_decompression_rate = Property("CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE", Real)
 tbb_partitioner = Property("TBB_PARTITIONER")
 
 

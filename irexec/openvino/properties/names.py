@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
+from irexec.openvino.checks import expected
 from irexec.openvino.ov_any import OVAny
 
 
 class Property(str):
-    """The name of a property. It can be used as the name, called or not."""
+    """The name of a property. It can be used as the name, called or not. `kinds`: the classes of its values, if not
+    any."""
+
+    kinds: tuple[type, ...]
+
+    def __new__(cls, name: str, *kinds: type) -> Self:
+        made = super().__new__(cls, name)
+        made.kinds = kinds or (object,)
+        return made
 
     def __call__(self, *values: Any) -> Any:
         if not values:
             return str(self)
         if len(values) > 1:
             raise TypeError(f"{self} takes one value")
-        return str(self), OVAny(values[0])
+        return str(self), OVAny(expected(values[0], self.kinds, str(self)))
 
 
 class ReadOnly(Property):
@@ -28,7 +37,7 @@ class ReadOnly(Property):
 
 
 class Joined(Property):
-    """The name of a property whose value is a comma-separated list."""
+    """The name of a property whose value is a list: each item with a comma behind it."""
 
     def __call__(self, *values: Any) -> Any:
-        return (str(self), OVAny(",".join(map(str, values)))) if values else str(self)
+        return (str(self), OVAny("".join(f"{expected(v, str, str(self))}," for v in values))) if values else str(self)

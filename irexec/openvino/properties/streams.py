@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from numbers import Integral
+from typing import Any, ClassVar
 
+from irexec.openvino.ov_any import OVAny
 from irexec.openvino.properties.names import Property
-
-num = Property("NUM_STREAMS")
 
 
 class Num:
@@ -25,3 +25,14 @@ class Num:
 
 
 Num.AUTO, Num.NUMA = Num(-1), Num(-2)
+
+
+class Streams(Property):
+    """The name of the number of streams: a Num as a value stands for its number."""
+
+    def __call__(self, *values: Any) -> Any:
+        found = super().__call__(*values)
+        return (found[0], OVAny(int(values[0]))) if values else found
+
+
+num = Streams("NUM_STREAMS", Num, Integral)

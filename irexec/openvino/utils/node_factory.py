@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.graph.model import Value
-from irexec.openvino.exceptions import UserInputError
+from irexec.openvino.exceptions import NotOffered, UserInputError
 from irexec.openvino.node import Node
 from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
@@ -56,7 +56,9 @@ class NodeFactory:
         return nodes.make_node(Node, operator, list(arguments), given, own_name or "")
 
     def add_extension(self, extension: Any) -> None:
-        """Do nothing: irexec's operators register themselves."""
+        """Raise NotOffered for a library of operators; an Op class needs no registration to be used."""
+        if not (isinstance(extension, type) and issubclass(extension, Node)):
+            raise NotOffered("libraries of operators", "derive a class from Op")
 
     @staticmethod
     def _arguments_as_outputs(arguments: Sequence[Any]) -> list[Value]:
