@@ -12,7 +12,7 @@ import pytest
 import irexec as ov
 from irexec.openvino import passes
 from irexec.openvino.exceptions import NotOffered
-from irexec.openvino.frontend import FrontEndManager, InitializationFailure
+from irexec.openvino.frontend import FrontEndManager, GeneralFailure, InitializationFailure
 
 ops: Any = ov.opset13
 
@@ -156,7 +156,10 @@ def test_frontends(tmp_path: Path) -> None:
     assert frontend is not None
     assert frontend.get_name() == "ir"
     assert run(frontend.convert(frontend.load(tmp_path / "m.xml")), ROW) == [[[2, 2, 5]]]
-    assert manager.load_by_model("m.pdmodel") is None
+    (tmp_path / "m.pdmodel").touch()
+    assert manager.load_by_model(tmp_path / "m.pdmodel") is None
+    with pytest.raises(GeneralFailure, match=r"Could not open the file: 'nowhere\.xml'"):
+        manager.load_by_model("nowhere.xml")
     for error in (NotOffered, InitializationFailure):
         with pytest.raises(error, match=r"export the model"):
             manager.load_by_framework("paddle")

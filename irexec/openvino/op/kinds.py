@@ -47,7 +47,12 @@ class Constant(constants.Constant):
         kind = element_type_of(array)
         given = np.asarray(values)
         filled = given.astype(np.str_) if kind is STRING else elements(given, kind)
-        if given.dtype.kind in "iu" and kind.is_integral_number() and np.any(filled.astype(given.dtype) != given):
+        if (
+            given.dtype.kind in "iu"
+            and kind.is_integral_number()
+            and kind.bitwidth > 1
+            and np.any(filled.astype(given.dtype) != given)
+        ):
             raise RuntimeError(f"{given.tolist()} assigned value out of range for {kind.name}")
         extents = tuple(Shape(shape))
         if filled.size not in (1, math.prod(extents)):

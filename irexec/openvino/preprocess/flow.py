@@ -63,10 +63,11 @@ def ops() -> Namespace:
 
 @dataclass
 class Step:
-    """One step: its description, and its effect on the flow."""
+    """One step: its description, its effect on the flow, and the layout or order of axes to which it transposes."""
 
     text: str
     apply: Callable[[Flow], None]
+    target: Layout | list[int] | None = None
 
 
 def convert_type(flow: Flow, kind: ElementType | None) -> None:
@@ -81,12 +82,10 @@ def convert_type(flow: Flow, kind: ElementType | None) -> None:
 def convert_layout(flow: Flow, layout: Layout | None, order: list[int] | None = None) -> None:
     """Transpose to a layout, by default the model's, or by an order of axes. Raises RuntimeError."""
     if order is not None:
-        if sorted(order) != list(range(len(order))):
+        if not is_order(order):
             raise RuntimeError(f"Convert layout: {order} is not an order of the axes 0 to {len(order) - 1}")
-        names = flow.layout.names
-        moved = Layout(f"[{','.join(names[axis] for axis in order)}]") if names and _fits(names, order) else Layout()
         flow.become(ops().transpose(flow.value, order))
-        flow.layout = moved
+        flow.layout = transposed(flow.layout, order)
         return
     target = flow.wanted_layout if layout is None else layout
     if target.empty or flow.layout.empty or target == flow.layout:
@@ -98,8 +97,17 @@ def convert_layout(flow: Flow, layout: Layout | None, order: list[int] | None = 
     flow.layout = target
 
 
-def _fits(names: tuple[str, ...], order: list[int]) -> bool:
-    return "..." not in names and len(names) == len(order)
+def is_order(order: list[int]) -> bool:
+    """Return whether a list contains each of the first axes once."""
+    return sorted(order) == list(range(len(order)))
+
+
+def transposed(layout: Layout, order: list[int]) -> Layout:
+    """Return the layout after a transposition; an empty one if it does not name all axes."""
+    names = layout.names or ()
+    if "..." in names or len(names) != len(order):
+        return Layout()
+    return Layout(f"[{','.join(names[axis] for axis in order)}]")
 
 
 def axes_between(source: Layout, target: Layout, value: Value | None = None) -> list[int]:

@@ -44,11 +44,12 @@ PLANES: dict[ColorFormat, tuple[tuple[str, int, int], ...]] = {
     ColorFormat.I420_THREE_PLANES: (("Y", 1, 1), ("U", 1, 2), ("V", 1, 2)),
 }
 SINGLE_PLANE = (ColorFormat.NV12_SINGLE_PLANE, ColorFormat.I420_SINGLE_PLANE)
-# The channels of formats without planes.
+# The channels of colours without planes.
 CHANNELS = {
     ColorFormat.RGB: 3,
     ColorFormat.BGR: 3,
-    ColorFormat.GRAY: 1,
     ColorFormat.RGBX: 4,
     ColorFormat.BGRX: 4,
 }
+# The formats in which a model takes a picture.
+OF_MODELS = (ColorFormat.UNDEFINED, ColorFormat.RGB, ColorFormat.BGR, ColorFormat.GRAY)

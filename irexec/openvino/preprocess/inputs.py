@@ -12,7 +12,16 @@ from irexec.graph.runtime_info import RuntimeAttribute
 from irexec.openvino.checks import expected
 from irexec.openvino.layout import Layout, as_layout, check_fit, give_layout, layout_of
 from irexec.openvino.node import Node
-from irexec.openvino.preprocess.flow import Flow, ModelInfo, Step, axes_between, convert_layout, convert_type
+from irexec.openvino.preprocess.flow import (
+    Flow,
+    ModelInfo,
+    Step,
+    axes_between,
+    convert_layout,
+    convert_type,
+    is_order,
+    transposed,
+)
 from irexec.openvino.preprocess.formats import CHANNELS, PLANES, SINGLE_PLANE, ColorFormat
 from irexec.openvino.preprocess.steps import PreProcessSteps
 from irexec.openvino.shapes import PartialShape, partial_shape
@@ -43,16 +52,20 @@ class InputTensorInfo:
         return self
 
     def set_shape(self, shape: Any) -> InputTensorInfo:
+        """Set the shape. Raises RuntimeError if a size of the picture was set."""
+        self._check_alone(self.spatial)
         self.shape = PartialShape(shape)
         return self
 
     def set_spatial_static_shape(self, height: int, width: int) -> InputTensorInfo:
-        """Set the size of the picture."""
+        """Set the size of the picture. Raises RuntimeError if a shape was set."""
+        self._check_alone(self.shape)
         self.spatial = (Dimension(height), Dimension(width))
         return self
 
     def set_spatial_dynamic_shape(self) -> InputTensorInfo:
-        """Allow any size of the picture."""
+        """Allow any size of the picture. Raises RuntimeError if a shape was set."""
+        self._check_alone(self.shape)
         self.spatial = (ANY_DIMENSION, ANY_DIMENSION)
         return self
 
@@ -70,11 +83,20 @@ class InputTensorInfo:
         return self
 
     def set_from(self, tensor: Any) -> InputTensorInfo:
-        """Set element type and shape from a tensor or array."""
+        """Set element type and shape from a tensor or array. Raises RuntimeError if a size of the picture was set."""
         expected(tensor, (Tensor, np.ndarray), "set_from()")
+        self._check_alone(self.spatial)
         given = tensor if isinstance(tensor, Tensor) else Tensor(np.ascontiguousarray(tensor))
         self.element_type, self.shape = given.element_type, PartialShape(given.shape)
         return self
+
+    @staticmethod
+    def _check_alone(other: Any) -> None:
+        if other is not None:
+            raise RuntimeError(
+                "'set_spatial_static_shape', 'set_spatial_dynamic_shape', 'set_shape/set_from' shall not be used "
+                "together"
+            )
 
 
 class InputModelInfo(ModelInfo):
@@ -107,17 +129,19 @@ class InputInfo:
         value, tensor = self.parameter.outputs[0], self._tensor
         model_layout = self._model_layout()
         check_fit(model_layout, value.type.shape)
-        layout = model_layout if tensor.layout.empty else tensor.layout
+        layout = self._layout_before_steps(model_layout) if tensor.layout.empty else tensor.layout
         is_video = tensor.colors in PLANES or tensor.colors in SINGLE_PLANE
-        if tensor.layout.empty and is_video:
-            layout = Layout("NHWC")  # The layout that the conversions of planes take.
-        elif tensor.shape is None and not is_video:
+        if tensor.layout.empty and tensor.colors is not ColorFormat.UNDEFINED:
+            layout = Layout("NHWC")
+        if tensor.shape is None and not is_video:
             check_fit(layout, value.type.shape)
         if model_layout.empty:
             model_layout = self._layout_after_steps(layout)
             check_fit(model_layout, value.type.shape)
         kind = tensor.element_type or value.element_type
-        shape = tensor.shape if tensor.shape is not None else self._shape(layout, model_layout)
+        shape = PartialShape(tensor.shape) if tensor.shape is not None else self._shape(layout, model_layout)
+        if tensor.colors in CHANNELS and layout.has_name("C"):
+            shape[layout.get_index_by_name("C")] = CHANNELS[tensor.colors]
         size = None
         if model_layout.has_name("H") and model_layout.has_name("W") and value.type.rank is not None:
             size = tuple(value.type.shape[model_layout.get_index_by_name(name)] for name in "HW")
@@ -148,11 +172,24 @@ class InputInfo:
         return layout_of(self.parameter) if self._model.layout.empty else self._model.layout
 
     def _layout_after_steps(self, layout: Layout) -> Layout:
-        """Return the layout after the steps; if no layout is set, the model's."""
+        """Return the layout after the steps."""
         for step in self._steps.steps:
-            if step.text.startswith("convert layout ["):
-                layout = Layout(step.text.removeprefix("convert layout "))
+            if isinstance(step.target, Layout):
+                layout = step.target
+            elif step.target is not None and is_order(step.target):
+                layout = transposed(layout, step.target)
         return layout
+
+    def _layout_before_steps(self, layout: Layout) -> Layout:
+        """Return the layout from which the orders of axes among the steps lead to a layout."""
+        for order in reversed(self._orders):
+            layout = transposed(layout, [order.index(axis) for axis in range(len(order))])
+        return layout
+
+    @property
+    def _orders(self) -> list[list[int]]:
+        targets = [step.target for step in self._steps.steps]
+        return [target for target in targets if isinstance(target, list) and is_order(target)]
 
     def _shape(self, layout: Layout, model_layout: Layout) -> PartialShape:
         """Return the model's shape in the tensor's layout, with the size and channels of the caller's picture."""
@@ -163,15 +200,12 @@ class InputInfo:
         if not layout.empty and not model_layout.empty and layout != model_layout:
             order = axes_between(model_layout, layout, value)
             shape = PartialShape([value.type.shape[axis] for axis in order])
-        elif order_given := next((s for s in self._steps.steps if s.text.startswith("convert layout ([")), None):
-            order = [int(axis) for axis in order_given.text.split("[")[1].split("]")[0].split(",")]
-            if set(order) == set(range(len(order))):
+        elif layout.empty:
+            for order in self._orders:
                 shape = PartialShape([shape[order.index(axis)] for axis in range(len(order))])
         if self._tensor.spatial is not None:
             for name, extent in zip("HW", self._tensor.spatial, strict=True):
                 shape[layout.get_index_by_name(name)] = extent
-        if self._tensor.colors in CHANNELS and layout.has_name("C"):
-            shape[layout.get_index_by_name("C")] = CHANNELS[self._tensor.colors]
         return shape
 
     def _parameters(self, shape: PartialShape, kind: ElementType, layout: Layout) -> list[Node]:

@@ -9,6 +9,7 @@ from irexec.openvino.editing import changed, checked_model, connect, order, redi
 from irexec.openvino.layout import give_layout
 from irexec.openvino.model import Model
 from irexec.openvino.named_ports import port_named
+from irexec.openvino.preprocess.formats import OF_MODELS
 from irexec.openvino.preprocess.inputs import InputInfo
 from irexec.openvino.preprocess.outputs import OutputInfo
 
@@ -107,6 +108,11 @@ def _run(info: InputInfo | OutputInfo) -> tuple[Any, Any]:
     first = flow.values
     for step in info.steps:
         step.apply(flow)
+    if flow.colors not in OF_MODELS:
+        raise RuntimeError(
+            "model shall have RGB/BGR/GRAY color format. Consider add 'convert_color' preprocessing operation to "
+            f"convert current color format '{flow.colors.name}' to RGB/BGR/GRAY"
+        )
     for step in info.implicit(flow):
         step.apply(flow)
     return first, flow

@@ -28,8 +28,8 @@ class _Steps:
     def __init__(self) -> None:
         self.steps: list[Step] = []
 
-    def _add(self, text: str, apply: Callable[[Flow], None]) -> Self:
-        self.steps.append(Step(text, apply))
+    def _add(self, text: str, apply: Callable[[Flow], None], target: Layout | list[int] | None = None) -> Self:
+        self.steps.append(Step(text, apply, target))
         return self
 
     def convert_element_type(self, type: ElementType | None = None) -> Self:
@@ -38,13 +38,17 @@ class _Steps:
         return self._add(f"convert type ({kind or 'of the model'})", lambda flow: convert_type(flow, kind))
 
     def convert_layout(self, dst_layout: Any = None, *, dims: Sequence[int] | None = None) -> Self:
-        """Transpose to a layout, by default that of the other side, or by an order of axes."""
+        """Transpose to a layout, or by an order of axes. Raises TypeError without either."""
         dst_layout = dst_layout if dims is None else list(dims)
+        if dst_layout is None:
+            raise TypeError(
+                "convert_layout(): incompatible function arguments: a layout or an order of axes is missing"
+            )
         if isinstance(dst_layout, (list, tuple)):
             order = [int(axis) for axis in dst_layout]
-            return self._add(f"convert layout ({order})", lambda flow: convert_layout(flow, None, order))
-        layout = None if dst_layout is None else as_layout(dst_layout)
-        return self._add(f"convert layout {layout or ''}", lambda flow: convert_layout(flow, layout))
+            return self._add(f"convert layout ({order})", lambda flow: convert_layout(flow, None, order), order)
+        layout = as_layout(dst_layout)
+        return self._add(f"convert layout {layout}", lambda flow: convert_layout(flow, layout), layout)
 
     def custom(self, operation: Callable[[Value], Any]) -> Self:
         """Continue with the result of a function of the output. Raises TypeError for another object."""

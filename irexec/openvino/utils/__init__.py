@@ -37,11 +37,24 @@ def replace_node(target: Node, replacement: Any, outputs_order: list[int] | None
 
 
 def replace_output_update_name(output: Value, target_output: Value) -> bool:
-    """Connect all users of an output with another one, whose node gets the name of the first one's node."""
-    replace(output, target_output)
-    if target_output.node.type not in ("Parameter", "Const"):
+    """Connect all users of an output with another one; if a Result is among them, its node gets the name of the first
+    one's node.
+
+    Returns False, and changes nothing, if a Result's name would be lost: if either node has several outputs, or the
+    other one is a Parameter or has a Result as well.
+    """
+    if _is_result(output):
+        if len(output.node.outputs) != 1 or len(target_output.node.outputs) != 1:
+            return False
+        if target_output.node.type == "Parameter" or _is_result(target_output):
+            return False
         target_output.node.friendly_name = output.node.friendly_name
+    replace(output, target_output)
     return True
+
+
+def _is_result(value: Value) -> bool:
+    return any(user.type == "Result" for user in value.users)
 
 
 def clone_model(model: Any) -> Any:

@@ -45,6 +45,7 @@ _F16 = "layers of f16 round to f16; OpenVINO's device computes them in f32"
 _PADDING = "a maximum over padding alone is -inf, as the page says"
 _LAST = "results are those of the last inference; OpenVINO shows the output tensors that were set since"
 _REMOVED = "a model that needs a removed Parameter is refused"
+_PARTLY = "a refused change of a model changes no types; OpenVINO has inferred those before the refused layer"
 _NONE = "None stands for an argument that is left out"
 
 _ANOTHER_CLASS = r"AttributeError: 'openvino\.(Node|_pyopenvino\.\w+)' object has no attr"
@@ -61,9 +62,18 @@ _TWO_INPUTS = r"(?s)ops\.parameter\(.*ops\.parameter\("
 # Functions whose pages allow floating-point types only.
 _OF_FLOATS = r"ops\.(elu|gelu|hsigmoid|hswish|log_softmax|mish|mvn|normalize_l2|selu|softmax|softplus|swish)\("
 _F16_TO_INTEGER = r"(?s)f(loat)?16.*ops\.convert\(n\d+, '[iu]\d+'"
+_REFUSED = r"validate_nodes|\.reshape\(|run_passes"
+_NO_RETURN = r"TypeError: Unable to convert function return value.*OVAny"
 _NEW_RANGE = r"(?s)ops = ov\.opset(4|5|6|7|8|9|10|11)\b.*ops\.range\("
 
 KNOWN = [
+    Known("shapes", _PARTLY, line=r"partial_shape|add_outputs", raised=_REFUSED),
+    Known("names", _PARTLY, line=r"_ops\(\)", raised="run_passes"),
+    Known("looser", _PARTLY, line="compile_model", raised=_REFUSED),
+    Known("looser", "OpenVINO leaves marks in rt_info that Python cannot read", line="rt_info", theirs=_NO_RETURN),
+    Known("shapes", _CHANGES, line="partial_shape", program="replace_parameter"),
+    Known("names", _OWN_NAMES, line="get_names", theirs="r_out"),
+    Known("shapes", "folding leaves no marks in rt_info", line="rt_info", theirs="can_be_folded", mine="^{}$"),
     Known("stricter", _REMOVED, line="compile_model", mine="undeclared parameters", program=r"remove_parameter"),
     Known("shapes", "a request that has not run has no latency", line=r"\.latency", theirs="False", raised=_FAILED),
     Known("stricter", _DIMENSIONS, mine="Cannot parse max bound"),
@@ -116,7 +126,12 @@ KNOWN = [
     Known("shapes", _KEPT, line=r"get_input_tensor|input_tensors", raised=_FAILED),
     Known("looser", _NONE, line=r"\.(in|out)put\(None\)", theirs="TypeError"),
     Known("exception type", _NONE, line=r"\.(in|out)put\(None\)", theirs="TypeError"),
-    Known("names", "`build` adds layers; OpenVINO also folds constants", line=r"_ops\(\)", program=r"= ppp\d+\.build"),
+    Known(
+        "names",
+        "`build` adds layers; OpenVINO also folds constants",
+        line=r"_ops\(\)",
+        program=r"= (ppp\d+|steps)\.build",
+    ),
     Known("looser", "an input is found by its layer's name, too", theirs=r"Port for tensor name \w+ was not found"),
     Known("stricter", _RANK, mine=r"has shape \[\], expected"),
     Known("exception type", _RANK, mine=r"has shape \[\], expected"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from support.api_programs import asking, layers, models
+from support.api_programs.routines import ROUTINES
 from support.api_programs.writer import Writer
 
 OPSETS = ("opset8", "opset10", "opset13", "opset13", "opset15")
@@ -14,6 +15,9 @@ def program(seed: int) -> list[str]:
     """Return the statements of one program; `ov`, `np`, `data` and `F32` are given, an opset is imported first."""
     w = Writer(random.Random(seed))
     w.say(f"ops = ov.{w.choose(OPSETS)}")
+    if w.chance(0.25):
+        w.choose(ROUTINES)(w)
+        return w.lines
     for _ in range(w.choose((0, 0, 1, 2))):
         asking.value(w)
     for _ in range(w.choose((1, 1, 2))):
