@@ -1,9 +1,12 @@
 """What holds for every test: a shape rule that fails is a fault of ours, and no finding; no test measures time, and
-what is drawn at random is the same in every run. Tests marked `in_ci` run where CI=true."""
+what is drawn at random is the same in every run. Tests marked `in_ci` run where CI=true, and so do all cases of long
+tables: a run by hand of the whole suite takes every fourth."""
 
 from __future__ import annotations
 
 import gc
+import os
+from collections import defaultdict
 from collections.abc import Generator
 from functools import wraps
 from pathlib import Path
@@ -11,7 +14,7 @@ from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support.amounts import IN_CI
+from support.amounts import IN_CI, spread
 
 from irexec.ops.declare import operator
 
@@ -59,24 +62,47 @@ ANY_PYTHON = frozenset(
 """Folders of tests whose subjects do not depend on the interpreter: they are marked `any_python`."""
 
 
+WHOLE_SUITE = "IREXEC_TESTS_WHOLE_SUITE"
+"""The variable that tells the workers of xdist, which get paths in any case, that none was given."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        no_choice = not config.option.keyword and config.option.markexpr == "not models"
+        is_whole = config.args_source is config.ArgsSource.TESTPATHS and no_choice
+        os.environ[WHOLE_SUITE] = "1" if is_whole else ""
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of some folders, and skip tests that take long or need a machine of their own, with the reason
-    that their marker gives.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests of some folders, skip tests that take long or need a machine of their own, with the reason that
+    their marker gives, and leave out most cases of long tables if the whole suite is run by hand.
     """
     for item in items:
         if Path(__file__).parent in item.path.parents and item.path.parts[len(Path(__file__).parts) - 1] in ANY_PYTHON:
             item.add_marker("any_python")
         if not IN_CI and (marker := item.get_closest_marker("in_ci")) is not None:
             item.add_marker(pytest.mark.skip(reason=f"{marker.args[0]}: in CI only (CI=true)"))
+    if not IN_CI and os.environ.get(WHOLE_SUITE):
+        tables: dict[str, list[pytest.Item]] = defaultdict(list)
+        for item in items:
+            tables[item.nodeid.partition("[")[0]].append(item)
+        kept = {item for table in tables.values() for item in spread(table)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None]:
-    """Keep the garbage collector away from modules and collected tests, which are a million objects that stay."""
+    """Keep the garbage collector away from modules and collected tests, which are a million objects that stay, and let
+    it look for cycles less often: with the interpreter's threshold a test that parses the source spends two thirds of
+    its time on that.
+    """
     gc.disable()
     try:
         yield
     finally:
         gc.freeze()
+        gc.set_threshold(20_000)
         gc.enable()

@@ -28,6 +28,7 @@ def model(tmp_path: Path) -> Path:
     return tmp_path / "chain.xml"
 
 
+@pytest.mark.in_ci("compares models of 64 MB")
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
 def test_the_memory_of_a_comparison_is_that_of_the_model(model: Path) -> None:
     spec = importlib.util.spec_from_file_location("compare_memory", HOME / "benchmarks" / "compare_memory.py")

@@ -1,13 +1,25 @@
-"""How much random campaigns draw: all of it in CI, and less in a run by hand, which draws from the same seeds."""
+"""How much is tested: everything in CI, and less of random campaigns and long tables in a run by hand."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 IN_CI = os.environ.get("CI") == "true"
 
 
 def amount(in_ci: int, otherwise: int) -> int:
-    """The number of cases to draw."""
+    """The number of cases to draw, from the same seeds."""
     assert 0 < otherwise <= in_ci
     return in_ci if IN_CI else otherwise
+
+
+def spread(cases: Sequence[T], least: int = 24) -> list[T]:
+    """Every fourth case of a long table, or more, so that at least so many are left; evenly spaced."""
+    count = max(least, len(cases) // 4)
+    if count >= len(cases):
+        return [*cases]
+    return [cases[number * len(cases) // count] for number in range(count)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -135,9 +136,10 @@ def openvino(
     values, _ = op.parse_attributes(attributes)
     inferred = op.infer([TensorType.of(a) for a in arrays], values)
     weights = b"".join(np.ascontiguousarray(a).tobytes() for i, a in enumerate(arrays) if i in fixed)
-    model = ov.Core().read_model(layer_xml(op, list(arrays), attributes, inferred, fixed).encode(), weights)
+    text = layer_xml(op, list(arrays), attributes, inferred, fixed).encode()
     tensors = [_tensor(a) for i, a in enumerate(arrays) if constants or i not in fixed]
     if constants:
+        model = ov.Core().read_model(text, weights)
         node = next(o for o in model.get_ops() if o.get_type_name() not in ("Parameter", "Constant", "Result"))
         results = [ov.Tensor(o.get_element_type(), ov.Shape([0])) for o in node.outputs()]
         results = [
@@ -147,11 +149,19 @@ def openvino(
         if not node.evaluate(results, tensors):
             raise NotImplementedError(f"OpenVINO's core does not evaluate {op}")
     else:
-        compiled = ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-        request = compiled.create_infer_request()
+        request = _request(text, weights)
         request.infer(tensors)
         results = [request.get_output_tensor(i) for i in range(len(inferred))]
     return [_array(r, t.element_type) for r, t in zip(results, inferred, strict=True)]
+
+
+@lru_cache(maxsize=8)
+def _request(text: bytes, weights: bytes) -> Any:
+    """An inference request of a model, which takes OpenVINO 20 ms to compile."""
+    import openvino as ov
+
+    model = ov.Core().read_model(text, weights)
+    return ov.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"}).create_infer_request()
 
 
 def _tensor(array: np.ndarray) -> Any:

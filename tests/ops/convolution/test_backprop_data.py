@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.oracle import infer, openvino, run, tensor
 
 from irexec.ops.declare.contents import find
@@ -99,7 +100,7 @@ def test_c6_output_shape() -> None:
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_agrees_with_openvino(axes: int) -> None:
     rng = np.random.default_rng(axes)
-    for _ in range(6):
+    for _ in range(amount(6, 2)):
         n, i, o = rng.integers(1, 4, 3).tolist()
         spatial, kernel = rng.integers(3, 6, axes).tolist(), rng.integers(2, 4, axes).tolist()
         strides = rng.integers(1, 4, axes)

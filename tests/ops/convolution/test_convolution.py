@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.oracle import infer, openvino, run, tensor
 
 from irexec.ops.declare.contents import find
@@ -104,7 +105,7 @@ def random_attributes(rng: np.random.Generator, axes: int) -> dict[str, Any]:
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_agrees_with_openvino(axes: int) -> None:
     rng = np.random.default_rng(axes)
-    for _ in range(8):
+    for _ in range(amount(8, 2)):
         n, g, i, o = rng.integers(1, 4, 4).tolist()
         spatial, kernel = rng.integers(6, 10, axes).tolist(), rng.integers(1, 4, axes).tolist()
         attributes = random_attributes(rng, axes)

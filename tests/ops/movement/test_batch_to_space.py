@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -25,7 +26,7 @@ def test_batch_and_space_undo_each_other(kind: str) -> None:
 
 def test_batch_and_space_agree_with_openvino() -> None:
     rng = np.random.default_rng(3)
-    for _ in range(6):
+    for _ in range(amount(6, 2)):
         rank = int(rng.integers(3, 6))
         blocks = np.array([1, *rng.integers(1, 3, rank - 1)])
         small = rng.integers(1, 4, rank)

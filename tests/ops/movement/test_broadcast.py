@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import dims, openvino, run, tensor
 
@@ -51,7 +52,7 @@ def test_broadcast_modes() -> None:
 
 def test_broadcast_agrees_with_openvino() -> None:
     rng = np.random.default_rng(2)
-    for _ in range(8):
+    for _ in range(amount(8, 2)):
         target = rng.integers(1, 4, rng.integers(1, 5))
         shape = np.where(rng.integers(0, 2, len(target)), target, 1)[rng.integers(0, len(target)) :]
         table = data(rng, "f32", *shape)

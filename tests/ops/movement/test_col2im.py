@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import broken, data, ints, refuses, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -26,7 +27,7 @@ def test_col2im_adds_what_overlaps(kind: str) -> None:
 
 def test_col2im_agrees_with_openvino() -> None:
     rng = np.random.default_rng(2)
-    for _ in range(8):
+    for _ in range(amount(8, 2)):
         size, kernel = rng.integers(5, 9, 2), rng.integers(1, 4, 2)
         steps, dilations, begin, end = (rng.integers(low, 3, 2) for low in (1, 1, 0, 0))
         fits = (size + begin + end - dilations * (kernel - 1) - 1) // steps + 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import broken, data, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -37,7 +38,7 @@ def test_patches_page_examples() -> None:
 @pytest.mark.parametrize("auto_pad", ["valid", "same_upper", "same_lower"])
 def test_patches_agree_with_openvino(auto_pad: str) -> None:
     rng = np.random.default_rng(0)
-    for _ in range(6):
+    for _ in range(amount(6, 2)):
         sizes, strides, rates = (",".join(map(str, rng.integers(1, 4, 2))) for _ in range(3))
         image = data(rng, "f32", *rng.integers(1, 3, 2), *rng.integers(7, 12, 2))
         attributes = {"sizes": sizes, "strides": strides, "rates": rates, "auto_pad": auto_pad}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import KINDS, data, ints, refuses, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -36,7 +37,7 @@ def test_elements_of_every_type(kind: str) -> None:
 
 def test_elements_agree_with_openvino() -> None:
     rng = np.random.default_rng(3)
-    for _ in range(10):
+    for _ in range(amount(10, 3)):
         shape = rng.integers(1, 5, rng.integers(1, 5))
         axis = int(rng.integers(-len(shape), len(shape)))
         extent = shape[axis]

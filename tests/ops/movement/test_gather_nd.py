@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import KINDS, data, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -66,7 +67,7 @@ def test_nd_of_every_type(kind: str) -> None:
 @pytest.mark.parametrize("op", [nd_5, nd_8])
 def test_nd_agrees_with_openvino(op: object) -> None:
     rng = np.random.default_rng(5)
-    for _ in range(10):
+    for _ in range(amount(10, 3)):
         shape = rng.integers(1, 4, rng.integers(2, 5))
         batch = int(rng.integers(0, len(shape)))
         length = int(rng.integers(1, len(shape) - batch + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import broken, ints, scalar, the
 from support.oracle import openvino, run
 
@@ -15,7 +16,7 @@ tree = the("GatherTree", 1)
 def test_tree_agrees_with_openvino() -> None:
     rng = np.random.default_rng(6)
     for kind in (np.int32, np.float32):
-        for _ in range(4):
+        for _ in range(amount(4, 2)):
             times, batch, beams = (int(n) for n in rng.integers(1, 6, 3))
             steps = rng.integers(0, 6, (times, batch, beams)).astype(kind)
             parents = rng.integers(0, beams, (times, batch, beams)).astype(kind)

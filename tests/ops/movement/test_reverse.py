@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import dims, openvino, run, tensor
 
@@ -39,7 +40,7 @@ def test_reverse_constraints() -> None:
 
 def test_reverse_sequence_agrees_with_openvino() -> None:
     rng = np.random.default_rng(4)
-    for _ in range(8):
+    for _ in range(amount(8, 2)):
         shape = rng.integers(1, 5, rng.integers(2, 5))
         batch, along = (int(v) for v in rng.permutation(len(shape))[:2])
         lengths = rng.integers(1, shape[along] + 1, shape[batch]).astype(np.int32)

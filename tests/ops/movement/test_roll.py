@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from support.amounts import amount
 from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import openvino, run
 
@@ -31,7 +32,7 @@ def test_roll_by_one_element_for_all_axes() -> None:
 
 def test_roll_agrees_with_openvino() -> None:
     rng = np.random.default_rng(5)
-    for _ in range(8):
+    for _ in range(amount(8, 2)):
         shape = rng.integers(1, 5, rng.integers(1, 4))
         axes = rng.integers(-len(shape), len(shape), rng.integers(1, 4))
         shift = rng.integers(-9, 10, len(axes)) if rng.integers(2) else scalar(rng.integers(-9, 10))

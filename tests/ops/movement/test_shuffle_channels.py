@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from support.amounts import amount
 from support.cases import broken, data, refuses, the
 from support.oracle import openvino, run
 
@@ -19,7 +20,7 @@ def test_shuffle_channels() -> None:
     rng = np.random.default_rng(4)
     line = np.arange(6)
     assert run(shuffle, line, axis=0, group=2)[0].tolist() == [0, 3, 1, 4, 2, 5]
-    for _ in range(6):
+    for _ in range(amount(6, 2)):
         shape = rng.integers(1, 4, rng.integers(2, 5))
         axis, group = int(rng.integers(-len(shape), len(shape))), int(rng.integers(1, 4))
         shape[axis] *= group

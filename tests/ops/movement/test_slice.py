@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -47,7 +48,7 @@ def test_is_a_view() -> None:
 
 def test_agrees_with_openvino() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(15):
+    for _ in range(amount(15, 4)):
         shape = rng.integers(1, 6, rng.integers(1, 5))
         axes = rng.permutation(len(shape))[: rng.integers(1, len(shape) + 1)]
         # A backward slice that starts before the first element is where OpenVINO is not Python.

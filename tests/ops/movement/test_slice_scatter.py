@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.oracle import infer, run, tensor
 
 from irexec.ops.declare.operator import ConstraintError
@@ -101,7 +102,7 @@ def test_agrees_with_openvino() -> None:
     from openvino import opset15
 
     rng = np.random.default_rng(1)
-    for _ in range(25):
+    for _ in range(amount(25, 7)):
         given, _ = some_case(rng, "f4")
         data, updates, *lists = given
         inputs = [opset15.parameter(list(a.shape), np.float32) for a in (data, updates)]

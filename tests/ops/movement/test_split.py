@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -51,7 +52,7 @@ def test_split_dynamic_shapes() -> None:
 
 def test_split_agrees_with_openvino() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(6):
+    for _ in range(amount(6, 2)):
         shape = rng.integers(1, 5, rng.integers(1, 5))
         axis, count = int(rng.integers(-len(shape), len(shape))), int(rng.integers(1, 4))
         shape[axis] *= count

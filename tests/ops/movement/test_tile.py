@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, scalar, the
 from support.oracle import dims, infer, openvino, run, tensor
 
@@ -40,7 +41,7 @@ def test_tile_page_shapes() -> None:
 
 def test_tile_agrees_with_openvino_and_numpy() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(8):
+    for _ in range(amount(8, 2)):
         table = data(rng, "f32", *rng.integers(1, 4, rng.integers(1, 4)))
         repeats = rng.integers(0 if _ == 0 else 1, 4, rng.integers(1, 4))
         (result,) = run(tile, table, repeats)

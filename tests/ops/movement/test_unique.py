@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -36,7 +37,7 @@ def test_unique_attributes() -> None:
 @pytest.mark.parametrize("sorted_", ["true", "false"])
 def test_unique_agrees_with_openvino(sorted_: str) -> None:
     rng = np.random.default_rng(5)
-    for _ in range(4):
+    for _ in range(amount(4, 2)):
         table = rng.integers(0, 5, rng.integers(1, 4, 3)).astype(np.float32)
         for a, b in zip(run(unique, table, sorted=sorted_), openvino(unique, table, sorted=sorted_), strict=True):
             np.testing.assert_array_equal(a, b)

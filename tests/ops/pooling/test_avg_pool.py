@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.oracle import infer, openvino, run, tensor
 
 import irexec
@@ -77,7 +78,7 @@ def test_only_later_versions_know_ceil_torch_and_dilations() -> None:
 @pytest.mark.parametrize("exclude", [True, False])
 def test_agrees_with_openvino(axes: int, exclude: bool) -> None:
     rng = np.random.default_rng(axes)
-    for _ in range(4):
+    for _ in range(amount(4, 2)):
         kernel = rng.integers(1, 4, axes)
         attributes: dict[str, Any] = {
             "strides": tuple(np.minimum(rng.integers(1, 4, axes), kernel).tolist()),

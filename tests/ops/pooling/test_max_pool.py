@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.oracle import infer, openvino, run, tensor
 
 from irexec.ops.declare.contents import find
@@ -136,7 +137,7 @@ def test_partial_shapes() -> None:
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_agrees_with_openvino(axes: int) -> None:
     rng = np.random.default_rng(axes)
-    for _ in range(6):
+    for _ in range(amount(6, 2)):
         kernel = rng.integers(1, 4, axes)
         attributes: dict[str, Any] = {
             "strides": tuple(np.minimum(rng.integers(1, 4, axes), kernel).tolist()),

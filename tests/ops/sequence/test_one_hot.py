@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -32,7 +33,7 @@ def test_every_element_type(kind: str) -> None:
 @pytest.mark.parametrize("mode", ["normalize", "ignore_negative"])
 def test_agrees_with_openvino(mode: str) -> None:
     rng = np.random.default_rng(1)
-    for _ in range(5):
+    for _ in range(amount(5, 2)):
         shape = rng.integers(1, 4, rng.integers(0, 4))
         axis = int(rng.integers(-len(shape) - 1, len(shape) + 1))
         arrays = (rng.integers(-6, 7, shape), scalar(rng.integers(1, 5)), ON, OFF)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import KINDS, broken, data, ints, refuses, scalar, the
 from support.oracle import dims, infer, openvino, run, tensor
 
@@ -60,7 +61,7 @@ def test_reshape_of_a_partly_known_pattern() -> None:
 
 def test_reshape_agrees_with_openvino() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(10):
+    for _ in range(amount(10, 3)):
         shape = rng.integers(1, 5, rng.integers(2, 5))
         pattern = np.array([shape[0], *rng.permutation(shape[1:])])
         pattern[rng.integers(len(pattern))] = -1

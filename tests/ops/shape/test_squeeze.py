@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import dims, openvino, run, tensor
 
@@ -68,7 +69,7 @@ def test_c3_an_extent_that_a_run_shows_is_1() -> None:
 
 def test_squeeze_and_unsqueeze_agree_with_openvino() -> None:
     rng = np.random.default_rng(2)
-    for _ in range(8):
+    for _ in range(amount(8, 2)):
         table = data(rng, "f32", *rng.integers(1, 3, rng.integers(1, 5)))
         axes = rng.integers(-table.ndim, table.ndim, rng.integers(1, 3))
         np.testing.assert_array_equal(run(squeeze_15, table, axes)[0], openvino(squeeze_15, table, axes, fixed=[1])[0])

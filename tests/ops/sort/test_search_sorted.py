@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import data, refuses, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -30,7 +31,7 @@ def test_rows_and_lines(kind: str, right: bool) -> None:
 
 def test_agrees_with_openvino() -> None:
     rng = np.random.default_rng(1)
-    for _ in range(8):
+    for _ in range(amount(8, 2)):
         lead = rng.integers(1, 4, rng.integers(0, 3))
         rows = np.sort(data(rng, "f32", *lead, rng.integers(1, 9)), -1)
         wanted = data(rng, "f32", *lead, rng.integers(1, 5))

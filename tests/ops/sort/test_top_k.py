@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.amounts import amount
 from support.cases import broken, data, ints, refuses, scalar, the
 from support.oracle import infer, openvino, run, tensor
 
@@ -56,7 +57,7 @@ def test_extreme_integers() -> None:
 @pytest.mark.parametrize("mode", ["max", "min"])
 def test_agrees_with_openvino(mode: str) -> None:
     rng = np.random.default_rng(1)
-    for _ in range(8):
+    for _ in range(amount(8, 2)):
         shape = rng.integers(1, 7, rng.integers(1, 4))
         axis = int(rng.integers(-len(shape), len(shape)))
         table = rng.permutation(int(np.prod(shape))).reshape(shape).astype(np.float32)

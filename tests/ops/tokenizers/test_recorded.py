@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ RECORDED = Path(__file__).parents[2] / "data" / "tokenizers.zip"
 KINDS = ["bpe", "bpe_by_pattern", "bpe_with_bytes", "unigram", "wordpiece"]
 
 
+@cache
 def _json(name: str) -> Any:
     with zipfile.ZipFile(RECORDED) as archive:
         return json.loads(archive.read(name))
