@@ -15,6 +15,7 @@ from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Field, Records
 from irexec.lowering.llvm.packed import LAYER, write_few, write_many
+from irexec.lowering.llvm.packed_rows import SIDE, write_some
 from irexec.lowering.llvm.unpacking import IN_BLOCK, TABLE, Packing
 from irexec.lowering.products import MOST_ROWS, READ_ROWS, RowsProduct
 from irexec.lowering.table import Lowered, Site
@@ -27,6 +28,9 @@ from irexec.types import BF16, F16, NF4, Array
 FEW_ROWS = 6
 # The products of a partial sum, whose weights stay in the cache; vectors of columns that are unpacked at a time.
 DEPTH_STEP, VECTORS = 512, 2
+# Up to this number of rows, elements of 16 bits are unpacked in their order: transposing them would take as long as the
+# products of these rows.
+SOME_ROWS = 31
 # Groups have at least so many dwords, or are transposed after they are unpacked.
 LEAST_DWORDS = 4
 
@@ -83,6 +87,9 @@ class CompiledPacked(RowsProduct):
             )
             longest = max(last - first for first, last in pieces)
             return few, Records.of([list(piece) for piece in pieces]), rows * (self.depth + longest + FEW_ROWS)
+        is_square = made.lanes == SIDE * SIDE and self.depth % made.lanes == 0 and self._group == self.depth
+        if rows <= SOME_ROWS and self._packing.in_dword == 2 and is_square:
+            return self._some(rows, parts, after)
         across, height = VECTORS * made.lanes, made.height(rows, VECTORS)
         row_pieces = [p for p in split(rows, -(-rows // MOST_ROWS), height) if p[1] - p[0] >= height]
         row_pieces[-1] = (row_pieces[-1][0], rows)
@@ -103,6 +110,17 @@ class CompiledPacked(RowsProduct):
         )
         tallest = max(last - first for first, last in row_pieces)
         return many, Records.of(tasks), across * (DEPTH_STEP + -(-tallest // height) * height)
+
+    def _some(self, rows: int, parts: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
+        made = compiler()
+        pieces = split(self.columns, parts, SIDE)
+        name = "_".join(("packed_rows", self._packing.name, *(step.name for step in after)))
+        some = made.made(
+            name, 4, lambda module, name: write_some(module, name, made.lanes, DEPTH_STEP, self._packing, after)
+        )
+        longest = max(last - first for first, last in pieces)
+        vectors = SIDE * DEPTH_STEP + -(-rows // SIDE) * made.lanes * made.lanes
+        return some, Records.of([[*piece, 0, rows] for piece in pieces]), vectors + rows * (longest + SIDE)
 
 
 def packing_of(matrix: PackedMatrix) -> Packing:

@@ -114,6 +114,25 @@ def test_any_number_of_rows_and_threads() -> None:
         parallel.set_num_threads(None)
 
 
+@pytest.mark.parametrize("type", FLOATS)
+@pytest.mark.parametrize("depth", [16, 528, 1040, 1047])
+def test_some_rows_of_16_bits(type: str, depth: int) -> None:
+    """Columns of a tile that are none, tiles that overlap, and more elements than are unpacked at a time."""
+    found = matrix(type, (61, depth), 0, arithmetic="f32", scale=None)
+    compiled, whole = CompiledPacked(found), found.unpacked().astype(np.float64)
+    rng = np.random.default_rng(depth)
+    for rows in (7, 8, 16, 30, 31):
+        x = rng.standard_normal((rows, depth), np.float32)
+        expected = x.astype(np.float64) @ whole.T
+        tolerance = 1e-5 * (np.abs(x).astype(np.float64) @ np.abs(whole).T)
+        assert (np.abs(multiplied(compiled, x) - expected) <= tolerance).all()
+        # Each row of a unit matrix selects an element.
+        unit = np.zeros((rows, depth), np.float32)
+        picked = rng.integers(0, depth, rows)
+        unit[np.arange(rows), picked] = 1
+        np.testing.assert_array_equal(multiplied(compiled, unit), whole[:, picked].T.astype(np.float32))
+
+
 def test_an_odd_number_of_nibbles_is_left_to_the_kernel() -> None:
     assert not can_multiply(matrix("u4", (20, 333), 0))
 

@@ -36,7 +36,7 @@ def write_few(
     are brought into their order. Scratch memory holds these, then the sums.
     """
     code = Code(module, name, 4, lanes)
-    layer, task, scratch = _fields(code, FEW_TASK)
+    layer, task, scratch = fields(code, FEW_TASK)
     left, depth = layer.left.floats(), layer.depth
     if is_blocked:
         _in_block_order(code, left, scratch, depth * rows)
@@ -52,7 +52,7 @@ def write_few(
         with code.folding(0, depth, [*vectors, *scalars], layer.group) as groups:
             begin = groups.index
             decoders = [
-                Decoder.of_group(code, packing, _group(layer, column, begin // layer.group), (lanes, single))
+                Decoder.of_group(code, packing, group_of(layer, column, begin // layer.group), (lanes, single))
                 for column in columns
             ]
             codes = [layer.codes + packing.nbytes(column * depth + begin) for column in columns]
@@ -157,7 +157,7 @@ def write_many(
     tile = write_tile(module, f"{name}_tile", lanes, height, width)
     unpack = _write_unpack(module, f"{name}_unpack", lanes, width, packing, is_whole, dwords)
     code = Code(module, name, 4, lanes)
-    layer, task, panel = _fields(code, MANY_TASK)
+    layer, task, panel = fields(code, MANY_TASK)
     across = lanes * width
     sums, rows = panel + step * across, task.last_row - task.first_row
     left = layer.left.floats() + task.first_row * layer.depth
@@ -221,14 +221,14 @@ def _write_unpack(
         with code.loop(blocks, whole, lanes) as k:
             square = []
             for number in range(lanes):
-                group = _group(layer, (first + side + number).at_most(layer.columns - 1), (start + k) // layer.group)
+                group = group_of(layer, (first + side + number).at_most(layer.columns - 1), (start + k) // layer.group)
                 decoder = Decoder.of_group(code, packing, group, (lanes,))
                 square.append(decoder.vector(place(first + side + number, k), lanes))
             for number, vector in enumerate(turned(code, square)):
                 (panel + ((k + number) * across + side)).put_vector(0, vector)
     single = packing.least
     with code.loop(whole, depth, single) as k, code.loop(0, across) as side:
-        group = _group(layer, (first + side).at_most(layer.columns - 1), (start + k) // layer.group)
+        group = group_of(layer, (first + side).at_most(layer.columns - 1), (start + k) // layer.group)
         pair = Decoder.of_group(code, packing, group, (single,)).vector(place(first + side, k), single)
         for number in range(single):
             value = code.builder.extract_element(pair, ir.Constant(ir.IntType(32), number))
@@ -236,11 +236,11 @@ def _write_unpack(
     return code.end()
 
 
-def _fields(code: Code, task: tuple[str, ...]) -> tuple[Fields, Fields, Run]:
+def fields(code: Code, task: tuple[str, ...]) -> tuple[Fields, Fields, Run]:
     return Fields(code.parameters[0], LAYER), Fields(code.parameters[1], task), code.parameters[2].floats()
 
 
-def _group(layer: Fields, column: Number, group: Number) -> Group:
+def group_of(layer: Fields, column: Number, group: Number) -> Group:
     """Return the parameters of one column of the result."""
     return Group(*[run.scalar(0) for run in _parameters(layer, column, group)])
 
