@@ -128,7 +128,12 @@ def _rounds_to_integer(node: Node, inputs: Inputs) -> bool:
 def _only_padding(node: Node, inputs: Inputs) -> bool:
     """Return whether a pooling window contains no element of the data."""
     data = inputs[0] if inputs else None
-    if node.type != "MaxPool" or node.operator is None or data is None:
+    if node.operator is None or data is None:
+        return False
+    if node.type == "AvgPool":
+        found = node.operator.compute(np.ones(data.shape, np.float32), **node.all_attributes)
+        return bool((np.asarray(found[0] if isinstance(found, (tuple, list)) else found) == 0).any())
+    if node.type != "MaxPool":
         return False
     top = np.iinfo(data.dtype).max if data.dtype.kind in "iu" else 1
     found = node.operator.compute(np.full_like(data, top), *inputs[1:], **node.all_attributes)
@@ -176,7 +181,11 @@ def _between_levels(node: Node, inputs: Inputs) -> bool:
 
 
 def _order_of_rows(node: Node, inputs: Inputs) -> bool:
-    """Return whether the order of selected boxes, or the rows after them, are not defined."""
+    """Return whether the order of selected elements or boxes, or the rows after them, are not defined."""
+    if node.type == "TopK":
+        return node.attributes.get("sort") == "none"
+    if node.type == "ExperimentalDetectronTopKROIs":
+        return bool(inputs[1] is not None and inputs[1].size < int(node.attributes["max_rois"]))
     if node.type in ("MatrixNms", "MulticlassNms"):
         return node.attributes.get("sort_result_type") != "score"
     return node.type == "Proposal"

@@ -32,7 +32,7 @@ def col2im_15(
     /,
     *,
     size: Annotated[NonNegativeInts, Alias("output_size")] = (),
-    kernel: Annotated[NonNegativeInts, Alias("kernel_size")] = (),
+    kernel: Annotated[PositiveInts, Alias("kernel_size")] = (),
     dilations: Annotated[PositiveInts, ReaderDefault(())] = (1, 1),
     pads_begin: NonNegativeInts = (0, 0),
     pads_end: NonNegativeInts = (0, 0),
@@ -42,18 +42,19 @@ def col2im_15(
     """[N, C * product(kernel_size), L] blocks (N may be missing) to images [N, C, *output_size]; overlaps add up.
 
     Constraints: C1 the last dimension is the number L of blocks that fit, C2 output_size and C3 kernel_size are given
-    and have two values, C4 dilations, pads and stride have two values, C5 data has rank 2 or 3, C6 the blocks'
-    dimension is a multiple of product(kernel_size).
+    and have two values, those of kernel_size at least 1, C4 dilations, pads and stride have two values, C5 data has
+    rank 2 or 3, C6 the blocks' dimension is a multiple of product(kernel_size).
     """
     extents = list(size) if output_size is None else integers(output_size)
     window: list[int] = list(kernel) if kernel_size is None else integers(kernel_size)
+    in_range(require, "C3", "kernel_size", window, 1)
     steps = strides or stride
     fits = _fitting(extents, window, dilations, pads_begin, pads_end, steps)
     blocks = widen(data if data.ndim == 3 else data[None])
     area = prod(window)
     _check_values(require, data.ndim - 2, Dimension(blocks.shape[1]), window)
     _check_blocks(require, Dimension(blocks.shape[2]), prod(fits))
-    channels = blocks.shape[1] // max(area, 1)
+    channels = blocks.shape[1] // area
     parts = blocks.reshape(len(blocks), channels, *window, *fits)
     padded = [b + n + e for b, n, e in zip(pads_begin, extents, pads_end, strict=True)]
     image = np.zeros((len(blocks), channels, *padded), parts.dtype)
@@ -77,7 +78,7 @@ def _fitting(
 
 def _check_values(check: Check, axis: int, values: Dimension, window: Sequence[int]) -> None:
     message = f"dimension {axis} of data is {values}, not a multiple of kernel_size {window}"
-    check("C6", values.is_dynamic or values.value % max(prod(window), 1) == 0, message, port="data")
+    check("C6", values.is_dynamic or values.value % prod(window) == 0, message, port="data")
 
 
 def _check_blocks(check: Check, count: Dimension, fits: int) -> None:
@@ -97,8 +98,8 @@ def _(
     **lists: Size,
 ) -> PartialShape:
     has_rank(check, "C5", data, (2, 3), "data")
-    extents = _two(check, "C2", "output_size", output_size, size)
-    window = _two(check, "C3", "kernel_size", kernel_size, kernel)
+    extents = _two(check, "C2", "output_size", output_size, size, 0)
+    window = _two(check, "C3", "kernel_size", kernel_size, kernel, 1)
     steps = lists["strides"] or lists["stride"]
     lists = {name: lists[name] for name in ("dilations", "pads_begin", "pads_end")}
     pairs = [
@@ -109,10 +110,9 @@ def _(
         return PartialShape.dynamic()
     *batch, values, count = data.shape
     channels = ANY_DIMENSION
-    area = 0 if window is None else prod(window)
-    if area:
-        _check_values(check, len(batch), values, window or ())
-        channels = values // area
+    if window is not None:
+        _check_values(check, len(batch), values, window)
+        channels = values // prod(window)
     if extents is None:
         return PartialShape([*batch, channels, ANY_DIMENSION, ANY_DIMENSION])
     if window is not None and all(pairs):
@@ -121,15 +121,17 @@ def _(
     return PartialShape([*batch, channels, *extents])
 
 
-def _two(check: Check, constraint: str, name: str, port: TensorType | None, attribute: Size) -> list[int] | None:
-    """Return the two values of an input, or of the attribute that replaces it."""
+def _two(
+    check: Check, constraint: str, name: str, port: TensorType | None, attribute: Size, least: int
+) -> list[int] | None:
+    """Return the two values of an input, or of the attribute that replaces it. `least`: the least allowed value."""
     if port is None:
         message = f"{name} has {len(attribute)} values, expected 2"
         return list(attribute) if check(constraint, len(attribute) == 2, message, attribute=name) else None
     values = port.ints if has_length(check, constraint, port, 2, name) else None
     if values is None:
         return None
-    return values if in_range(check, constraint, name, values, 0) else None
+    return values if in_range(check, constraint, name, values, least) else None
 
 
 @col2im_15.draw("kernel_size", "output_size")

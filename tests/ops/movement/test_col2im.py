@@ -69,6 +69,7 @@ def test_col2im_constraints() -> None:
     refuses(col2im, "C1", blocks, ints(4, 4), ints(2, 2))
     refuses(col2im, "C2", blocks, ints(3), ints(2, 2))
     refuses(col2im, "C3", blocks, ints(3, 3), ints(2))
+    refuses(col2im, "C3", np.ones((1, 4, 20), np.float32), ints(3, 4), ints(0, 1))
     assert "C3" in broken(col2im, blocks, ints(3, 3))
     assert "C4" in broken(col2im, blocks, ints(3, 3), ints(2, 2), strides="1")
     assert "C5" in broken(col2im, blocks[0, 0], ints(3, 3), ints(2, 2))
