@@ -213,7 +213,7 @@ def _finish(args: argparse.Namespace, reduction: Reduction, repro: Repro, refere
     files: list[Path] = repro.write(reduction)
     runtime = judge.runtime if isinstance(judge, ByRuntime) else None
     if args.check is not None:
-        files.append(repro.write_command_script(shlex.split(args.check), args.limit))
+        files.append(repro.write_command_script(reduction, shlex.split(args.check), args.same, args.limit))
     elif args.other == ONNX_RUNTIME:
         files += repro.write_onnx_runtime_script(reduction, runtime, args.limit)
     else:

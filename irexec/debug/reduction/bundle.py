@@ -104,9 +104,9 @@ def _files(model: Path) -> Iterator[Path]:
 
 def _anonymised(model: Path, made: Path, text: str, message: str) -> None:
     if model.suffix.lower() == ".onnx":
-        raise NoReduction("--anonymise is for models in IR")
+        raise NoReduction("--anonymize is for models in IR")
     if "EXPECTED = " not in text:
-        raise NoReduction("--anonymise is for reductions with --with: a command line may contain any names")
+        raise NoReduction("--anonymize is for reductions with --with: a command line may contain any names")
     case = load_case(model)
     case = Case(renamed(case.model), case.steps, case.results)
     save_case(case, made)
@@ -118,6 +118,7 @@ def _anonymised(model: Path, made: Path, text: str, message: str) -> None:
         "INPUTS": input_names(case.model),
         "EXPECTED": f"{_NAME}.expected.npz",
         "MESSAGE": message,
+        "WORDS": [],
     }
     for name, value in values.items():
         begin, _, rest = re.split(rf"^({name} = .*)$", text, maxsplit=1, flags=re.MULTILINE)

@@ -24,7 +24,7 @@ from irexec.debug.record import Reference
 from irexec.debug.reduction.case import Case
 from irexec.debug.reduction.case_files import input_names, load_case, save_case
 from irexec.debug.reduction.reduce import Reduction
-from irexec.debug.reduction.repro_script import known_results, onnx_runtime_script, openvino_script
+from irexec.debug.reduction.repro_script import command_script, known_results, onnx_runtime_script, openvino_script
 from irexec.debug.reduction.stages import Stage
 from irexec.debug.reduction.verdict import Fault
 from irexec.debug.runtimes.runtime import CannotRun, Runtime
@@ -41,17 +41,6 @@ from irexec.types import Array
 _INTERVAL = 5.0
 """The seconds between two writings of the smallest case, while smaller ones are found."""
 _FEW, _BRIEF = 100, 40
-
-_COMMAND = '''\
-"""Run the command that fails on a model."""
-import subprocess
-
-command, limit = {words}, {limit}
-try:
-    print("exit code", subprocess.run(command, timeout=limit).returncode)
-except subprocess.TimeoutExpired:
-    print(f"no end within {{limit:g}} s")
-'''
 
 
 class Repro:
@@ -119,6 +108,7 @@ class Repro:
             expected=expected.name,
             kind=reduction.fault.kind,
             message=reduction.message,
+            words=reduction.fault.detail.split() if reduction.fault.kind == "refusal" else [],
             limit=limit if isfinite(limit) else None,
         )
         path = self.file.with_suffix(".py")
@@ -127,15 +117,15 @@ class Repro:
             save_text(path, text, files)
         return [expected, path]
 
-    def write_command_script(self, words: list[str], limit: float) -> Path:
-        """Write NAME.py, which runs a command; {} in its words stands for the model's file. `limit`: in seconds."""
+    def write_command_script(self, reduction: Reduction, words: list[str], same: str, limit: float) -> Path:
+        """Write NAME.py, which tests whether a command still fails; {} in its words stands for the model's file.
+        `same`: the expression that its output matches. `limit`: in seconds."""
+        path, fault = self.file.with_suffix(".py"), reduction.fault
         words = [word.replace("{}", self.file.name) for word in words]
-        return self._script(_COMMAND, words=words, limit=limit if isfinite(limit) else None)
-
-    def _script(self, template: str, **values: Any) -> Path:
-        """Write NAME.py. Every value becomes a literal, so that no name or word in it is code."""
-        path = self.file.with_suffix(".py")
-        save_text(path, template.format(**{name: repr(value) for name, value in values.items()}))
+        text = command_script(
+            command=words, limit=limit if isfinite(limit) else None, kind=fault.kind, code=fault.detail, same=same
+        )
+        save_text(path, text)
         return path
 
     def write_report(self, reduction: Reduction, layers: int, asked: str, runtime: Runtime | None = None) -> Path:

@@ -8,7 +8,41 @@ import numpy as np
 
 from irexec.types import Array
 
-# What both scripts share. It is filled in by `script`: every value becomes a literal, so that no name is code.
+_COMMAND = '''\
+"""Run the command that fails on a model, and say whether it still does: `reproduced`, `not here` or `something else`.
+
+The exit code is 1 if the failure is reproduced, 0 if it is not here, 2 for something else.
+"""
+import os
+import re
+import subprocess
+import sys
+
+COMMAND = {command}
+LIMIT = {limit}
+KIND = {kind}
+CODE = {code}
+SAME = {same}
+
+os.chdir(os.path.dirname(os.path.abspath(__file__)))
+try:
+    done = subprocess.run(COMMAND, timeout=LIMIT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    text = done.stdout.decode(errors="replace")
+    print(text, end="" if text.endswith("\\n") or not text else "\\n")
+    print("exit code", done.returncode)
+    again = done.returncode != 0 and (str(done.returncode) == CODE or SAME) and re.search(SAME, text)
+    outcome = "reproduced" if KIND == "exit code" and again else "something else"
+    outcome = "not here" if done.returncode == 0 else outcome
+except subprocess.TimeoutExpired:
+    print(f"no end within {{LIMIT:g}} s")
+    outcome = "reproduced" if KIND == "hang" else "something else"
+except OSError as error:
+    print(error)
+    outcome = "something else"
+print(outcome)
+sys.exit({{"reproduced": 1, "not here": 0}}.get(outcome, 2))
+'''
+# What the scripts of runtimes share. Here as above, every value becomes a literal, so that no name is code.
 _SCRIPT = '''\
 """Run a model and say whether it still fails: `reproduced`, `not here` or `something else`.
 
@@ -16,17 +50,24 @@ Needs {needs}. The exit code is 1 if the failure is reproduced, 0 if it is not h
 """
 import os
 import platform
+import re
 import subprocess
 import sys
 
-import numpy as np
-{imports}
+try:
+    import numpy as np
+    {imports}
+except ImportError as error:
+    print(f"something else: {{error}}")
+    sys.exit(2)
+
 MODEL = {model}
 ARCHIVES = {archives}
 INPUTS = {inputs}
 EXPECTED = {expected}
 KIND = {kind}
 MESSAGE = {message}
+WORDS = {words}
 LIMIT = {limit}
 {settings}
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -80,6 +121,12 @@ def judged(results):
     return "reproduced" if again <= here or (np.isinf(before) and np.isinf(here)) else "something else"
 
 
+def is_same_error(text):
+    """Tell whether a message has most words of the one that was found; numbers, paths and names may differ."""
+    found = set(re.findall("[A-Za-z]{{2,}}", text))
+    return sum(word in found for word in WORDS) >= 0.6 * len(WORDS)
+
+
 def main():
     print(f"expected failure: {{MESSAGE}}")
     system = f"{{platform.system()}} {{platform.machine()}}"
@@ -93,10 +140,10 @@ def main():
             with np.load(path) as results:
                 outcome = judged(dict(results)) if KIND == "difference" else "not here"
         elif done.returncode == 3:
-            outcome = "reproduced" if KIND == "refusal" else "something else"
+            outcome = "reproduced" if KIND == "refusal" and is_same_error(done.stdout) else "something else"
         else:
             print(f"the process ended with {{done.returncode}}")
-            outcome = "reproduced" if KIND == "crash" else "something else"
+            outcome = "reproduced" if KIND == "crash" and done.returncode not in (1, 2) else "something else"
     except subprocess.TimeoutExpired:
         print(f"no end within {{LIMIT:g}} s")
         outcome = "reproduced" if KIND == "hang" else "something else"
@@ -148,14 +195,23 @@ def run():
 
 
 def openvino_script(device: str, config: dict[str, str], **values: object) -> str:
-    """Return the script for OpenVINO. `values`: model, archives, inputs, expected, kind, message and limit."""
+    """Return the script for OpenVINO. `values`: model, archives, inputs, expected, kind, message,
+    words (of the message, without names) and limit.
+    """
     settings = f"DEVICE = {device!r}\nCONFIG = {config!r}"
-    return _filled("openvino and numpy", "import openvino as ov\n", settings, _OPENVINO, values)
+    return _filled("openvino and numpy", "import openvino as ov", settings, _OPENVINO, values)
 
 
 def onnx_runtime_script(**values: object) -> str:
     """Return the script for ONNX Runtime, on its CPU."""
-    return _filled("onnxruntime and numpy", "import onnxruntime\n", "", _ONNX_RUNTIME, values)
+    return _filled("onnxruntime and numpy", "import onnxruntime", "", _ONNX_RUNTIME, values)
+
+
+def command_script(**values: object) -> str:
+    """Return the script for a command. `values`: command (its words), limit, kind, code and same (the expression that
+    its output matches).
+    """
+    return _COMMAND.format(**{name: repr(value) for name, value in values.items()})
 
 
 def _filled(needs: str, imports: str, settings: str, run: str, values: dict[str, object]) -> str:

@@ -10,11 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.failing import reference
 from support.waiting import PATIENCE
 
 import irexec
 from irexec import opset15 as ops
 from irexec.cli.main import main
+from irexec.debug.reduction.reduce import Reduction, whole
+from irexec.debug.reduction.repro import Repro
+from irexec.debug.reduction.verdict import Fault
 
 pytest.importorskip("openvino")
 
@@ -93,3 +97,58 @@ def test_an_error_instead_of_results_is_something_else(folder: Path) -> None:
     shown = ran(folder)
     assert shown.returncode == 2
     assert "RuntimeError" in shown.stdout and shown.stdout.endswith("\nsomething else\n")
+
+
+def test_without_the_runtime_it_is_something_else(folder: Path) -> None:
+    """A traceback would have the exit code of a failure that is reproduced."""
+    (folder / "openvino.py").write_text("raise ImportError('it is broken here')\n")
+    shown = ran(folder)
+    assert (shown.returncode, shown.stdout) == (2, "something else: it is broken here\n"), shown.stderr
+
+
+def edited(folder: Path, **values: object) -> None:
+    """Change constants of the script."""
+    script = folder / "repro.py"
+    lines = script.read_text().splitlines(keepends=True)
+    kept = [next((f"{n} = {v!r}\n" for n, v in values.items() if line.startswith(f"{n} = ")), line) for line in lines]
+    script.write_text("".join(kept))
+
+
+def test_only_the_same_refusal_is_reproduced(folder: Path) -> None:
+    (folder / "repro.xml").write_text("<net/>")
+    message = next(line for line in ran(folder).stdout.splitlines() if "Exception" in line or "Error" in line)
+    words = ["".join(filter(str.isalpha, word)) for word in message.split()]
+    edited(folder, KIND="refusal", WORDS=[word for word in words if len(word) > 1])
+    assert ran(folder).returncode == 1
+    edited(folder, WORDS=["No", "primitive", "for", "a", "layer"])
+    shown = ran(folder)
+    assert shown.returncode == 2 and shown.stdout.endswith("\nsomething else\n")
+
+
+COMMAND = """\
+import pathlib, sys
+text = pathlib.Path("says").read_text()
+print(text.partition(" ")[2])
+sys.exit(int(text.partition(" ")[0]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("same", "says", "outcome", "code"),
+    [
+        ("", "3 a", "reproduced", 1),
+        ("", "0 a", "not here", 0),
+        ("", "4 a", "something else", 2),
+        ("wrong .o", "4 wrong to", "reproduced", 1),
+        ("wrong .o", "3 right", "something else", 2),
+    ],
+)
+def test_a_command_is_judged_like_a_runtime(same: str, says: str, outcome: str, code: int, tmp_path: Path) -> None:
+    made = Repro(tmp_path / "repro.xml", "")
+    fault = Fault("exit code", "" if same else "3", "it fails")
+    (tmp_path / "check.py").write_text(COMMAND)
+    (tmp_path / "says").write_text(says)
+    words = [sys.executable, "check.py", "{}"]
+    made.write_command_script(Reduction(whole(reference("loop")), fault, "it fails"), words, same, 60)
+    shown = ran(tmp_path)
+    assert (shown.stdout.splitlines()[-1], shown.returncode) == (outcome, code), shown.stdout + shown.stderr
