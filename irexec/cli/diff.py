@@ -26,8 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from irexec.debug.change import changes_dict
     from irexec.debug.comparison.compare import compare
-    from irexec.debug.diff import changes_dict, diff
+    from irexec.debug.diff import diff
     from irexec.debug.runtimes.runtime import CannotRun, OtherModel
     from irexec.reading import read
     from irexec.render.diff import show_changes

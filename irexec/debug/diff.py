@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from irexec.arrays.brief import plural, shown, shown_number
+from irexec.debug.change import Change, condensed, counted
 from irexec.debug.comparison.culprit import alone, function_of
 from irexec.debug.errors import measure
 from irexec.debug.record import same
@@ -25,32 +24,11 @@ _FEW = 3
 _MANY = 9
 # Constants of whole numbers with at most this many elements are shown by their values.
 _BRIEF = 8
+# The number of characters of an example that is shown behind a count.
+_SHORT = 36
 _ROUNDED = 120.0
 """Decibels above which two constants differ by the rounding of f32 alone."""
 _UNKNOWN = TensorType()
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One difference. `change` is added, removed, replaced, renamed, opset, connection, attribute, shape, type,
-    constant, folded, compressed, rt_info or model; `a` and `b` name the layer in each model, None where there is none
-    or where there are many: `members` are then the pairs of names."""
-
-    change: str
-    a: str | None
-    b: str | None
-    text: str
-    outer: tuple[str, ...] = ()
-    members: tuple[tuple[str | None, str | None], ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        found = {"change": self.change, "a": self.a, "b": self.b, "outer": list(self.outer), "text": self.text}
-        return {**found, "members": [list(pair) for pair in self.members]} if self.members else found
-
-
-def changes_dict(a: str, b: str, changes: Iterable[Change]) -> dict[str, Any]:
-    """Return the changes from one file to another as a JSON-ready object, for `irexec diff` and reports."""
-    return {"kind": "diff", "a": a, "b": b, "changes": [change.to_dict() for change in changes]}
 
 
 class _Changed:
@@ -59,17 +37,28 @@ class _Changed:
     def __init__(self, one: Node, two: Node, reader: Node, left: Array, right: Array) -> None:
         self.one, self.two, self.reader = one, two, reader.friendly_name
         self.arranged = _arranged(left, right)
-        self.apart = _apart(left, right)
+        self.apart, self.whole = _apart(left, right), left.dtype.kind in "iub" and right.dtype.kind in "iub"
         self.text = self.arranged or _difference(left, right)
         self._reads = reader.type
 
-    def group(self, port: int) -> str:
+    def group(self, port: int, brief: bool) -> str:
         """Return the common property of constants that are combined into one line."""
+        if brief and self.is_usual:
+            return "whole numbers" if self.whole else "the same values, stored or rounded differently"
         if self.arranged:
             return self.arranged.partition(":")[0]
-        return (
-            "rounded differently" if self.apart[1] > _ROUNDED else f"different values of input {port} of {self._reads}"
-        )
+        return "rounded differently" if self.rounded else f"different values of input {port} of {self._reads}"
+
+    @property
+    def rounded(self) -> bool:
+        return self.apart[1] > _ROUNDED
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether exporters write such constants differently: whole numbers, as in shapes and axes, and the same values
+        in another order, or folded in another one.
+        """
+        return self.whole or bool(self.arranged) or self.rounded
 
 
 def diff(a: Model, b: Model) -> list[Change]:
@@ -82,9 +71,11 @@ def diff(a: Model, b: Model) -> list[Change]:
 
 
 class _Diff:
-    """The comparison of two models, or of two bodies."""
+    """The comparison of two models, or of two bodies. `brief`: they are exports of one network by two exporters, as it
+    seems, so that one line for each kind of change is enough.
+    """
 
-    def __init__(self, a: Model, b: Model, outer: tuple[str, ...], classes: Classes) -> None:
+    def __init__(self, a: Model, b: Model, outer: tuple[str, ...], classes: Classes, brief: bool = False) -> None:
         self.a, self.b, self.outer = a, b, outer
         self.alignment: Alignment = align(a, b, classes)
         self._cutters = {a: Cutter(a), b: Cutter(b)}
@@ -92,6 +83,9 @@ class _Diff:
         self.pairs = [(one, two) for one, two in self.alignment.forward.items() if not {one, two} & self.constant]
         order = {node: index for index, node in enumerate(a.nodes)}
         self.pairs.sort(key=lambda pair: order[pair[0]])
+        renamed = sum(one.friendly_name != two.friendly_name for one, two in self.pairs)
+        self.missing = len(self._unpaired(a, self.alignment.forward)) + len(self._unpaired(b, self.alignment.back))
+        self.brief = brief or 2 * renamed > len(self.pairs)
 
     def changes(self) -> list[Change]:
         found = [
@@ -102,19 +96,21 @@ class _Diff:
             *self._together("opset", self._opsets()),
             *self._together("connection", self._connections()),
             *self._together("attribute", self._attributes()),
-            *self._types(),
+            *self._together("type", self._types("type")),
+            *self._together("shape", self._types("shape")),
             *self._constants(),
             *self._together("rt_info", self._infos()),
         ]
+        found = condensed(found, self.missing <= _FEW) if self.brief else found
         for one, two in self.pairs:
             for ours, theirs in zip(one.bodies, two.bodies, strict=False):
                 outer = (*self.outer, one.friendly_name)
-                found += _Diff(ours.model, theirs.model, outer, self.alignment.classes).changes()
+                found += _Diff(ours.model, theirs.model, outer, self.alignment.classes, self.brief).changes()
         return found
 
-    def _change(self, change: str, a: Node | None, b: Node | None, text: str) -> Change:
+    def _change(self, change: str, a: Node | None, b: Node | None, text: str, group: str = "") -> Change:
         ours, theirs = (None if node is None else node.friendly_name for node in (a, b))
-        return Change(change, ours, theirs, text, self.outer)
+        return Change(change, ours, theirs, text, self.outer, group=group)
 
     def _together(self, change: str, found: Iterable[tuple[Node, Node, str, str]]) -> Iterator[Change]:
         """Yield changes of one kind: one line each, or one line for many similar ones. (layer, layer, group, text)"""
@@ -123,17 +119,19 @@ class _Diff:
             groups[group].append((one, two, text))
         for group, entries in groups.items():
             if len(entries) <= _FEW:
-                yield from (self._change(change, one, two, text) for one, two, text in entries)
+                yield from (self._change(change, one, two, text, group) for one, two, text in entries)
             else:
                 few = entries[:_FEW]
                 such = ", ".join(text if change == "renamed" else one.friendly_name for one, _, text in few)
                 text = f"{plural(len(entries), 'layer')}: {group} ({such}, ...)"
-                yield self._many(change, [(one, two) for one, two, _ in entries], text)
+                yield self._many(change, [(one, two) for one, two, _ in entries], text, group)
 
-    def _many(self, change: str, pairs: Iterable[tuple[Node | None, Node | None]], text: str) -> Change:
+    def _many(
+        self, change: str, pairs: Iterable[tuple[Node | None, Node | None]], text: str, group: str = ""
+    ) -> Change:
         """Return one line about many layers."""
         changes = [self._change(change, one, two, "") for one, two in pairs]
-        return Change(change, None, None, text, self.outer, tuple((each.a, each.b) for each in changes))
+        return Change(change, None, None, text, self.outer, tuple((each.a, each.b) for each in changes), group)
 
     # Layers
 
@@ -141,13 +139,11 @@ class _Diff:
         """Yield one line for each layer, one line for many layers of a type, or one line for many of many types, as
         between exporters."""
         groups: dict[str, list[Node]] = defaultdict(list)
-        missing = [node for node in model.nodes if node not in paired and node not in self.constant]
+        missing = self._unpaired(model, paired)
         for node in missing:
             groups[node.type].append(node)
-        if len(groups) >= _FEW and len(missing) > _MANY:
-            most = sorted(groups.items(), key=lambda group: -len(group[1]))
-            such = ", ".join(f"{len(nodes)} {type}" for type, nodes in most)
-            text = f"{plural(len(missing), 'layer')}: {such}"
+        if missing and ((len(groups) >= _FEW and len(missing) > _MANY) or (self.brief and self.missing > _FEW)):
+            text = counted(missing, self.brief)
             yield self._many(change, [(n, None) if change == "removed" else (None, n) for n in missing], text)
             return
         for type, nodes in groups.items():
@@ -160,6 +156,9 @@ class _Diff:
                 such = ", ".join(node.friendly_name for node in nodes[:_FEW])
                 text = f"{plural(len(nodes), 'layer')}: {type} ({such}, ...)"
                 yield self._many(change, [(n, None) if change == "removed" else (None, n) for n in nodes], text)
+
+    def _unpaired(self, model: Model, paired: dict[Node, Node]) -> list[Node]:
+        return [node for node in model.nodes if node not in paired and node not in self.constant]
 
     def _behind(self, node: Node) -> str:
         """Return the non-constant inputs of a layer."""
@@ -247,17 +246,18 @@ class _Diff:
                     text = f"{name}: {left} became {right}"
                     yield one, two, f"{one.type}, {text}", text
 
-    def _types(self) -> Iterator[Change]:
-        """Yield element types and shapes that differ although those of the inputs do not."""
+    def _types(self, change: str) -> Iterator[tuple[Node, Node, str, str]]:
+        """Yield element types or shapes that differ although those of the inputs do not."""
         for one, two in self.pairs:
             given = zip(one.inputs, two.inputs, strict=False)
             if one.type == "Result" or any(_type(x) != _type(y) for x, y in given):
                 continue
             for ours, theirs in zip(one.outputs, two.outputs, strict=False):
                 kinds, shapes = (ours.element_type, theirs.element_type), (ours.type.shape, theirs.type.shape)
-                for change, (left, right) in (("type", kinds), ("shape", shapes)):
-                    if str(left) != str(right):
-                        yield self._change(change, one, two, f"output {ours.index}: {left} became {right}")
+                left, right = map(str, kinds if change == "type" else shapes)
+                if left != right:
+                    text = f"output {ours.index}: {left} became {right}"
+                    yield one, two, text, text
 
     def _infos(self) -> Iterator[tuple[Node, Node, str, str]]:
         for one, two in self.pairs:
@@ -285,19 +285,25 @@ class _Diff:
                     continue
                 done.add((ours, theirs))
                 left, right = self._value(self.a, ours), self._value(self.b, theirs)
-                if _stored(ours) != _stored(theirs):
-                    apart = _apart(left, right)
-                    kind = "type" if apart[0] == 0 and left.dtype.kind != "f" else "compressed"
+                apart = _apart(left, right)
+                whole = left.dtype.kind in "iu" and right.dtype.kind in "iu"
+                if _stored(ours) != _stored(theirs) and not (whole and apart[0]):
+                    kind = "type" if apart[0] == 0 and (self.brief or left.dtype.kind != "f") else "compressed"
                     became = kind, " became ".join(_stored(v) for v in (ours, theirs))
                     stored[became].append(apart)
                     readers[became].append((one, two))
                 elif not same(left, right):
                     entry = _Changed(ours.node, theirs.node, one, left, right)
-                    changed[entry.group(port)].append(entry)
+                    changed[entry.group(port, self.brief)].append(entry)
                 elif ours.node.type != theirs.node.type:
                     folded.append((ours.node, theirs.node))
         for group, entries in changed.items():
-            if len(entries) <= _FEW:
+            if self.brief and entries[0].is_usual:
+                such = entries[0].text if entries[0].whole and len(entries[0].text) <= _SHORT else ""
+                said = f"{group}, such as {such}" if such else group
+                text = f"{plural(len(entries), 'constant')}: {said}"
+                yield self._many("constant", [(entry.one, entry.two) for entry in entries], text, said)
+            elif len(entries) <= _FEW:
                 yield from (self._change("constant", e.one, e.two, f"{e.text}, read by {e.reader}") for e in entries)
             else:
                 text = f"{plural(len(entries), 'constant')}: {group}"
@@ -307,11 +313,11 @@ class _Diff:
                 yield self._many("constant", [(entry.one, entry.two) for entry in entries], text)
         for (kind, types), errors in stored.items():
             text = f"{plural(len(errors), 'constant')}: {types}, {', '.join(_extremes(errors))}"
-            yield self._many(kind, readers[kind, types], text)
+            yield self._many(kind, readers[kind, types], text, text.partition(": ")[2])
         if folded:
             names = ", ".join(one.friendly_name for one, _ in folded[:_FEW])
             text = f"{plural(len(folded), 'constant')} computed differently, with the same values ({names})"
-            yield self._many("folded", folded, text)
+            yield self._many("folded", folded, text, "computed differently, with the same values")
 
     def _value(self, model: Model, value: Value) -> Array:
         if value.node.constant is not None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from irexec.arrays.brief import plural
+from irexec.debug.change import Change, changes_dict
 from irexec.debug.comparison import result as compared
 from irexec.debug.comparison.compare import compare as compare_runs
-from irexec.debug.diff import Change, changes_dict
 from irexec.debug.diff import diff as find_changes
 from irexec.debug.errors import Bounds
 from irexec.debug.reduction.case import Case, size_of

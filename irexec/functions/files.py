@@ -10,7 +10,7 @@ from pathlib import Path
 
 from irexec.arrays.brief import plural
 from irexec.arrays.saving import save_text
-from irexec.debug.diff import changes_dict
+from irexec.debug.change import changes_dict
 from irexec.debug.diff import diff as find_changes
 from irexec.diagnostics import IRError, Report
 from irexec.fixes.applying import FixResult

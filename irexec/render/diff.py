@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.arrays.brief import plural
+from irexec.debug.change import Change
 from irexec.debug.comparison.result import Comparison
-from irexec.debug.diff import Change
 from irexec.render.compare import show_comparison
 from irexec.render.printing import Printout
 

@@ -148,8 +148,7 @@ def test_other_names_and_a_computed_bias() -> None:
 
     found = diff(renamed(deep(make), "a"), renamed(deep(shaped), "b"))
     assert [(change.change, change.text.partition(" (")[0]) for change in found] == [
-        ("added", "5 layers: ShapeOf"),
-        ("added", "5 layers: Broadcast"),
+        ("added", "10 layers: 5 ShapeOf, 5 Broadcast"),
         ("renamed", "16 layers: different names"),
         ("connection", "5 layers: Add, input 1: Const became Broadcast"),
     ]
@@ -288,3 +287,47 @@ def test_many_layers_of_many_types_are_counted_in_one_line() -> None:
     (change,) = [change for change in diff(model(False), model(True)) if change.change == "added"]
     assert change.text == "12 layers: 3 Sigmoid, 3 Tanh, 3 Abs, 3 Exp"
     assert len(change.members) == 12
+
+
+def exported(another: bool, *, slope: float = 0.5) -> Model:
+    """A network as one exporter writes it, or another: other names, layers and types of constants."""
+    kind = np.int64 if another else np.int32
+    x = ops.parameter([2, 3, 8], np.float32, name="input" if another else "x")
+    value: Any = x
+    for number in range(6):
+        weights = WEIGHTS + np.float32(number)
+        shape = [-1, 8] if another else [6, 8]
+        flat = ops.reshape(
+            value, np.array(shape, kind), False, name=f"view_{number}" if another else f"block{number}/flat"
+        )
+        name = f"addmm_{number}" if another else f"block{number}/product"
+        if another:
+            product = ops.matmul(flat, np.ascontiguousarray(weights.T), False, True, name=name)
+            bent = ops.multiply(product, ops.sigmoid(product, name=f"sigmoid_{number}"), name=f"mul_{number}")
+        else:
+            bent = ops.swish(ops.matmul(flat, weights, False, False, name=name), name=f"block{number}/bend")
+        moved = ops.add(bent, np.float32(slope if number == 3 else 0.25), name=f"b{number}")
+        value = ops.reshape(moved, np.array([2, 3, 8], kind), False, name=f"back_{number}" if another else f"c{number}")
+    return Model([value], [x], "network")
+
+
+def test_another_export_of_a_network_is_told_in_under_ten_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    irexec.save_model(exported(False), "a.xml")
+    irexec.save_model(exported(True), "b.xml")
+    assert main(["diff", "a.xml", "b.xml"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 10
+    for text in ("added", "6 layers: 6 Sigmoid", "Swish became Multiply", "different names"):
+        assert any(text in line for line in lines), lines
+
+
+def test_a_constant_that_another_export_does_not_explain_is_a_line() -> None:
+    """The bias of one block; what only stores the weights otherwise is counted."""
+    changes = [change for change in diff(exported(False), exported(True, slope=0.75)) if change.change == "constant"]
+    alone = [change for change in changes if not change.members]
+    assert [change.text for change in alone] == ["0.5 became 0.75, read by b3"]
+    assert len(changes) == 2

@@ -13,7 +13,8 @@ from support.drawable import stacked
 
 import irexec
 from irexec import opset15
-from irexec.debug.diff import changes_dict, diff
+from irexec.debug.change import changes_dict
+from irexec.debug.diff import diff
 from irexec.inspect.observed import Changes
 from irexec.inspect.summary import summarize
 from irexec.render.report.page import report_page

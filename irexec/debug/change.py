@@ -1,0 +1,87 @@
+"""One difference between two models, and many of them in a line: what is left to tell where every name differs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from irexec.arrays.brief import plural
+from irexec.graph.model import Node
+
+# So many types are listed where layers are counted.
+_TYPES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference. `change` is added, removed, replaced, renamed, opset, connection, attribute, shape, type,
+    constant, folded, compressed, rt_info or model; `a` and `b` name the layer in each model, None where there is none
+    or where there are many: `members` are then the pairs of names. `group` describes such a change of any layer;
+    changes without it are not combined."""
+
+    change: str
+    a: str | None
+    b: str | None
+    text: str
+    outer: tuple[str, ...] = ()
+    members: tuple[tuple[str | None, str | None], ...] = ()
+    group: str = field(default="", compare=False)
+
+    @property
+    def pairs(self) -> tuple[tuple[str | None, str | None], ...]:
+        """The names of the layers in both models."""
+        return self.members or ((self.a, self.b),)
+
+    def to_dict(self) -> dict[str, Any]:
+        found = {"change": self.change, "a": self.a, "b": self.b, "outer": list(self.outer), "text": self.text}
+        return {**found, "members": [list(pair) for pair in self.members]} if self.members else found
+
+
+def changes_dict(a: str, b: str, changes: Iterable[Change]) -> dict[str, Any]:
+    """Return the changes from one file to another as a JSON-ready object, for `irexec diff` and reports."""
+    return {"kind": "diff", "a": a, "b": b, "changes": [change.to_dict() for change in changes]}
+
+
+def counted(nodes: Sequence[Node], brief: bool) -> str:
+    """Return the number of layers, and of each type; `brief`: of the most frequent types."""
+    most = Counter(node.type for node in nodes).most_common()
+    shown = most[:_TYPES] if brief and len(most) > _TYPES + 1 else most
+    such = [f"{count} {type}" for type, count in shown]
+    if rest := sum(count for _, count in most[len(shown) :]):
+        such.append(f"{rest} of {len(most) - len(shown)} other types")
+    return f"{plural(len(nodes), 'layer')}: {', '.join(such)}"
+
+
+def condensed(changes: Iterable[Change], named: bool) -> list[Change]:
+    """Return one line for all changes of a kind, as between two exports of one network: what leads to what is the same,
+    and names say nothing. `named`: a layer that alone has such a change is named.
+    """
+    kinds: dict[str, list[Change]] = defaultdict(list)
+    for change in changes:
+        kinds["constant" if _is_of_constants(change) else change.change].append(change)
+    if len(kinds) == 1:
+        return [change for alike in kinds.values() for change in alike]
+    found: list[Change] = []
+    for kind, alike in kinds.items():
+        single = [change for change in alike if not change.group or (named and len(alike) == 1 and not change.members)]
+        found += single
+        if together := [change for change in alike if change not in single]:
+            found.append(_one_line(kind, together))
+    return found
+
+
+def _one_line(kind: str, alike: Sequence[Change]) -> Change:
+    pairs = tuple(pair for change in alike for pair in change.pairs)
+    groups = list(dict.fromkeys(change.group for change in alike))
+    text = groups[0]
+    if len(groups) > 1:
+        text = f"{text.partition(', such as ')[0]}; {plural(len(groups) - 1, 'other change')}"
+    noun = "constant" if kind == "constant" else "layer"
+    return Change(kind, None, None, f"{plural(len(pairs), noun)}: {text}", alike[0].outer, pairs)
+
+
+def _is_of_constants(change: Change) -> bool:
+    """Return whether constants have the same values with another element type, or are computed differently."""
+    return change.change in ("type", "folded") and " constant" in change.text
