@@ -11,6 +11,7 @@ from irexec.conformance.defendant import Answer
 from irexec.conformance.verdict import Verdict
 from irexec.debug.record import Reference
 from irexec.debug.reduction.repro_script import known_results, openvino_script
+from irexec.debug.reduction.verdict import words_of
 from irexec.graph.write import write_model
 from irexec.ir.writing import together
 
@@ -37,6 +38,7 @@ def write_reproducer(
         expected=f"{stem}.expected.npz",
         kind=_KINDS.get(verdict.word, verdict.word),
         message=f"{case.name}: {verdict.word}: {verdict.detail}"[:400],
+        words=words_of(verdict.detail).split() if verdict.word == "refused" else [],
         limit=limit,
     )
     path = folder / f"{stem}.py"

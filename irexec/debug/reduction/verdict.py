@@ -129,7 +129,7 @@ class ByRuntime:
         except Died as error:
             return Fault(error.how, str(error).partition(": ")[0], str(error))
         except CannotRun as error:
-            return Fault("refusal", _words(str(error)), str(error))
+            return Fault("refusal", words_of(str(error)), str(error))
         least = _STILL_CLEAR if like is not None and like.excess >= _CLEAR else 1.0
         faults = (self._differs(case, step, found[step], least) for step in range(len(case.steps)))
         return next((fault for fault in faults if fault is not None), None)
@@ -176,7 +176,7 @@ def _kind_of(error: Error) -> str:
     return "a number" if math.isfinite(error.absolute) else "no number"
 
 
-def _words(message: str) -> str:
+def words_of(message: str) -> str:
     """Return the part of a message that is independent of names and sizes."""
     return " ".join(re.findall(r"(?<![\w/'\".])[A-Za-z]{2,}(?![\w/'\".])", message))
 

@@ -13,6 +13,7 @@ from irexec.arrays.given import Given
 from irexec.debug.precision import KINDS
 from irexec.debug.sensitivity.measure import Effect, Trials
 from irexec.debug.sensitivity.metrics import metric_named
+from irexec.debug.sensitivity.onnx_names import onnx_names
 from irexec.debug.sensitivity.quantisers import NoPair, quantised_board
 from irexec.debug.sensitivity.remedies import NoRemedy, Rescaling, rescaling
 from irexec.debug.sensitivity.result import Row, Sensitivity, Step
@@ -96,6 +97,7 @@ def analysed(
         None if found.layers is None else board.mixed(found.layers),
         other not in PRECISIONS,
         rescaled,
+        onnx_names(file, found.layers or []),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from irexec.debug.sensitivity.chains import QUANTISERS, chains, range_of
 from irexec.debug.sensitivity.constants import Constants, computed, copied
+from irexec.debug.sensitivity.onnx_names import in_whole_numbers
 from irexec.debug.sensitivity.statistics import Range
 from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.graph.align import Alignment, align
@@ -38,6 +39,12 @@ def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[U
     """
     if len(float_model.inputs) != len(quantised.inputs) or len(float_model.outputs) != len(quantised.outputs):
         raise NoPair("the models have different numbers of inputs or results")
+    if whole := in_whole_numbers(quantised):
+        raise NoPair(
+            f"the second model computes {', '.join(whole)} in whole numbers, so that no quantiser can be left out "
+            "alone; quantise the float model with quant_format=QuantFormat.QDQ, which writes QuantizeLinear and "
+            "DequantizeLinear around each layer instead"
+        )
     made, _ = copy_with_map(quantised)
     pairing = _Pairing(float_model, made)
     units = [*pairing.activations(), *pairing.weights()]

@@ -78,7 +78,8 @@ class Sensitivity:
     `coarse`: the score of the model with all of them; `fine`: with none. `single`: what excluding layers alone gives;
     `curve`: what excluding more and more of them gives. `layers`: few layers whose exclusion meets the target, and
     `score` the measured score then. `chosen`: the rows that are left out with these layers; None if no set of layers
-    meets the target.
+    meets the target. `scope`: the names of these layers in the file, if it is one of ONNX, whose nodes become several
+    layers.
     """
 
     file: str
@@ -101,6 +102,7 @@ class Sensitivity:
     mixed: Model | None = None
     is_quantised: bool = True
     rescaling: Rescaling | None = None
+    scope: list[str] = field(default_factory=list)
 
     @property
     def conspicuous(self) -> list[Row]:
@@ -111,7 +113,7 @@ class Sensitivity:
     @property
     def ignored_scope(self) -> str:
         """The layers to exclude as an argument of NNCF's functions."""
-        return f"nncf.IgnoredScope(names={self.layers!r})"
+        return f"nncf.IgnoredScope(names={self.scope or self.layers!r})"
 
     def save(self, path: str | Path) -> None:
         """Write the mixed model. Raises IRError, OSError, and ValueError if there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from irexec.graph.copies import copy_with_map
+from irexec.graph.copies import copy_with_map, like
 from irexec.graph.cut import constant_among
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
@@ -89,9 +89,7 @@ class Board:
         model, copies = copy_with_map(self.model)
         for site in sites:
             fine = site.fine
-            copies[site.node].replace_input_with(
-                site.port, copies[fine.node].outputs[fine.index] if fine.node in copies else fine
-            )
+            copies[site.node].replace_input_with(site.port, _copied(fine, copies))
         model.nodes = ordered([*model.parameters, *model.sinks, *model.results])
         return model
 
@@ -138,3 +136,19 @@ class Board:
                     seen.add(following)
                     stack.append((following, iter(self._both(following))))
         return order
+
+
+def _copied(value: Value, copies: dict[Node, Node]) -> Value:
+    """Return a value of the copied model; nodes that only a choice reads are copied when it is made. They come from the
+    float model: names that the copied model has already are left out.
+    """
+    node = value.node
+    if node not in copies:
+        made = like(node, [None if given is None else _copied(given, copies) for given in node.inputs])
+        taken = {other.friendly_name for other in copies.values()}
+        made.given_name = "" if node.friendly_name in taken else node.given_name
+        tensors = {name for other in copies.values() for output in other.outputs for name in output.names}
+        for output in made.outputs:
+            output.names -= tensors
+        copies[node] = made
+    return copies[node].outputs[value.index]

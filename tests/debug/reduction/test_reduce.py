@@ -215,7 +215,7 @@ def test_a_command_that_fails(command: list[str], tmp_path: Path, capsys: pytest
     for suffix in ("xml", "bin", "npz", "py", "md", "json"):
         assert (tmp_path / f"repro.{suffix}").is_file()
     shown = subprocess.run([sys.executable, "repro.py"], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE)
-    assert shown.stdout.strip() == "exit code 3", shown.stderr
+    assert shown.stdout.splitlines() == ["exit code 3", "reproduced"] and shown.returncode == 1, shown.stderr
     report = (tmp_path / "repro.md").read_text("utf-8")
     assert "2 layers, reduced from 20 by `irexec reduce model.xml --check" in report
     assert "| MaxPool-" in report and "| SoftMax-" in report
@@ -297,7 +297,7 @@ def test_what_hangs_is_shown_to_hang(
     assert main(["reduce", model, "--check", f"{sys.executable} hang.py {{}}", "--limit", "0.2"]) == 0
     assert "does not finish within 0.2 s" in capsys.readouterr().out.splitlines()[0]
     shown = subprocess.run([sys.executable, "repro.py"], capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE)
-    assert shown.stdout.strip() == "no end within 0.2 s", shown.stderr
+    assert shown.stdout.splitlines() == ["no end within 0.2 s", "reproduced"] and shown.returncode == 1, shown.stderr
 
 
 def test_an_interrupted_command_continues(

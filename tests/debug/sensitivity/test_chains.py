@@ -10,6 +10,8 @@ import pytest
 
 import irexec
 from irexec import opset15 as ops
+from irexec.debug.sensitivity.onnx_names import onnx_names
+from irexec.debug.sensitivity.quantisers import NoPair
 from irexec.types import Array
 
 onnx = pytest.importorskip("onnx")
@@ -102,3 +104,58 @@ def test_a_quantiser_that_does_more_than_quantise_is_refused() -> None:
 
     with pytest.raises(ValueError, match="without quantisers the results would be worse"):
         irexec.sensitivity(build(False), build(True), STEPS)
+
+
+def test_names_of_nodes_are_those_of_the_file(tmp_path: Path) -> None:
+    """A Gemm becomes a product and a sum; the scope is for tools that read the ONNX file."""
+    files = []
+    for name, quantised in (("float", False), ("quantised", True)):
+        graph = Graph(quantised)
+        graph.nodes += [
+            onnx.helper.make_node(
+                "Gemm",
+                [graph.values("x", -4, 4), graph.weights("w1", FIRST), graph.hold("b", SECOND[0, :8])],
+                ["y"],
+                "head",
+            )
+        ]
+        made = onnx.helper.make_graph(
+            graph.nodes,
+            "g",
+            [onnx.helper.make_tensor_value_info("x", 1, [4, 16])],
+            [onnx.helper.make_tensor_value_info("y", 1, [4, 8])],
+            graph.held,
+        )
+        files.append(tmp_path / f"{name}.onnx")
+        onnx.save(
+            onnx.helper.make_model(made, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), files[-1]
+        )
+    found = irexec.sensitivity(str(files[0]), str(files[1]), STEPS)
+    assert found.scope == ["head"]
+    assert found.ignored_scope == "nncf.IgnoredScope(names=['head'])"
+    assert onnx_names("model.xml", ["head_1"]) == []
+
+
+def test_layers_that_compute_in_whole_numbers_are_refused_by_their_types(tmp_path: Path) -> None:
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[4, 8] x) => (float[4, 8] y) <float s = {0.05}, uint8 z = {128}, int8[8, 8] w = {%s}, int8 o = {0}> {
+      q = QuantizeLinear(x, s, z)
+      p = QLinearMatMul(q, s, z, w, s, o, s, z)
+      y = DequantizeLinear(p, s, z)
+    }"""
+    text = text.replace("%s", ", ".join(map(str, range(-32, 32))))
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "whole.onnx")
+    x = ops.parameter([4, 8], np.float32, name="x")
+    model = irexec.Model([ops.matmul(x, np.eye(8, dtype=np.float32), False, False)], [x], "m")
+    with pytest.raises(NoPair, match=r"computes QLinearMatMul in whole numbers.*QuantFormat.QDQ"):
+        irexec.sensitivity(model, str(tmp_path / "whole.onnx"), [np.ones((4, 8), np.float32)])
+
+
+def test_the_mixed_model_has_the_layers_that_only_a_choice_reads(tmp_path: Path) -> None:
+    """The Relu that the quantiser behind it stands for."""
+    model = Graph(False).save(tmp_path / "float.onnx")
+    found = irexec.sensitivity(model, Graph(True).save(tmp_path / "int8.onnx"), STEPS, target="100%")
+    found.save(tmp_path / "mixed.xml")
+    mixed, plain = (irexec.compile_model(file)([STEPS[0]])[0] for file in (tmp_path / "mixed.xml", model))
+    np.testing.assert_allclose(mixed, plain, atol=1e-4)
+    assert not list(irexec.validate(tmp_path / "mixed.xml"))
