@@ -15,7 +15,15 @@ from irexec.debug.comparison.noise import Noise
 from irexec.debug.comparison.result import Row
 from irexec.debug.comparison.together import Together
 from irexec.debug.comparison.variants import judge_model
-from irexec.debug.comparison.windows import HELD_BYTES, SHOWN_BYTES, comparable, observed, read_values, windows
+from irexec.debug.comparison.windows import (
+    HELD_BYTES,
+    SHOWN_BYTES,
+    comparable,
+    observed,
+    read_values,
+    sizes_of,
+    windows,
+)
 from irexec.debug.errors import NONE, Bounds, Error, measure
 from irexec.debug.record import Reference
 from irexec.debug.runtimes.runtime import Described, HasModules, Loaded
@@ -62,9 +70,10 @@ class Comparing:
 
     def rows(self, window: int | None) -> Iterator[tuple[int, int, list[Row]]]:
         done = 0
-        for shown in windows(self.nodes, window, SHOWN_BYTES):
+        size_of = sizes_of(self.reference.model, self.reference.steps)
+        for shown in windows(self.nodes, window, SHOWN_BYTES, size_of):
             for nodes, theirs in observed(self.loaded, self.reference.steps, shown, self._wanted):
-                for held in windows(nodes, None, HELD_BYTES):
+                for held in windows(nodes, None, HELD_BYTES, size_of):
                     done += len(held)
                     yield done, len(self.nodes), self._rows(held, theirs)
 

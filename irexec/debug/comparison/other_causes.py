@@ -8,7 +8,7 @@ from irexec.debug.comparison.culprit import Culprit
 from irexec.debug.comparison.layer_pairs import LayerPairs
 from irexec.debug.comparison.result import Row
 from irexec.debug.comparison.together import Together
-from irexec.debug.comparison.windows import SHOWN_BYTES, comparable, observed, windows
+from irexec.debug.comparison.windows import SHOWN_BYTES, comparable, observed, sizes_of, windows
 from irexec.debug.errors import NONE, Error, measure
 from irexec.debug.record import Reference, same
 from irexec.debug.runtimes.runtime import HasStates, Loaded, ObservesWithResults, Repeats
@@ -97,7 +97,8 @@ def misread_result(
     """
     model = reference.model
     wrong = [index for index in range(len(model.results)) if any(step[index] for step in errors)]
-    for nodes in windows(comparable(model), None, SHOWN_BYTES):
+    size_of = sizes_of(model, reference.steps)
+    for nodes in windows(comparable(model), None, SHOWN_BYTES, size_of):
         for _, seen in observed(
             loaded, reference.steps, nodes, lambda some: [v for node in some for v in node.outputs]
         ):

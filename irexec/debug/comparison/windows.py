@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from irexec.debug.extract import MAX_STRUCTURE
 from irexec.debug.runtimes.runtime import CannotRun, Died, Loaded, Steps
 from irexec.graph.cut import constant_nodes
 from irexec.graph.model import Model, Node, Value
-from irexec.types import DYNAMIC, Array
+from irexec.inference import infer
+from irexec.types import DYNAMIC, Array, PartialShape, TensorType
 
 SHOWN_BYTES, HELD_BYTES = 1 << 28, 1 << 24
 """The other side shows values of so many bytes at a time, unless --window is given; irexec keeps as many."""
@@ -42,12 +45,36 @@ def observed(
             yield from observed(loaded, steps, some, wanted)
 
 
-def windows(nodes: Sequence[Node], window: int | None, most: int) -> Iterator[list[Node]]:
-    """Yield neighbouring layers: `window` at a time, or as many as have no more than `most` bytes of values."""
+def sizes_of(model: Model, steps: Steps) -> Callable[[Value], int]:
+    """Return a function of values: how many bytes one has in the first step or the last one, whichever are more."""
+    if all(port.type.shape.is_static for port in model.inputs):
+        return _nbytes
+    known = [
+        infer(model, [_type_of(array, port) for array, port in zip(step, model.inputs, strict=True)])
+        for step in (steps[:1] if len(steps) < 2 else (steps[0], steps[-1]))
+    ]
+
+    def size(value: Value) -> int:
+        return max(_nbytes_of(types.outputs(value.node)[value.index], value) for types in known)
+
+    return size
+
+
+def _type_of(array: Array, port: Value) -> TensorType:
+    value = array if array.dtype.kind in "iu" and array.size <= MAX_STRUCTURE else None
+    return TensorType(port.element_type, PartialShape(array.shape), value)
+
+
+def windows(
+    nodes: Sequence[Node], window: int | None, most: int, size_of: Callable[[Value], int] | None = None
+) -> Iterator[list[Node]]:
+    """Yield neighbouring layers: `window` at a time, or as many as have no more than `most` bytes of values. `size_of`:
+    the bytes of a value; by default those of its declared shape.
+    """
     group: list[Node] = []
     held = 0
     for node in nodes:
-        size = 2 * sum(map(_nbytes, node.outputs))
+        size = 2 * sum(map(size_of or _nbytes, node.outputs))
         full = len(group) >= window if window is not None else held + size > most
         if group and full:
             yield group
@@ -59,9 +86,11 @@ def windows(nodes: Sequence[Node], window: int | None, most: int) -> Iterator[li
 
 
 def _nbytes(value: Value) -> int:
-    if value.type.shape.is_dynamic or value.element_type is DYNAMIC:
+    return _nbytes_of(value.type, value)
+
+
+def _nbytes_of(type: TensorType, value: Value) -> int:
+    if type.shape.is_dynamic or value.element_type is DYNAMIC:
         return _UNKNOWN_BYTES
-    count = 1
-    for extent in value.type.shape.to_shape():
-        count *= extent
+    count = math.prod(type.shape.to_shape())
     return count * (value.element_type.dtype.itemsize if value.element_type.dtype is not None else 1)

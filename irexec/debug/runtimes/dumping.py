@@ -10,7 +10,7 @@ from typing import Any
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import safe_name, save_array, save_json
 from irexec.debug.comparison.culprit import body_of, iterations
-from irexec.debug.comparison.windows import SHOWN_BYTES, comparable, observed, read_values, windows
+from irexec.debug.comparison.windows import SHOWN_BYTES, comparable, observed, read_values, sizes_of, windows
 from irexec.debug.record import Reference
 from irexec.debug.reduction.case_files import save_inputs
 from irexec.debug.runtimes.runtime import CannotRun, Described, Died, Failed, Loaded, Repeats, Runtime
@@ -60,7 +60,7 @@ def dump(
         return [value for node in some for value in node.outputs if value in read]
 
     done = 0
-    for some in windows(nodes, window, SHOWN_BYTES):
+    for some in windows(nodes, window, SHOWN_BYTES, sizes_of(model, steps)):
         for shown, found in observed(loaded, steps, some, made):
             for place, values in zip(places, found, strict=False):
                 for value in made(shown):
