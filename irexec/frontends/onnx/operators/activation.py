@@ -157,6 +157,8 @@ def flattened(op: Op, axis: int, rank: int) -> Value:
     if not -rank <= axis <= rank:
         op.refuse(f"axis is {axis}, expected {-rank} to {rank}", attribute="axis", allowed=f"{-rank} to {rank}")
     axis += rank if axis < 0 else 0
+    if axis < 2:
+        return op.reshape(op[0], [1 - axis, -1], zero_copies=axis == 1)
     shape = op.shape_of(op[0])
     begin, end = op.constant(np.arange(axis)), op.constant(np.arange(axis, rank))
     rows, columns = (

@@ -19,8 +19,12 @@ def _matmul(op: Op) -> Value:
 @translates("Gemm", since=(1, 6, 7, 9, 11, 13))
 def _gemm(op: Op) -> Value:
     transposed = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
-    result = op.make("MatMul", op[0], op[1], opset=1, **transposed)
-    result, added = _times(op, result, op.number("alpha", 1.0)), op.get(2)
+    added = op.get(2)
+    # OpenVINO's name for a product to which a bias is added.
+    suffix = "" if added is None else "/WithoutBiases"
+    result = _times(
+        op, op.make_part(suffix, "MatMul", (op[0], op[1]), 1, transposed).outputs[0], op.number("alpha", 1.0)
+    )
     if added is not None:
         added = _times(op, added, op.number("beta", 1.0))
         kind = F64 if F64 in (result.element_type, added.element_type) else op.kind()
