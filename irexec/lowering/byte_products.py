@@ -36,7 +36,7 @@ def byte_product(site: Site, transposed: bool) -> InBytes | None:
     grid, constant = site.grids[0], site.types.constants[1]
     if grid is None or constant is None or constant.ndim != 2 or not compiler().has_bytes:
         return None
-    depth = constant.shape[1 if transposed else 0]
+    depth = constant.codes.columns if isinstance(constant, PackedMatrix) else constant.shape[1 if transposed else 0]
     if depth % ELEMENT_BYTES or not 0 < depth <= MOST_PRODUCTS or not all(constant.shape):
         return None
     if constant.dtype == np.float64:
@@ -51,7 +51,7 @@ def _rows(site: Site, constant: Array | PackedMatrix, transposed: bool) -> Rows 
     if isinstance(constant, PackedMatrix):
         codes, scale = constant.codes, constant.scale
         is_plain = codes.type is I8 and codes.arithmetic is F32_TYPE and constant.final is F32_TYPE
-        if not is_plain or constant.zero is not None or scale is None or constant.groups != 1 or not transposed:
+        if not is_plain or constant.zero is not None or scale is None or constant.groups != 1:
             return None
         steps = np.ascontiguousarray(np.broadcast_to(scale.reshape(-1), codes.rows))
         return Rows(codes.part(0, codes.rows), steps) if (steps > 0).all() else None

@@ -62,7 +62,7 @@ class CompiledPacked(RowsProduct):
 
     def __init__(self, matrix: PackedMatrix) -> None:
         self._matrix = matrix
-        self.columns, self.depth = matrix.shape
+        self.columns, self.depth = matrix.codes.rows, matrix.codes.columns
         self._packing = packing_of(matrix)
         self._group = self.depth // matrix.groups
         parameters = [_by_columns(each, self.columns) for each in (matrix.zero, matrix.scale)]
@@ -149,7 +149,7 @@ def _is_x86() -> bool:
 
 def can_multiply(matrix: PackedMatrix) -> bool:
     """Return whether compiled code takes the groups of a matrix: of 4-bit elements, an even number in each group."""
-    length, rest = divmod(matrix.shape[1], matrix.groups)
+    length, rest = divmod(matrix.codes.columns, matrix.groups)
     return not rest and bool(length) and not (matrix.codes.type.bitwidth == 4 and length % 2)
 
 

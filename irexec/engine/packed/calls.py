@@ -28,8 +28,10 @@ def packed_call(node: Node) -> Callable[..., Array]:
 
 
 def product(a: Array, b: PackedMatrix, /, *, out: Array | None = None) -> Array:
-    """Return MatMul of rows and the transposed matrix, bit-identical to the kernel's result for the unpacked matrix."""
-    left, columns = as_matrix(a, False, 0), b.shape[0]
+    """Return MatMul of rows and a packed matrix. If its rows are the columns of the product, the result has the bits of
+    the kernel's result for the unpacked matrix; those of a matrix that is laid out anew differ by rounding.
+    """
+    left, columns = as_matrix(a, False, 0), b.codes.rows
     target = summing_buffer((*a.shape[:-1], columns), F32, out)
     with np.errstate(over="ignore", invalid="ignore"):
         into_rows = target.reshape(*left.shape[:-1], columns)

@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 
 from irexec.graph.model import Node
+from irexec.ir.weights.file import release_pages
 from irexec.ir.weights.packing import pack, sign_extended, to_codes, unpack
 from irexec.ops.compute.casting import cast
 from irexec.ops.compute.half import widen_half_into
+from irexec.threads.parallel import parallel_for
 from irexec.types import BF16, F8E4M3, F8E5M2, F16, F32, I4, I8, NF4, U4, U8, Array, ElementType, Stored
 
 INTEGERS = frozenset({I4, U4, I8, U8})
 # Types whose values are looked up in a table.
 TABLED = frozenset({NF4, F8E4M3, F8E5M2})
 TYPES = INTEGERS | TABLED | {F16, BF16}
+# Columns that are transposed at a time: those of a cache line of bytes.
+_STRIP = 64
 RANGES = {I4: (-8, 7), U4: (0, 15), I8: (-128, 127), U8: (0, 255)}
 
 
@@ -47,6 +51,31 @@ class Codes:
         else:
             data = np.ascontiguousarray(held).reshape(-1).view(np.uint8)
         return cls(data, type, arithmetic, shape)
+
+    def turned(self) -> Codes | None:
+        """Return the transposed matrix, in memory of its own; None if rows have an odd number of 4-bit elements."""
+        is_half = self.type.bitwidth == 4
+        if is_half and (self.rows % 2 or self.columns % 2):
+            return None
+        size = 1 if is_half else self.type.size
+        kind, pairs = f"<u{size}", 2 if is_half else 1
+        source = self.data[: self.rows * self.columns // pairs * size].view(kind).reshape(self.rows, -1)
+        data = np.empty((self.columns, self.rows // pairs), kind)
+
+        def turn(number: int) -> None:
+            first = number * _STRIP
+            last = min(self.columns, first + _STRIP)
+            strip = np.ascontiguousarray(source[:, first // pairs : last // pairs])
+            if not is_half:
+                data[first:last] = strip.T
+                return
+            codes = unpack(strip.reshape(-1), self.type, self.rows * (last - first)).reshape(self.rows, -1)
+            packed = pack(np.ascontiguousarray(codes.T).reshape(-1), self.type)
+            data[first:last] = packed.reshape(last - first, -1)
+
+        parallel_for(-(-self.columns // _STRIP), turn)
+        release_pages(self.data)
+        return Codes(data.reshape(-1).view(np.uint8), self.type, self.arithmetic, (self.columns, self.rows))
 
     def part(self, start: int, stop: int) -> Array:
         """Return some rows, as integers or as f16; bf16 as its bits."""

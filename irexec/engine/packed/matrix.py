@@ -26,14 +26,24 @@ class PackedMatrix(Packed):
     `final`.
 
     `zero` and `scale` are f32 matrices `[rows or 1, groups or 1]`, or None where there is no such layer; each row of
-    the matrix has groups of equal length. `shape` and `dtype` are those of the array that the matrix stands for.
+    the matrix has groups of equal length. `shape` and `dtype` are those of the array that the matrix stands for: it is
+    the transposed matrix if this one `is_upright`.
     """
 
     ndim = 2
 
-    def __init__(self, codes: Codes, zero: Array | None, scale: Array | None, groups: int, final: ElementType) -> None:
+    def __init__(
+        self,
+        codes: Codes,
+        zero: Array | None,
+        scale: Array | None,
+        groups: int,
+        final: ElementType,
+        is_upright: bool = False,
+    ) -> None:
         self.codes, self.zero, self.scale, self.groups, self.final = codes, zero, scale, groups, final
-        self.shape = codes.rows, codes.columns
+        self.is_upright = is_upright
+        self.shape = (codes.columns, codes.rows) if is_upright else (codes.rows, codes.columns)
         assert final.dtype is not None
         self.dtype = final.dtype
         self.is_zero_exact = zero is None or self._is_exact(zero)
@@ -92,7 +102,9 @@ class PackedMatrix(Packed):
     def unpacked(self) -> Array:
         """Return the whole matrix in the declared type."""
         with np.errstate(all="ignore"):
-            return self.rows(0, self.codes.rows, np.empty(self.shape, np.float32)).astype(self.dtype, copy=False)
+            memory = np.empty((self.codes.rows, self.codes.columns), np.float32)
+            found = self.rows(0, self.codes.rows, memory).astype(self.dtype, copy=False)
+            return np.ascontiguousarray(found.T) if self.is_upright else found
 
     def _compute(self, part: Array, rows: slice | Array, out: Array) -> None:
         """Write the rows whose codes are `part` and whose numbers are `rows`."""

@@ -22,31 +22,51 @@ def packed_matrix(value: Value, inference: Inference, folding: Folding) -> Packe
     type = inference[value]
     if type.element_type not in _FLOATS or not may_be_packed(value, type):
         return None
-    if not all(_takes_packed(*reader, inference) for reader in value.uses()):
-        return None
-    return _Search(inference, folding).matrix(value, type)
+    readers = list(value.uses())
+    is_upright = any(_takes_upright(*reader) for reader in readers)
+    for node, index in readers:
+        takes = _takes_upright(node, index) if is_upright else _takes_rows(node, index, inference)
+        if not takes and node.type != "ShapeOf":
+            return None
+    return _Search(inference, folding).matrix(value, type, is_upright)
 
 
-def _takes_packed(node: Node, index: int, inference: Inference) -> bool:
-    """Return whether a layer reads a matrix row by row at this input."""
+def _takes_rows(node: Node, index: int, inference: Inference) -> bool:
+    """Return whether a layer reads a matrix `[N, K]` row by row at this input."""
     if node.type == "MatMul":
         return index == 1 and node.all_attributes["transpose_b"] and not node.all_attributes["transpose_a"]
     if node.type == "Gather":
         axis = node.inputs[2]
         is_first = axis is not None and inference[axis].scalar in (0, -2)
         return index == 0 and is_first and not node.all_attributes.get("batch_dims")
-    return node.type == "ShapeOf"
+    return False
+
+
+def _takes_upright(node: Node, index: int) -> bool:
+    """Return whether a layer multiplies rows by a matrix `[K, N]` at this input."""
+    attributes = node.all_attributes
+    return node.type == "MatMul" and index == 1 and not (attributes["transpose_b"] or attributes["transpose_a"])
 
 
 class _Search:
-    """Follows a value back to its constant: Convert, Reshape, Multiply, Subtract, Convert, of which some are absent."""
+    """Follows a value back to its constant: Transpose, Convert, Reshape, Multiply, Subtract, Convert, of which some are
+    absent.
+    """
 
     def __init__(self, inference: Inference, folding: Folding) -> None:
         self._inference, self._folding = inference, folding
 
-    def matrix(self, value: Value, type: TensorType) -> PackedMatrix | None:
-        rows, columns = type.shape.to_shape()
+    def matrix(self, value: Value, type: TensorType, is_upright: bool) -> PackedMatrix | None:
+        """Return the matrix of a value: `[K, N]` if it `is_upright`, else `[N, K]`."""
         current, final = value, type.element_type
+        # Whether the file has the columns of the matrix `[N, K]` as rows.
+        is_turned = is_upright
+        if current.node.type == "Transpose":
+            order = current.node.inputs[1]
+            if order is None or list(self._inference[order].ints or ()) != [1, 0]:
+                return None
+            current, is_turned = self._before(current), not is_turned
+        rows, columns = self._inference[current].shape.to_shape()
         types = {final}
         while current.node.type in ("Convert", "Reshape") and self._is_final(current):
             current = self._before(current)
@@ -65,16 +85,20 @@ class _Search:
         if arithmetic not in _FLOATS or source is None or source.node.held is None or not _is_constant(source):
             return None
         grouped = self._inference[source].shape.to_shape()
-        if self._inference[source].element_type not in TYPES or not grouped or grouped[0] != rows:
+        if self._inference[source].element_type not in TYPES or not grouped or (not is_turned and grouped[0] != rows):
             return None
-        if prod(grouped) != rows * columns or len(grouped) > 3:
+        if prod(grouped) != rows * columns or len(grouped) > 3 or (is_turned and grouped[-1] != columns):
             return None
-        parameters = {kind: self._parameters(operand, grouped) for kind, operand in steps.items()}
+        parameters = {kind: self._parameters(operand, grouped, is_turned) for kind, operand in steps.items()}
+        if any(found is None for found in parameters.values()):
+            return None
         codes = Codes.of(source.node, arithmetic, (rows, columns))
-        if codes is None or any(found is None for found in parameters.values()):
+        if codes is not None and is_turned:
+            codes = codes.turned()
+        if codes is None:
             return None
         groups = max([1, *(p.shape[1] for p in parameters.values() if p is not None)])
-        return PackedMatrix(codes, parameters.get("Subtract"), parameters.get("Multiply"), groups, final)
+        return PackedMatrix(codes, parameters.get("Subtract"), parameters.get("Multiply"), groups, final, is_upright)
 
     def _before(self, value: Value) -> Value:
         before = value.node.inputs[0]
@@ -98,12 +122,19 @@ class _Search:
     def _size(self, value: Value) -> int:
         return prod(self._inference[value].shape.to_shape())
 
-    def _parameters(self, operand: Value, grouped: tuple[int, ...]) -> Array | None:
+    def _parameters(self, operand: Value, grouped: tuple[int, ...], is_turned: bool) -> Array | None:
         """Return zero points or scales as f32 `[rows or 1, groups or 1]`; None if they differ inside a group."""
         array = self._folding.array(operand)
-        if array.ndim > len(grouped) or (array.ndim and array.shape[-1] != 1):
+        if array.ndim > len(grouped):
             return None
         shape = (1,) * (len(grouped) - array.ndim) + array.shape
+        if is_turned:
+            # Groups are along the first axis: `[1, N]`, or `[groups, 1, N]`.
+            if shape[-2:-1] != (1,):
+                return None
+            return np.ascontiguousarray(array.astype(np.float32).reshape(-1, shape[-1]).T)
+        if array.ndim and array.shape[-1] != 1:
+            return None
         return np.ascontiguousarray(array.astype(np.float32).reshape(shape[0], prod(shape[1:])))
 
 
