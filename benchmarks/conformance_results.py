@@ -15,14 +15,15 @@ from irexec.conformance.report import by_operator, failures, from_json
 from irexec.conformance.verdict import FAILED
 
 _DETAIL, _NAME = 110, 260
+_ENDS = ("error", "crash", "hang")
 HEAD = """# Results for releases of OpenVINO
 
 `python benchmarks/conformance_results.py` makes this page of the results of `irexec conformance` for the CPU plugin of
 several releases, with `INFERENCE_PRECISION_HINT=f32`. `irexec conformance --case 'NAME'` runs a case of this page
 again, and with `--reproducers FOLDER` writes a script for it that needs OpenVINO and NumPy alone.
 
-A failure is a wrong value, shape or element type, a crash or a hang. A refusal of a legal model is counted, and is no
-failure. Cases whose result the operator's page leaves open are not judged.
+A failure is a wrong value, shape or element type, an exception of a call, a crash or a hang. A refusal of a legal model
+is counted, and is no failure. Cases whose result the operator's page leaves open are not judged.
 """
 
 
@@ -30,14 +31,17 @@ def main() -> int:
     tallies = [from_json(json.loads(Path(path).read_text())) for path in sys.argv[1:]]
     names = [tally.runtime.removeprefix("OpenVINO ").removesuffix(" CPU") for tally in tallies]
     print(HEAD)
-    print("| release | cases | passed | open | refused | wrong values | shapes, types | crashes, hangs | clusters |")
+    print(
+        "| release | cases | passed | open | refused | wrong values | shapes, types | errors, crashes, hangs "
+        "| clusters |"
+    )
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     found: dict[tuple[str, str], dict[str, Cluster]] = {}
     for name, tally in zip(names, tallies, strict=True):
         totals, clusters = tally.totals, clusters_of(failures(tally), tally)
         for cluster in clusters:
             found.setdefault((cluster.operator, cluster.word), {}).setdefault(name, cluster)
-        forms, ends = (totals.get(a, 0) + totals.get(b, 0) for a, b in (("shape", "type"), ("crash", "hang")))
+        forms, ends = (sum(totals.get(word, 0) for word in words) for words in (("shape", "type"), _ENDS))
         row = [sum(totals.values()), totals.get("passed", 0), totals.get("open", 0), totals.get("refused", 0)]
         print(
             "|",

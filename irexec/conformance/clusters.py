@@ -71,7 +71,7 @@ def _key(finding: Finding) -> tuple[str, ...]:
     """
     special = finding.facts.get("data", "plain") if finding.word == "wrong" else ""
     later = "later call" if finding.call and finding.kind == "sequence" else ""
-    message = signature(finding.detail) if finding.word in ("refused", "crash") else ""
+    message = signature(finding.detail) if finding.word in ("refused", "error", "crash") else ""
     kind = "integers" if finding.facts.get("type", "f32")[:1] in "iub" and finding.facts.get("type") != "bf16" else ""
     if _F64_INFINITY.search(finding.detail) and finding.facts.get("type") == "f64":
         # One cause, which every operator shows.

@@ -41,6 +41,8 @@ def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
         found += ["wide", "wide"]
         if kind.name != "i32":
             found.append("beyond")
+    if operator.type in ("Convert", "ConvertLike") and kind.is_real:
+        found.append("beyond")
     if operator.type in ("IsFinite", "IsInf", "IsNaN"):
         found += ["denormal", "edges"]
     return tuple(found)

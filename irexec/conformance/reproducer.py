@@ -15,7 +15,7 @@ from irexec.debug.reduction.verdict import words_of
 from irexec.graph.write import write_model
 from irexec.ir.writing import together
 
-_KINDS = {"wrong": "difference", "shape": "difference", "type": "difference", "refused": "refusal"}
+_KINDS = {"wrong": "difference", "shape": "difference", "type": "difference", "refused": "refusal", "error": "refusal"}
 
 
 def write_reproducer(

@@ -145,6 +145,8 @@ def _counts_closely(node: Node, inputs: Inputs) -> bool:
     if node.type != "Range" or any(a is None for a in inputs[:3]):
         return False
     start, stop, step = (float(np.asarray(a).reshape(-1)[0]) for a in inputs[:3])
+    if all(number.is_integer() and abs(number) < _EXACT for number in (start, stop, step)):
+        return False
     count = (stop - start) / step if step else 0.0
     return abs(count - round(count)) < _CLOSE * max(1.0, abs(count))
 
@@ -255,7 +257,7 @@ def _empty_maps(node: Node, inputs: Inputs) -> bool:
 
 _OLD_SELECTIONS = ("opset1", "opset3", "opset4")
 _BETWEEN = 1e-3
-_CLOSE = 1e-5
+_CLOSE, _EXACT = 1e-5, 2**11
 _PERIODS = 1 << 16
 _ROUNDED = {
     "GridSample", "Interpolate", "ROIAlign", "AvgPool", "AdaptiveAvgPool", "ReduceMean", "NormalizeL2", "ReduceL2",

@@ -15,8 +15,8 @@ from irexec.types import BOOLEAN, STRING, Array, ElementType, PartialShape, Tens
 PROFILES = ("plain", "edges", "ties", "large", "tails", "far", "sparse", "wide", "beyond", "denormal")
 """plain: numbers of both signs and several magnitudes; edges: infinities, signed zeros, halves; ties: few different
 values; large: integers above 2**24, floats of large magnitude; tails: small and large magnitudes; far: magnitudes from
-2 to 120; sparse: few infinities and NaN; wide: integers above 2**24 beside small ones; beyond: integers that a signed
-type of 32 bits cannot hold; denormal: numbers below the normal range, infinities and NaN."""
+2 to 120; sparse: few infinities and NaN; wide: integers above 2**24 beside small ones; beyond: numbers that a signed
+integer of 32 bits cannot hold; denormal: numbers below the normal range, infinities and NaN."""
 
 _BOXES = frozenset({"rois", "boxes", "anchors", "input_rois", "proposals", "boxes1"})
 _SCORES = frozenset({"scores", "class_probs", "probabilities", "class_preds"})
@@ -113,6 +113,8 @@ def draw_values(rng: np.random.Generator, kind: ElementType, shape: tuple[int, .
         values = values * np.exp2(rng.integers(-12, 8, count))
     elif profile == "large":
         values = values * 100.0
+    elif profile == "beyond":
+        values = np.where(rng.random(count) < 0.5, values * np.exp2(rng.integers(24, 40, count)), values)
     elif profile == "far":
         values = rng.choice((-1.0, 1.0), count) * np.exp2(rng.uniform(0.0, 7.0, count))
     elif profile == "sparse":

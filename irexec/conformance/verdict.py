@@ -25,10 +25,13 @@ from irexec.ops.declare.operator import Tolerance
 from irexec.records import record
 from irexec.types import F32, F64, Array, ElementType
 
-WORDS = ("passed", "wrong", "shape", "type", "refused", "crash", "hang", "open", "accepted", "reference", "invalid")
-"""passed; wrong values; a wrong shape or element type; a valid model that was refused; the process ended or did not
-answer; open: the page leaves the result open; accepted: what the specification forbids was computed; reference: exact
-evaluation agrees with the runtime and not with irexec; invalid: irexec itself refuses the case when it runs."""
+WORDS = (
+    "passed", "wrong", "shape", "type", "refused", "error", "crash", "hang", "open", "accepted", "reference", "invalid",
+)  # fmt: skip
+"""passed; wrong values; a wrong shape or element type; a valid model that was refused; a call of a compiled model that
+raised an exception; the process ended or did not answer; open: the page leaves the result open; accepted: what the
+specification forbids was computed; reference: exact evaluation agrees with the runtime and not with irexec; invalid:
+irexec itself refuses the case when it runs."""
 _LEAST_UNITS = 64.0
 """Units in the last place of f32 that no report is worth, 0.0004 %."""
 _F32_MAX, _F32_MIN = float(np.finfo(np.float32).max), 8 * float(np.finfo(np.float32).tiny)
@@ -37,7 +40,7 @@ _ENDLESS = 2.0**60
 _F16_MAX = float(np.finfo(np.float16).max)
 _SUM_FLOOR, _HALF_SUM_FLOOR, _QUANTISED_FLOOR = 2e-5, 0.01, 0.04
 _GRAPH_FLOOR, _HALF_FLOOR, _DEFAULT_FLOOR = 1e-4, 0.04, 0.06
-FAILED = frozenset({"wrong", "shape", "type", "crash", "hang"})
+FAILED = frozenset({"wrong", "shape", "type", "error", "crash", "hang"})
 
 
 @record
@@ -67,7 +70,9 @@ def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
         meaningless = any(
             is_meaningless(node, values) for call in case.inputs for node, values in _nodes(case.model, call)
         )
-        return Verdict("open" if meaningless else answer.how, answer.message)
+        # A runtime that took the model has to compute it with legal inputs.
+        how = "error" if answer.how == "refused" and answer.stage == "infer" else answer.how
+        return Verdict("open" if meaningless else how, answer.message)
     per_call = max(1, len(answer.results) // len(case.calls))
     open_result = False
     for position, found in enumerate(answer.results):

@@ -9,7 +9,7 @@ from typing import Any
 from irexec.arrays.brief import plural
 
 Json = Mapping[str, Any]
-_FAILED = ("wrong", "shape", "type", "crash", "hang")
+_FAILED = ("wrong", "shape", "type", "error", "crash", "hang")
 _WIDTH, _FEW, _MANY = 150, 5, 20
 _LISTED = {"refusals": "refused legal case", "accepted": "accepted forbidden case"}
 

@@ -29,6 +29,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.any_python]
         ("late", SEQUENCE, "wrong"),
         ("shape", STATIC, "shape"),
         ("refuse", STATIC, "refused"),
+        ("raise", STATIC, "error"),
         ("crash", STATIC, "crash"),
     ],
 )

@@ -83,7 +83,7 @@ def tensor(ov: Any, array: Any, kind: Any) -> Any:
     """Return a tensor of an element type; the array has its bits."""
     if array.dtype.kind == "U":
         return ov.Tensor(array)
-    if kind.get_type_name() in ("bf16", "f8e4m3", "f8e5m2"):
+    if kind.get_type_name() in ("bf16", "f8e4m3", "f8e5m2", "f8e8m0"):
         made = ov.Tensor(kind, ov.Shape(list(array.shape)))
         made.data.view(array.dtype)[...] = array
         return made

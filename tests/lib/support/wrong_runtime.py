@@ -12,7 +12,7 @@ import irexec
 
 
 class Wrong:
-    """Fails in models that contain the operator `type`: `how` is wrong, late, shape, refuse, crash or hang."""
+    """Fails in models that contain the operator `type`: `how` is wrong, late, shape, refuse, raise, crash or hang."""
 
     def __init__(self, type: str, how: str = "wrong") -> None:
         self.type, self.how = type, how
@@ -23,6 +23,8 @@ class Wrong:
     def load(self, path: str, cache: bool) -> None:
         model = irexec.read_model(path)
         self.fails = any(node.type == self.type for node in model.nodes)
+        if self.fails and self.how == "refuse":
+            raise RuntimeError(f"{self.type} is not supported")
         self.compiled, self.calls = irexec.compile_model(model), 0
 
     def infer(self, inputs: list[Any]) -> list[Any]:
@@ -32,8 +34,8 @@ class Wrong:
         results = [np.array(a) for a in self.compiled.create_infer_request().infer(given).to_tuple()]
         if not self.fails:
             return [a if a.dtype.isbuiltin == 1 else a.view(f"u{a.dtype.itemsize}") for a in results]
-        if self.how == "refuse":
-            raise RuntimeError(f"{self.type} is not supported")
+        if self.how == "raise":
+            raise RuntimeError(f"{self.type} has no kernel for these shapes")
         if self.how == "crash":
             os.abort()
         if self.how == "hang":
