@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
     from irexec.parallel.inputs import option_files
     from irexec.reading import holds_printed_layers, read
     from irexec.render.report.page import report_page
+    from irexec.render.shapes import SizeRows, open_sizes
     from irexec.runs.values import read_shapes
-    from irexec.sizes.words import condition_rows
 
     findings = Findings()
     shapes = read_shapes(args.shape, findings)
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
                 report.extend(found)
             else:
                 summaries.append(summary)
-                sizes.append(condition_rows(read_one.model) if read_one.model is not None and not extents else [])
+                sizes.append(SizeRows() if extents else open_sizes(read_one.model))
     if not report.ok or not summaries:
         write(report, sys.stderr)
         return 2

@@ -30,7 +30,7 @@ from irexec.pages.output import page_text, summary_text
 from irexec.reading import read
 from irexec.render.printing import Printout
 from irexec.render.report.page import report_page
-from irexec.sizes.words import condition_rows
+from irexec.render.shapes import open_sizes
 
 _HEIGHT = 600
 
@@ -84,7 +84,7 @@ def report(
     if run or inputs is not None:
         reference = reference_of(model_of(model, weights), inputs, shapes, seed)
         observed.append(run_traced(reference.model, reference.steps[0]))
-    sizes = [condition_rows(own) if own is not None and shapes is None else [] for _, own in found]
+    sizes = [open_sizes(own) for _, own in found] if shapes is None else []
     return ModelReport(name_of(model), report_page([summary for summary, _ in found], observed, sizes))
 
 

@@ -18,7 +18,7 @@ from irexec.ir.xml.events import Attribute, Span
 from irexec.ir.xml.positions import Extents
 from irexec.ir.xml.source import Source
 from irexec.reading import read
-from irexec.sizes.words import condition_rows
+from irexec.sizes.words import condition_rows, studied
 from irexec.types import TensorType
 
 # Seconds for which an editor waits for the sizes that a model accepts.
@@ -71,7 +71,8 @@ class Analysis:
     @cached_property
     def sizes(self) -> list[tuple[str, str]]:
         """The symbols of the model's dynamic dimensions with the conditions on them, found by a short study."""
-        return [] if self._model is None or not self.report.ok else condition_rows(self._model, _STUDY)
+        shapes = studied(self._model, _STUDY) if self._model is not None and self.report.ok else None
+        return [] if shapes is None else condition_rows(shapes)
 
     # Elements
 

@@ -5,18 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from irexec.arrays.brief import plural
-from irexec.graph.model import Node
+from irexec.graph.model import Model, Node
 from irexec.graph.ports import port_name
 from irexec.inspect.costs import costs
+from irexec.records import field, record
 from irexec.render.printing import Printout
 from irexec.render.summary import shown_bytes, shown_count
 from irexec.sizes.answer import Because, Shapes
 from irexec.sizes.conditions import Condition
 from irexec.sizes.rows import Row
-from irexec.sizes.words import common_conditions, subject, words_of
+from irexec.sizes.words import common_conditions, condition_rows, studied, subject, words_of
 
 _MOST_ALTERNATIVES = 12
 _LONGEST_MESSAGE = 160
+_SECONDS = 5.0
+
+
+@record(frozen=True)
+class SizeRows:
+    """Rows about the open sizes of a model: the conditions on them, and the costs as functions of them."""
+
+    conditions: list[tuple[str, str]] = field(default_factory=list)
+    costs: list[tuple[str, str]] = field(default_factory=list)
+
+
+def open_sizes(model: Model | None) -> SizeRows:
+    """Return the rows about a model's open sizes, as far as they are found within some seconds; none without any."""
+    shapes = None if model is None else studied(model)
+    return SizeRows() if shapes is None else SizeRows(condition_rows(shapes), cost_rows(shapes, _SECONDS))
 
 
 def show_shapes(shapes: Shapes, page: Printout) -> None:

@@ -13,19 +13,20 @@ from irexec.sizes.conditions import Compare, Condition, OneOf, Residue
 from irexec.sizes.expressions import Linear
 
 
-def condition_rows(model: Model, seconds: float = 5.0) -> list[tuple[str, str]]:
-    """Return the symbols of a model's dynamic dimensions with the conditions on them, found within some seconds.
-
-    Nothing where every dimension is fixed, or no sizes were found that the model accepts.
-    """
+def studied(model: Model, seconds: float = 5.0) -> Shapes | None:
+    """Return the sizes that a model accepts, found within some seconds; None where every dimension is fixed, or
+    no sizes were found that the model accepts."""
     if not any(value.type.shape.is_dynamic for value in model.inputs):
-        return []
+        return None
     try:
         shapes = accepted_shapes(model, seconds=seconds)
     except IRError:  # The rank of an input is not known.
-        return []
-    if not shapes.has_sizes:
-        return []
+        return None
+    return shapes if shapes.has_sizes else None
+
+
+def condition_rows(shapes: Shapes) -> list[tuple[str, str]]:
+    """Return the symbols of a model's dynamic dimensions with the conditions on them."""
     common, rest = common_conditions(shapes.alternatives)
     names = list(dict.fromkeys(shapes.symbols))
     described = [(name, words_of(shapes, name, common)) for name in names]
@@ -33,7 +34,7 @@ def condition_rows(model: Model, seconds: float = 5.0) -> list[tuple[str, str]]:
     cases = [" and ".join(each.text(shapes.symbols) for each in conditions) for conditions in rest]
     inputs = [
         (port_name(value), f"[{', '.join(map(str, shapes.input_text(number)))}]")
-        for number, value in enumerate(model.inputs)
+        for number, value in enumerate(shapes.model.inputs)
         if value.type.shape.is_dynamic
     ]
     rows = [(name, text or ("any" if not several and not cases else "see below")) for name, text in described]

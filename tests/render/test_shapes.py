@@ -13,11 +13,19 @@ from support.dynamic_nets import MODELS
 import irexec
 from irexec import opset13 as op
 from irexec.cli.main import main
-from irexec.sizes.words import condition_rows
+from irexec.render.shapes import SizeRows, open_sizes
+from irexec.sizes.words import condition_rows, studied
+
+
+def conditions(model: irexec.Model) -> list[tuple[str, str]]:
+    """The rows, without the short limit of a report: other processes may take the time."""
+    shapes = studied(model, 60.0)
+    assert shapes is not None
+    return condition_rows(shapes)
 
 
 def test_rows_of_conditions() -> None:
-    assert condition_rows(MODELS["unet"]()) == [
+    assert conditions(MODELS["unet"]()) == [
         ("image", "[batch, 3, H, W]"),
         ("mask", "[batch, 1, H, W]"),
         ("batch", "any"),
@@ -27,16 +35,16 @@ def test_rows_of_conditions() -> None:
 
 
 def test_rows_of_alternatives_and_of_joint_conditions() -> None:
-    rows = condition_rows(MODELS["branches"]())
+    rows = conditions(MODELS["branches"]())
     assert rows[-2:] == [("one of", "batch % 2 == 0 and batch >= 4"), ("or", "batch in [1, 3]")]
-    assert ("together", "whole_1 in [1, one_1 + other_1]") in condition_rows(MODELS["joined"]())
-    assert ("together", "(H // 4)*(W // 4) == 24") in condition_rows(MODELS["flattened"]())
+    assert ("together", "whole_1 in [1, one_1 + other_1]") in conditions(MODELS["joined"]())
+    assert ("together", "(H // 4)*(W // 4) == 24") in conditions(MODELS["flattened"]())
 
 
 def test_a_model_without_open_dimensions_or_with_an_open_rank_has_no_rows() -> None:
     for shape in ([2, 3], None):
         data = op.parameter(irexec.PartialShape.dynamic() if shape is None else shape, "f32", name="data")
-        assert condition_rows(irexec.Model([op.relu(data)], [data], "plain")) == []
+        assert open_sizes(irexec.Model([op.relu(data)], [data], "plain")) == SizeRows()
 
 
 def test_the_report_shows_them(tmp_path: Path) -> None:
@@ -48,3 +56,19 @@ def test_the_report_shows_them(tmp_path: Path) -> None:
     (model,) = json.loads(zlib.decompress(base64.b64decode(packed[1])))["models"]
     assert model["sizes"] == [["data", "[batch, data_1]"], ["batch", "any"], ["data_1", "multiples of 2"]]
     assert "accepted sizes" in page
+
+
+def test_the_report_gives_the_costs_of_a_dynamic_model_as_functions_of_its_sizes(tmp_path: Path) -> None:
+    irexec.save_model(MODELS["unet"](), tmp_path / "unet.xml")
+    for page in (tmp_path / "unet.html").as_posix(), None:
+        if page is not None:
+            assert main(["report", str(tmp_path / "unet.xml"), "-o", page]) == 0
+            text = Path(page).read_text("utf-8")
+        else:
+            text = irexec.report(tmp_path / "unet.xml").html
+        packed = re.search(r'id="data">([^<]*)<', text)
+        assert packed is not None
+        (model,) = json.loads(zlib.decompress(base64.b64decode(packed[1])))["models"]
+        size = dict(model["size"])
+        assert re.fullmatch(r"[\d.]+\*batch\*H\*W.*", size["multiply-adds"])
+        assert "batch" in size["peak activations"]

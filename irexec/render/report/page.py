@@ -15,6 +15,7 @@ from irexec.inspect.together import together
 from irexec.render.drawing.svg import Drawing, drawing_style
 from irexec.render.report.data import packed, report_data
 from irexec.render.report.overlays import overlays
+from irexec.render.shapes import SizeRows
 
 # In the order of their dependencies.
 _SCRIPTS = (
@@ -30,18 +31,18 @@ _SCRIPTS = (
 )
 
 
-def report_page(
-    models: Sequence[Summary], observed: Sequence[Observed] = (), sizes: Sequence[Sequence[tuple[str, str]]] = ()
-) -> str:
+def report_page(models: Sequence[Summary], observed: Sequence[Observed] = (), sizes: Sequence[SizeRows] = ()) -> str:
     """Return the report on a model, or on two side by side, as the text of one HTML file.
 
-    `sizes`: for each model, the rows about the sizes that it accepts.
+    `sizes`: for each model, the rows about its open sizes; costs replace those of the same name.
     """
     shown = together(models)
     drawing = Drawing(shown, insides=True)
     data = report_data(shown, drawing.folded, overlays(shown, observed), observed)
     for model, rows in zip(data["models"], sizes, strict=False):
-        model["sizes"] = [list(row) for row in rows]
+        model["sizes"] = [list(row) for row in rows.conditions]
+        known = dict(rows.costs)
+        model["size"] = [(name, known.get(name, text)) for name, text in model["size"]]
     return filled(
         "model.html",
         title=escape(visible_text(" and ".join(dict.fromkeys(model.name or "model" for model in models)))),
