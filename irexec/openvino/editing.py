@@ -57,8 +57,15 @@ def _leads_nowhere(node: Node) -> bool:
 
 
 def changed(what: Node | graph.Model) -> None:
-    """Record that a node's inputs, attributes or bodies, or a model's inputs or outputs, have changed."""
+    """Record that a node's inputs, attributes or bodies, or a model's inputs or outputs, have changed.
+
+    What a file declares at the ports of a changed node no longer holds.
+    """
     global _changes
+    if isinstance(what, Node):
+        what.layer = None
+        for value in what.outputs:
+            value.declared = None
     _changes += 1
     _changed[what] = _changes
 

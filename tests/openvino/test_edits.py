@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -105,3 +106,22 @@ def test_nodes_of_a_model_that_was_dropped_take_nothing() -> None:
     del again
     assert [port.get_node().get_type_name() for port in begin.output(0).get_target_inputs()] == ["Tanh"]
     assert part.input(0).get_node() is begin
+
+
+@pytest.mark.parametrize("edit", ["input", "output", "arguments", "parameter"])
+def test_what_a_file_declares_does_not_bind_changed_nodes(edit: str, tmp_path: Path) -> None:
+    x = ops.parameter([2, 3], np.float32, name="x")
+    irexec.save_model(irexec.Model([ops.tanh(ops.relu(x, name="r"))], [x]), tmp_path / "m.xml")
+    model = irexec.Core().read_model(tmp_path / "m.xml")
+    layer = {node.get_friendly_name(): node for node in model.get_ops()}
+    if edit == "input":
+        layer["r"].input(0).replace_source_output(ops.reshape(layer["x"], [3, 2], False).output(0))
+    elif edit == "output":
+        layer["r"].output(0).replace(ops.reshape(layer["r"], [3, 2], False).output(0))
+    elif edit == "arguments":
+        layer["r"].set_arguments([ops.concat([layer["x"], layer["x"]], 0)])
+    else:
+        model.replace_parameter(0, ops.parameter([5, 3], np.float32, name="z"))
+    given = np.ones((5 if edit == "parameter" else 2, 3), np.float32)
+    shapes = {"input": (3, 2), "output": (3, 2), "arguments": (4, 3), "parameter": (5, 3)}
+    assert irexec.Core().compile_model(model, "CPU")(given)[0].shape == shapes[edit]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.openvino.editing import changed, checked_model
+from irexec.openvino.editing import changed, checked_model, current
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.passes import conversions, stateful
 from irexec.openvino.passes.base import ModelPass, PassBase
@@ -25,6 +25,7 @@ class Manager:
 
     def __init__(self) -> None:
         self.passes_list: list[PassBase] = []
+        self._validates = True
 
     def register_pass(self, *arguments: Any, **keywords: Any) -> Any:
         """Add a pass and return it: an object, or a name and its arguments. Raises TypeError, NotOffered."""
@@ -37,19 +38,23 @@ class Manager:
         return transformation
 
     def run_passes(self, model: Any) -> None:
-        """Run the passes. Raises TypeError for an argument that is not a model."""
+        """Run the passes. Raises TypeError for an argument that is not a model, IRError if a pass makes it invalid."""
         checked = checked_model(model)
         for transformation in self.passes_list:
+            applied = False
             if isinstance(transformation, MatcherPass):
                 rewrite = GraphRewrite()
                 rewrite.add_matcher(transformation)
-                rewrite.run_on_model(checked)
+                applied = rewrite.run_on_model(checked)
             elif isinstance(transformation, ModelPass):
-                transformation.run_on_model(checked)
+                applied = transformation.run_on_model(checked)
             changed(checked)
+            if applied and self._validates:
+                current(checked)
 
     def set_per_pass_validation(self, new_state: bool) -> None:
-        """Do nothing: types are inferred again when the model is used."""
+        """Set whether types are inferred after each pass that changed the model, or when the model is used."""
+        self._validates = bool(new_state)
 
 
 def _named(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
