@@ -23,6 +23,8 @@ from irexec.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
     from irexec.debug.comparison.result import Comparison
+    from irexec.debug.record import Reference
+    from irexec.debug.runtimes.runtime import CannotRun, Runtime
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,6 +117,7 @@ def run(args: argparse.Namespace) -> int:
     bounds = None if args.atol is None and args.rtol is None else Bounds(args.atol or 0.0, args.rtol or 0.0)
     config = dict(entry.partition("=")[::2] for entry in args.config)
     found: list[Comparison] = []
+    runtime: Runtime | None = None
     try:
         with Status() as status:
             for other in args.others:
@@ -130,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
                 else:
                     found.append(compare(loaded.reference, runtime, bounds=bounds, window=args.window, progress=show))
     except CannotRun as error:
-        return _refuse(f"--with {args.other}: {error}")
+        return _refuse(f"--with {args.other}: {error}{_arising(loaded.reference, runtime, error)}")
     except IRError as error:
         return refused(error.report)
     except OSError as error:
@@ -156,6 +159,16 @@ def run(args: argparse.Namespace) -> int:
             return refused(error.report)
     _print(args, found, saved, loaded.chosen)
     return 2 if any(one.empty for one in found) else 0 if all(one.agrees for one in found) else 1
+
+
+def _arising(reference: Reference, runtime: Runtime | None, error: CannotRun) -> str:
+    """Return the layer at which an error of the runtime arises, in words; empty if it cannot be found."""
+    from irexec.debug.comparison.refusal import refused_at
+
+    node = None if runtime is None else refused_at(reference, runtime, error)
+    if node is None:
+        return ""
+    return f"; it arises at {node.friendly_name} ({node.type}): the layers before it can be run"
 
 
 def _take_recorded_inputs(args: argparse.Namespace) -> None:

@@ -1,0 +1,78 @@
+"""The layer at which a runtime that cannot run a model begins to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.failing import reference
+from support.faults import Planted, chain, of_type
+
+import irexec
+from irexec import Model, Node
+from irexec import opset15 as ops
+from irexec.cli.main import main
+from irexec.debug.comparison.refusal import refused_at
+from irexec.debug.runtimes.runtime import CannotRun
+from irexec.ops.declare.operator import REGISTRY
+
+
+def failed(planted: Planted) -> CannotRun:
+    with pytest.raises(CannotRun) as caught:
+        planted.load(reference("classifier").model)
+    return caught.value
+
+
+@pytest.mark.parametrize("effect", ["refuses", "crash"])
+@pytest.mark.parametrize(
+    "pattern", [of_type("MaxPool"), of_type("SoftMax"), chain("Convolution", "BatchNormInference", "ReLU")]
+)
+def test_the_layer_with_which_it_begins(pattern: Callable[[Model], list[Node]], effect: str) -> None:
+    planted = Planted(pattern, effect)
+    found = refused_at(reference("classifier"), planted, failed(planted))
+    first = pattern(reference("classifier").model)[0]
+    assert found is not None and found.friendly_name == first.friendly_name
+
+
+def test_a_runtime_that_runs_nothing_has_no_such_layer() -> None:
+    planted = Planted(lambda model: [*model.nodes], "refuses")
+    assert refused_at(reference("classifier"), planted, failed(planted)) is None
+    hanging = Planted(of_type("MaxPool"), "hang")
+    assert refused_at(reference("classifier"), hanging, failed(hanging)) is None
+
+
+OPERATOR = """\
+from typing import Annotated
+import irexec
+from irexec.ops.declare.operator import Elements
+from irexec.ops.rules.shapes import same_as
+from irexec.types import F32, Array
+Float = Annotated[Array, Elements("T", {F32})]
+
+@irexec.operator("Unheard", "elsewhere", shapes=same_as())
+def unheard(x: Float, /) -> Float:
+    return x * 2
+"""
+
+
+def test_the_command_names_the_layer_that_openvino_rejects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("openvino")
+    monkeypatch.chdir(tmp_path)
+    x = made = ops.parameter([2, 3], np.float32, name="x")
+    for name in ("one", "two", "three", "four", "five"):
+        made = ops.abs(made, name=name)
+    irexec.save_model(Model([made], [x], "m"), "m.xml")
+    text = Path("m.xml").read_text()
+    Path("m.xml").write_text(
+        text.replace('name="four" type="Abs" version="opset1"', 'name="four" type="Unheard" version="elsewhere"')
+    )
+    Path("unheard.py").write_text(OPERATOR)
+    try:
+        assert main(["compare", "m.xml", "--extension", "unheard.py", "--with", "openvino"]) == 2
+    finally:
+        REGISTRY.pop(("Unheard", "elsewhere"), None)
+    assert "it arises at four (Unheard): the layers before it can be run" in " ".join(capsys.readouterr().err.split())
