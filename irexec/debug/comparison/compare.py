@@ -150,10 +150,27 @@ def _judge_results(
         return
     found.results_agree = False
     if found.exact:
-        found.culprit = changed(reference.model, comparing.layer_pairs, reference.model.results)
+        found.culprit = _before_result(comparing, errors)
+        found.culprit = found.culprit or changed(reference.model, comparing.layer_pairs, reference.model.results)
     else:
         found.culprit = wrong_state(reference, comparing.loaded, comparing.written, errors)
         found.culprit = found.culprit or misread_result(reference, comparing.loaded, plain, errors)
         if found.culprit is None:
             _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
     found.where = where(found.rows, comparing.together)
+
+
+def _before_result(comparing: Comparing, errors: Sequence[Sequence[Error]]) -> Culprit | None:
+    """Return the layers that compute a wrong result and have no counterparts in the other model, back to those that
+    have one.
+    """
+    model, layer_pairs = comparing.reference.model, comparing.layer_pairs
+    for index, result in enumerate(model.results):
+        error, step = max(((made[index], step) for step, made in enumerate(errors)), key=lambda pair: pair[0].ulp)
+        node = result.inputs[0].node if result.inputs[0] is not None else None
+        if not error or node is None or node not in comparing.nodes or layer_pairs is None:
+            continue
+        if layer_pairs.alignment.forward.get(node) is None:
+            nodes = comparing.together.of(node)[0]
+            return Culprit(model, nodes, (), error, comparing.tolerance_text(nodes), step)
+    return None

@@ -105,6 +105,10 @@ class Comparing:
             if own is not None and total is not None and own.ulp <= _CLOSER * total.ulp
         ]
 
+    def tolerance_text(self, nodes: Sequence[Node]) -> str:
+        """Return the tolerance of layers that are judged together, in words."""
+        return self._tolerance(nodes, Relation.RESTRUCTURED, {})[1]
+
     def is_restructured(self, row: Row) -> bool:
         """Return whether the other model has other layers in place of these, which may round differently."""
         return (

@@ -88,3 +88,21 @@ def test_constants_that_are_others() -> None:
     found = compared(normalized(1.0), normalized(1.0 + 64 * np.finfo(F).eps), IMAGE)
     assert not found.agrees
     assert "conv (Convolution)" in found.verdict
+
+
+def test_layers_before_a_wrong_result_that_have_no_counterparts_are_named() -> None:
+    """The result reads other layers there; which of them is wrong, only the layers here can tell."""
+
+    def network(another: bool) -> Model:
+        x = ops.parameter([4, 8], np.float32, name="in" if another else "x")
+        if not another:
+            return Model([ops.softmax(ops.elu(x, 1.0, name="bent"), 1, name="weights")], [x], "m")
+        bent = ops.select(ops.greater(x, np.float32(0)), x, ops.subtract(ops.exp(x), np.float32(1.03)))
+        large = ops.exp(ops.subtract(bent, ops.reduce_max(bent, np.array([1]), True)))
+        return Model([ops.divide(large, ops.reduce_sum(large, np.array([1]), True))], [x], "m")
+
+    given = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
+    found = compare(Reference(network(False), [[given]]), OtherModel("other.xml", network(True)))
+    assert found.culprit is not None
+    assert [node.friendly_name for node in found.culprit.nodes] == ["bent", "weights"]
+    assert "reads" not in found.verdict and "together: " in found.verdict
