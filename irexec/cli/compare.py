@@ -118,13 +118,15 @@ def run(args: argparse.Namespace) -> int:
     config = dict(entry.partition("=")[::2] for entry in args.config)
     found: list[Comparison] = []
     runtime: Runtime | None = None
+    name = ""
     try:
         with Status() as status:
             for other in args.others:
                 args.other = other
                 runtime = runtime_of(args.other, config, loaded.reference.model, args.limit)
+                name = runtime.name
 
-                def show(done: int, total: int, name: str = runtime.name) -> None:
+                def show(done: int, total: int, name: str = name) -> None:
                     what = f"layers of {name} written" if args.dump else f"layers compared with {name}"
                     status.show(f"{bar(done, total)} {done} of {total} {what}")
 
@@ -141,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
     if args.dump is not None:
         steps = plural(len(loaded.reference.steps), "step")
         command = shlex.join(["irexec", "compare", args.file, "--with", args.dump])
-        print_line(f"{args.dump}: results of {runtime.name} in {steps}; {command}")
+        print_line(f"{args.dump}: results of {name} in {steps}; {command}")
         return 0
     saved: list[str] = []
     if args.save_inputs is not None:

@@ -10,6 +10,7 @@ from typing import Any
 from irexec.debug.record import Reference, same
 from irexec.debug.reduction.case import Case, Steps, case_of, computing, edited, part_of, read_by_others, reconnect
 from irexec.debug.reduction.delta import Earliest, fewest, first
+from irexec.debug.reduction.recurrent import directions, hidden, keep_directions, keep_hidden
 from irexec.debug.reduction.simpler import (
     attributes,
     constants,
@@ -159,6 +160,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("bodies", _bodies, _keep_body, first),
     Stage("constant layers", _constant_layers, _keep_constant_layers),
     Stage("layers between", _passable, _keep_passable),
+    Stage("directions", directions, keep_directions),
+    Stage("hidden sizes", hidden, keep_hidden),
     Stage("extents to 1", extents, shrink(lambda extent: 1)),
     Stage("extents to 2", extents, shrink(lambda extent: min(extent, 2))),
     Stage("extents halved", extents, shrink(lambda extent: -(-extent // 2))),

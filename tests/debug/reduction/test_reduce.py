@@ -116,6 +116,38 @@ def test_another_operator_that_is_wrong_does_not_take_the_place_of_the_first() -
     assert [node.type for node in found.case.layers] == ["Multiply", "Tanh"]
 
 
+@pytest.mark.parametrize("type", ["LSTMSequence", "GRUSequence", "GRUCell"])
+def test_hidden_sizes_and_directions_become_one(type: str) -> None:
+    rng = np.random.default_rng(0)
+    x = ops.parameter([3, 4, 6] if "Sequence" in type else [3, 6], np.float32, name="x")
+    gates = 4 if "LSTM" in type else 3
+
+    def weights(*shape: int) -> Any:
+        return rng.normal(0, 0.4, shape).astype(np.float32)
+
+    if type == "GRUCell":
+        state = ops.constant(np.zeros((3, 5), np.float32))
+        parts = (weights(15, 6), weights(15, 5), weights(15))
+        made = [ops.gru_cell(x, state, *parts, 5, name="cell").outputs[0]]
+    else:
+        state = ops.constant(np.zeros((3, 2, 5), np.float32))
+        parts = (weights(2, gates * 5, 6), weights(2, gates * 5, 5), weights(2, gates * 5))
+        lengths = np.array([4, 4, 3])
+        if type == "LSTMSequence":  # Both states are one constant.
+            made = [ops.lstm_sequence(x, state, state, lengths, *parts, 5, "bidirectional", name="lstm").outputs[0]]
+        else:
+            made = [ops.gru_sequence(x, state, lengths, *parts, 5, "bidirectional", name="gru").outputs[0]]
+    model = irexec.Model([ops.relu(made[0])], [x], "recurrent")
+    planted = Planted(of_type(type))
+    judge = ByRuntime(planted)
+    run = Reference(model, [[rng.normal(size=x.outputs[0].shape).astype(np.float32)]])
+    found = begin(judge, guesses(run, planted))
+    assert found is not None
+    (left,) = [node for node in reduce(found, judge).case.layers if node.type == type]
+    assert left.attributes["hidden_size"] == 1 and left.all_attributes.get("direction", "forward") == "forward"
+    assert left.outputs[0].partial_shape.to_shape()[-1] == 1
+
+
 def test_a_crash_is_no_difference() -> None:
     """The model crashes at one layer and is wrong at another: only the crash is looked for."""
 
