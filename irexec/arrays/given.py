@@ -31,7 +31,7 @@ class Given:
 
     `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP is for the ports that share the type of
     the first one, where nothing declares it. `duplicates`: indices that are drawn may repeat. `typical`: inputs of a
-    model are drawn such that they exercise it, `past`: after steps with so many tokens.
+    model are drawn such that they exercise it, `past`: after steps with this number of tokens.
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""`irexec compare --inputs` with `-j`, `--cluster` or `--resume`: a comparison for each input, wherever it is made."""
+"""`irexec compare --inputs` with `-j`, `--cluster` or `--resume`: one comparison for each input, in any process."""
 
 from __future__ import annotations
 

@@ -193,8 +193,8 @@ def change_values(rng: np.random.Generator, draft: Draft, port: DraftPort) -> No
 
 
 def state_scalar(rng: np.random.Generator, draft: Draft) -> None:
-    """Give an input one stated value for all elements, such as the neutral one: runtimes treat 0, 1 and 2 in a way of
-    their own."""
+    """Give an input one stated value for all elements, such as the neutral one: runtimes have special
+    code for 0, 1 and 2."""
     ports = [
         p for p in draft.given[1:] if p.kind.is_real and p.values is None and p.name not in draft.operator.generators
     ]

@@ -25,7 +25,7 @@ from irexec.types import F32, TensorType
 
 _ATTEMPTS = 12
 _FORBIDDEN = 12
-"""One in so many cases is forbidden by the specification."""
+"""One in this number of cases is forbidden by the specification."""
 _FOLDED = 0.04
 """The share of cases without a computed input, which a runtime may compute when it compiles the model."""
 _OF_CALLS = frozenset({"twice", "again", "requests"})

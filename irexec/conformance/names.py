@@ -108,7 +108,7 @@ class Port:
 
 @record(frozen=True)
 class CaseName:
-    """All that a case is made of. `flags`: how it is run (`twice`; `again`: B has other data; `requests`, `cache`,
+    """The parts of the name of a case. `flags`: how it is run (`twice`; `again`: B has other data; `requests`, `cache`,
     `default`; `forbidden`: the specification does not allow it)."""
 
     operator: str

@@ -52,8 +52,8 @@ class Tally:
                 seen[value] = seen.get(value, 0) + 1
 
     def add(self, other: Tally) -> None:
-        """Add the results of other cases. Failures are all kept; of other cases that did not pass, so many of each
-        operator and verdict that a campaign of hours does not need more and more memory."""
+        """Add the results of other cases. All failures are kept. The number of other cases that did not pass is limited
+        for each operator and verdict, so that the memory of a long campaign is bounded."""
         for mine, theirs in ((self.cells, other.cells), (self.values, other.values)):
             for key, counts in theirs.items():
                 own = mine.setdefault(key, {})

@@ -111,7 +111,7 @@ def _shifts_all(node: Node, inputs: Inputs) -> bool:
 
 
 def _many_periods(node: Node, inputs: Inputs) -> bool:
-    """Return whether the layer computes a remainder of so many periods that the quotient is not exact."""
+    """Return whether the layer computes a remainder whose quotient is too large to be exact."""
     if node.type not in ("Mod", "FloorMod") or inputs[0] is None or inputs[1] is None or inputs[0].dtype.kind in "iu":
         return False
     with np.errstate(all="ignore"):

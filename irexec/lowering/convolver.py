@@ -50,8 +50,8 @@ class Bytes(NamedTuple):
 class CompiledConvolver:
     """The equivalent of `blocks.convolver` for f32: a function (data, out).
 
-    If an element of the data and of the weights is several numbers of a `kind`, an input channel stands for as many;
-    `bytes` describes those.
+    If each element of the data and of the weights packs several numbers of a `kind`, an input channel stands for that
+    number of channels; `bytes` describes the packed numbers.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class CompiledConvolver:
         height = self.tile.height
         rows = weights.reshape(*weights.shape[:2], -1)
         self.weights = prepared.of((weights,), ("convolution", height), lambda: _packed(rows, height))
-        # An element of the padded input and of the sums costs about as much as so many multiply-adds.
+        # An element of the padded input and of the sums costs about as much as 16 multiply-adds.
         self.wanted = tasks_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
         # Sums of bytes start at zero in each part.
         self.depth_step = DEPTH_STEP if bytes is None else self.weights.shape[2]

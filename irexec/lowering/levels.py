@@ -26,7 +26,7 @@ LEAST_PIXELS = 1 << 10
 
 
 class Levels:
-    """Elements of `groups` times `channels` of f32, each of so many pixels.
+    """Elements of `groups` times `channels` of f32, for each pixel.
 
     An element is the bytes of four channels on a grid, or, if there is no grid, the bf16 of two channels. The source is
     f32, or bytes: then the grid is that of these numbers.

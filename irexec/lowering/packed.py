@@ -31,7 +31,7 @@ DEPTH_STEP, VECTORS = 512, 2
 # Up to this number of rows, elements of 16 bits are unpacked in their order: transposing them would take as long as the
 # products of these rows.
 SOME_ROWS = 31
-# Groups have at least so many dwords, or are transposed after they are unpacked.
+# The smallest group, in dwords, that is transposed before it is unpacked.
 LEAST_DWORDS = 4
 
 

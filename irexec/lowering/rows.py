@@ -25,7 +25,7 @@ LEAST_SIZE, SHORTEST, LONGEST = 1 << 5, 2, 1 << 16
 
 
 class RowWise(Lowered):
-    """A layer that does `kind` to the rows of f32 data: so many of its last axes.
+    """A layer that applies `kind` to the rows of f32 data; a row extends over the last `axes` axes.
 
     `number` is the parameter of the kind. `keep_dims`: whether a result of one element for each row keeps the axes;
     None for a result of the data's shape.

@@ -34,11 +34,11 @@ from irexec.lowering.llvm.pool import (
 )
 from irexec.threads.parallel import all_cores_have_callers, num_threads, parts_for
 
-# A member that found nothing to do for so many spins, some 100 µs, sleeps until it is woken.
+# The number of spins without work, about 100 µs, after which a member sleeps until it is woken.
 SPINS = 4000
 # Microseconds for which the caller leaves its core to a member that was interrupted.
 BREAK = 20
-# So many multiply-adds are worth a second thread.
+# The number of multiply-adds from which a second thread is worth its cost.
 WORTH_PRODUCTS = 1 << 20
 # Compiled code begins a task in no time: there are more of them than parts, so that threads are done at the same time.
 TASKS = 4
@@ -101,7 +101,9 @@ class State:
         self._lead(self.address, rounds, tasks.count, function.address, shared.address, tasks.address, tasks.stride)
 
     def go_on(self, sequence: Sequence, at: int = 0) -> int:
-        """Do a sequence from this job on; with which to go on once those who sleep are woken, or how many it has."""
+        """Do the jobs of a sequence from `at` on. Returns the job to continue with after sleeping members are woken, or
+        the number of jobs if the sequence is complete.
+        """
         if self._size < sequence.scratch_bytes:
             self._grow(sequence.scratch_bytes)
         _run_sequence()(self.address, sequence.jobs.address, at, len(sequence))

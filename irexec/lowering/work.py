@@ -35,7 +35,7 @@ class Work:
         self.jobs: list[Job] = []
 
     def add(self, function: Native, shared: Records, tasks: Records, scratch_size: int = 0, rounds: int = 1) -> None:
-        """Add calls of function(shared, task, scratch, round) for each task, with so many elements of f32 as scratch.
+        """Add calls of function(shared, task, scratch, round) for each task, with `scratch_size` elements of f32.
 
         A round starts when the previous one is complete.
         """

@@ -84,7 +84,7 @@ def offset_before(old: str, new: str, offset: int) -> int | None:
 
 
 def _alike(most: int, same: Callable[[int, int], bool]) -> int:
-    """Return how many characters are the same, counted from an end, of at most so many."""
+    """Return the number of equal characters, counted from one end, up to `most`."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

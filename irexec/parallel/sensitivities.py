@@ -1,4 +1,4 @@
-"""Sensitivity in many processes: the effect of each quantiser, or layer, wherever it is measured."""
+"""Sensitivity in many processes: the effect of each quantiser, or layer."""
 
 from __future__ import annotations
 

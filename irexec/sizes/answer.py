@@ -154,7 +154,7 @@ class Shapes:
         return self._named(self.smallest_sizes)
 
     def sample(self, count: int = 10, seed: int = 0) -> list[dict[str, tuple[int, ...]]]:
-        """Return different input shapes that the model accepts, at random; fewer where there are not so many."""
+        """Return different input shapes that the model accepts, at random; fewer if the model accepts fewer."""
         chance = random.Random(seed)
         found: dict[Sizes, None] = {}
         for _ in range(20 * count):

@@ -114,7 +114,7 @@ class Accepted:
 
     @property
     def is_single(self) -> bool:
-        """True where no more than one size is accepted."""
+        """Whether at most one size is accepted."""
         return self.span is None and len(self.singles) <= 1
 
     def alternatives(self, dim: int, bounds: OpenDim) -> list[list[Condition]]:

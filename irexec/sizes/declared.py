@@ -13,7 +13,7 @@ _WORDS = frozenset({"max", "min"})
 
 
 def declared_name(model: Model, shape: PartialShape, input: int, axis: int) -> str | None:
-    """Return the name that an ONNX model gives to a dimension, where it is one that a condition can hold."""
+    """Return the name that an ONNX model gives to a dimension, if conditions can use it as a symbol."""
     named = model.rt_info.get("dimensions")
     names = named.get(model.parameters[input].friendly_name) if isinstance(named, dict) else None
     parts = names.split(",") if isinstance(names, str) else []

@@ -23,7 +23,7 @@ Expressions = Sequence[Sequence[Expression | None] | None]
 
 
 def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: Sequence[Sizes]) -> list[str]:
-    """Return sentences for the reader. `samples`: accepted combinations."""
+    """Return the limits of the answer as sentences. `samples`: accepted combinations."""
     prober = found.prober
     return [
         *_tables(prober, symbols, samples),

@@ -9,8 +9,9 @@ from irexec.sizes.probe import Extents, Prober, Sizes
 from irexec.sizes.tracing import Trace, trace
 from irexec.types import PartialShape
 
-# A trace costs some plain inferences. From this number of traces on, one is made only where those before it have
-# decided this many combinations each, or at every so many misses.
+# A trace costs as much as several plain inferences. The number of traces that are always made; the number of
+# combinations that earlier traces must have decided on average for another one; the number of misses after which one is
+# made in any case.
 _FREE_TRACES, _WORTH, _MISSES = 24, 4, 8
 
 

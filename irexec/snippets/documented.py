@@ -56,7 +56,7 @@ def agrees(documented: Array, computed: Array, kind: ElementType) -> Array:
 
 
 def _admissible(documented: Array, kind: ElementType, open_result: Open) -> Array:
-    """Return which elements one of the admissible results has."""
+    """Return for each documented element whether it occurs in one of the admissible results."""
     rows = documented.reshape(-1, open_result.slice_size)
     fits = np.zeros(rows.shape, bool)
     for row, candidates in open_result.candidates.items():

@@ -21,9 +21,9 @@ from irexec.graph.cut import Cutter, cut
 from irexec.graph.model import Node, Value
 from irexec.types import Array
 
-# So many layers at most are tried, each in a run of the whole model.
+# The largest number of layers that are tried, each in a run of the whole model.
 _MOST = 6
-# So many layers at most are asked what they read.
+# The largest number of layers whose inputs are requested from the other side.
 _MOST_READERS = 64
 # A value that is off by less is nearly the other one, and not something else, such as one that is scaled.
 _NEARLY = 2.0**-6

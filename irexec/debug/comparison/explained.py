@@ -66,7 +66,7 @@ def _disturbed(reference: Reference, units: Mapping[Node, float], rng: np.random
 
 
 def _disturbing(operator: Operator, units: float, rng: np.random.Generator) -> Operator:
-    """Return the operator with results that are randomly off by up to so many units."""
+    """Return the operator with results that are randomly off by up to this number of units in the last place."""
     made = copy.copy(operator)
     right = operator.kernel
 

@@ -38,11 +38,11 @@ from irexec.types import Array
 Known = MutableMapping[Value, Array]
 # How many times clearer another wrong layer may be than the one that is named.
 _CLEAREST = 4.0
-# An error of so many tolerances is clear, however large others are.
+# The multiple of its tolerance from which an error is clear, however large other errors are.
 _CLEAR = 2.0**20
 # How many times its own error is larger than that of its values where a layer makes up for others.
 _CLOSER = 8.0
-# So many suspects keep their inputs and results.
+# The number of suspects whose inputs and results are kept.
 _KEPT = 64
 
 

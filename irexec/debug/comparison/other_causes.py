@@ -23,7 +23,7 @@ _FAR = 4.0
 
 
 def changed(model: Model, layer_pairs: LayerPairs | None, nodes: Sequence[Node]) -> Culprit | None:
-    """Return the first of these layers that the other model has otherwise, whatever that changes."""
+    """Return the first of these layers that differs in the other model, also if its results do not."""
     for node in nodes if layer_pairs is not None else ():
         if layer_pairs is not None and (changes := layer_pairs.changes(node)):
             return Culprit(model, [node], (), NONE, "exact", changes=changes)

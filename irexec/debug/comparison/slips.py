@@ -23,7 +23,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.types import Array
 
-# So many layers at most are left out in turn, and so many values are read in turn.
+# The largest number of layers that are left out, one at a time, and of values that are read instead, one at a time.
 _MOST_LAYERS, _MOST_VALUES = 64, 64
 
 

@@ -13,7 +13,7 @@ from irexec.inference import infer
 from irexec.types import DYNAMIC, Array, PartialShape, TensorType
 
 SHOWN_BYTES, HELD_BYTES = 1 << 28, 1 << 24
-"""The other side shows values of so many bytes at a time, unless --window is given; irexec keeps as many."""
+"""The size in bytes of the values that each side holds at a time, unless --window is given."""
 _UNKNOWN_BYTES = 1 << 20
 
 

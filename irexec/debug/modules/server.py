@@ -20,7 +20,7 @@ from irexec.debug.runtimes.separate import Shown
 from irexec.types import BF16, Array
 
 _TRIED = 16
-"""So many modules at most are tried one by one."""
+"""The largest number of modules that are tried one by one."""
 NETWORK = ""
 """The path of the network itself, whose results are those of the model."""
 

@@ -93,7 +93,7 @@ def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
 
 
 def _files(model: Path) -> Iterator[Path]:
-    """Yield the files of a reduction, without where to go on."""
+    """Yield the files of a reduction, without the state for continuing it."""
     archives = sorted(model.parent.glob("*.npz"))
     own = re.compile(rf"{re.escape(model.stem)}(\.\d+|\.expected)?\.npz")
     for path in (model, model.with_suffix(".bin"), model.with_suffix(".py"), model.with_suffix(".md")):

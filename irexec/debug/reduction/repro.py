@@ -45,7 +45,7 @@ _FEW, _BRIEF = 100, 40
 
 class Repro:
     """Keeps the smallest case of a reduction in NAME.xml and .bin, or in NAME.onnx, with its inputs in NAME.npz, and in
-    NAME.json from where to go on.
+    NAME.json the state for continuing it.
 
     `of` distinguishes reductions: see `identity`.
     """
@@ -74,7 +74,7 @@ class Repro:
             self.write(reduction)
 
     def write(self, reduction: Reduction) -> list[Path]:
-        """Write the case, and from where to go on. Raises IRError and OSError."""
+        """Write the case, and the state for continuing the reduction. Raises IRError and OSError."""
         names = ("message", "stage", "changed", "tried", "done", "history")
         state = {name: getattr(reduction, name) for name in names}
         with together() as files:
@@ -130,7 +130,7 @@ class Repro:
 
     def write_report(self, reduction: Reduction, layers: int, asked: str, runtime: Runtime | None = None) -> Path:
         """Write NAME.md, a description of the failure for a bug report. `layers`: of the whole model. `asked`: the
-        command line. `runtime`: the one whose results are wrong, where it is one.
+        command line. `runtime`: the runtime whose results are wrong, if one is judged.
         """
         path, case = self.file.with_suffix(".md"), reduction.case
         script = shlex.join(["python", f"{self.file.stem}.py"])

@@ -16,10 +16,10 @@ from irexec.graph.model import Model, Value
 from irexec.graph.ports import port_name
 from irexec.types import Array
 
-# The values of all lanes of a pass take about this much memory, and a pass has at most so many lanes.
+# The memory that the values of all lanes of a pass take, roughly, and the largest number of lanes in a pass.
 LANES_BYTES = 256 << 20
 MOST_LANES = 512
-# About so many values are alive at one time.
+# The number of values that are needed at the same time, roughly.
 _ALIVE = 4
 
 

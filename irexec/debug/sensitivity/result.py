@@ -15,7 +15,7 @@ from irexec.display import html_of
 from irexec.graph.model import Model
 from irexec.graph.write import write_model
 
-# Values of an 8-bit quantiser have an SNR of 20 to 50 dB; so many with less than this are listed.
+# The SNR in dB below which a quantiser is listed (values of 8 bits have 20 to 50 dB), and the number that are listed.
 _ODD = 12.0
 _FEW = 3
 

@@ -13,13 +13,14 @@ from irexec.debug.sensitivity.metrics import Score
 from irexec.debug.sensitivity.switches import Unit
 
 Progress = Callable[[int, int], None]
-# Sets of up to so many layers are made minimal by trying each layer.
+# The largest set of layers that is made minimal by trying to leave out each layer.
 _TRIED = 64
-# So many groups are chosen one by one, each among so many that gain most alone, of which so many are tried at once.
+# The number of groups that are chosen one by one; the number of candidates for each, those that gain most on their own;
+# the number of candidates that are tried together.
 _EACH = 8
 _NEAR = 16
 _AT_ONCE = 4
-# After these each point of the curve is this factor further on; so many points between two are measured together.
+# The factor between neighbouring points of the rest of the curve, and the number of points that are measured together.
 _FACTOR = 1.5
 _TOGETHER = 16
 

@@ -150,7 +150,7 @@ def _less(part: Array, zeros: Array) -> Array:
 
 
 def _whole(zero: Array, bits: int) -> Array:
-    """Return exact zero points as integers that hold their differences to elements of so many bits."""
+    """Return exact zero points as integers wide enough for their differences from elements of `bits` bits."""
     is_small = bits == 4 and np.abs(zero).max(initial=0) <= _SMALL
     return zero.astype(np.int8 if is_small else np.int16)
 

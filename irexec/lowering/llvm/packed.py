@@ -66,7 +66,7 @@ def write_few(
                 vectors = blocks.values
             else:
                 whole = layer.group & -lanes
-                # A cache line of codes at a time, as far as groups have so many.
+                # A cache line of codes at a time, as far as groups are long enough.
                 line = 64 * lanes // packing.nbytes(lanes)
                 for first, last, step in ((0, layer.group & -line, line), (layer.group & -line, whole, lanes)):
                     with code.folding(first, last, vectors, step) as inner:
@@ -152,7 +152,8 @@ def write_many(
     """Write `many(layer, task, scratch, round)`: at least `height` rows times some columns.
 
     Scratch memory holds `step` elements of `width` vectors of columns, unpacked and transposed, then the sums of the
-    tiles. `is_whole`: no vector has elements of two groups; `dwords`: nor have so many dwords (0: use no dwords).
+    tiles. `is_whole`: no vector has elements of two groups; `dwords`: the same for this number of dwords (0: use no
+    dwords).
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width)
     unpack = _write_unpack(module, f"{name}_unpack", lanes, width, packing, is_whole, dwords)

@@ -13,7 +13,7 @@ from irexec.lowering.llvm.code import F32, I32, Code, Number
 HALF, I8, I16 = ir.HalfType(), ir.IntType(8), ir.IntType(16)
 # The lanes of AVX-512, whose permutations look up sixteen floats.
 TABLE = 16
-# The 4-bit elements in so many dwords.
+# The number of 4-bit elements in `TABLE` dwords.
 IN_BLOCK = 8 * TABLE
 _INTEGERS = ("i4", "u4", "i8", "u8")
 # The bits of the exponent and of the fraction.

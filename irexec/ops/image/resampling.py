@@ -51,7 +51,7 @@ BLOCK = 1 << 14
 """Output elements along an axis whose taps are held at once: they are several times as large as the elements."""
 
 MOST_COPIES = 8
-"""Enlargement of rows by so much is faster as so many copies than as a gather."""
+"""The largest factor by which rows are enlarged faster by copies than by a gather."""
 
 
 def resample(x: Array, number: int, axis: Axis, zeros: int = 0) -> Array:

@@ -20,7 +20,7 @@ _MOST_PARTS = 16
 
 @group
 class Padding:
-    """Zeros around the input, a number of them per dimension."""
+    """The numbers of zeros before and after the input, per dimension."""
 
     pads_begin: NonNegativeInts = (0,)
     pads_end: NonNegativeInts = (0,)

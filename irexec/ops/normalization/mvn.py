@@ -114,7 +114,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 def draw_axes(rng: np.random.Generator, axes: TensorType, data: TensorType) -> Array | None:
-    """Distinct axes of data, where it has so many."""
+    """Distinct axes of data, as far as its rank allows."""
     count, rank = axes.shape.size.min, data.rank
     if rank is None or count > rank:
         return None

@@ -122,7 +122,7 @@ def _(check: Check, sequence: TensorType) -> PartialShape:
 def concat_from_sequence_11(
     sequence: S, /, *, axis: int, new_axis: bool = False
 ) -> Annotated[Array, Elements(None, ANY | FOREIGN)]:
-    """The tensors joined along an axis, or (`new_axis`) stacked. C1: there are some, and their shapes fit."""
+    """The tensors joined along an axis, or (`new_axis`) stacked. C1: the sequence is not empty, and the shapes fit."""
     require("C1", len(sequence) > 0, "the sequence is empty", port="sequence")
     try:
         return np.stack(list(sequence), axis) if new_axis else np.concatenate(list(sequence), axis)

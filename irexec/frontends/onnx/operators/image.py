@@ -52,7 +52,7 @@ def _unless_empty(value: Value | None) -> Value | None:
 def _interpolated(
     op: Op, mode: str, coordinates: str, nearest: str, scales: Value | None, sizes: Value | None, axes: list[int]
 ) -> Value:
-    """Return the same by IR's Interpolate, along the axes that change."""
+    """Return the resized image, computed by Interpolate along the axes whose extents change."""
     rank = op.needs_rank()
     axes = [axis % rank for axis in axes] or list(range(rank))
     given = scales if scales is not None else sizes
