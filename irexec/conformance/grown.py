@@ -152,7 +152,7 @@ def _other_shapes(rng: np.random.Generator, growth: Growth, first: Shapes) -> Sh
             except (IRError, ValueError):
                 continue
             return second
-    raise UnreadableName("no other shapes of the inputs go with the layers")
+    raise UnreadableName("no other shapes of the inputs fit the layers")
 
 
 def _model(growth: Growth, shapes: list[PartialShape], read_inner: bool) -> Model:
@@ -182,7 +182,7 @@ def _model(growth: Growth, shapes: list[PartialShape], read_inner: bool) -> Mode
 
 
 def simpler_grown(text: str) -> Iterator[str]:
-    """Yield names with a layer less, without flags, or with static shapes."""
+    """Yield names with one layer less, without flags, or with static shapes."""
     parts, layers = text.split("/"), layers_of(text)
     for place in reversed(range(len(layers))):
         if len(layers) > 1:

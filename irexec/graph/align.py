@@ -1,8 +1,8 @@
 """Alignment: matching the layers of two models by what they compute, then by structure, then by name.
 
 Names are weak evidence: exporters number layers (`Add_12`) and tensors ("38"), and one more layer shifts all numbers.
-Layers are therefore first paired that compute the same from the inputs of the models, or that the same layers lead to
-results; names decide among equals, and pair what is left.
+Therefore layers are first paired if they compute the same function of the inputs, or if the same layers lead from
+them to the results; names decide among equal candidates, and pair the remaining layers.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Grid(NamedTuple):
 
     @property
     def has_zero(self) -> bool:
-        """Whether 0 has a level of 8 bits."""
+        """Whether 0 is a level of the 8-bit grid."""
         return 0 <= -self.zero < LEVELS
 
 

@@ -8,6 +8,6 @@ from irexec.diagnostics.diagnostic import Report
 
 
 def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
-    """Yield the pieces of the JSON text; `color` is of no use here."""
+    """Yield the pieces of the JSON text; `color` is ignored."""
     yield report.to_json()
     yield "\n"

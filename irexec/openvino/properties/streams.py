@@ -28,7 +28,7 @@ Num.AUTO, Num.NUMA = Num(-1), Num(-2)
 
 
 class Streams(Property):
-    """The name of the number of streams: a Num as a value stands for its number."""
+    """The property of the number of streams, whose value may be a Num."""
 
     def __call__(self, *values: Any) -> Any:
         found = super().__call__(*values)
