@@ -18,7 +18,7 @@ from irexec.lowering.levels import ELEMENT_BYTES, WORK, fits_32_bits, numbers_of
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Source
-from irexec.lowering.llvm.bytes import LAYER, MULTIPLE, write_bytes
+from irexec.lowering.llvm.bytes import LAYER, MULTIPLE, STARTS, write_bytes, write_starts
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.table import Lowered, Site
@@ -40,10 +40,22 @@ def byte_product(site: Site, transposed: bool) -> InBytes | None:
     if depth % ELEMENT_BYTES or not 0 < depth <= MOST_PRODUCTS or not all(constant.shape):
         return None
     if constant.dtype == np.float64:
-        numbers = signed_bytes(as_matrix(constant, transposed, 1).T)
-        return None if numbers is None else WholeProduct(site, grid, numbers)
+        return whole_product(site, grid)
     rows = _rows(site, constant, transposed)
     return None if rows is None or rows.numbers is None else ByteProduct(site, grid, rows.numbers, rows.steps)
+
+
+def whole_product(site: Site, grid: Grid) -> WholeProduct | None:
+    """Return the product of f64 that are whole numbers on a grid and a constant matrix of signed bytes in f64."""
+    constant, attributes = site.types.constants[1], site.types.attributes
+    if constant is None or constant.ndim != 2 or constant.dtype != np.float64 or not compiler().has_bytes:
+        return None
+    columns = as_matrix(constant, attributes["transpose_b"], 1).T
+    depth = columns.shape[1]
+    if attributes["transpose_a"] or depth % ELEMENT_BYTES or not 0 < depth <= MOST_PRODUCTS or not len(columns):
+        return None
+    numbers = signed_bytes(columns)
+    return None if numbers is None else WholeProduct(site, grid, numbers)
 
 
 def _rows(site: Site, constant: Array | PackedMatrix, transposed: bool) -> Rows | None:
@@ -82,6 +94,8 @@ class InBytes(Lowered):
         self._grid_numbers = numbers_of_grid(grid)
         # By whether there are few rows, which need another layout.
         self._compiled: dict[bool, CompiledProduct] = {}
+        # Of products with a zero point that is computed: the sums of weights, and the numbers for a zero point of 0.
+        self._begin: dict[CompiledProduct, tuple[Array, Array]] = {}
 
     def shape(self, a: Array, b: Any) -> tuple[int, ...] | None:
         return (*a.shape[:-1], self._columns) if a.ndim >= 2 and a.shape[-1] == self._depth and a.size else None
@@ -170,9 +184,30 @@ class WholeProduct(InBytes):
 
 
 class OfBytes(InBytes):
-    """A product of contiguous bytes."""
+    """A product of contiguous bytes, less a zero point of one f64 if there is a third input."""
 
     def tasks(
         self, work: Work, inputs: Sequence[Any], out: Array, after: tuple[After, ...] = (), operands: Records | int = 0
     ) -> None:
-        self._multiply(work, inputs[0], out, after, operands)
+        data, _, *zero = inputs
+        if not zero:
+            self._multiply(work, data, out, after, operands)
+            return
+        compiled = self._compiled_for(data.size // self._depth)
+        starts = self._starts(work, compiled, zero[0])
+        compiled.tasks(work, self._levels(work, data), out, after, operands, starts)
+
+    def _starts(self, work: Work, compiled: CompiledProduct, zero: Array) -> Array:
+        """Return the numbers with which the sums of columns start, in scratch memory."""
+        if compiled not in self._begin:
+            sums = self._numbers.sum(1, dtype=np.int64)
+            begin = sums * self._grid.zero + (0 if self._bias is None else self._bias.astype(np.int64))
+            sums, begin = (compiled.padded(numbers.astype(np.int32)) for numbers in (sums, begin))
+            self._begin[compiled] = sums, begin
+        sums, begin = self._begin[compiled]
+        out = work.scratch("starts", sums.shape)
+        made = compiler()
+        function = made.made("starts", 4, lambda module, name: write_starts(module, name, made.lanes))
+        layer = Records.named(STARTS, [{"zero": zero, "weight_sums": sums, "begin": begin, "result": out}])
+        work.add(function, layer, Records.of([[0, sums.size]]))
+        return out

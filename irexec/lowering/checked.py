@@ -43,9 +43,10 @@ class CheckedBackend(Backend):
             call, *rest = calls[number]
             frees = rest[-1]
             for absorbed in group.absorbed:
-                # The group reads its input later than the first of these steps.
-                *own, dead = entries[absorbed]
-                entries[absorbed], frees = (*own, ()), (*frees, *dead)
+                # The group reads its inputs later than these steps, which compute nothing.
+                step, (_, *own, dead) = plan.steps[absorbed], entries[absorbed]
+                nothing = outs[absorbed] if absorbed in outs else np.empty(step.shape or (), step.dtype)
+                entries[absorbed], frees = (partial(_given, nothing), *own, ()), (*frees, *dead)
             entries[number] = (_checked(plan, group, call), *rest[:-1], frees)
             for following in group.following:
                 _, *rest = calls[following]

@@ -8,6 +8,7 @@ chains.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Literal, NamedTuple, SupportsFloat
 
 import numpy as np
@@ -90,6 +91,8 @@ def after_sums(
             steps.add(After(link.follow.kind, takes), along)
         elif link.type is not None and link.type.shape == shape:
             steps.add(After(link.follow.kind, "result"), None)
+        elif link.type is not None and link.type.shape.is_static and prod(link.type.shape.to_shape()) == 1:
+            steps.add(After(link.follow.kind, "row"), None, (1, 1, 0))
         else:
             break
         count += 1

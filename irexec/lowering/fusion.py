@@ -33,7 +33,7 @@ class Group(NamedTuple):
     """The lowered form of a step and of the steps after it that it computes as well, by number.
 
     `operands` are the slots that it reads besides the inputs of the first step. Or it computes the steps before it,
-    which are `absorbed`, and has the result of the step `first`: then `source` is the only slot that it reads.
+    which are `absorbed`, and has the result of the step `first`: then `sources` are the slots that it reads.
     """
 
     first: int
@@ -41,11 +41,11 @@ class Group(NamedTuple):
     operands: tuple[int, ...] = ()
     following: tuple[int, ...] = ()
     absorbed: tuple[int, ...] = ()
-    source: int = 0
+    sources: tuple[int, ...] = ()
 
     def slots(self, steps: Sequence[Step]) -> tuple[int, ...]:
         """Return the slots that the form reads."""
-        return (self.source,) if self.absorbed else (*steps[self.first].inputs, *self.operands)
+        return self.sources if self.absorbed else (*steps[self.first].inputs, *self.operands)
 
     @property
     def begin(self) -> int:
@@ -100,7 +100,7 @@ class Finder:
         alone = None if form is None else Group(first, form.rounded())
         if not step.is_sure or first not in self.memory.buffer_of:
             return alone
-        leader = self._pointwise(first) or form
+        leader = self.pointwise(first) or form
         if leader is None:
             return None
         links: list[Link] = []
@@ -153,7 +153,7 @@ class Finder:
         link = Link(follow, known, step.given[follow.operand])
         return link if step.shape is None or step.shape == shape else _reshaped(link, step.shape, shape)
 
-    def _pointwise(self, number: int) -> Pointwise | None:
+    def pointwise(self, number: int) -> Pointwise | None:
         """Return an elementwise layer as the first of a group, with its effect on an input of its result's shape."""
         step = self.steps[number]
         if step.dtype is None or not computes_in_f32(step.types[0].element_type):

@@ -40,7 +40,7 @@ class Grid(NamedTuple):
         return 0 <= -self.zero < LEVELS
 
 
-_BYTES = {U8: Grid(np.float32(1), 0, LEVELS - 1), I8: Grid(np.float32(1), -128, LEVELS - 1)}
+BYTES = {U8: Grid(np.float32(1), 0, LEVELS - 1), I8: Grid(np.float32(1), -128, LEVELS - 1)}
 
 
 def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Grid]:
@@ -67,7 +67,7 @@ def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Gri
 def _whole(step: Step, before: Grid | None, template: Sequence[Any]) -> Grid | None:
     """Return the grid of converted bytes, and of such values less a constant whole number."""
     if step.operator.type == "Convert":
-        return None if step.given[0] is None else _BYTES.get(step.given[0].element_type)
+        return None if step.given[0] is None else BYTES.get(step.given[0].element_type)
     zero = template[step.inputs[1]]
     if before is None or zero is None or zero.size != 1 or not abs(float(zero.reshape(-1)[0])) <= LEVELS:
         return None

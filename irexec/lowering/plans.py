@@ -6,7 +6,7 @@ from irexec.engine.plan import Plan
 from irexec.lowering.fusion import Group, find_groups
 from irexec.lowering.grids import grids_of
 from irexec.lowering.table import Site, lowered
-from irexec.lowering.whole import whole_numbers
+from irexec.lowering.whole import chain_of
 from irexec.ops.declare.operator import NodeTypes
 from irexec.ops.declare.prepared import Prepared
 
@@ -28,5 +28,5 @@ class LoweredPlan:
         for number, (step, site) in enumerate(zip(plan.steps, sites, strict=True)):
             if (form := lowered(step, site)) is not None:
                 forms[number] = form
-        groups = find_groups(plan, sites, forms, whole_numbers)
+        groups = find_groups(plan, sites, forms, chain_of)
         self.groups: dict[int, Group] = {group.first: group for group in groups}

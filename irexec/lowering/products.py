@@ -92,8 +92,12 @@ class CompiledProduct(RowsProduct):
             return
         known = a.size, after
         function, tasks, scratch = self._prepared.of(known, lambda: self._prepare(a.size // self.depth, after))
-        padded = np.resize(starts, len(self.panels) * self.across)
-        work.add(function, self._layer.filled(a, out, operands, self.panels, padded), tasks, scratch)
+        work.add(function, self._layer.filled(a, out, operands, self.panels, self.padded(starts)), tasks, scratch)
+
+    def padded(self, numbers: Array) -> Array:
+        """Return an array with a number for each column as long as all panels together."""
+        count = len(self.panels) * self.across
+        return numbers if numbers.size == count else np.resize(numbers, count)
 
     def _prepare(self, rows: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
         """Return the function and tasks for this number of rows, and the scratch memory of each task."""

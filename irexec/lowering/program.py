@@ -54,7 +54,9 @@ class _Builder:
     ) -> None:
         self._plan, self._calls, self._outs, self._groups = plan, calls, outs, groups
         self._following = {number for group in groups.values() for number in group.following}
-        self._absorbed = {number for group in groups.values() for number in group.absorbed}
+        # The groups that compute steps before their own number, and what is free behind these groups.
+        self._absorbed = {number: group.first for group in groups.values() for number in group.absorbed}
+        self._free_behind: dict[int, list[int]] = {}
         self._constants = {0, *(slot for slot, array in enumerate(plan.template) if array is not None)}
         self._lasting = set(self._constants)
         self._slots: list[Any] = plan.template.copy()
@@ -76,8 +78,9 @@ class _Builder:
         """Add a step. The steps before it have been added."""
         if number in self._absorbed:
             # A later step computes it, and reads the inputs.
-            self._frees += self._calls[number][-1]
+            self._free_behind.setdefault(self._absorbed[number], []).extend(self._calls[number][-1])
             return
+        self._frees += self._free_behind.pop(number, [])
         found = self._results(number)
         if found is None:
             if number in self._outs:

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from irexec.lowering.byte_products import WholeProduct
+from irexec.lowering.byte_products import WholeProduct, whole_product
+from irexec.lowering.chains import Chain
 from irexec.lowering.convolution import WholeConvolution
-from irexec.lowering.follow import Link, Operands, after_sums, along_axis
+from irexec.lowering.follow import Operands, after_sums, along_axis, can_follow
 from irexec.lowering.fusion import Finder, Group
+from irexec.lowering.grids import BYTES
 from irexec.lowering.levels import stored_bytes
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Source
@@ -26,154 +28,166 @@ from irexec.types import F32 as F32_TYPE
 from irexec.types import F64, I8, I32, U8, Array, ElementType
 
 _SOURCES: dict[ElementType, Source] = {U8: "unsigned", I8: "signed"}
-# Operations that make no nan of numbers that are not nan, with the constants that `_is_safe` takes.
-_SAFE = frozenset({"add", "clamp", "divide", "maximum", "minimum", "multiply", "round", "subtract"})
+
+
+def called(form: Lowered, inputs: Sequence[Any], out: Array | None) -> Array:
+    """Run a form that stores results of its type, for inputs that it takes."""
+    shape = form.shape(*inputs)
+    assert shape is not None and form.dtype is not None
+    target = out if out is not None and out.flags.c_contiguous else np.empty(shape, form.dtype)
+    work = Work()
+    form.tasks(work, inputs, target)
+    work.run()
+    if out is None or target is out:
+        return target
+    np.copyto(out, target)
+    return out
 
 
 class Whole(Lowered):
-    """Bytes times constant whole numbers, and the layers after the product."""
+    """Bytes times constant whole numbers, and the layers after the product. The inputs are the bytes, the zero point as
+    one f64 if it is not constant, and the numbers in f32 that all sums are multiplied by or the like.
+    """
 
     stores_its_type = True
 
-    def __init__(self, site: Site, product: Lowered, after: tuple[After, ...], operands: Operands) -> None:
+    def __init__(
+        self, site: Site, product: Lowered, after: tuple[After, ...], operands: Operands, zeros: int = 0
+    ) -> None:
         super().__init__(site)
-        self._product, self._after, self._operands = product, after, operands
+        self._product, self._after, self._operands, self._zeros = product, after, operands, zeros
 
-    def shape(self, data: Array) -> tuple[int, ...] | None:
+    def shape(self, data: Array, *others: Array) -> tuple[int, ...] | None:
         return self._product.shape(data, None)
 
     def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
-        (data,) = inputs
+        data, *others = inputs
+        zero, numbers = others[: self._zeros], others[self._zeros :]
+        copies = [work.scratch(f"number {place}", (1,)) for place in range(len(numbers))]
+        for number, copy in zip(numbers, copies, strict=True):
+            # The result may be in the memory of a number.
+            work.copied(number.reshape(1), copy)
         if not data.flags.c_contiguous:
             work.needs_values(False)
             data = np.ascontiguousarray(data)
         is_narrow = out.dtype.itemsize == 1
         target = work.scratch("scaled sums", out.shape) if is_narrow else out.view(F32)
-        self._product.tasks(work, (data, None), target, self._after, self._operands.records(()))
+        self._product.tasks(work, (data, None, *zero), target, self._after, self._operands.records(copies))
         if is_narrow:
             stored_bytes(work, target, out)
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
-        shape = self.shape(*inputs)
-        assert shape is not None and self.dtype is not None
-        target = out if out is not None and out.flags.c_contiguous else np.empty(shape, self.dtype)
-        work = Work()
-        self.tasks(work, inputs, target)
-        work.run()
-        if out is None or target is out:
-            return target
-        np.copyto(out, target)
-        return out
+        return called(self, inputs, out)
 
 
-def whole_numbers(finder: Finder, first: int) -> Group | None:
-    """Return the group of a step that converts bytes and of the steps after it; None if they have another form.
+class Quantized(Lowered):
+    """Elementwise layers in f32 whose results are limited to those of bytes, and stored as bytes."""
 
-    Each of these steps is the only one that reads the result of the step before it, and follows it at once: so no other
-    step reuses memory that the group reads.
-    """
-    return _Chain(finder, first).group()
+    stores_its_type = True
+
+    def __init__(self, site: Site, form: Lowered) -> None:
+        super().__init__(site)
+        self._form = form
+
+    def shape(self, *inputs: Any) -> tuple[int, ...] | None:
+        return self._form.shape(*inputs)
+
+    def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
+        target = work.scratch("levels to store", out.shape)
+        self._form.tasks(work, inputs, target)
+        stored_bytes(work, target, out)
+
+    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
+        return called(self, inputs, out)
 
 
-class _Chain:
+def chain_of(finder: Finder, first: int) -> Group | None:
+    """Return the group of a chain that begins with a step; None if there is none."""
+    step = finder.steps[first]
+    if step.operator.type == "Convert":
+        return _Product(finder, first).whole_numbers()
+    return _quantized(Chain(finder, first)) if step.dtype == F32 and can_follow(step.operator) else None
+
+
+def _quantized(chain: Chain) -> Group | None:
+    """Return the group of elementwise layers that end in bytes, as those of ONNX's QuantizeLinear do."""
+    finder, first, step = chain.finder, chain.taken[0], chain.last
+    if not step.is_sure or step.shape is None or (leader := finder.pointwise(first)) is None:
+        return None
+    operand = leader.own.follow.operand
+    if operand is not None and leader.own.constant is None and not chain.is_number(step.inputs[operand]):
+        return None
+    links, slots = chain.links()
+    if not chain.is_stored(links or [leader.own]):
+        return None
+    found = leader.leads(links, step.types[0])
+    if found is None or found[0] != len(links):
+        return None
+    return chain.group(Quantized(finder.sites[chain.taken[-1]], found[1]), (*step.inputs, *filter(None, slots)))
+
+
+class _Product(Chain):
+    """A chain of bytes converted to f64, less a zero point, and multiplied by constant weights."""
+
     def __init__(self, finder: Finder, first: int) -> None:
-        self._finder, self._first, self._last = finder, first, first
+        super().__init__(finder, first)
+        # The slot of a zero point that is computed at run time.
+        self._zero: list[int] = []
 
-    def group(self) -> Group | None:
-        """Return the group that begins with the first step."""
-        begin = self._finder.steps[self._first]
+    def whole_numbers(self) -> Group | None:
+        begin = self.last
         given = begin.given[0]
         source = None if given is None else _SOURCES.get(given.element_type)
-        if source is None or begin.types[0].element_type is not F64 or not begin.is_sure:
+        if source is None or given is None or begin.types[0].element_type is not F64 or not begin.is_sure:
             return None
-        self._last = self._first
-        if self._next("Subtract") is not None and self._constant() is None:
+        if (form := self._product(given.element_type)) is None:
             return None
-        form = self._finder.forms.get(self._last + 1)
-        if not isinstance(form, (WholeProduct, WholeConvolution)) or self._next() is None:
-            return None
-        shape, axis = self._shape(), 1 if form.along == "channel" else -1
-        bias = None
-        if self._next("Add") is not None:
-            constant = self._constant()
-            bias = None if constant is None else along_axis(constant, shape, axis % len(shape))
+        shape, bias = self.shape, None
+        if self.next("Add"):
+            constant, axis = self.constant(), 1 if form.along == "channel" else len(shape) - 1
+            bias = None if constant is None else along_axis(constant, shape, axis)
             if bias is None or not form.can_add(bias):
                 return None
-        if self._next("Convert") is None or (to := self._type()) not in (I32, F32_TYPE):
+        if not self.next("Convert") or self.type not in (I32, F32_TYPE):
             return None
-        if to is I32 and self._follows("Convert", F32_TYPE):
-            to = F32_TYPE
-        if to is I32:
-            return self._made(form.of_bytes(source, bias, is_whole=True), (), Operands([]))
-        after, operands = self._scaled(form.along)
-        return self._made(form.of_bytes(source, bias, is_whole=False), after, operands)
+        if self.type is I32 and not self.next("Convert", F32_TYPE):
+            return self._made(form.of_bytes(source, bias, is_whole=True), (), Operands([]), [])
+        start = len(self.taken)
+        links, slots = self.links()
+        count, after, operands = after_sums(links, shape, "channel" if form.along == "channel" else "column")
+        self.drop(start + count)
+        self.is_stored(links[:count])
+        return self._made(form.of_bytes(source, bias, is_whole=False), after, operands, slots[:count])
 
-    def _scaled(self, along: Any) -> tuple[tuple[After, ...], Operands]:
-        """Take the steps that scale the sums in f32; of bytes, those that convert them again."""
-        links: list[Link] = []
-        start, shape = self._last, self._shape()
-        while self._next() is not None:
-            step = self._finder.steps[self._last]
-            link = self._finder.link(self._last, step.inputs.index(self._slot(self._last - 1)), shape)
-            if link is None or step.shape != shape or (link.follow.operand is not None and link.constant is None):
-                break
-            links.append(link)
-        count, after, operands = after_sums(links, shape, along)
-        self._last = start + count
-        if count and all(map(_is_safe, links[:count])) and links[count - 1].follow.kind == "clamp":
-            low, high = (float(number) for number in links[count - 1].follow.numbers)
-            for to in (U8, I8):
-                limits = np.iinfo(to.to_dtype())
-                if limits.min <= low <= high <= limits.max and self._follows("Convert", to):
-                    break
-        return after, operands
-
-    def _made(self, product: Lowered, after: tuple[After, ...], operands: Operands) -> Group:
-        form = Whole(self._finder.sites[self._last], product, after, operands)
-        source = self._finder.steps[self._first].inputs[0]
-        return Group(self._last, form, absorbed=tuple(range(self._first, self._last)), source=source)
-
-    def _follows(self, operator: str, to: ElementType) -> bool:
-        """Take the next step if it has this operator and result."""
-        last = self._last
-        if self._next(operator) is not None and self._type() is to:
-            return True
-        self._last = last
-        return False
-
-    def _next(self, operator: str | None = None) -> int | None:
-        """Take the next step if it alone reads the result of the last one; return its number."""
-        number, steps = self._last + 1, self._finder.steps
-        if self._finder.reader(self._last) != number or not steps[number].is_sure:
+    def _product(self, given: ElementType) -> WholeProduct | WholeConvolution | None:
+        """Take the steps up to the product, and return its form."""
+        if self.next("Subtract"):
+            if self.port != 0:
+                return None
+            if self.constant() is None and not self._has_zero():
+                return None
+        if not self.next():
             return None
-        if operator is not None and steps[number].operator.type != operator:
-            return None
-        self._last = number
-        return number
+        number = self.taken[-1]
+        if self._zero:
+            return (
+                whole_product(self.finder.sites[number], BYTES[given]) if self.last.operator.type == "MatMul" else None
+            )
+        form = self.finder.forms.get(number)
+        return form if isinstance(form, (WholeProduct, WholeConvolution)) else None
 
-    def _constant(self) -> Array | None:
-        """Return the constant that the last step reads besides the result of the step before it."""
-        step = self._finder.steps[self._last]
-        before = self._slot(self._last - 1)
-        if step.operator.type == "Subtract" and step.inputs[0] != before:
-            return None
-        others = [self._finder.template[slot] for slot in step.inputs if slot != before]
-        return others[0] if len(others) == 1 else None
+    def _has_zero(self) -> bool:
+        """Return whether a zero point is one number of 8 bits that is computed at run time."""
+        maker = self.finder.made.get(self.other)
+        step = None if maker is None else self.finder.steps[maker]
+        if step is None or step.operator.type != "Convert" or step.shape not in ((), (1,)):
+            return False
+        self._zero = [self.other]
+        return step.given[0] is not None and step.given[0].element_type in _SOURCES
 
-    def _slot(self, number: int) -> int:
-        return self._finder.steps[number].outputs[0]
-
-    def _shape(self) -> tuple[int, ...]:
-        shape = self._finder.steps[self._last].shape
-        assert shape is not None
-        return shape
-
-    def _type(self) -> ElementType:
-        return self._finder.steps[self._last].types[0].element_type
-
-
-def _is_safe(link: Link) -> bool:
-    """Return whether an operation makes no nan of infinity or of a number."""
-    is_finite = link.constant is None or bool(np.isfinite(link.constant).all())
-    is_factor = link.follow.kind in ("multiply", "divide")
-    return link.follow.kind in _SAFE and is_finite and not (is_factor and not np.all(link.constant))
+    def _made(
+        self, product: Lowered, after: tuple[After, ...], operands: Operands, slots: Sequence[int | None]
+    ) -> Group | None:
+        form = Whole(self.finder.sites[self.taken[-1]], product, after, operands, len(self._zero))
+        source = self.finder.steps[self.taken[0]].inputs[0]
+        return self.group(form, (source, *self._zero, *filter(None, slots)))

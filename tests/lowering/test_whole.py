@@ -17,7 +17,7 @@ from irexec import Model
 from irexec.engine import CompiledModel
 from irexec.lowering.checked import CheckedBackend
 from irexec.lowering.llvm import compiler
-from irexec.lowering.whole import Whole
+from irexec.lowering.whole import Quantized, Whole
 
 pytestmark = pytest.mark.any_python
 
@@ -126,6 +126,76 @@ def test_layers_in_a_row_are_sequences() -> None:
         given = image(rng, np.uint8, 1, 8, 40, 40)
         np.testing.assert_array_equal(request.infer([given]).to_tuple()[0], expected([given])[0])
     assert entries(request) == ["Convert", "sequence", "Convert"]
+
+
+def dynamic(x: Any, weights: Any, dtype: Any, *, numbers: int = 1) -> Any:
+    """The layers of ONNX's DynamicQuantizeLinear, MatMulInteger, and what scales its sums."""
+    limits, one = np.iinfo(dtype), ops.constant(np.float32(1))
+    axes = np.array(range(len(x.shape)))
+    high, low = ops.reduce_max(x, axes, keep_dims=False), ops.reduce_min(x, axes, keep_dims=False)
+    step = ops.divide(ops.subtract(high, low), ops.constant(np.float32(255)))
+    shift = ops.round(ops.subtract(ops.constant(np.float32(limits.min)), ops.divide(low, step)), "half_to_even")
+    point = ops.convert(ops.clamp(shift, float(limits.min), float(limits.max)), irexec.Type(np.dtype(dtype)))
+    level = ops.add(ops.round(ops.divide(x, step), "half_to_even"), ops.convert(point, "f32"))
+    level = ops.convert(ops.clamp(level, float(limits.min), float(limits.max)), irexec.Type(np.dtype(dtype)))
+    wide = ops.subtract(ops.convert(level, "f64"), ops.convert(point, "f64"))
+    sums = ops.convert(ops.convert(ops.matmul(wide, ops.convert(weights, "f64"), False, False), "i32"), "f32")
+    for _ in range(numbers):
+        sums = ops.multiply(sums, ops.multiply(step, one))
+    return sums
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+@pytest.mark.parametrize("shape", [(1, 64), (5, 256), (2, 17, 128)])
+def test_zero_points_that_are_computed(dtype: Any, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(shape[-1])
+    x = ops.parameter(list(shape), np.float32, name="x")
+    weights, more = (ops.constant(image(rng, WEIGHTS, *size)) for size in ((shape[-1], 72), (72, 48)))
+    y = ops.relu(ops.add(dynamic(x, weights, dtype), ops.constant(rng.standard_normal(72).astype(np.float32))))
+    model = Model([dynamic(y, more, dtype, numbers=2)], [x])
+    compiled, expected = lowered(model), kernels(model)
+    checked = CompiledModel(model, CheckedBackend()).create_infer_request()
+    for scale in (1, 100, 0.01, 3):
+        given = (rng.standard_normal(shape) * scale + scale).astype(np.float32)
+        found = expected([given])[0].copy()
+        np.testing.assert_array_equal(compiled([given])[0], found)
+        np.testing.assert_array_equal(checked.infer([given]).to_tuple()[0], found)
+    engine = lowered_engine(model)
+    engine([given])
+    own = [group for group in groups(engine) if isinstance(group.form, Whole)]
+    assert len(own) == 2 * compiler().has_bytes
+    assert all(len(group.absorbed) >= 4 for group in own)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+def test_elementwise_layers_that_end_in_bytes(dtype: Any) -> None:
+    limits, rng = np.iinfo(dtype), np.random.default_rng(0)
+    for size in (1, 15, 4099):
+        x = ops.parameter([3, size], np.float32, name="x")
+        y = ops.divide(x, ops.constant(rng.uniform(0.01, 0.1, (3, 1)).astype(np.float32)))
+        y = ops.add(ops.round(y, "half_to_even"), ops.constant(np.float32(7)))
+        y = ops.convert(ops.clamp(y, float(limits.min), float(limits.max)), irexec.Type(np.dtype(dtype)))
+        model = Model([y], [x])
+        given = (rng.standard_normal((3, size)) * 5).astype(np.float32)
+        given[0, 0], given[1, 0], given[2, 0] = np.nan, np.inf, -np.inf
+        compiled = lowered_engine(model)
+        np.testing.assert_array_equal(compiled([given]).to_tuple()[0], kernels(model)([given])[0])
+        assert [type(group.form) for group in groups(compiled)] == [Quantized]
+
+
+def test_a_number_that_another_layer_reads_later() -> None:
+    """Its memory is free before the last of the layers: they are not one group, or read it in time."""
+    rng = np.random.default_rng(0)
+    for size in (2, 3000):
+        x = ops.parameter([5, size], np.float32, name="x")
+        step = ops.add(ops.reduce_max(x, np.array([0, 1]), keep_dims=False), ops.constant(np.float32(0.5)))
+        level = ops.round(ops.divide(ops.abs(x), step), "half_to_even")
+        shift = ops.exp(ops.negative(step))
+        model = Model([ops.convert(ops.clamp(ops.add(level, shift), 0.0, 255.0), "u8")], [x])
+        compiled, expected = lowered(model), kernels(model)
+        for _ in range(4):
+            given = (rng.standard_normal((5, size)) * 50).astype(np.float32)
+            np.testing.assert_array_equal(compiled([given])[0], expected([given])[0])
 
 
 def test_other_readers_and_other_numbers_keep_their_layers() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from irexec.lowering.llvm.arithmetic import Source
-from irexec.lowering.llvm.code import I32, Code, Fields
+from irexec.lowering.llvm.arithmetic import Source, as_floats, bits
+from irexec.lowering.llvm.code import F64, I32, Code, Fields
 from irexec.lowering.llvm.levels import reader
 
 # The fields of the record, each a 64-bit number.
@@ -15,6 +15,8 @@ LAYER = (
     "source", "result", "grid",  # addresses; `grid`: the reciprocal of the step, and ROUNDER less the zero
 )  # fmt: skip
 TASK = ("first", "last")
+# The fields of `starts`' record: addresses of a whole number in f64, of two numbers for each column, and of the result.
+STARTS = ("zero", "weight_sums", "begin", "result")
 # Elements between which work is divided: the most lanes of a vector.
 MULTIPLE = 16
 
@@ -46,7 +48,10 @@ def write_stored(module: Any, name: str, lanes: int) -> Code:
     target, kind = layer.result + task.first, ir.VectorType(ir.IntType(8), lanes)
 
     def write(x: Any, mask: Any) -> None:
-        numbers = b.trunc(b.fptosi(source.vector(x, mask), ir.VectorType(I32, lanes)), kind)
+        vector = source.vector(x, mask)
+        # As in the kernel, nan becomes 0.
+        vector = b.select(b.fcmp_unordered("uno", vector, vector), code.zeros(), vector)
+        numbers = b.trunc(b.fptosi(vector, ir.VectorType(I32, lanes)), kind)
         place = b.inttoptr((target + x).value, kind.as_pointer())
         if mask is None:
             b.store(numbers, place, align=1)
@@ -55,4 +60,20 @@ def write_stored(module: Any, name: str, lanes: int) -> Code:
         b.call(code.intrinsic(f"masked.store.v{lanes}i8.p0", ir.VoidType(), *arguments), arguments)
 
     code.in_vectors(task.last - task.first, write)
+    return code.end()
+
+
+def write_starts(module: Any, name: str, lanes: int) -> Code:
+    """Write `starts(layer, task, scratch, round)`: `begin` less the zero point times `weight_sums`, for each column."""
+    code = Code(module, name, 4, lanes)
+    layer, task = Fields(code.parameters[0], STARTS), Fields(code.parameters[1], TASK)
+    b = code.builder
+    number = b.load(b.inttoptr(layer.zero.value, F64.as_pointer()), align=1)
+    zero = code.splat(b.fptosi(number, I32))
+
+    def write(x: Any, mask: Any) -> None:
+        begin, sums = (bits(code, each.floats().vector(x, mask)) for each in (layer.begin, layer.weight_sums))
+        layer.result.floats().put_vector(x, as_floats(code, "whole_bytes", b.sub(begin, b.mul(zero, sums))), mask)
+
+    code.in_vectors(task.last, write)
     return code.end()
