@@ -89,3 +89,30 @@ def test_the_model_computes_the_same_before_and_after(seed: int) -> None:
         compress_quantize_weights_transformation(model)
         assert not {"FakeQuantize", "FakeConvert"} & {node.type for node in model.get_ops()}
         np.testing.assert_allclose(irexec.compile_model(model)([given])[0], before, rtol=1e-5, atol=1e-5)
+
+
+def decompressed(ov: Any, ops: Any, weights: np.ndarray, zeros: np.ndarray, scales: np.ndarray) -> Any:
+    """Return a model of one product with weights of 8 bits, whose scales have a type of their own."""
+    kind = {"float16": "f16", "float32": "f32"}[str(scales.dtype)]
+    x = ops.parameter([3, weights.shape[1]], np.float32, name="x")
+    wide = [ops.convert(ops.constant(part), kind) for part in (weights, zeros)]
+    product = ops.multiply(ops.subtract(*wide), ops.constant(scales))
+    return ov.Model([ops.matmul(x, ops.convert(product, "f32") if kind == "f16" else product, False, True)], [x], "m")
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_products_of_weights_and_scales_are_rounded_as_the_file_declares(kind: Any) -> None:
+    """The products are f16 in files that NNCF compresses; OpenVINO's device computes them in f32."""
+    rng = np.random.default_rng(5)
+    weights, zeros = rng.integers(0, 256, (32, 48), np.uint8), rng.integers(110, 140, (32, 1), np.uint8)
+    scales, given = rng.uniform(1e-4, 9e-4, (32, 1)).astype(kind), rng.normal(size=(3, 48)).astype(np.float32)
+    unrounded = (weights.astype(float) - zeros) * scales.astype(float)
+    mine, theirs = (given.astype(float) @ each.T for each in (unrounded.astype(kind).astype(float), unrounded))
+    found = irexec.Core().compile_model(decompressed(irexec, irexec.opset13, weights, zeros, scales), "CPU")(given)[0]
+    np.testing.assert_allclose(found, mine, rtol=0, atol=1e-6)
+    exact = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0"}
+    model = decompressed(openvino, openvino.opset13, weights, zeros, scales)
+    np.testing.assert_allclose(openvino.compile_model(model, "CPU", exact)(given)[0], theirs, rtol=0, atol=1e-6)
+    # A product differs by at most half a unit in its last place.
+    bound = np.abs(given.astype(float)) @ (np.abs(unrounded) * np.finfo(kind).eps / 2).T
+    assert (np.abs(found - theirs) <= bound + 1e-6).all()
