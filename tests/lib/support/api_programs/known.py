@@ -43,8 +43,9 @@ _ONE_CONSTANT = "all opsets have one function `constant`"
 _OWN_NAMES = "a model's output has the names that its layer's output gets later"
 _F16 = "layers of f16 round to f16; OpenVINO's device computes them in f32"
 _PADDING = "a maximum over padding alone is -inf, as the page says"
-_LAST = "results are those of the last inference; OpenVINO shows the output tensors that were set since"
+_LAST = "results are those of the last inference; OpenVINO shows the tensors that were set since"
 _REMOVED = "a model that needs a removed Parameter is refused"
+_QUOTIENT = "an extent that is divided into parts has at least one for each; OpenVINO divides its least value"
 _BUILD = "`build` adds layers; OpenVINO also folds constants"
 _BEYOND = "an extent that becomes known while running must fit; OpenVINO computes with whatever memory follows"
 _STEP_LAYOUT = "the layout of a step is that of the model"
@@ -67,11 +68,15 @@ _OF_FLOATS = r"ops\.(elu|gelu|hsigmoid|hswish|log_softmax|mish|mvn|normalize_l2|
 _F16_TO_INTEGER = r"(?s)f(loat)?16.*ops\.convert\(n\d+, '[iu]\d+'"
 _INTEGER = r"(?s)(p\d) = ops\.parameter\([^\n]*np\.(u?int|bool).*ops\.sigmoid\(\1\)"
 _OPTIONAL = r"ops\.(swish\(\w+\)|pad\([^\n]*'constant'\))"
-_REFUSED = r"validate_nodes|\.reshape\(|run_passes"
+_REFUSED = r"validate_nodes|\.reshape\(|run_passes|serialize"
 _NO_RETURN = r"TypeError: Unable to convert function return value.*OVAny"
 _NEW_RANGE = r"(?s)ops = ov\.opset(4|5|6|7|8|9|10|11)\b.*ops\.range\("
 
 KNOWN = [
+    Known("shapes", _QUOTIENT, line="outputs|shape", theirs=r"\.\.\d", mine=r"[,\[]1\.\.\d", program=r"ops\.split\("),
+    Known("stricter", _TYPES, line=r"ops\.prelu\(", mine=r"error\[O002\] data is boolean, expected"),
+    Known("shapes", _ARRAYS, line="get_target_inputs", mine=r"^\[\]$", program=r"ops\.range\(\d"),
+    Known("results", _LAST, line=r"\.results", program=r"(?s)ops\.result\(p\d\).*\.set_(input_)?tensors?\("),
     Known("looser", _ARRAYS, line=r"len\(n\d+\)", theirs=r"object of type 'openvino\._pyopenvino\.Node' has no len"),
     Known("looser", _OLD_RANGE, theirs="opset1::Range", program=_NEW_RANGE),
     Known("stricter", _BEYOND, line=_RUN, mine=r"error\[O001\] b has \d+ rows, expected \d+"),
