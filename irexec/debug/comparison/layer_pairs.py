@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 
+import numpy as np
+
 from irexec.arrays.brief import shown
 from irexec.debug.errors import measure, off
 from irexec.debug.extract import MAX_STRUCTURE, give_types
@@ -18,9 +20,12 @@ from irexec.graph.align import Alignment
 from irexec.graph.classes import attributes_of, counterparts, in_order
 from irexec.graph.cut import Cutter
 from irexec.graph.model import Node, Value
-from irexec.types import F32, Array
+from irexec.types import BF16, F16, F32, Array
 
 _UNPAIRED = "which has no counterpart"
+# The types in which tools store weights to save space, and the words for constants that were stored so.
+_NARROW = (F16, BF16)
+_NARROWED = "rounded to"
 # Units in the last place of f32 by which constants differ if they were only computed in another order.
 _ROUNDING = 8.0
 
@@ -187,6 +192,13 @@ class LayerPairs:
                 found.append(self._input(node, port, one, two))
         return found
 
+    def is_narrowed(self, node: Node) -> bool:
+        """Return whether the only difference is that constants are stored in f16 or bf16 in one of the models."""
+        changes = self.changes(node)
+        return bool(changes) and all(
+            text.endswith(tuple(f"{_NARROWED} {kind}" for kind in _NARROW)) for text in changes
+        )
+
     def is_changed(self, node: Node) -> bool:
         """Return whether there is a difference other than reading layers that have no counterpart."""
         return any(_UNPAIRED not in text for text in self.changes(node))
@@ -199,6 +211,10 @@ class LayerPairs:
             return f"{where} is {'missing' if two is None else 'not missing'}"
         if self._both_constant(one, two):
             left, right = self._constant(0, one), self._constant(1, two)
+            if kind := _narrowed(left, right):
+                return f"the constant {where} is {_NARROWED} {kind}"
+            if kind := _narrowed(right, left):
+                return f"the constant {where} is not {_NARROWED} {kind}"
             if left.shape == right.shape and left.dtype == right.dtype and left.size > MAX_STRUCTURE // 4:
                 return f"the constant {where} is {off(measure(left, right))}"
             if str(left.dtype) != str(right.dtype) or (left.shape != right.shape and left.size > MAX_STRUCTURE // 4):
@@ -216,6 +232,15 @@ class LayerPairs:
         skipped = ("variable_id",) if self.alignment.own[node] == self.alignment.own[other] else ()
         names = [name for name in sorted(ours.keys() | theirs.keys()) if name not in skipped]
         return {name: (_text(ours.get(name)), _text(theirs.get(name))) for name in names}
+
+
+def _narrowed(wide: Array, narrow: Array) -> str:
+    """Return the type to which one array has to be rounded to become the other; empty if none does."""
+    if wide.dtype != np.float32 or narrow.dtype != np.float32 or wide.shape != narrow.shape:
+        return ""
+    with np.errstate(over="ignore"):
+        rounded = ((kind, wide.astype(kind.dtype).astype(np.float32)) for kind in _NARROW)
+        return next((str(kind) for kind, array in rounded if same(array, narrow)), "")
 
 
 def _text(value: object) -> str:

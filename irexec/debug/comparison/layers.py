@@ -91,6 +91,10 @@ class Comparing:
             # Noise may hide as well as exceed what is measured of it: the first of the clearest counts.
             least = min(max((row.excess for row in wrong), default=0.0), _CLEAR) / _CLEAREST
             wrong = [row for row in wrong if row.excess >= least]
+        if self.layer_pairs is not None:
+            # Weights that one of the models stores in fewer bits are named if nothing else is wrong.
+            pairs = self.layer_pairs
+            wrong = [row for row in wrong if not pairs.is_narrowed(row.node)] or wrong
         found = next(iter(wrong), None)
         return None if found is None else self._suspects[found.node]
 

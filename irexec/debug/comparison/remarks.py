@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from irexec.arrays.brief import plural
 from irexec.debug.comparison.coverage import Shapes, not_exercised
 from irexec.debug.comparison.jumps import jumps
 from irexec.debug.comparison.layer_pairs import LayerPairs, Relation
-from irexec.debug.comparison.result import Row
+from irexec.debug.comparison.result import Row, few
 from irexec.debug.record import Reference
 
 # The number of layers that differ without effect and are listed.
@@ -22,6 +23,9 @@ def remarks(rows: Sequence[Row], reference: Reference, shapes: Shapes, layer_pai
     for text in (*not_exercised(reference, shapes), *_silent(rows)):
         yield f"not exercised: {text}"
     if layer_pairs is not None:
+        narrowed = [row.node.friendly_name for row in rows if not row.agrees and layer_pairs.is_narrowed(row.node)]
+        if narrowed:
+            yield f"constants of {plural(len(narrowed), 'layer')} have fewer bits in one of the files: {few(narrowed)}"
         for text in _without_effect(rows, layer_pairs):
             yield f"without effect on these inputs: {text}"
 
