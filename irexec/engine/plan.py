@@ -14,7 +14,7 @@ from irexec.engine.constants import Constants, Folding, Packed, has_many_packed,
 from irexec.engine.errors import too_large
 from irexec.engine.memory import MemoryPlan, Sharing, plan_memory
 from irexec.engine.step import Step
-from irexec.graph.model import Model, Node, Value
+from irexec.graph.model import Body, Model, Node, Value
 from irexec.inference import Inference
 from irexec.ir.memory import no_collection
 from irexec.ops.declare.capacity import beyond_memory
@@ -81,6 +81,8 @@ class _Planner:
     ) -> None:
         self.model, self.inference, self.folding = model, inference, folding
         self.constants, self.observed = constants, observed
+        self.steps: list[Step] = []
+        self.subplans: dict[int, list[Plan]] = {}
         self.template: list[Any] = [None]
         self.slots: dict[Value, int] = {}
         self.fixed: set[int] = {0}
@@ -95,18 +97,9 @@ class _Planner:
 
     def plan(self) -> Plan:
         parameters = [self._made(parameter.outputs)[0] for parameter in self.model.parameters]
-        steps: list[Step] = []
-        bound: list[Step] = []
-        subplans: dict[int, list[Plan]] = {}
-        for node in watched(self.model.nodes, "planning"):
-            if node.held is None and node.type in ("Parameter", "Result"):
-                continue
-            if not self.folding.add(node):
-                if node.bodies:
-                    subplans[len(steps)] = [self._body(body.model) for body in node.bodies]
-                steps.append(self._step(node))
-                if steps[-1].operator.is_run_by_engine:
-                    bound.append(steps[-1])
+        self._add(self.model)
+        steps, subplans = self.steps, self.subplans
+        bound = [step for step in steps if step.operator.is_run_by_engine]
         results = [self._input(node.inputs[0]) for node in self.model.results]
         self._free_after_last_use(steps, results)
         sharing = Sharing(steps, len(self.template))
@@ -117,6 +110,50 @@ class _Planner:
         buffered = {slot for number in memory.buffer_of for slot in steps[number].outputs}
         lent = self._lent(sharing, foreign, buffered, results)
         return Plan(self.model, self.inference, steps, self.template, parameters, results, lent, memory, subplans)
+
+    def _add(self, model: Model) -> None:
+        """Add the steps of a model, or of the body of an If that is known to run."""
+        for node in watched(model.nodes, "planning"):
+            if (node.held is None and node.type in ("Parameter", "Result")) or self.folding.add(node):
+                continue
+            if (branch := self._branch(node)) is not None:
+                self._inline(node, branch)
+                continue
+            if node.bodies:
+                self.subplans[len(self.steps)] = [self._body(body.model) for body in node.bodies]
+            self.steps.append(self._step(node))
+
+    def _branch(self, node: Node) -> Body | None:
+        """Return the body that an If runs in every inference of this plan, if its layers can be steps of the plan.
+
+        A plan for listeners has the If itself.
+        """
+        if node.type != "If" or self.observed or node.operator is None or not node.operator.is_run_by_engine:
+            return None
+        condition = self.template[self._input(node.inputs[0])]
+        if condition is None or condition.size != 1:
+            return None
+        body = node.bodies[0 if condition.reshape(-1)[0] else 1]
+        given = {entry.parameter: entry.external for entry in body.inputs}
+        for number in range(len(body.model.parameters)):
+            external = given.get(number)
+            if external is None or node.inputs[external] is None:
+                return None
+        has_states = any(inner.type in ("ReadValue", "Assign") for inner in body.model.nodes)
+        is_complete = all(result.inputs[0] is not None for result in body.model.results)
+        return body if is_complete and not has_states else None
+
+    def _inline(self, node: Node, body: Body) -> None:
+        """Add the steps of a body; its Parameters and Results are the inputs and outputs of the If."""
+        for entry in body.inputs:
+            assert entry.external is not None
+            parameter = body.model.parameters[entry.parameter]
+            self.slots[parameter.outputs[0]] = self._input(node.inputs[entry.external])
+        self._values_read().update(value for inner in body.model.nodes for value in inner.inputs)
+        self._add(body.model)
+        for output in body.outputs:
+            if output.external is not None:
+                self.slots[node.outputs[output.external]] = self._input(body.model.results[output.result].inputs[0])
 
     def _body(self, model: Model) -> Plan:
         return make_plan(model, self.inference, self.constants, observed=self.observed)
@@ -215,9 +252,12 @@ class _Planner:
 
     def _is_read(self, value: Value) -> bool:
         """Return whether a layer reads the value."""
+        return value in self._values_read()
+
+    def _values_read(self) -> set[Value | None]:
         if self.read is None:
             self.read = {value for node in self.model.nodes for value in node.inputs}
-        return value in self.read
+        return self.read
 
     def _is_sure(self, type: TensorType) -> bool:
         return type.element_type is not DYNAMIC and self._static_shape(type.shape) is not None
