@@ -1,4 +1,4 @@
-"""`irexec convert`: an ONNX model or an IR, written as IR that OpenVINO reads, or an older release of it."""
+"""`irexec convert`: writes an ONNX model or an IR as an IR for OpenVINO, or for an older release of it."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _saved(args: argparse.Namespace, found: Sensitivity) -> Iterator[str]:
-    """Write what is asked for, and yield a line about it. Raises IRError and OSError."""
+    """Write the requested files, and yield a line about each. Raises IRError and OSError."""
     if args.apply is not None:
         if found.mixed is None:
             yield f"{args.apply} is not written: no set of layers meets the target"

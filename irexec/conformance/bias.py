@@ -18,7 +18,7 @@ from irexec.ops.declare.operator import Tolerance
 from irexec.types import Array, ElementType
 
 FEWEST = 64
-"""Elements of which there is an average."""
+"""The smallest number of elements whose average error is judged."""
 _BIAS, _SPREAD = 0.2, 2.0
 """Units in the last place that errors may have on average, and as their root mean square."""
 _STANDARD_ERRORS = 8.0

@@ -38,7 +38,7 @@ def simplest(name: str, fails: Callable[[Case], bool]) -> str:
 
 
 def _simplest_graph(name: str, fails: Callable[[Case], bool]) -> str:
-    """Return the same for a graph: layers or choices of its pattern are taken away."""
+    """Return the simplest name of a graph that still fails, leaving out layers or choices of its pattern."""
     tries, progress = 0, True
     while progress and tries < _MOST_TRIES:
         progress = False

@@ -92,7 +92,7 @@ def is_percentage(error: Error) -> bool:
 
 
 def percent(part: float) -> str:
-    """Return a part of one as a percentage: `140 %`, `0.5 %`."""
+    """Return a fraction as a percentage: `140 %`, `0.5 %`."""
     return f"{_rounded(min(100 * part, sys.float_info.max))} %"
 
 

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _MANY_LAYERS = 1 << 15
-"""The number of layers in dropped models, some 140 MB, that is worth a search through all objects."""
+"""The number of layers in dropped models, some 140 MB, from which a garbage collection is worth its time."""
 _SECONDS_PER_LAYER = 20e-6
-"""The time of reading a layer. If a search takes longer than reading what it could free, it waits until there is more
-to free."""
+"""The time of reading a layer. If a garbage collection takes longer than reading the layers that it could free, the
+next one waits until more layers can be freed.
+"""
 # A program that calls gc.freeze() freezes all its objects, thousands even if it is empty. The few hundred that Python
 # 3.12 reports as frozen are constants of its own, which it removes from the collector because they live as long as the
 # process.

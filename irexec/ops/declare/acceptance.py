@@ -32,7 +32,7 @@ class Acceptance:
     """The attributes and ports of a layer as parsed by its schema, and the faults found in them."""
 
     attributes: dict[str, Any] = field(default_factory=dict)
-    """By Python name, those that stand in for refused ones included."""
+    """The values by Python name, including substitutes for refused values."""
     faults: list[AttributeFault] = field(default_factory=list)
     elements: dict[str, ElementType] = field(default_factory=dict)
     """The element types of the ports' type variables."""

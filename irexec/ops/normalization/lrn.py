@@ -1,7 +1,7 @@
 """LRN: local response normalization.
 
 Source: operation page LRN-1. A region of even size reaches size / 2 to both sides on the page, (size - 1) / 2 in
-OpenVINO; the page is followed, and divides by size ** len(axes) all the same.
+OpenVINO. irexec follows the page, which divides by size ** len(axes) nevertheless.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ SMALL_ENOUGH = 40
 each. More consecutive blocks than this are boxes of blocks.
 """
 _MOST = 0.6
-"""The part of the layers that scopes must have in order to decide where blocks begin."""
+"""The share of layers that must be in scopes, so that scopes decide where blocks begin."""
 _ENDS = ("Parameter", "Result")
 
 
