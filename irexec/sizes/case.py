@@ -22,12 +22,13 @@ class Reason:
 @record(frozen=True)
 class Exchanged:
     """Two sizes of which one can grow when the other shrinks, each with the floored expression that counts its steps:
-    sizes with the same count are accepted alike."""
+    sizes with the same count are accepted alike. `ratio`: the first can be divided by it."""
 
     first: int
     second: int
     count: Linear
     other_count: Linear
+    ratio: int
 
 
 @record

@@ -17,6 +17,9 @@ from irexec.sizes.relations import Direction, directions
 # Random combinations that a description is tested with.
 _VERIFIED = 40
 _BROADCASTS = 16
+# The parts of one size with which the multiple of another is tried, and the proportions of both that are compared then.
+_RATIOS = (2, 3, 5, 7, 11, 13)
+_PROPORTIONS = ((1, 1), (2, 1), (4, 1), (3, 1), (1, 2), (1, 4), (1, 3), (3, 2), (2, 3))
 
 
 class Description:
@@ -175,21 +178,32 @@ class Description:
         return True
 
     def _exchanging(self, found: Sequence[Direction]) -> None:
-        """Widen the choices of two bounded sizes of which one can be half if the other is double: a joint condition
-        then describes both.
+        """Widen the choices of two bounded sizes of which one can be a part if the other is a multiple: a joint
+        condition then describes both.
         """
-        case, base = self._case, self._case.base
+        case = self._case
         leads = [lead for lead, accepted in case.choices.items() if _is_bounded(accepted, self._prober.dims[lead].high)]
         for position, first in enumerate(leads):
             for second in leads[position + 1 :]:
-                halved, doubled = base[first] // 2, base[second] * 2
-                alone = case.choices[first].contains(halved) or case.choices[second].contains(doubled)
-                if halved and not alone and self._accepts(case.fill({first: halved, second: doubled})):
-                    counts = [_count(lead, case.choices[lead]) for lead in (first, second)]
+                ratio = next((ratio for ratio in _RATIOS if self._can_exchange(first, second, ratio)), None)
+                if ratio is not None:
+                    one, other = (_count(lead, case.choices[lead]) for lead in (first, second))
                     for lead in (first, second):
                         bounds = self._prober.dims[lead]
                         case.choices[lead] = Accepted(Span(bounds.low, bounds.high))
-                    case.exchanged.append(Exchanged(first, second, *counts))
+                    case.exchanged.append(Exchanged(first, second, one, other, ratio))
+
+    def _can_exchange(self, first: int, second: int, ratio: int) -> bool:
+        """Return whether one size is accepted with a part of its steps while the other has a multiple of its own."""
+        case, base = self._case, self._case.base
+        counts = [_count(lead, case.choices[lead]) for lead in (first, second)]
+        steps, others = (count.value(base) for count in counts)
+        if steps % ratio:
+            return False
+        fewer, more = steps // ratio, others * ratio
+        part, multiple = (n * count.divisor - count.constant for n, count in zip((fewer, more), counts, strict=True))
+        alone = case.choices[first].contains(part) or case.choices[second].contains(multiple)
+        return part > 0 and not alone and self._accepts(case.fill({first: part, second: multiple}))
 
     def _jointly(self) -> None:
         """Test the description with random combinations; where some are refused, look for joint conditions."""
@@ -237,7 +251,8 @@ class Description:
                         yield self._within(case.fill({first: one, second: other}))
         for pair in case.exchanged:
             one, other = case.base[pair.first], case.base[pair.second]
-            for numerator, denominator in ((1, 1), (2, 1), (4, 1), (3, 1), (1, 2), (1, 4), (1, 3), (3, 2), (2, 3)):
+            own = ((pair.ratio, 1), (1, pair.ratio))
+            for numerator, denominator in dict.fromkeys((*_PROPORTIONS, *own)):
                 width, other_width = pair.count.divisor, pair.other_count.divisor
                 for extra in {0, 1, width // 2, width - 1, width}:
                     for more in {0, other_width - 1, other_width}:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from irexec.sizes.guards import Guard, guard_of
 from irexec.sizes.probe import Sizes
@@ -48,22 +48,25 @@ def _flipped(prober: Tracer, made: Trace) -> Iterator[Sizes]:
             for dim in sorted(guard.dims):
                 alike = [number for number, size in enumerate(made.sizes) if size == made.sizes[dim]]
                 for group in ((dim,), alike) if len(alike) > 1 else ((dim,),):
-                    for size in _fitting(guard, made.sizes, dim):
+                    for size in _fitting(guard, made.sizes, group):
                         changed = tuple(size if number in group else own for number, own in enumerate(made.sizes))
                         if all(size > 0 and each.allows(size) for each, size in zip(prober.dims, changed, strict=True)):
                             yield changed
 
 
-def _fitting(guard: Guard, sizes: Sizes, dim: int) -> Iterator[int]:
-    """Yield sizes of a dimension with which a condition holds: the solved one, else the next ones by trial."""
+def _fitting(guard: Guard, sizes: Sizes, group: Sequence[int]) -> Iterator[int]:
+    """Yield sizes of a dimension, or of equal ones that move together, with which a condition holds: the solved one,
+    else the next ones by trial."""
 
     def holds(size: int) -> bool:
-        return bool(guard.holds(tuple(size if number == dim else own for number, own in enumerate(sizes))))
+        return bool(guard.holds(tuple(size if number in group else own for number, own in enumerate(sizes))))
 
-    if guard.operator == "==" and guard.modulus == 1 and dim in guard.solvable:
-        yield guard.solved(sizes, dim)
+    first = group[0]
+    concerned = [number for number in group if number in guard.dims]
+    if guard.operator == "==" and guard.modulus == 1 and len(concerned) == 1 and concerned[0] in guard.solvable:
+        yield guard.solved(sizes, concerned[0])
         return
-    own = sizes[dim]
+    own = sizes[first]
     for way in (range(own + 1, own + 1025), range(own - 1, 0, -1)):
         found = next((size for size in way if holds(size)), None)
         if found is not None:

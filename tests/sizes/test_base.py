@@ -56,3 +56,20 @@ def test_a_trace_answers_for_other_sizes_without_inference() -> None:
     assert prober.accepts((5, 28, 7)) and prober.outputs((5, 28, 7)) == ((20, 49, 6),)
     assert prober.probes == 1 and prober.combinations == 2
     assert not prober.accepts((2, 14, 20)) and prober.refusal((2, 14, 20)) is not None
+
+
+def _mixer(patches: int) -> irexec.Model:
+    """Patches of 32 pixels, mixed by a matrix of their number; the number of channels is open, too."""
+    image = _input("image", [-1, -1, -1, -1])
+    kernel = op.constant(np.ones((2, 3, 32, 32), np.float32))
+    data = op.convolution(image, kernel, [32, 32], [0, 0], [0, 0], [1, 1])
+    flat = op.reshape(data, _whole(0, 2, -1), True)
+    return irexec.Model([op.matmul(flat, op.constant(np.ones((patches, 4), np.float32)), False, False)], [image])
+
+
+@pytest.mark.parametrize("patches", [49, 36])
+def test_a_fixed_number_of_patches(patches: int) -> None:
+    """Height and width move together to the first sizes, and each by any factor of the number afterwards."""
+    shapes = irexec.shapes(_mixer(patches))
+    assert shapes.conditions == [["dim_0_1 == 3", f"(H // 32)*(W // 32) == {patches}"]]
+    assert shapes.accepts([(1, 3, 32, 32 * patches)])
