@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
+from support.benchmark import benchmark
 from support.failing import reference
 
 pytestmark = pytest.mark.any_python
 
-HOME = Path(__file__).parents[2]
-
 
 @pytest.fixture(scope="module")
 def campaign():
-    spec = importlib.util.spec_from_file_location("compare_campaign", HOME / "benchmarks" / "compare.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # Where dataclasses look for it.
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("compare")
 
 
 def test_bodies_are_among_the_positions(campaign) -> None:

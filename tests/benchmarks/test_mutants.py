@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import os
 import random
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.amounts import amount
+from support.benchmark import benchmark
 from support.mutants import mutant
 
 from irexec.ops.declare.contents import CONTENTS
@@ -23,12 +23,7 @@ COUNT = amount(150, 50)
 
 @pytest.fixture(scope="module")
 def campaign():
-    spec = importlib.util.spec_from_file_location("mutants_campaign", HOME / "benchmarks" / "mutants.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("mutants")
 
 
 def test_nothing_escapes(campaign, tmp_path: Path) -> None:

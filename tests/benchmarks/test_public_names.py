@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from support.benchmark import benchmark
 
 pytestmark = pytest.mark.any_python
 
 pytest.importorskip("openvino")
-HOME = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def names() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("public_names", HOME / "benchmarks" / "public_names.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("public_names")
 
 
 @pytest.mark.filterwarnings("ignore")

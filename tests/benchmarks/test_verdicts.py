@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from support.benchmark import benchmark
 from support.failing import reference
 
 from irexec.debug.runtimes.runtime import OtherModel
@@ -18,13 +17,7 @@ HOME = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def campaign(monkeypatch_module):
-    spec = importlib.util.spec_from_file_location("verdicts_campaign", HOME / "verdicts.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # Where dataclasses look for it.
-    spec.loader.exec_module(module)
-    return module
+    return benchmark("verdicts")
 
 
 @pytest.fixture(scope="module")

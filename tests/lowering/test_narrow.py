@@ -12,18 +12,17 @@ import pytest
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
 
+from support.halves import needs_half
 from support.lowering import entries, kernels, lowered, lowered_engine, small_ones_too
 from support.ownership import unheld
 
 import irexec
 from irexec import Model
-from irexec.lowering.llvm import compiler
 from irexec.lowering.narrow import narrowed, rounded, widened
 from irexec.lowering.work import Work
 
 ops: Any = irexec.opset15
 BF16 = np.dtype(ml_dtypes.bfloat16)
-needs_half = pytest.mark.skipif(not compiler().converts_halves, reason="the machine has no instructions for f16")
 TYPES = [pytest.param(np.dtype(np.float16), marks=needs_half, id="f16"), pytest.param(BF16, id="bf16")]
 SHAPE = (2, 6, 9, 10)
 

@@ -9,16 +9,15 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
+from support.halves import needs_half
 from support.lowering import forms, groups, kernels, lowered, small_ones_too
 
 import irexec
 from irexec import Model
-from irexec.lowering.llvm import compiler
 from irexec.lowering.transposed import Transposed
 from irexec.threads import parallel
 
 ops: Any = irexec.opset15
-needs_half = pytest.mark.skipif(not compiler().converts_halves, reason="the machine has no instructions for f16")
 rng = np.random.default_rng(0)
 
 

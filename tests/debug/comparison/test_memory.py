@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.benchmark import benchmark
 
 import irexec
 from irexec import opset15 as ops
 
-HOME = Path(__file__).parents[3]
 LAYERS, WIDTH = 16, 1000
 
 
@@ -31,11 +30,7 @@ def model(tmp_path: Path) -> Path:
 @pytest.mark.in_ci("compares models of 64 MB")
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
 def test_the_memory_of_a_comparison_is_that_of_the_model(model: Path) -> None:
-    spec = importlib.util.spec_from_file_location("compare_memory", HOME / "benchmarks" / "compare_memory.py")
-    assert spec is not None
-    assert spec.loader is not None
-    measuring = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(measuring)
+    measuring = benchmark("compare_memory")
     size, own, least, _ = measuring.ratio(model, "openvino", [])
     assert 55 < size < 65
     assert own > least > 0

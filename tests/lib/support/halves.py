@@ -1,0 +1,9 @@
+"""What tests of f16 in compiled code need of the processor. To be imported where llvmlite is installed."""
+
+from __future__ import annotations
+
+import pytest
+
+from irexec.lowering.llvm import compiler
+
+needs_half = pytest.mark.skipif(not compiler().converts_halves, reason="the machine has no instructions for f16")
