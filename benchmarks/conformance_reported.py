@@ -1,0 +1,134 @@
+"""Whether irexec conformance notices what users reported: `python benchmarks/conformance_reported.py [PYTHON]`.
+
+Each entry is an issue or pull request of OpenVINO, in short what it says, and a case of the kind that is drawn. PYTHON
+is the interpreter with the release of OpenVINO (default: this one). Prints the verdict on each case; an issue that a
+release does not have, or has mended, passes.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from irexec.conformance.block import judged
+from irexec.conformance.defendant import Defendant
+from irexec.conformance.made import case_named
+
+REPORTED: tuple[tuple[int, str, str], ...] = (
+    (35823, "Add of i64 in 32 bits", "Add-1/i64/a=[2]/b=[2]/data-beyond/seed1"),
+    (35829, "Mod of large i64", "Mod-1/i64/a=[5]/b=[5]{13,13,13,13,13}/data-wide/seed1"),
+    (
+        35830,
+        "Divide of i32 is not exact",
+        "Divide-1/i32/m_pythondiv=false/a=[8]/b=const:[8]{11,11,11,11,11,11,11,11}/data-wide/seed1",
+    ),
+    (37766, "Divide of i64", "Divide-1/i64/m_pythondiv=false/a=[4]/b=[4]{11,-7,3,13}/data-wide/seed1"),
+    (35837, "CumSum of i64 in 32 bits", "CumSum-3/i64/x=[5]/axis=const:[]{0}/data-beyond/seed1"),
+    (35838, "Power of i64 is not exact", "Power-1/i64/a=[4]{13,17,19,23}/b=[4]{8,7,7,6}/seed1"),
+    (35890, "Sign of i64", "Sign-1/i64/x=[6]/data-beyond/seed1"),
+    (36222, "Abs of i64", "Abs-1/i64/x=[6]/data-beyond/seed1"),
+    (36222, "Negative of i64", "Negative-1/i64/x=[6]/data-beyond/seed1"),
+    (37956, "MatMul of i32 in f32", "MatMul-1/i32/a=[2,3]/b=[3,2]/data-wide/seed1"),
+    (35932, "NaN to boolean", "Convert-1/f32/destination_type=boolean/input=[4,8]/data-edges/seed1"),
+    (35896, "large f32 to i64", "Convert-1/f32/destination_type=i64/input=[8]/data-beyond/seed1"),
+    (33518, "u8 saturates", "Subtract-1/u8/a=[16]/b=[16]/seed1"),
+    (34638, "bits of i8 with broadcasting", "BitwiseAnd-13/i8/a=const:[1,64]/b=const:[1,1]/seed1"),
+    (34638, "bits of u8 with broadcasting", "BitwiseXor-13/u8/a=[1,64]/b=[1,1]/seed1"),
+    (32919, "u8 to boolean is not 1", "Convert-1/u8/destination_type=boolean/input=[64]/data-large/seed1"),
+    (35928, "minimum with NaN", "ReduceMin-1/f32/keep_dims=false/data=[40]/axes=const:i64[1]{0}/data-edges/seed4"),
+    (
+        35935,
+        "window of NaN",
+        "MaxPool-1/f32/strides=1,1/pads_begin=0,0/pads_end=0,0/kernel=3,3/data=[1,2,7,7]/data-sparse/seed3",
+    ),
+    (
+        35933,
+        "largest update with NaN",
+        "ScatterElementsUpdate-12/f32/reduction=max/use_init_val=true/data=[9]"
+        "/indices=const:i64[4]{0,0,2,2}/updates=[4]",
+        "/axis=const:i64[]{0}/data-edges/seed2",
+    ),
+    (
+        35929,
+        "log of a sum of exponentials",
+        "graph.reduced/f32/r1/form=log sum exp/near=none/after=none/static/seed1",
+    ),
+    (
+        13491,
+        "index of the least i32",
+        "TopK-11/i32/axis=0/mode=min/sort=value/index_element_type=i32/data=[16]/k=const:i64[]{1}/data-ties/seed1",
+    ),
+    (
+        21051,
+        "Reshape after other extents",
+        "graph.shapes/f32/r1/form=round trip/kind=u8/source=shape of/act=none/sequence/seed3",
+    ),
+    (
+        37247,
+        "Loop without iterations",
+        "graph.loop/f32/r1/trips=computed/body=scale/kept=last/shape=open/after=relu/sequence/seed1",
+    ),
+    (22149, "TensorIterator", "graph.iterator/f32/r1/body=sum/axis=1/way=forwards/kept=both/part=1/sequence/seed4"),
+    (
+        22718,
+        "sum after a convolution",
+        "graph.convolution/f32/r1/window=3x3/bias=channels/act=relu/residual=after/sequence/seed5",
+    ),
+    (
+        20807,
+        "ports of merged elementwise layers",
+        "graph.elementwise/f32/r1/length=8/broadcast=channels/data=plain/dynamic/seed4",
+    ),
+    (
+        21952,
+        "Reshape of a shared value",
+        "graph.views/f32/r1/source=relu/view=reshape/first=relu/second=multiply/sequence/seed2",
+    ),
+    (
+        19783,
+        "layers after Interpolate",
+        "graph.followed/f32/r1/kernel=interpolate/layout=none/follow=add and multiply/act=relu"
+        "/second=none/static/seed6",
+    ),
+    (
+        32359,
+        "layers after Interpolate, channels last",
+        "graph.followed/f32/r1/kernel=interpolate/layout=channels last/follow=add of channels/act=swish"
+        "/second=none/static/seed6",
+    ),
+    (
+        26417,
+        "almost queries, keys and values",
+        "graph.qkv/f32/r1/weights=i8/form=three products/near=other input/heads=2/dynamic/seed4",
+    ),
+    (32507, "a gated MLP", "graph.gated/f32/r1/form=gated/act=swish/split=variadic/dynamic/seed4"),
+    (
+        37217,
+        "MVN with another epsilon",
+        "graph.layer_norm/f16/r1/near=epsilon outside/root=sqrt divide/affine=none/rank=3/dynamic/seed4",
+    ),
+    (37989, "HSwish in a chain", "graph.activation/f32/r1/form=hswish/near=constant/dynamic/seed4"),
+    (
+        36995,
+        "FakeQuantize before Multiply",
+        "graph.into_quantise/f32/r1/before=scale of channels/levels=256/ranges=symmetric"
+        "/after=negative scale/sequence/seed45",
+    ),
+)  # fmt: skip
+"""The number of the issue, what it says, and a case of the same kind."""
+
+
+def main() -> int:
+    defendant = Defendant("openvino", {"INFERENCE_PRECISION_HINT": "f32"}, python=(sys.argv[1:] or [""])[0], limit=60)
+    found = 0
+    for issue, what, name in REPORTED:
+        verdict = judged(case_named(name), defendant)
+        found += verdict.word not in ("passed", "open")
+        print(f"{issue}  {verdict.word:8} {what}: {verdict.detail[:70]}", flush=True)
+    print(
+        f"{found} of {len(REPORTED)} fail in {defendant.name}; the others pass in this release, or their page is open"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
