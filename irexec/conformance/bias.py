@@ -25,6 +25,10 @@ _STANDARD_ERRORS = 8.0
 _NEAREST, _OTHERS = 0.51, 0.1
 """The largest error of rounding to the nearest, and the share of larger ones below which there is no bias."""
 _ELEMENTWISE = frozenset({"activation", "arithmetic", "type"})
+ALONG_AXES = frozenset({"SoftMax", "LogSoftmax", "CumSum"})
+"""Operators of these categories whose results depend on several elements."""
+_WITH_RECIPROCALS = frozenset({"Divide", "Mod", "FloorMod"})
+"""Operators that may multiply by a reciprocal in f32, which is rounded twice."""
 
 
 def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], tolerance: Tolerance) -> str | None:
@@ -58,6 +62,8 @@ def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], to
 
 def _is_rounded_once(node: Node, found: Array, tolerance: Tolerance) -> bool:
     kind = ElementType.of(found.dtype)
+    if node.type in ALONG_AXES or (node.type in _WITH_RECIPROCALS and kind.bitwidth == 32):
+        return False
     if CONTENTS.get(node.type, ("",))[0].split(".")[0] not in _ELEMENTWISE or not kind.is_real:
         return False
     once = tolerance.kind in ("exact", "rounded")

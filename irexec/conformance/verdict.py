@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from irexec.conformance.bias import systematic
+from irexec.conformance.bias import ALONG_AXES, systematic
 from irexec.conformance.case import Case
 from irexec.conformance.defendant import Answer
 from irexec.conformance.ordering import is_float
@@ -216,7 +216,8 @@ def _contradicts(case: Case, inputs: Sequence[Array], expected: Sequence[Array],
 def _is_elementwise(model: Model) -> bool:
     """Return whether each result depends on single elements, so that small results are not differences."""
     nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
-    return all(CONTENTS.get(n.type, ("",))[0].split(".")[0] in ("activation", "arithmetic") for n in nodes)
+    categories = ("activation", "arithmetic")
+    return all(CONTENTS.get(n.type, ("",))[0].split(".")[0] in categories and n.type not in ALONG_AXES for n in nodes)
 
 
 def _is_near_sum(right: Array, other: Array) -> bool:
@@ -250,7 +251,7 @@ def _is_cancelled(right: Array, other: Array, top: float, part: float) -> bool:
         distance = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
         # What the formula loses, or what rounding does to larger results.
         limit = np.maximum(np.minimum(part * np.abs(a), _CANCELLED * top), near * np.abs(a))
-        return bool((distance <= limit).all())
+        return bool(((distance <= limit) | (distance == 0)).all())
 
 
 def _top(inputs: Sequence[Array]) -> float:
