@@ -317,7 +317,7 @@ class Model(DroppedModel):
 
     def replace_parameter(self, parameter_index: int, parameter: graph.Node) -> None:
         """Replace a Parameter by another one, which is connected with all users of the old one and gets its names."""
-        if not 0 <= parameter_index < len(self.parameters):
+        if not not_negative(parameter_index) < len(self.parameters):
             raise RuntimeError(
                 f"replace_parameter(): Tried to replace parameter at index {parameter_index} but the Model only has "
                 f"{len(self.parameters)} parameters."

@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from irexec.graph import model as graph
 from irexec.graph.model import Value
 from irexec.graph.order import traversed
 from irexec.graph.ports import port_of
-from irexec.openvino.checks import not_negative
+from irexec.openvino.checks import expected, not_negative
 from irexec.openvino.shapes import partial_shape
 
 
 def port_named(ports: list[Value], key: Any, what: str) -> Value:
-    """Return the port of a key, or the only port if there is no key. `what`: "Input" or "Output", for the error."""
+    """Return the port of a key, or the only port if there is no key. `what`: "Input" or "Output", for the error.
+
+    Raises TypeError for an object that is not a key.
+    """
     if key is None:
         if len(ports) != 1:
             raise RuntimeError(
                 f"{what.lower()}() must be called on a model with exactly one; this one has {len(ports)}"
             )
         return ports[0]
+    expected(key, (str, int, np.integer, Value), f"{what.lower()}()")
     return port_of(ports, not_negative(key) if isinstance(key, int) else key, what)
 
 

@@ -289,11 +289,19 @@ class Node(graph.Node):
     def evaluate(
         self, output_values: Sequence[Tensor], input_values: Sequence[Tensor], evaluationContext: Any = None
     ) -> bool:
-        """Compute the outputs into tensors; return False if the node is not a function of its inputs only."""
+        """Compute the outputs into tensors; return False if the node is not a function of its inputs only.
+
+        Raises RuntimeError for a number of tensors other than that of the inputs, TypeError for other objects.
+        """
         operator = _operator(self)
         if self.bodies or self.has_state or self.type == "Parameter":
             return False
-        result = operator(*(tensor.values() for tensor in input_values), **self.attributes)
+        if len(input_values) != len(self.inputs):
+            raise RuntimeError(
+                f"evaluate(): {self!r} has {len(self.inputs)} inputs; {len(input_values)} tensors were given"
+            )
+        given = [expected(tensor, Tensor, "evaluate()").values() for tensor in input_values]
+        result = operator(*given, **self.attributes)
         results = result if isinstance(result, (tuple, list)) else (result,)
         for tensor, array, value in zip(output_values, results, self.outputs, strict=False):
             tensor.copy_from(Tensor.of_values(np.asarray(array), value.element_type))

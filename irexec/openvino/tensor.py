@@ -106,7 +106,9 @@ class Tensor:
         if source._kind.is_packed:
             raise RuntimeError("ROI Tensor for types with bitwidths less then 8 bit is not implemented")
         part = tuple(slice(int(b), int(e)) for b, e in zip(begin, end, strict=True))
-        if len(part) != len(source._shape) or any(s.stop > n for s, n in zip(part, source._shape, strict=True)):
+        if len(part) != len(source._shape) or not all(
+            s.start <= s.stop <= n for s, n in zip(part, source._shape, strict=True)
+        ):
             raise RuntimeError(f"{list(begin)} to {list(end)} is not a part of {source._shape}")
         self._kind, self._memory, self._borrowed = source._kind, source._memory[part], True
         self._shape = Shape(self._memory.shape)
