@@ -72,6 +72,9 @@ def pytest_configure(config: pytest.Config) -> None:
         no_choice = not config.option.keyword and config.option.markexpr == "not models"
         is_whole = config.args_source is config.ArgsSource.TESTPATHS and no_choice
         os.environ[WHOLE_SUITE] = "1" if is_whole else ""
+        if is_whole and not IN_CI:
+            # The workers share the cores, on which idle threads of BLAS spin.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -18,7 +18,7 @@ from irexec.ops.declare.contents import CONTENTS
 pytestmark = pytest.mark.any_python
 
 HOME = Path(__file__).parents[2]
-COUNT = amount(150, 50)
+COUNT = amount(150, 30)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from irexec import Model
 ops: Any = irexec.opset15
 THREADS = 8
 # In all threads together; each of the models is called so often.
-CALLS = amount(17_000, 4_000)
+CALLS = amount(17_000, 2_000)
 
 
 def static_model() -> Model:

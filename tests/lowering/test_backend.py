@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
+from support.amounts import amount
 from support.lowering import kernels, lowered
 
 import irexec
@@ -58,14 +59,14 @@ def bits(compiled: Any, *given: np.ndarray) -> list[bytes]:
 
 
 @pytest.mark.parametrize("compile", [kernels, lowered], ids=["ACCURACY", "PERFORMANCE"])
-def test_the_same_bits_in_thirty_calls_whatever_happens_in_between(compile: Any) -> None:
+def test_the_same_bits_in_many_calls_whatever_happens_in_between(compile: Any) -> None:
     """Other models, other numbers of threads, other inputs, other shapes, other requests."""
     model, x = model_of(), numbers(1, 4, 30, 32)
     compiled, changing = compile(model), compile(dynamic_model())
     rows = numbers(9, 48)
     expected, of_rows = bits(compiled, x), bits(changing, rows)
     try:
-        for call in range(30):
+        for call in range(amount(30, 12)):
             parallel.set_num_threads(1 + call % 3)
             other = (kernels, lowered, irexec.compile_model)[call % 3](model_of(call + 1))
             for _ in range(call % 4):

@@ -83,7 +83,7 @@ def test_a_wrong_layer_is_named(place: Any, layer: str, monkeypatch: pytest.Monk
 
 def test_random_graphs() -> None:
     pool, wrong = candidates(), {}
-    for seed in range(20_000, 20_000 + amount(120, 40)):
+    for seed in range(20_000, 20_000 + amount(120, 16)):
         graph = RandomGraph(pool, seed, dynamic=seed % 3 == 0)
         if (found := difference(graph.model, graph.inputs, 3, 1e-4, CheckedBackend())) is not None:
             wrong[seed] = found

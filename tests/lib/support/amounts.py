@@ -17,7 +17,7 @@ def amount(in_ci: int, otherwise: int) -> int:
     return in_ci if IN_CI else otherwise
 
 
-def spread(cases: Sequence[T], least: int = 24) -> list[T]:
+def spread(cases: Sequence[T], least: int = 16) -> list[T]:
     """Every fourth case of a long table, or more, so that at least so many are left; evenly spaced."""
     count = max(least, len(cases) // 4)
     if count >= len(cases):
