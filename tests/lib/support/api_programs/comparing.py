@@ -9,6 +9,7 @@ import numpy as np
 
 from support.api_programs.running import Outcome
 
+SHOWN = 300
 TOLERANCES = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-4}
 
 
@@ -28,7 +29,7 @@ class Difference(NamedTuple):
     raised: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.line}\n    OpenVINO: {self.theirs}\n    irexec:   {self.mine}"
+        return f"{self.kind}: {self.line}\n    OpenVINO: {self.theirs[:SHOWN]}\n    irexec:   {self.mine[:SHOWN]}"
 
 
 def differences(lines: list[str], theirs: list[Outcome], mine: list[Outcome]) -> list[Difference]:
@@ -91,5 +92,5 @@ def _has_array(value: Any) -> bool:
 
 def _text(outcome: Outcome) -> str:
     if outcome.raised:
-        return f"{outcome.raised[0]}: {' '.join(outcome.message.split())[:300]}"
-    return " ".join(str(outcome.value).split())[:300]
+        return f"{outcome.raised[0]}: {' '.join(outcome.message.split())}"
+    return " ".join(str(outcome.value).split())

@@ -77,6 +77,9 @@ _NO_RETURN = r"TypeError: Unable to convert function return value.*OVAny"
 _NEW_RANGE = r"(?s)ops = ov\.opset(4|5|6|7|8|9|10|11)\b.*ops\.range\("
 
 KNOWN = [
+    Known(
+        "names", _OWN_NAMES, line=r"outputs\]|output\(", mine="first|begin", program=r"inputs\[0\]\.tensor\.set_names"
+    ),
     Known("names", _HIDDEN, line=r"_ops\(\)|get_names|get_results", program=_ADDED_AGAIN),
     Known("shapes", _HIDDEN, line=r"_ops\(\)|outputs", program=_ADDED_AGAIN),
     Known("results", _HIDDEN, line=_RUN_MODEL, program=_ADDED_AGAIN),
