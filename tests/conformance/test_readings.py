@@ -83,6 +83,11 @@ def test_top_k_may_choose_any_of_the_equal_values() -> None:
     assert verdict_of(case, with_index(9)).startswith("wrong")
 
 
+def test_an_order_of_nothing_is_open() -> None:
+    case = case_named("ReduceMax-1/f32/keep_dims=false/data=[2,0]/axes=const:i64[1]{1}/seed1")
+    assert verdict_of(case, lambda arrays: [np.full_like(arrays[0], 7)]).startswith("open")
+
+
 def test_integers_wrap_and_a_saturated_result_is_named() -> None:
     case = given("Add-1/u8/a=[2]/b=[2]/seed1", np.array([250, 3]), np.array([10, 4]))
     found = verdict_of(case, lambda arrays: [np.array([255, 7], np.uint8)])
