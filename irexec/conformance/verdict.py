@@ -251,7 +251,7 @@ def _is_cancelled(right: Array, other: Array, top: float, part: float) -> bool:
         distance = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
         # What the formula loses, or what rounding does to larger results.
         limit = np.maximum(np.minimum(part * np.abs(a), _CANCELLED * top), near * np.abs(a))
-        return bool(((distance <= limit) | (distance == 0)).all())
+        return bool((((distance <= limit) & np.isfinite(a) & np.isfinite(b)) | (distance == 0)).all())
 
 
 def _top(inputs: Sequence[Array]) -> float:

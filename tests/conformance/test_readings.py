@@ -73,6 +73,11 @@ def test_small_numbers_that_a_formula_loses(name: str, word: str) -> None:
     assert verdict_of(case, lambda arrays: [np.array([0.0, arrays[0][1]], np.float32)]).startswith(word)
 
 
+def test_an_infinity_is_no_rounding_error() -> None:
+    case = given("Acosh-4/f16/x=[2]/seed1", np.array([INF, 2.0]))
+    assert verdict_of(case, lambda arrays: [np.array([11.78, arrays[0][1]], np.float16)]).startswith("wrong")
+
+
 def test_top_k_may_choose_any_of_the_equal_values() -> None:
     name = "TopK-11/f32/axis=0/mode=max/sort=value/index_element_type=i32/data=[4]/k=const:i64[]{1}/seed1"
     case = given(name, np.array([3.0, 7.0, 7.0, 1.0]))
