@@ -123,6 +123,16 @@ CHAINS: dict[str, tuple[int, Callable[[Any], Any]]] = {
             )
         ),
     ),
+    "a number that is computed": (
+        3,
+        lambda x: ops.add(
+            ops.relu(ops.multiply(ops.reduce_max(x, np.arange(4), keep_dims=False), convolved(x))), constant(1)
+        ),
+    ),
+    "a number that is computed, times rows": (
+        2,
+        lambda x: ops.tanh(ops.multiply(ops.reduce_max(x, np.arange(4), keep_dims=True), multiplied(x))),
+    ),
     "grouped": (
         2,
         lambda x: ops.relu(
