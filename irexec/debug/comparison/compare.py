@@ -86,6 +86,9 @@ def compare(
     if not found.exact and not found.same and found.culprit is not None and bounds is None and _is_marginal(found.rows):
         # What is hardly beyond its tolerance counts if the results show it.
         found.culprit = None
+    if found.culprit is None and not found.same and comparing.unfused:
+        # Where no layers were run as one, rounding does not explain what an exact layer computes.
+        found.culprit = comparing.first([row for row in found.rows if not row.limit], stays=True)
     if found.culprit is None and failed is not None:
         found.culprit = failing(reference.model, layer_pairs, failed.layer)
     if found.culprit is None and plain and not found.same:

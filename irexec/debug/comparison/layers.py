@@ -26,7 +26,7 @@ from irexec.debug.comparison.windows import (
 )
 from irexec.debug.errors import NONE, Bounds, Error, measure
 from irexec.debug.record import Reference
-from irexec.debug.runtimes.runtime import Described, HasModules, Loaded
+from irexec.debug.runtimes.runtime import Described, HasModules, Loaded, Repeats
 from irexec.debug.tolerances import FUSED, accumulated, combined, tolerance_of, tolerance_text
 from irexec.diagnostics import IRError
 from irexec.diagnostics.deadline import watched as in_time
@@ -62,6 +62,9 @@ class Comparing:
         self._whole, self.layer_pairs = whole, layer_pairs
         about = loaded.about if isinstance(loaded, Described) else {}
         self.noise = Noise.of(loaded.precision, about) if layer_pairs is None and bounds is None else None
+        # Whether the other side is a recording of irexec, in which no layers were run as one.
+        recorded = isinstance(loaded, Repeats) and loaded.repeats and layer_pairs is None
+        self.unfused = recorded and bounds is None and self.noise is None
         self.shapes: dict[Value, list[tuple[int, ...]]] = {}
         self._suspects: dict[Node, Culprit] = {}
         self.nodes = comparable(reference.model)
@@ -150,7 +153,10 @@ class Comparing:
         nodes = self.together.of(node)[0]
         relation = self.layer_pairs.relation(nodes) if self.layer_pairs is not None else None
         tolerance, text = self._tolerance(nodes, relation, ChainMap(mine[0], theirs[0]) if theirs else mine[0])
-        row = Row(node, (), True, None, None, text, behind=nodes[:-1], limit=max(tolerance.ulp, FUSED))
+        limit = max(tolerance.ulp, FUSED)
+        if self.unfused and tolerance.kind == "exact" and len(nodes) == 1:
+            text, limit = "exact", 0.0
+        row = Row(node, (), True, None, None, text, behind=nodes[:-1], limit=limit)
         if isinstance(self.loaded, HasModules):
             row.module = self.loaded.module_of(node)
         seen = False
@@ -273,8 +279,8 @@ class Comparing:
                     error, agrees = noisy.own, noisy.agrees
         except IRError as failed:
             return Error(math.inf, math.inf, math.inf, reason=f"refused by irexec: {failed.report.errors[0]}"), False
-        # The same kernels round equally: what differs is not rounding.
-        exact = relation is Relation.CHANGED and self.bounds is None
+        # The same kernels round equally, and exact ones do everywhere: what differs is not rounding.
+        exact = (relation is Relation.CHANGED and self.bounds is None) or not row.limit
         return error, agrees and not (exact and error)
 
 

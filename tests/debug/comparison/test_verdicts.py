@@ -414,31 +414,3 @@ def test_a_branch_that_is_not_taken_is_reported() -> None:
     steps = [[F([1, -2]), np.array(flag)] for flag in (True, True)]
     notes = compared(model, model, *steps).notes
     assert notes == ["not exercised: the else branch of chosen did not run"]
-
-
-# Weights in fewer bits
-
-
-def halves(kind: str, larger: float = 1.0) -> Model:
-    """Products of weights that are stored in a type; one of them is larger besides."""
-    x = made = ops.parameter([4, 16], F, name="x")
-    rng = np.random.default_rng(0)
-    for number in range(4):
-        weights = rng.normal(0, 0.3, (16, 16)).astype(F) * F(larger if number == 2 else 1.0)
-        given = ops.convert(ops.constant(weights, kind), "f32") if kind != "f32" else ops.constant(weights)
-        made = ops.tanh(ops.matmul(made, given, False, False, name=f"product{number}"))
-    return Model([made], [x], "products")
-
-
-@pytest.mark.parametrize("kind", ["f16", "bf16"])
-def test_a_fault_among_weights_in_fewer_bits_is_named(kind: str) -> None:
-    rows = np.random.default_rng(1).normal(size=(4, 16)).astype(F)
-    found = compared(halves("f32"), halves(kind), [rows])
-    assert named(found) == ["product0"]
-    assert f"the constant b is rounded to {kind}" in found.verdict
-    assert any(note.startswith("constants of 4 layers have fewer bits") for note in found.notes)
-    assert any("compress_to_fp16=False" in hint for hint in found.hints) is (kind == "f16")
-    worse = compared(halves("f32"), halves(kind, 1.03), [rows])
-    assert named(worse) == ["product2"] and "the constant b is 3" in worse.verdict
-    assert named(compared(halves(kind), halves(kind, 1.03), [rows])) == ["product2"]
-    assert "the constant b is not rounded to" in compared(halves(kind), halves("f32"), [rows]).verdict

@@ -1,0 +1,71 @@
+"""irexec compare: weights that one of two files stores in fewer bits, and recordings of irexec, which round nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from irexec import Model
+from irexec import opset15 as ops
+from irexec.debug.comparison.compare import compare
+from irexec.debug.comparison.result import Comparison
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.dumping import dump
+from irexec.debug.runtimes.folder import Folder
+from irexec.debug.runtimes.runtime import OtherModel
+
+pytestmark = pytest.mark.any_python
+
+F = np.float32
+
+
+def compared(right: Model, other: Model, rows: np.ndarray) -> Comparison:
+    return compare(Reference(right, [[rows]]), OtherModel("other.xml", other))
+
+
+def named(found: Comparison) -> list[str]:
+    return [node.friendly_name for node in found.culprit.nodes] if found.culprit is not None else []
+
+
+def halves(kind: str, larger: float = 1.0) -> Model:
+    """Products of weights that are stored in a type; one of them is larger besides."""
+    x = made = ops.parameter([4, 16], F, name="x")
+    rng = np.random.default_rng(0)
+    for number in range(4):
+        weights = rng.normal(0, 0.3, (16, 16)).astype(F) * F(larger if number == 2 else 1.0)
+        given = ops.convert(ops.constant(weights, kind), "f32") if kind != "f32" else ops.constant(weights)
+        made = ops.tanh(ops.matmul(made, given, False, False, name=f"product{number}"))
+    return Model([made], [x], "products")
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16"])
+def test_a_fault_among_weights_in_fewer_bits_is_named(kind: str) -> None:
+    rows = np.random.default_rng(1).normal(size=(4, 16)).astype(F)
+    found = compared(halves("f32"), halves(kind), rows)
+    assert named(found) == ["product0"]
+    assert f"the constant b is rounded to {kind}" in found.verdict
+    assert any(note.startswith("constants of 4 layers have fewer bits") for note in found.notes)
+    assert any("compress_to_fp16=False" in hint for hint in found.hints) is (kind == "f16")
+    worse = compared(halves("f32"), halves(kind, 1.03), rows)
+    assert named(worse) == ["product2"] and "the constant b is 3" in worse.verdict
+    assert named(compared(halves(kind), halves(kind, 1.03), rows)) == ["product2"]
+    assert "the constant b is not rounded to" in compared(halves(kind), halves("f32"), rows).verdict
+
+
+@pytest.mark.parametrize("epsilon", [1e-5, 1e-4])
+def test_an_epsilon_in_a_recording_of_irexec(epsilon: float, tmp_path: Path) -> None:
+    """No runtime that runs layers as one could be held to it: the sum is off by a unit or two."""
+
+    def model(epsilon: float) -> Model:
+        x = ops.parameter([4, 16], F, name="x")
+        mean = ops.reduce_mean(ops.multiply(x, x), np.array([1]), True, name="mean")
+        root = ops.sqrt(ops.add(mean, F(epsilon), name="padded"), name="root")
+        return Model([ops.divide(x, root, name="normalized")], [x], "rms")
+
+    run = Reference(model(1e-5), [[np.random.default_rng(0).normal(0, 5, (4, 16)).astype(F)]])
+    dump(run, OtherModel("other.xml", model(epsilon)), tmp_path)
+    found = compare(run, Folder(tmp_path))
+    assert named(found) == ([] if epsilon == 1e-5 else ["padded"])
+    assert found.agrees is (epsilon == 1e-5)
