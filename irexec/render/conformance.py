@@ -30,7 +30,8 @@ def conformance_text(found: Json) -> str:
     failed = sum(totals.get(word, 0) for word in _FAILED)
     lines = [f"{found['runtime']}: {plural(coverage['cases'], 'case')}, seed {found['seed']}"]
     lines += ["", *(f"  {number:>8,}  {word}" for word, number in sorted(totals.items(), key=lambda p: -p[1]))]
-    lines += ["", "reached: " + ", ".join(f"{number:,} {what}" for what, number in coverage.items() if what != "cases")]
+    reached = [f"{what} {number:,}" for what, number in coverage.items() if what != "cases"]
+    lines += ["", f"coverage: {', '.join(reached)}"]
     if found["clusters"]:
         lines += ["", f"{plural(failed, 'failure')} in {plural(len(found['clusters']), 'cluster')}:"]
     for cluster in found["clusters"]:

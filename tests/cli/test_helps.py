@@ -36,6 +36,8 @@ FINDS = {
     "irexec diff model.xml changed.xml --run",
 }
 """Examples with exit code 1: the page is wrong, and the models differ."""
+JUDGE = "irexec conformance --only Negative-1 --cases 4 --html page.html"
+"""The exit code is 1 for releases of OpenVINO that compute one of these cases wrongly."""
 ALL = [(command, example) for command, pair in EXAMPLES.items() for example, _ in pair]
 
 
@@ -133,7 +135,7 @@ def test_an_example_works(
     before = set(folder.rglob("*"))
     code = main(words)
     shown = capsys.readouterr()
-    assert code == int(example in FINDS), shown
+    assert code == int(example in FINDS) or (example == JUDGE and "  wrong\n" in shown.out), shown
     for option, value in itertools.pairwise(words):
         if option == "-o":
             assert folder / value in set(folder.rglob("*")) - before
