@@ -153,14 +153,20 @@ def _judge_results(
         return
     found.results_agree = False
     if found.exact:
-        found.culprit = _before_result(comparing, errors)
-        found.culprit = found.culprit or changed(reference.model, comparing.layer_pairs, reference.model.results)
+        found.culprit = changed(reference.model, comparing.layer_pairs, reference.model.results)
+        if found.culprit is None or not _reads_a_paired_layer(comparing, found.culprit):
+            found.culprit = _before_result(comparing, errors) or found.culprit
     else:
         found.culprit = wrong_state(reference, comparing.loaded, comparing.written, errors)
         found.culprit = found.culprit or misread_result(reference, comparing.loaded, plain, errors)
         if found.culprit is None:
             _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
     found.where = where(found.rows, comparing.together)
+
+
+def _reads_a_paired_layer(comparing: Comparing, culprit: Culprit) -> bool:
+    """Return whether a result of the other model is that of a layer that this model has as well."""
+    return comparing.layer_pairs is not None and comparing.layer_pairs.is_changed(culprit.nodes[0])
 
 
 def _before_result(comparing: Comparing, errors: Sequence[Sequence[Error]]) -> Culprit | None:

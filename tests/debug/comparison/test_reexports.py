@@ -106,3 +106,19 @@ def test_layers_before_a_wrong_result_that_have_no_counterparts_are_named() -> N
     assert found.culprit is not None
     assert [node.friendly_name for node in found.culprit.nodes] == ["bent", "weights"]
     assert "reads" not in found.verdict and "together: " in found.verdict
+
+
+def test_a_result_that_reads_another_layer_is_named_although_the_right_ones_have_no_counterparts() -> None:
+    """The layers behind the other one are left out of the file, because nothing reads them."""
+
+    def network(short: bool) -> Model:
+        x = ops.parameter([4, 8], np.float32, name="x")
+        first = ops.tanh(x, name="first")
+        last = ops.relu(ops.sigmoid(ops.exp(first, name="grown"), name="bent"), name="last")
+        return Model([ops.result(first if short else last, name="out")], [x], "m")
+
+    given = np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32)
+    found = compare(Reference(network(False), [[given]]), OtherModel("other.xml", network(True)))
+    assert found.culprit is not None
+    assert [node.friendly_name for node in found.culprit.nodes] == ["out"]
+    assert found.culprit.changes == ["reads first instead of last"]
