@@ -93,6 +93,8 @@ KNOWN = [
     Known("looser", _ARRAYS, line=r"len\(n\d+\)", theirs=r"object of type 'openvino\._pyopenvino\.Node' has no len"),
     Known("looser", _OLD_RANGE, theirs="opset1::Range", program=_NEW_RANGE),
     Known("stricter", _BEYOND, line=_RUN, mine=r"error\[O001\] b has \d+ rows, expected \d+"),
+    Known("stricter", _BEYOND, line=_RUN, mine=r"error\[O005\] data has \d+ elements along axis -?\d, expected 1"),
+    Known("shapes", _MEMORY, line=r"^r\d+\.infer\(\)$", theirs=r"\de[+-]\d\d"),
     Known(
         "results",
         "0.5 of an integer Sigmoid is rounded up; OpenVINO's device rounds to even",
@@ -146,7 +148,8 @@ KNOWN = [
     Known("looser", _ONE_CONSTANT, line="shared_memory=True", theirs="TypeError: constant"),
     Known("stricter", _AT_ONCE, line=r"ops\.topk", mine=r"k is \d, expected"),
     Known("stricter", _AT_ONCE, line=r"ops\.broadcast", mine=r"target_shape\[\d\] is -1"),
-    Known("stricter", _TYPES, line=r"ops\.logical_not\(", mine=r"error\[O002\] data is \w+, expected boolean"),
+    Known("stricter", _TYPES, mine=r"error\[O002\] data is \w+, expected boolean", program=r"ops\.logical_not\("),
+    Known("names", _NAMES, line=r"read_model\(.*outputs", theirs="Result_#", mine="/result"),
     Known(
         "stricter", _TYPES, line=_OF_FLOATS, mine=r"error\[O002\] \w+ is [iu]\d+, expected one of bf16, f16, f32, f64"
     ),
