@@ -265,8 +265,8 @@ class Model(DroppedModel):
             if known is None:
                 known = opset("opset1").result(port)
                 known.outputs[0].names = port.names
-                name_ports([known])
                 self.results.append(known)
+                name_ports(self.results)
             added.append(known.outputs[0])
         _edited(self)
         return added

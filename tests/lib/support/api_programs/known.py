@@ -87,7 +87,7 @@ KNOWN = [
         "results", _TIE, line=_RUN, theirs="True|False", program=r"(?s)fake_quantize.*ops\.(greater|less|equal|not_e)"
     ),
     Known("shapes", _QUOTIENT, line="outputs|shape", theirs=r"\.\.\d", mine=r"[,\[]1\.\.\d", program=r"ops\.split\("),
-    Known("stricter", _TYPES, line=r"ops\.prelu\(", mine=r"error\[O002\] data is boolean, expected"),
+    Known("stricter", _TYPES, line=r"ops\.(prelu|topk)\(", mine=r"error\[O002\] data is boolean, expected"),
     Known("shapes", _ARRAYS, line="get_target_inputs", mine=r"^\[\]$", program=r"ops\.range\(\d"),
     Known("results", _LAST, line=r"\.results", program=r"(?s)ops\.result\(p\d\).*\.set_(input_)?tensors?\("),
     Known("looser", _ARRAYS, line=r"len\(n\d+\)", theirs=r"object of type 'openvino\._pyopenvino\.Node' has no len"),
