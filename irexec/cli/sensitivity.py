@@ -1,6 +1,6 @@
 """`irexec sensitivity`: which quantisers, or layers, cost the accuracy, and which to leave out.
 
-Exit code: 0 the target is met by leaving out some of them, 1 by none, 2 a model could not be run.
+Exit code: 0 if leaving out some of them meets the target, 1 if no choice meets it, 2 if a model could not be run.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ FORMS = {
     "moved": ("moving", "moving", "elementwise", "moving", "moving"),
     "mixed": ("elementwise", "summing", "elementwise", "moving", "summing"),
 }
-"""The groups of operators of which the layers of a graph are, in their order."""
+"""The operator groups of a graph's layers, in order."""
 _BROADCASTS = frozenset({"arithmetic", "comparison", "logical", "condition", "bitwise", "activation", "quantization"})
 _SHARES = {"elementwise": 0.35, "moving": 0.3, "summing": 0.25, "others": 0.1}
 _TRIES, _FITS = 8, 10

@@ -59,7 +59,7 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
 
 
 def _meaningful(rng: np.random.Generator, port: Port, array: Array) -> Array:
-    """Return values that mean something: scores are distinct probabilities, sizes are positive."""
+    """Return plausible values: scores are distinct probabilities, sizes are positive."""
     if port.kind.is_real and port.name in _SCORES:
         ranks = rng.permutation(array.size) + rng.uniform(0.2, 0.8, array.size)
         return np.asarray((ranks / max(1, array.size)).reshape(array.shape), port.kind.dtype)

@@ -1,4 +1,4 @@
-"""ONNX Runtime as a judged runtime: it runs the ONNX graph of a model whose operators all have a twin."""
+"""ONNX Runtime as a judged runtime: it runs the ONNX graph of a model, if all operators have a counterpart in ONNX."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def _(node: NodeTypes) -> Callable[..., Any] | None:
 
 
 def _check_steps(check: Check, steps: list[int]) -> None:
-    check("C3", 0 not in steps, f"step is {steps}, expected no 0", port="step")
+    check("C3", 0 not in steps, f"step is {steps}, expected values other than 0", port="step")
 
 
 def _check_places(check: Check, places: list[int]) -> None:

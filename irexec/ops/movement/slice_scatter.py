@@ -90,7 +90,9 @@ def _infer(
     check("C1", data.rank != 0, "data is a scalar: there is no dimension to slice", port="data")
     lists = {"start": start, "stop": stop, "step": step} | ({} if axes is None else {"axes": axes})
     flat = [has_rank(check, "C3", tensor, 1, name) for name, tensor in lists.items()]
-    fits = all(flat) and check("C5", 0 not in (step.ints or ()), f"step is {step.ints}, expected no 0", port="step")
+    fits = all(flat) and check(
+        "C5", 0 not in (step.ints or ()), f"step is {step.ints}, expected values other than 0", port="step"
+    )
     lengths = {name: n for name, tensor in lists.items() if (n := length_of(tensor)) is not None}
     count = next(iter(lengths.values()), None)
     for name, n in lengths.items():

@@ -120,7 +120,7 @@ def _padded(mask: Mask, count: int) -> Mask:
 
 
 def _check_strides(check: Check, strides: Sequence[Bound]) -> None:
-    check("C2", 0 not in strides, f"stride is {strides}, expected no 0", port="stride")
+    check("C2", 0 not in strides, f"stride is {strides}, expected values other than 0", port="stride")
 
 
 def _check_dropped(check: Check, index: int, extent: int) -> None:
