@@ -15,6 +15,7 @@ from irexec.render.model import show_model
 from irexec.render.printing import Printout
 from irexec.render.report.examples import examples_page
 from irexec.render.report.page import report_page
+from irexec.render.shapes import open_sizes
 from irexec.runs.run import run_model
 from irexec.snippets.run import run_examples
 
@@ -35,7 +36,7 @@ def write_report(text: str, path: str | None, folder: Path) -> Path:
         summary, found = summary_of(reading)
         if summary is None:
             raise Impossible(f"there is no report of this text: {found.errors[0].message}")
-        page = report_page([summary])
+        page = report_page([summary], sizes=[open_sizes(reading.model)])
     file = folder / f"{name.stem}.html"
     save_text(file, page)
     return file

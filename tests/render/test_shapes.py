@@ -13,6 +13,7 @@ from support.dynamic_nets import MODELS
 import irexec
 from irexec import opset13 as op
 from irexec.cli.main import main
+from irexec.lsp.commands import write_report
 from irexec.render.shapes import SizeRows, open_sizes
 from irexec.sizes.words import condition_rows, studied
 
@@ -60,12 +61,12 @@ def test_the_report_shows_them(tmp_path: Path) -> None:
 
 def test_the_report_gives_the_costs_of_a_dynamic_model_as_functions_of_its_sizes(tmp_path: Path) -> None:
     irexec.save_model(MODELS["unet"](), tmp_path / "unet.xml")
-    for page in (tmp_path / "unet.html").as_posix(), None:
-        if page is not None:
-            assert main(["report", str(tmp_path / "unet.xml"), "-o", page]) == 0
-            text = Path(page).read_text("utf-8")
-        else:
-            text = irexec.report(tmp_path / "unet.xml").html
+    path = tmp_path / "unet.xml"
+    assert main(["report", str(path), "-o", str(tmp_path / "command.html")]) == 0
+    (tmp_path / "editor").mkdir()
+    in_editor = write_report(path.read_text("utf-8"), str(path), tmp_path / "editor")
+    pages = (tmp_path / "command.html").read_text("utf-8"), in_editor.read_text("utf-8"), irexec.report(path).html
+    for text in pages:
         packed = re.search(r'id="data">([^<]*)<', text)
         assert packed is not None
         (model,) = json.loads(zlib.decompress(base64.b64decode(packed[1])))["models"]
