@@ -20,8 +20,8 @@ from pathlib import Path
 import irexec
 from irexec.types import PartialShape
 
-LARGEST_RUN = 2_000_000
-"""The number of elements of inputs up to which OpenVINO also runs what irexec refuses."""
+LARGEST_RUN = 20_000_000
+"""The number of elements of inputs up to which OpenVINO also runs what irexec refuses; larger ones are not compared."""
 LIKELY = (1, 2, 3, 7, 8, 14, 16, 32, 33, 48, 50, 64, 96, 100, 128, 160, 224, 256, 384, 512, 513)
 
 
@@ -64,18 +64,19 @@ def of_openvino(path: str, given: list[PartialShape]) -> list[list[int | None] |
     return [[d.get_length() if d.is_static else None for d in s] if s.rank.is_static else None for s in shapes]
 
 
-def runs(path: str, given: list[PartialShape]) -> bool:
-    """Return whether OpenVINO also runs the model at these shapes: its layers check some constraints only then."""
+def runs(path: str, given: list[PartialShape]) -> bool | None:
+    """Return whether OpenVINO also runs the model at these shapes; None for inputs that are too large.
+
+    Its layers check some constraints only then, and `reshape` changes the target of a Reshape before a MatMul.
+    """
     import numpy as np
     import openvino
 
-    core = openvino.Core()
-    model = core.read_model(path)
     if sum(math.prod(shape.to_shape()) for shape in given) > LARGEST_RUN:
-        return True
+        return None
     try:
-        model.reshape({port: openvino.PartialShape(str(s)) for port, s in zip(model.inputs, given, strict=True)})
-        compiled = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": 1})
+        # With a single thread, OpenVINO returns empty results where a layer fails.
+        compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_NUM_THREADS": 2})
         inputs = zip(given, compiled.inputs, strict=True)
         compiled([np.ones(shape.to_shape(), port.element_type.to_dtype()) for shape, port in inputs])
     except RuntimeError:
@@ -117,7 +118,9 @@ def compare(path: str, count: int) -> tuple[int, int, int, int]:
     for sizes in combinations(shapes, count):
         given = shapes.inputs_at(sizes)
         theirs, own = of_openvino(path, given), description.accepts(sizes)
-        if theirs is not None and not own and not runs(path, given):
+        if theirs is not None and not own and (ran := runs(path, given)) is not True:
+            if ran is None:
+                continue
             theirs = None
         agreeing += own is (theirs is not None)
         accepted += own and theirs is None
