@@ -203,6 +203,50 @@ def matmul_integer(m: int, k: int, n: int) -> Any:
     return of_onnx([node], {"a": (np.uint8, [m, k])}, {"b": weights, "a_zero": np.uint8(120)}, np.int32)
 
 
+def qlinear_matmul(m: int, k: int, n: int) -> Any:
+    """QLinearMatMul with a constant matrix."""
+    from onnx import helper
+
+    weights = np.random.default_rng(0).integers(-127, 128, (k, n)).astype(np.int8)
+    constants = {
+        "as": np.float32(0.02), "az": np.uint8(120), "b": weights, "bs": np.float32(0.01), "bz": np.int8(0),
+        "ys": np.float32(0.5), "yz": np.uint8(128),
+    }  # fmt: skip
+    node = helper.make_node("QLinearMatMul", ["a", *constants], ["y"])
+    return of_onnx([node], {"a": (np.uint8, [m, k])}, constants, np.uint8)
+
+
+def conv_integer(channels: int, size: int) -> Any:
+    """ConvInteger of 3 x 3."""
+    from onnx import helper
+
+    weights = np.random.default_rng(0).integers(-127, 128, (channels, channels, 3, 3)).astype(np.int8)
+    node = helper.make_node("ConvInteger", ["x", "w", "xz"], ["y"], pads=[1] * 4, kernel_shape=[3, 3])
+    given = {"x": (np.uint8, [1, channels, size, size])}
+    return of_onnx([node], given, {"w": weights, "xz": np.uint8(120)}, np.int32)
+
+
+def quantized_dynamically(m: int, k: int, n: int = 0) -> Any:
+    """DynamicQuantizeLinear; with `n`, a product with a constant matrix behind it, scaled and with a bias."""
+    from onnx import helper
+
+    nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q" if n else "y", "s", "z"])]
+    constants: dict[str, Any] = {}
+    if n:
+        rng = np.random.default_rng(0)
+        weights = rng.integers(-127, 128, (k, n)).astype(np.int8)
+        bias = rng.standard_normal(n).astype(np.float32)
+        constants = {"w": weights, "wz": np.int8(0), "ws": np.float32(0.01), "b": bias}
+        nodes += [
+            helper.make_node("MatMulInteger", ["q", "w", "z", "wz"], ["sums"]),
+            helper.make_node("Cast", ["sums"], ["real"], to=1),
+            helper.make_node("Mul", ["s", "ws"], ["scale"]),
+            helper.make_node("Mul", ["real", "scale"], ["scaled"]),
+            helper.make_node("Add", ["scaled", "b"], ["y"]),
+        ]
+    return of_onnx(nodes, {"x": (np.float32, [m, k])}, constants, np.float32 if n else np.uint8)
+
+
 def qlinear_conv(channels: int, size: int) -> Any:
     """QLinearConv of 3 x 3."""
     from onnx import helper
@@ -259,6 +303,10 @@ CASES = {
     "MatMul i64 512": Case(lambda: product_of(np.int64, np.int64, (512, 512, 512))),
     "MatMulInteger 128x768x768": Case(lambda: matmul_integer(128, 768, 768), "onnx"),
     "QLinearConv 64 of 56x56": Case(lambda: qlinear_conv(64, 56), "onnx"),
+    "QLinearMatMul 128x768x768": Case(lambda: qlinear_matmul(128, 768, 768), "onnx"),
+    "ConvInteger 64 of 56x56": Case(lambda: conv_integer(64, 56), "onnx"),
+    "DynamicQuantizeLinear": Case(lambda: quantized_dynamically(128, 768), "onnx"),
+    "MatMulInteger, dynamic": Case(lambda: quantized_dynamically(128, 768, 768), "onnx"),
     "DynamicQuantizeLSTM 50x256": Case(lambda: quantized_lstm(50, 256, 256), "onnx"),
 }
 
