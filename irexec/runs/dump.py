@@ -61,4 +61,5 @@ class Dump:
 
     def close(self) -> None:
         """Write the index of the files written so far, also after a failed run."""
-        save_json(self.folder / INDEX, {"tensors": self.entries})
+        # irexec computes the same whether values are observed or not.
+        save_json(self.folder / INDEX, {"repeats": True, "tensors": self.entries})

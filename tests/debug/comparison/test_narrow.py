@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import irexec
 from irexec import Model
 from irexec import opset15 as ops
+from irexec.cli.main import main
 from irexec.debug.comparison.compare import compare
 from irexec.debug.comparison.result import Comparison
 from irexec.debug.record import Reference
@@ -54,8 +56,11 @@ def test_a_fault_among_weights_in_fewer_bits_is_named(kind: str) -> None:
     assert "the constant b is not rounded to" in compared(halves(kind), halves("f32"), rows).verdict
 
 
+@pytest.mark.parametrize("by_run", [False, True])
 @pytest.mark.parametrize("epsilon", [1e-5, 1e-4])
-def test_an_epsilon_in_a_recording_of_irexec(epsilon: float, tmp_path: Path) -> None:
+def test_an_epsilon_in_a_recording_of_irexec(
+    epsilon: float, by_run: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No runtime that runs layers as one could be held to it: the sum is off by a unit or two."""
 
     def model(epsilon: float) -> Model:
@@ -64,8 +69,15 @@ def test_an_epsilon_in_a_recording_of_irexec(epsilon: float, tmp_path: Path) -> 
         root = ops.sqrt(ops.add(mean, F(epsilon), name="padded"), name="root")
         return Model([ops.divide(x, root, name="normalized")], [x], "rms")
 
-    run = Reference(model(1e-5), [[np.random.default_rng(0).normal(0, 5, (4, 16)).astype(F)]])
-    dump(run, OtherModel("other.xml", model(epsilon)), tmp_path)
-    found = compare(run, Folder(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(0).normal(0, 5, (4, 16)).astype(F)
+    run = Reference(model(1e-5), [[rows]])
+    if by_run:
+        irexec.save_model(model(epsilon), "other.xml")
+        np.save("x.npy", rows)
+        assert main(["run", "other.xml", "--input", "x=x.npy", "--dump", "recorded"]) == 0
+    else:
+        dump(run, OtherModel("other.xml", model(epsilon)), "recorded")
+    found = compare(run, Folder(Path("recorded")))
     assert named(found) == ([] if epsilon == 1e-5 else ["padded"])
     assert found.agrees is (epsilon == 1e-5)
