@@ -30,7 +30,7 @@ def content(model: Model) -> list[object]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("start", range(amount(8, 2)))
+@pytest.mark.parametrize("start", range(amount(8, 1)))
 def test_a_name_makes_the_same_case(start: int) -> None:
     for operator in operators()[start::8]:
         case = draw(operator, 3, start)

@@ -12,7 +12,7 @@ import pytest
 openvino = pytest.importorskip("openvino")
 
 from ml_dtypes import bfloat16
-from support.amounts import IN_CI
+from support.amounts import IN_CI, amount
 from support.mocks import Silent, Wrong, WrongTogether
 from support.nets import Net, iterating
 
@@ -74,7 +74,7 @@ def test_layers_that_are_not_shown_are_judged_with_those_they_are_given_to() -> 
     silent = ("BatchNormInference", "Convolution", "GroupConvolution")
     right = compare(run, Silent("", silent))
     assert right.agrees and right.unseen == 0, right.verdict
-    for layer in real_layers(run):
+    for layer in real_layers(run)[:: 4 // amount(4, 1)]:
         found = compare(run, Silent(layer, silent))
         assert found.culprit is not None, layer
         assert layer in named(found), found.verdict
