@@ -24,7 +24,8 @@ def show_comparison(found: Comparison, page: Printout, *, worst: int = 10, saved
         page.paragraph(hint, "warning")
     for note in found.notes:
         page.paragraph(note, "warning")
-    page.heading(f"results: {found.other} compared with irexec")
+    page.line()
+    page.paragraph(f"results: {found.other} compared with irexec", "heading")
     if found.failure is not None:
         page.paragraph(f"none: {found.failure}")
     page.table([(name, shown_error(error)) for name, error in found.results], ("name",), names=0)

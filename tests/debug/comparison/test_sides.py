@@ -14,6 +14,8 @@ import irexec
 from irexec.cli.main import main
 from irexec.debug.comparison.compare import compare
 from irexec.debug.comparison.sides import Sides
+from irexec.render.compare import show_comparison
+from irexec.render.printing import Printout
 from irexec.types import Array
 
 
@@ -82,3 +84,13 @@ def test_the_layer_where_rounding_becomes_a_jump() -> None:
     found = compare(run, Wrong("scaled", distort))
     assert found.notes[0].startswith("rounding becomes a jump in cut (Floor): its input differs by ")
     assert not compare(run, Wrong("nothing")).notes
+
+
+def test_a_long_name_of_a_side_fits_80_columns() -> None:
+    settings = "INFERENCE_PRECISION_HINT=f32, KV_CACHE_PRECISION=f32, DYNAMIC_QUANTIZATION_GROUP_SIZE=0"
+    found = compare(reference("loop"), Wrong("last"))
+    found.other = f"OpenVINO 2026.4.1 CPU ({settings})"
+    page = Printout()
+    show_comparison(found, page)
+    assert max(map(len, page.text.splitlines())) <= 80
+    assert "results: OpenVINO 2026.4.1 CPU (INFERENCE_PRECISION_HINT=f32," in page.text
