@@ -1,6 +1,6 @@
 """What holds for every test: a shape rule that fails is a fault of ours, and no finding; no test measures time, and
 what is drawn at random is the same in every run. Tests marked `in_ci` run where CI=true, and so do all cases of long
-tables: a run by hand of the whole suite takes every fourth."""
+tables: a run by hand of the whole suite takes every sixth."""
 
 from __future__ import annotations
 
