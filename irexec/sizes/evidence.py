@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from irexec.records import record
-from irexec.sizes.conditions import Condition
-from irexec.sizes.expressions import Combined, Expression, Samples
+from irexec.sizes.conditions import Compare, Condition, OneOf
+from irexec.sizes.expressions import Combined, Expression, Linear, Samples
 from irexec.sizes.formulas import Formula, Formulas
 from irexec.sizes.formulas import number as constant_formula
 from irexec.sizes.guards import Choice, Guard
@@ -19,7 +20,7 @@ from irexec.sizes.paths import Paths
 from irexec.sizes.probe import Prober, Refusal, Sizes
 from irexec.types.traced import is_traced
 
-# An alternative is proved where traces decide at least this many combinations that it describes.
+# An alternative is proved where traces decide at least this many combinations that it describes, or all there are.
 _ENOUGH = 8
 # Combinations at which conditions that traces gave are compared with plain inference.
 _VERIFIED = 40
@@ -99,14 +100,18 @@ class Evidence:
         anywhere = np.logical_or.reduce(whole or [equal])
         sure = self._accepted & ~self._pinned
         proved: list[list[bool]] = []
-        for own, each in zip(whole, holding, strict=True):
-            is_sure = int(own.sum()) >= _ENOUGH and bool(sure[own].all())
+        for conditions, own, each in zip(alternatives, whole, holding, strict=True):
+            is_sure = int(own.sum()) >= _enough([conditions], groups) and bool(sure[own].all())
             proved.append([is_sure and self._is_needed(each, place, equal, anywhere) for place in range(len(each))])
         return proved
 
     def is_proved(self, alternatives: Alternatives, groups: Sequence[int]) -> bool:
         """Return whether traces without pinned numbers decide every combination, as the description does."""
-        is_whole = not self._pinned.any() and (self._paths.accepted() >= 0).all() and len(self.accepted) >= _ENOUGH
+        is_whole = (
+            not self._pinned.any()
+            and (self._paths.accepted() >= 0).all()
+            and len(self.accepted) >= _enough(alternatives, groups)
+        )
         return bool(is_whole) and self.differing(alternatives, groups) == 0
 
     def _is_needed(self, holding: list[Any], place: int, equal: Any, anywhere: Any) -> bool:
@@ -207,3 +212,25 @@ class Evidence:
     def _equal(self, groups: Sequence[int]) -> np.ndarray[Any, Any]:
         rows = np.array(self.points, np.int64).reshape(len(self.points), len(groups))
         return np.asarray((rows == rows[:, list(groups)]).all(1))
+
+
+def _is_size(expression: Expression) -> bool:
+    return isinstance(expression, Linear) and expression.is_plain and bool(expression.terms)
+
+
+def _enough(alternatives: Alternatives, groups: Sequence[int]) -> int:
+    """Return how many accepted combinations traces must decide: all of them, where the conditions leave only few."""
+    leads = {group for number, group in enumerate(groups) if group == number}
+    count = 0
+    for conditions in alternatives:
+        choices = dict.fromkeys(leads, _ENOUGH)
+        for each in conditions:
+            if isinstance(each, OneOf) and not any(value.dims for value in each.values):
+                dim, some = each.dim, len(each.values)
+            elif isinstance(each, Compare) and each.operator == "==" and not each.right.dims and _is_size(each.left):
+                (dim,), some = each.left.dims, 1
+            else:
+                continue
+            choices[groups[dim]] = min(choices[groups[dim]], some)
+        count += prod(choices.values())
+    return min(count, _ENOUGH)

@@ -164,3 +164,13 @@ def test_a_sum_of_many_inputs_has_the_largest_of_their_sizes() -> None:
     inputs = [_input(f"x{number}", [-1]) for number in range(5)]
     total = reduce(op.add, inputs)
     assert answer(total, inputs)["outputs"] == [["max(x0, x1, x2, x3, x4)"]]
+
+
+def test_few_sizes_are_proved_where_all_of_them_are_decided() -> None:
+    """Four combinations are accepted, fewer than the conditions of other models are tried at."""
+    data = op.parameter([-1, -1, 4], np.float32, name="data")
+    mask = op.broadcast(np.ones((1, 6, 6), np.float32), np.array([2, 6, 6]))
+    shapes = irexec.shapes(irexec.Model([op.add(op.matmul(data, data, False, True), mask)], [data], "masked"))
+    assert shapes.conditions == [["batch in [1, 2]", "length in [1, 6]"]]
+    assert shapes.evidence == "proved"
+    assert shapes.certainty == [["proved", "proved"]]
