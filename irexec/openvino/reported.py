@@ -129,6 +129,12 @@ def _interpolate(node: Node, found: Attributes) -> None:
             found[name] = [*found[name], *[0] * len(data)][: max(len(data), len(found[name]))]
 
 
+def _strided_slice(node: Node, found: Attributes) -> None:
+    for name in ("new_axis_mask", "shrink_axis_mask", "ellipsis_mask"):
+        if found[name] == [0]:  # The page's default; OpenVINO's is an empty mask.
+            found[name] = []
+
+
 def _roi_pooling(node: Node, found: Attributes) -> None:
     found["output_size"] = found["output_roi"] = [found["pooled_h"], found["pooled_w"]]
 
@@ -152,4 +158,5 @@ _COMPUTED: dict[str, Callable[[Node, Attributes], None]] = {
     "OneHot": _one_hot,
     "ROIPooling": _roi_pooling,
     "ReorgYolo": _reorg_yolo,
+    "StridedSlice": _strided_slice,
 }

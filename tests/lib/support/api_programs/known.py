@@ -106,7 +106,7 @@ KNOWN = [
     Known("names", _PARTLY, line=r"_ops\(\)", raised="run_passes"),
     Known("looser", _PARTLY, line="compile_model", raised=_REFUSED),
     Known("looser", "OpenVINO leaves marks in rt_info that Python cannot read", line="rt_info", theirs=_NO_RETURN),
-    Known("shapes", _CHANGES, line="partial_shape", program="replace_parameter"),
+    Known("shapes", _CHANGES, line="partial_shape|add_outputs", program="replace_parameter"),
     Known("names", _OWN_NAMES, line="get_names", theirs="r_out"),
     Known("shapes", "folding leaves no marks in rt_info", line="rt_info", theirs="can_be_folded", mine="^{}$"),
     Known("stricter", _REMOVED, line="compile_model", mine="undeclared parameters", program=r"remove_parameter"),
