@@ -58,6 +58,9 @@ EXIT_CODES = (
     "130 interrupted, 141 the output pipe was closed."
 )
 
+_SUFFIXES = (".bin", ".csv", ".html", ".json", ".md", ".npz", ".onnx", ".svg", ".txt", ".xml", ".zip")
+"""Suffixes of outputs that are single files."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; argparse leaves by SystemExit for --help and for wrong usage."""
@@ -73,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return NO_READER
     except OutputIsInput as error:
-        return _refused(error)
+        return _refused(str(error), error.path)
     except Exception as error:
         if received():
             return INTERRUPTED
@@ -107,8 +110,17 @@ def _dispatch(arguments: list[str]) -> int:
     with guarded(), _time_limit(args):
         for option, paths in args.outputs(args):
             announce(option, paths)
+            if (folder := _missing_folder(paths[0])) is not None:
+                return _refused(f"{option}: there is no folder {folder!r}", paths[0])
         code: int = args.run(args)
     return code
+
+
+def _missing_folder(path: str) -> str | None:
+    """Return the folder of a file to be written if it does not exist; folders with many files are made when needed."""
+    folder = os.path.dirname(path)
+    is_file = os.path.splitext(path)[1].lower() in _SUFFIXES
+    return folder if is_file and folder and not os.path.isdir(folder) else None
 
 
 def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
@@ -202,13 +214,13 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _refused(error: OutputIsInput) -> int:
-    """Report that an output would overwrite an input."""
+def _refused(message: str, path: str | None) -> int:
+    """Report an output that would overwrite an input, or that cannot be written."""
     from irexec.cli.inputs import refuse
     from irexec.diagnostics import Place
     from irexec.diagnostics.render import write
 
-    write(refuse("U007", str(error), place=Place(file=error.path)), sys.stderr)
+    write(refuse("U007", message, place=Place(file=path)), sys.stderr)
     return 2
 
 

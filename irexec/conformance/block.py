@@ -65,18 +65,20 @@ class JudgeBlock(Task[Tally]):
         return _defendant(self.runtime, json.dumps(config.get(case.config, {})), self.python, self.limit)
 
     def _judge(self, found: Tally, case: Case, defendant: Defendant, answer: Answer) -> None:
+        found.runtime = defendant.described.get("name", "the runtime")
+        small = case
         try:
             with np.errstate(all="ignore"):
                 verdict = judged_answer(case, answer, defendant)
-        except (TypeError, ValueError, ArithmeticError) as error:
-            # One case that cannot be judged does not end a campaign; it is listed with its reason.
+                if verdict.word == "wrong" and self.runtime != "onnxruntime" and (second := opinion(case)):
+                    verdict.detail += f"; {second}"
+                if verdict.word in FAILED and case.operator == GROWN:
+                    small, verdict = smaller(case, verdict, defendant)
+        except Unusable:
+            raise
+        except Exception as error:
+            # One case that cannot be judged does not end a campaign of hours; it is listed with its reason.
             verdict = Verdict("invalid", f"cannot be judged: {type(error).__name__}: {error}")
-        if verdict.word == "wrong" and self.runtime != "onnxruntime" and (second := opinion(case)):
-            verdict.detail += f"; {second}"
-        found.runtime = defendant.described.get("name", "the runtime")
-        small = case
-        if verdict.word in FAILED and case.operator == GROWN:
-            small, verdict = smaller(case, verdict, defendant)
         self._count(found, case, verdict, small)
 
     def _count(self, found: Tally, case: Case, verdict: Verdict, small: Case | None = None) -> None:

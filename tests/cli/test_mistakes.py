@@ -193,12 +193,13 @@ def test_findings_are_written_to_a_file(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("validate", "model.xml", "-o", "nowhere/found.txt"), "U007", "the file cannot be written"),
+        (("validate", "model.xml", "-o", "nowhere/found.txt"), "U007", "-o: there is no folder 'nowhere'"),
+        (("conformance", "--with", "nobody", "-o", "nowhere/found.json"), "U007", "-o: there is no folder 'nowhere'"),
         (("convert", "model.xml", "out.onnx"), "U007", "the file name of an IR must end with .xml, but is out.onnx"),
-        (("convert", "model.xml", "nowhere/out.xml"), "U007", "the file cannot be written: No such file or directory"),
-        (("cut", "model.xml", "--to", "stem/conv", "-o", "nowhere/out.xml"), "U007", "the file cannot be written"),
-        (("report", "model.xml", "-o", "nowhere/out.html"), "U007", "the file cannot be written"),
-        (("run", "model.xml", "--save", "nowhere/out.npz"), "U007", "cannot be written"),
+        (("convert", "model.xml", "nowhere/out.xml"), "U007", "-o: there is no folder 'nowhere'"),
+        (("cut", "model.xml", "--to", "stem/conv", "-o", "nowhere/out.xml"), "U007", "there is no folder"),
+        (("report", "model.xml", "-o", "nowhere/out.html"), "U007", "there is no folder"),
+        (("run", "model.xml", "--save", "nowhere/out.npz"), "U007", "there is no folder"),
         (("run", "model.xml", "--dump", "model.txt"), "U007", "cannot be written"),
     ],
 )

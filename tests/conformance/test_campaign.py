@@ -7,13 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from irexec.conformance import block
 from irexec.conformance.campaign import GROWN_SHARE, Extent, families, rounds
-from irexec.conformance.case import operator_named
+from irexec.conformance.case import Case, operator_named
 from irexec.conformance.clusters import clusters_of, fault_of
+from irexec.conformance.defendant import Answer, Defendant
 from irexec.conformance.open import profiles_of
 from irexec.conformance.report import failures, from_json, to_json
 from irexec.conformance.results import Finding, Tally
-from irexec.conformance.verdict import WRAPS
+from irexec.conformance.verdict import WRAPS, Verdict
 from irexec.types import F32, I32, I64
 
 pytestmark = pytest.mark.any_python
@@ -91,3 +93,18 @@ def test_a_simpler_case_shows_the_same_fault() -> None:
     others = [fault(word="crash"), fault(call=1), fault(facts={"layers": "ReLU-1"}), fault(detail=f"d; {WRAPS}")]
     assert len({fault(), *others}) == 5
     assert fault(call=1, kind="static") == fault()
+
+
+def test_a_case_that_cannot_be_judged_is_listed_and_the_next_one_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = block.judged_answer
+
+    def failing(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
+        if case.name.endswith("seed1"):
+            raise AttributeError("no such part")
+        return judged(case, answer, defendant)
+
+    monkeypatch.setattr(block, "judged_answer", failing)
+    judge = block.JudgeBlock("irexec")
+    found = [judge(f"Abs-1/f32/x=[2]/seed{seed}") for seed in (1, 2)]
+    assert [tally.totals for tally in found] == [{"invalid": 1}, {"passed": 1}]
+    assert found[0].findings[0].detail == "cannot be judged: AttributeError: no such part"
