@@ -48,7 +48,8 @@ def apart(a: Array, b: Array) -> Any:
         if a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.dtype.itemsize == 8:
             if np.array_equal(a, b):
                 return np.zeros(a.shape)
-            return np.abs(a.astype(object) - b.astype(object)).astype(np.float64)
+            # Of arrays without axes, arithmetic of objects returns a Python integer.
+            return np.asarray(np.abs(a.astype(object) - b.astype(object)), np.float64)
         one, two = (a, b) if a.dtype.kind == "c" else (widened(a), widened(b))
         found = np.abs(one - two)
         found = np.where((one == two) | (np.isnan(one) & np.isnan(two)), 0.0, found)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from irexec import opset15 as ops
+from irexec.debug import units
 from irexec.debug.errors import judge, measure, percent
 from irexec.debug.tolerances import tolerance_of
 from irexec.ops.declare.operator import rounded
@@ -197,3 +198,10 @@ def test_large_numbers_have_a_typical_one() -> None:
 )
 def test_percentages_have_two_digits_at_any_magnitude(part: float, text: str) -> None:
     assert percent(part) == text
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 1)])
+def test_64_bit_integers_are_as_far_apart_as_they_are(shape: tuple[int, ...]) -> None:
+    a, b = np.full(shape, 2**62 + 1, np.int64), np.full(shape, -(2**62), np.int64)
+    found = units.apart(a, b)
+    assert found.shape == shape and found.dtype == np.float64 and np.all(found == 2.0**63)
