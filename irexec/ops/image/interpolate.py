@@ -68,9 +68,6 @@ def interpolate_11(
     """
     chosen = list(range(image.ndim)) if axes is None else integers(axes)
     check_axes(require, chosen, image.ndim)
-    count, wanted = scales_or_sizes.size, f"expected one for each of the {len(chosen)} axes"
-    message = f"there are {count} {shape_calculation_mode}, {wanted}"
-    require("C3", count == len(chosen), message, port="scales_or_sizes")
     begin, end = full_pads(padding.pads_begin, image.ndim), full_pads(padding.pads_end, image.ndim)
     extents = [sum(parts) for parts in zip(begin, image.shape, end, strict=True)]
     given: dict[int, float] = dict(zip(chosen, scales_or_sizes.tolist(), strict=True))

@@ -11,6 +11,7 @@ import numpy as np
 from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check
+from irexec.ops.rules.axes import length_of
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import MAX_LENGTH, Dimension, PartialShape, TensorType
 from irexec.types.traced import is_traced
@@ -80,6 +81,11 @@ def resized_shape(
     if axes is not None and not has_rank(check, "C1", axes, 1, "axes"):
         return PartialShape.dynamic(image.rank)
     rank = len(image.shape)
+    count = rank if axes is None else length_of(axes)
+    if given.rank == 1 and count is not None:
+        message = f"there are {given.shape[0]} {shape_calculation_mode}, expected one for each of the {count} axes"
+        if not check("C3", given.shape[0].compatible(count), message, port=port):
+            return PartialShape.dynamic(rank)
     chosen = list(range(rank)) if axes is None else axes.ints
     if chosen is None:
         return PartialShape.dynamic(rank)
@@ -87,15 +93,6 @@ def resized_shape(
         check("C6", len(chosen) == 2, f"there are {len(chosen)} axes, expected two in the pillow modes", port="axes")
     if not check_axes(check, chosen, rank):
         return PartialShape.dynamic(rank)
-    if given.rank == 1:
-        counts = given.shape[0].compatible(len(chosen))
-        if not check(
-            "C3",
-            counts,
-            f"there are {given.shape[0]} {shape_calculation_mode}, expected one for each of the {len(chosen)} axes",
-            port=port,
-        ):
-            return PartialShape.dynamic(rank)
     pads = [b + e for b, e in zip(full_pads(padding.pads_begin, rank), full_pads(padding.pads_end, rank), strict=True)]
     dims = [d + p for d, p in zip(image.shape, pads, strict=True)]
     sources = list(dims)
