@@ -145,7 +145,7 @@ def _mxnet(boxes: Array, scores: Array, s: Settings) -> dict[int, Array]:
     """Priors kept for each class: each prior counts for its best class only, and top_k is for all classes together."""
     judged = scores.copy()
     judged[:, 0] = -1
-    if s.background_label_id > -1:
+    if -1 < s.background_label_id < judged.shape[1]:
         judged[:, s.background_label_id] = -1
     labels = judged.argmax(axis=1)
     best = np.take_along_axis(judged, labels[:, None], axis=1)[:, 0]

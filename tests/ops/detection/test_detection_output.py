@@ -91,6 +91,15 @@ def test_the_end_is_marked() -> None:
     assert result[0, 0, 0].tolist() == [-1, 0, 0, 0, 0, 0, 0] and not result[0, 0, 1:].any()
 
 
+@pytest.mark.parametrize("decrease", [False, True])
+def test_a_background_label_beyond_the_classes_is_no_class(decrease: bool) -> None:
+    attributes = BASE | {"decrease_label_id": decrease}
+    arrays = arrays_for(0, attributes)
+    beyond = run(op_of(8), *arrays, **attributes, background_label_id=CLASSES)[0]
+    none = run(op_of(8), *arrays, **attributes, background_label_id=-1)[0]
+    np.testing.assert_array_equal(beyond, none)
+
+
 def test_f16_is_computed_in_f32() -> None:
     arrays = [a.astype(np.float16) for a in arrays_for(0, BASE)]
     ours = run(op_of(8), *arrays, **BASE)[0]

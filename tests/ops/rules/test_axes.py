@@ -70,3 +70,5 @@ def test_a_rule_receives_whether_the_values_fit() -> None:
 
     assert not in_range(check, "C1", "port", [3, -1], 0)
     assert found == ["C1: port[1] is -1, expected 0 or more (0 or more)"]
+    with pytest.raises(ConstraintError, match=r"port\[0\] is 0, but the range from 0 to -1 is empty$"):
+        in_range(require, "C1", "port", [0], 0, -1)
