@@ -235,3 +235,19 @@ def test_pydantic_has_the_same_compiled_validator(first: str) -> None:
         "assert Model(x='3').x == 3"
     )
     assert "pydantic_core.core_schema" in modules
+
+
+def test_the_package_is_imported_where_its_compiled_module_cannot_be_alone() -> None:
+    code = (
+        "from importlib.machinery import ExtensionFileLoader as Loader\n"
+        "load = Loader.exec_module\n"
+        "def fails(self, module):\n"
+        "    Loader.exec_module = load\n"
+        "    raise ImportError('the package is needed')\n"
+        "Loader.exec_module = fails\n"
+        "import irexec.ops.declare.validator as validator\n"
+        "assert Loader.exec_module is load\n"
+        "import pydantic_core\n"
+        "assert validator.SchemaValidator is pydantic_core.SchemaValidator"
+    )
+    assert "pydantic_core.core_schema" in imported(code)

@@ -29,18 +29,19 @@ def _compiled() -> Any:
         return sys.modules[_NAME]
     package = PathFinder.find_spec("pydantic_core")
     found = PathFinder.find_spec(_NAME, None if package is None else package.submodule_search_locations)
-    if package is None or found is None or found.loader is None:
-        # It is not a package in folders.
-        import pydantic_core
+    if found is not None and found.loader is not None:
+        module = sys.modules[_NAME] = module_from_spec(found)
+        try:
+            found.loader.exec_module(module)
+            return module
+        except BaseException as error:
+            del sys.modules[_NAME]
+            if not isinstance(error, ImportError):
+                raise
+    # It is not a package in folders, or its compiled module needs the package.
+    import pydantic_core
 
-        return pydantic_core
-    module = sys.modules[_NAME] = module_from_spec(found)
-    try:
-        found.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[_NAME]
-        raise
-    return module
+    return pydantic_core
 
 
 if not TYPE_CHECKING:
