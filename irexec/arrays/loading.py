@@ -41,7 +41,7 @@ def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
         stream.seek(0)
         try:
             if magic == np.lib.format.MAGIC_PREFIX:
-                return as_plain_array(_mapped(stream, path))
+                return as_plain_array(_mapped(stream))
             if magic[:2] == b"PK":
                 return dict(_members(stream))
         except (OSError, BadArrayFile):
@@ -55,7 +55,7 @@ def load(path: str | os.PathLike[str]) -> Array | dict[str, Array]:
     raise BadArrayFile("the file is neither .npy nor .npz")
 
 
-def _mapped(stream: IO[bytes], path: str | os.PathLike[str]) -> Array:
+def _mapped(stream: IO[bytes]) -> Array:
     shape, dtype, fortran = _header(stream)
     start = stream.tell()
     needed, there = _size(shape, dtype), os.fstat(stream.fileno()).st_size - start

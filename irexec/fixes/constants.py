@@ -25,7 +25,7 @@ def attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     # If the size is smaller than the shape requires, either of them may be wrong.
     for other in ("size", "shape") if finding.code == "C003" else (name,):
         value = found.value_of(other)
-        if value is None or value == layer.data.get(other) or not _is_apart(layer, found, other, written):
+        if value is None or value == layer.data.get(other) or not _is_apart(found, other, written):
             continue
         if (edit := written.set_attribute(layer.data_at, other, value)) is not None:
             yield Fix(f'write {other}="{value}"', Safety.SAFE, (edit,))
@@ -73,7 +73,7 @@ def _bytes(kind: ElementType | None, shape: tuple[int, ...] | None) -> int | Non
     return kind.nbytes(count) if count <= INT64_MAX >> 8 else None
 
 
-def _is_apart(layer: Layer, found: _Declared, name: str, written: Written) -> bool:
+def _is_apart(found: _Declared, name: str, written: Written) -> bool:
     """Return whether a constant of another size would not overlap the bytes of other constants."""
     needed = _bytes(found.declared_kind, found.declared)
     if name != "size" or found.offset is None or needed is None:

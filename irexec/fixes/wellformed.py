@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from irexec.diagnostics import Diagnostic, Fix, Report, Safety
+from irexec.diagnostics import Fix, Report, Safety
 from irexec.diagnostics.codes import CODES, Area
 from irexec.ir.xml.edits import Editable
 from irexec.ir.xml.events import Span, events
@@ -37,14 +37,14 @@ def with_repairs(report: Report, source: Source, look: Look) -> Report:
     """
     findings = list(report)
     place = next((number for number, finding in enumerate(findings) if finding.code in ("X001", "X007")), None)
-    fix = _repair(findings[place], source, look) if place is not None else None
+    fix = _repair(source, look) if place is not None else None
     if place is None or fix is None:
         return report
     findings[place] = replace(findings[place], fixes=(fix,))
     return Report(findings, report.left_out.copy())
 
 
-def _repair(finding: Diagnostic, source: Source, look: Look) -> Fix | None:
+def _repair(source: Source, look: Look) -> Fix | None:
     text = source.text
     if len(text) > MAX_CHARACTERS or "<net" not in text or source.encoding is None:
         return None

@@ -31,7 +31,7 @@ def typical(
         return np.broadcast_to(past + np.arange(shape[-1]), shape).astype(kind.dtype)
     if kind.is_integral_number and "beam" in name and len(shape) == 1:
         return np.arange(shape[0]).astype(kind.dtype)
-    if kind.is_integral_number and (rows := _rows(model, port)):
+    if kind.is_integral_number and (rows := _rows(port)):
         return rng.integers(0, rows, shape).astype(kind.dtype)
     if kind.is_real and len(shape) == 4 and (shape[1] in _CHANNELS or shape[3] in _CHANNELS):
         return rng.random(shape, np.float32).astype(kind.dtype)
@@ -51,7 +51,7 @@ def _mask(shape: tuple[int, ...], past: int) -> Array:
     return made
 
 
-def _rows(model: Model, port: Value) -> int:
+def _rows(port: Value) -> int:
     """Return the number of rows that an input of whole numbers chooses from; 0 if it is not an index."""
     stack, seen = [port], {port}
     while stack:

@@ -34,9 +34,9 @@ class Description:
         """Return the case with everything that holds around its base."""
         found = directions(self._prober, self._case.base)
         self._along(found)
-        self._alone(found)
+        self._alone()
         self._choosing_broadcast(found)
-        self._exchanging(found)
+        self._exchanging()
         self._jointly()
         return self._case
 
@@ -62,7 +62,7 @@ class Description:
             case.following[dim] = Linear(tuple(terms), rest)
             self._explain_following(dim)
 
-    def _alone(self, found: Sequence[Direction]) -> None:
+    def _alone(self) -> None:
         """Describe the dimensions that move in no direction."""
         case = self._case
         for dim, own in enumerate(case.base):
@@ -177,7 +177,7 @@ class Description:
                 return False
         return True
 
-    def _exchanging(self, found: Sequence[Direction]) -> None:
+    def _exchanging(self) -> None:
         """Widen the choices of two bounded sizes of which one can be a part if the other is a multiple: a joint
         condition then describes both.
         """

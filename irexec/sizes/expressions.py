@@ -229,7 +229,7 @@ def _product(
     at_base = next((value for sizes, value in samples if all(sizes[dim] == base[dim] for dim in dims)), None)
     if at_base is None:
         return None
-    for offset in _offsets(samples, base, dims, alone, at_base):
+    for offset in _offsets(samples, base, dims, at_base):
         factors: list[Expression] = []
         for dim in dims:
             rest = [(sizes, value - offset) for sizes, value in alone[dim]]
@@ -251,9 +251,7 @@ def _product(
     return None
 
 
-def _offsets(
-    samples: Samples, base: Sizes, dims: Sequence[int], alone: dict[int, list[tuple[Sizes, int]]], at_base: int
-) -> list[int]:
+def _offsets(samples: Samples, base: Sizes, dims: Sequence[int], at_base: int) -> list[int]:
     """Return the constants that may be added to a product: 0, and those that samples of two dimensions require."""
     found = [0]
     known = {tuple(sizes[dim] for dim in dims): value for sizes, value in samples}

@@ -101,13 +101,13 @@ def _unknown_outputs(found: Study, outputs: Expressions) -> list[str]:
     for value, dims in unknown:
         name, shape = _named(prober, value), types[value].shape
         if dims is None:
-            remarks.append(f"the rank of the output {name} depends on {_origin(prober, types, value)}")
+            remarks.append(f"the rank of the output {name} depends on {_origin(types, value)}")
             continue
         by_values = [axis for axis, each in enumerate(dims) if each is None and shape[axis].is_dynamic]
         others = [axis for axis, each in enumerate(dims) if each is None and axis not in by_values]
         if by_values:
             verb = "depends" if len(by_values) == 1 else "depend"
-            remarks.append(f"{_axes(by_values)} of the output {name} {verb} on {_origin(prober, types, value)}")
+            remarks.append(f"{_axes(by_values)} of the output {name} {verb} on {_origin(types, value)}")
         if others:
             remarks.append(f"no single expression of the inputs' sizes gives {_axes(others)} of the output {name}")
     return remarks
@@ -119,7 +119,7 @@ def _axes(axes: Sequence[int]) -> str:
     )
 
 
-def _origin(prober: Prober, types: Inference, value: Value) -> str:
+def _origin(types: Inference, value: Value) -> str:
     """Return the layer whose results have a size that depends on values, although the sizes of its inputs are known."""
     waiting, seen = [value.node], set[Node]()
     while waiting:

@@ -101,12 +101,12 @@ def random_uniform_8(
         high_first = pytorch or output_type == "f64"
         first, second = (pairs[:, 0], pairs[:, 1]) if high_first else (pairs[:, 1], pairs[:, 0])
         drawn = (first << _32) | second
-    convert = _integers if output_type in ("i32", "i64") else _floats
-    result: Array = convert(drawn, low, high, output_type, pytorch).reshape(extents)
-    return result
+    if output_type in ("i32", "i64"):
+        return _integers(drawn, low, high, output_type).reshape(extents)
+    return _floats(drawn, low, high, output_type, pytorch).reshape(extents)
 
 
-def _integers(drawn: Array, low: Any, high: Any, kind: str, pytorch: bool) -> Array:
+def _integers(drawn: Array, low: Any, high: Any, kind: str) -> Array:
     """Return x mod (maxval - minval) + minval, in the unsigned type of the same width, which cannot overflow."""
     wide: Any = np.uint32 if kind == "i32" else np.uint64
     span = wide((int(high) - int(low)) % 2 ** (8 * np.dtype(wide).itemsize))

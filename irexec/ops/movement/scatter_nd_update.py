@@ -83,11 +83,6 @@ def _update(data: Array, indices: Array, updates: Array, reduction: str, out: Ar
     return delivered(result, out)
 
 
-def _fits(shape: tuple[int, ...], indices: Array, data: Array, k: int) -> bool:
-    expected = indices.shape[:-1] + data.shape[k:]
-    return shape == expected or (not expected and math.prod(shape) == 1)
-
-
 @scatter_nd_update_15.shapes
 def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType, *, reduction: str) -> PartialShape:
     reducible = reduction == "none" or not (data.element_type is STRING or data.element_type.is_carried)

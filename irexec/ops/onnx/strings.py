@@ -98,7 +98,7 @@ def tf_idf_vectorizer_9(
     C1: x is [C] or [N, C]. C2: the pool, its counts and its indexes fit each other.
     """
     pool = list(pool_strings if x.dtype.kind == "T" else pool_int64s)
-    grams = _pool(pool, ngram_counts, max_gram_length)
+    grams = _pool(pool, ngram_counts)
     fits = len(grams) == len(ngram_indexes) and len(weights) in (0, len(grams))
     message = f"{len(grams)} n-grams, {len(ngram_indexes)} indexes and {len(weights)} weights, expected equal numbers"
     require("C2", fits, message)
@@ -120,7 +120,7 @@ def tf_idf_vectorizer_9(
     return result if x.ndim == 2 else result[0]
 
 
-def _pool(pool: Sequence[object], counts: Sequence[int], longest: int) -> list[tuple[object, ...]]:
+def _pool(pool: Sequence[object], counts: Sequence[int]) -> list[tuple[object, ...]]:
     """Return the n-grams of the pool, in order: those of one item, of two, and so on."""
     ends = [*counts[1:], len(pool)]
     grams: list[tuple[object, ...]] = []

@@ -59,7 +59,7 @@ def scaled_dot_product_attention_13(
     factor = dtype.type(1 / sqrt(max(embedding, 1))) if scale is None else scale.reshape(()).astype(dtype)
     q, k, v = (np.broadcast_to(x.astype(dtype, copy=False), (*batch, *x.shape[-2:])) for x in (query, key, value))
     m = None if mask is None else np.broadcast_to(mask, (*batch, length, sources))
-    s = None if sink is None else np.broadcast_to(_column(sink, (*batch, length, 1)).astype(dtype), (*batch, length, 1))
+    s = None if sink is None else np.broadcast_to(sink.astype(dtype), (*batch, length, 1))
     # Scaling, masking and exponentiating a score cost about as much as 32 multiply-adds.
     work = prod(batch) * length * sources * (embedding + value.shape[-1] + 32)
     tasks = _blocks(batch, length, sources * dtype.itemsize, parts_for(work))
@@ -117,11 +117,6 @@ def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, parts: int) -> 
         for part in head_parts
         for rows in row_parts
     ]
-
-
-def _column(sink: Array, shape: tuple[int, ...]) -> Array:
-    """Return the sink, which broadcasts to this shape."""
-    return sink
 
 
 def common_batch(*tensors: Array) -> tuple[int, ...]:
