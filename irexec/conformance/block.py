@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from irexec.conformance.case import Case, operator_named
-from irexec.conformance.defendant import Answer, Defendant, Unusable
+from irexec.conformance.defendant import OUT_OF_MEMORY, Answer, Defendant, Unusable
 from irexec.conformance.drawing import draw
 from irexec.conformance.grown import NAME as GROWN
 from irexec.conformance.grown import draw_grown, grown_case, simpler_grown
@@ -39,7 +39,16 @@ class JudgeBlock(Task[Tally]):
         """Judge the cases; while the runtime runs one, the one before is judged and the next one is drawn."""
         found = Tally()
         before: tuple[Case, Defendant] | None = None
-        for case in cases_of(item, self.seed):
+        for one in parts_of(item):
+            try:
+                case = case_of(one, self.seed)
+            except MemoryError:
+                family = one.partition("#")[0].partition("/")[0]
+                found.count(family, "?", "?", "invalid", [])
+                found.findings.append(Finding(one, "invalid", OUT_OF_MEMORY, family, "?"))
+                continue
+            if case is None:
+                continue
             defendant = self._defendant(case)
             answer = before[1].finish() if before is not None else None
             if before is not None and answer is not None and answer.how in ("crash", "hang"):
@@ -76,6 +85,8 @@ class JudgeBlock(Task[Tally]):
                     small, verdict = smaller(case, verdict, defendant)
         except Unusable:
             raise
+        except MemoryError:
+            verdict = Verdict("invalid", OUT_OF_MEMORY)
         except Exception as error:
             # One case that cannot be judged does not end a campaign of hours; it is listed with its reason.
             verdict = Verdict("invalid", f"cannot be judged: {type(error).__name__}: {error}")
@@ -164,20 +175,19 @@ def _later(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
     return judge_case(case, answer, defendant.described)
 
 
-def cases_of(item: str, seed: int) -> Iterator[Case]:
-    """Yield the cases of an item."""
+def parts_of(item: str) -> list[str]:
+    """Return an item for each case of an item: `OPERATOR#NUMBER`, or the name of a case."""
+    family, separator, numbers = item.partition("#")
+    first, _, count = numbers.partition("+")
+    return [f"{family}#{int(first) + n}" for n in range(int(count))] if separator else [item]
+
+
+def case_of(one: str, seed: int) -> Case | None:
+    """Return the case of a name, or of `OPERATOR#NUMBER`, for which there may be none."""
     from irexec.conformance.made import case_named
 
-    if "#" not in item:
-        yield case_named(item)
-        return
-    family, _, numbers = item.partition("#")
-    first, _, count = numbers.partition("+")
-    draw_one = _drawer(family)
-    for index in range(int(first), int(first) + int(count)):
-        case = draw_one(seed, index)
-        if case is not None:
-            yield case
+    family, separator, number = one.partition("#")
+    return _drawer(family)(seed, int(number)) if separator else case_named(one)
 
 
 def _drawer(family: str) -> Callable[[int, int], Case | None]:
@@ -201,4 +211,4 @@ def _defendant(runtime: str, config: str, python: str, limit: float) -> Defendan
     return Defendant(runtime, json.loads(config), python=python, limit=limit)
 
 
-__all__ = ["FAILED", "JudgeBlock", "cases_of", "judged"]
+__all__ = ["FAILED", "JudgeBlock", "judged"]

@@ -33,6 +33,7 @@ KNOWN = {
 }
 """The runtimes that have a name; any other one is FILE.py:Class."""
 _PACKAGES = {"openvino": "OpenVINO", "onnxruntime": "ONNX Runtime", "numpy": "NumPy", "onnx": "The package onnx"}
+OUT_OF_MEMORY = "not judged (not enough memory)"
 _MISSING = re.compile(r"No module named '(\w+)")
 _ENDING = 5.0
 """Seconds for a process to end after it has closed its pipe: some write their memory to a file."""
@@ -46,8 +47,8 @@ class Unusable(Exception):
 
 @record
 class Answer:
-    """The outcome of a case in a runtime. `how`: results, refused, crash or hang; `results` for each call, and each
-    request of it.
+    """The outcome of a case in a runtime. `how`: results, refused, crash, hang, or memory (irexec's own did not suffice);
+    `results` for each call, and each request of it.
     """
 
     how: str
@@ -93,7 +94,7 @@ class Defendant:
             self._landed = self._land()
         landed, self._landed = self._landed, None
         self.begin(case)
-        answer, self._landed = self._land(), landed
+        answer, self._landed = self.finish(), landed
         return answer
 
     def begin(self, case: Case) -> None:
@@ -101,6 +102,13 @@ class Defendant:
         # A new name each time: a file that replaces another one is written through to the disk.
         path = Path(self._folder.name) / f"model{self._number}.xml"
         self._number += 1
+        try:
+            self._send(case, path)
+        except MemoryError:
+            self._landed, self._flying = self._out_of_memory(), None
+            _remove(path)
+
+    def _send(self, case: Case, path: Path) -> None:
         write_model(case.model, path)
         arrays = [plain(array) for call in case.inputs for array in call]
         message: dict[str, Any] = {
@@ -159,9 +167,15 @@ class Defendant:
         (case, path), self._flying = self._flying, None
         try:
             return self._answer(case)
+        except MemoryError:
+            return self._out_of_memory()
         finally:
-            remove(path)
-            remove(path.with_suffix(".bin"))
+            _remove(path)
+
+    def _out_of_memory(self) -> Answer:
+        """End the process, whose pipe may hold half a message."""
+        self.close()
+        return Answer("memory", message=OUT_OF_MEMORY)
 
     def _answer(self, case: Case) -> Answer:
         process = self._process
@@ -241,6 +255,11 @@ def typed(array: Array, kind: ElementType) -> Array:
     if kind.name == "boolean" and array.dtype.itemsize == 1:
         return array.astype(np.bool_)
     return array
+
+
+def _remove(path: Path) -> None:
+    remove(path)
+    remove(path.with_suffix(".bin"))
 
 
 def _ended(code: int | None) -> str:

@@ -53,12 +53,14 @@ class Tally:
 
     def add(self, other: Tally) -> None:
         """Add the results of other cases. All failures are kept. The number of other cases that did not pass is limited
-        for each operator and verdict, so that the memory of a long campaign is bounded."""
-        for mine, theirs in ((self.cells, other.cells), (self.values, other.values)):
+        for each operator and verdict, and that of an attribute's values, so that the memory of a long campaign is
+        bounded."""
+        for mine, theirs, most in ((self.cells, other.cells, None), (self.values, other.values, _MOST_VALUES)):
             for key, counts in theirs.items():
                 own = mine.setdefault(key, {})
                 for word, number in counts.items():
-                    own[word] = own.get(word, 0) + number
+                    if most is None or word in own or len(own) < most:
+                        own[word] = own.get(word, 0) + number
         for finding in other.findings:
             kind = finding.operator, finding.word
             self._kept[kind] = self._kept.get(kind, 0) + 1

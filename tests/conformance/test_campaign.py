@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from irexec.conformance import block
+from irexec.conformance import block, defendant
 from irexec.conformance.campaign import GROWN_SHARE, Extent, families, rounds
 from irexec.conformance.case import Case, operator_named
 from irexec.conformance.clusters import clusters_of, fault_of
@@ -108,3 +108,21 @@ def test_a_case_that_cannot_be_judged_is_listed_and_the_next_one_judged(monkeypa
     found = [judge(f"Abs-1/f32/x=[2]/seed{seed}") for seed in (1, 2)]
     assert [tally.totals for tally in found] == [{"invalid": 1}, {"passed": 1}]
     assert found[0].findings[0].detail == "cannot be judged: AttributeError: no such part"
+
+
+def test_a_campaign_outlives_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a case is drawn, written, read back or judged: it is listed, and the following cases are judged."""
+
+    def without_memory(*arguments: object) -> None:
+        raise MemoryError
+
+    judge = block.JudgeBlock("irexec")
+    for module, name in ((block, "draw"), (defendant, "write_model"), (defendant.serve, "read"), (block, "judge_case")):
+        assert judge("Abs-1#0+2").totals == {"passed": 2}
+        with monkeypatch.context() as patched:
+            patched.setattr(module, name, without_memory)
+            tally = judge("Abs-1#0+2")
+        assert tally.totals == {"invalid": 2}, name
+        assert {finding.detail for finding in tally.findings} == {"not judged (not enough memory)"}
+        assert (tally.findings[0].name == "Abs-1#0") is (name == "draw")
+    assert judge("Abs-1#0+2").totals == {"passed": 2}
