@@ -43,7 +43,7 @@ def main() -> int:
     for name, tally in zip(names, tallies, strict=True):
         totals, clusters = tally.totals, clusters_of(failures(tally), tally)
         for cluster in clusters:
-            found.setdefault((cluster.operator, cluster.word), {}).setdefault(name, cluster)
+            found.setdefault((cluster.cause, cluster.word), {}).setdefault(name, cluster)
         forms, ends = (sum(totals.get(word, 0) for word in words) for words in (("shape", "type"), _ENDS))
         row = [sum(totals.values()), totals.get("passed", 0), totals.get("open", 0), totals.get("refused", 0)]
         print(
@@ -56,12 +56,14 @@ def main() -> int:
     print("\n## Operators with failures\n\nFailures of the cases of each operator or pattern.\n")
     print("| operator |", " | ".join(names), "|\n|---|" + "---:|" * len(names))
     counts = [by_operator(tally) for tally in tallies]
-    for operator in sorted({key[0] for key in found} & {name for count in counts for name in count}):
+    failing = {name for by_name in found.values() for cluster in by_name.values() for name in cluster.operators}
+    for operator in sorted(failing):
         print("|", operator, "|", " | ".join(_cell(count.get(operator, {})) for count in counts), "|")
     print("\n## What is wrong\n\nThe simplest case that failed, in the newest release where one did.\n")
-    for (operator, word), by_name in sorted(found.items()):
-        newest = by_name[list(by_name)[-1]].simplest
-        print(f"- **{operator}**, {word}, in {', '.join(by_name)}: {_plain(newest.detail)[:_DETAIL].strip()}\n")
+    for (_, word), by_name in sorted(found.items()):
+        last = by_name[list(by_name)[-1]]
+        newest = last.simplest
+        print(f"- **{last.operator}**, {word}, in {', '.join(by_name)}: {_plain(newest.detail)[:_DETAIL].strip()}\n")
         print(f"  `{newest.name[:_NAME]}`\n" if len(newest.name) <= _NAME else "  (the name of the case is long)\n")
     return 0
 

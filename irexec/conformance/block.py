@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,13 +12,15 @@ import numpy as np
 
 from irexec.conformance.case import Case, operator_named
 from irexec.conformance.defendant import OUT_OF_MEMORY, Answer, Defendant, Unusable
-from irexec.conformance.drawing import draw
+from irexec.conformance.drawing import draw, made
 from irexec.conformance.grown import NAME as GROWN
 from irexec.conformance.grown import draw_grown, grown_case, simpler_grown
+from irexec.conformance.names import CaseName
 from irexec.conformance.results import Finding, Tally
 from irexec.conformance.verdict import FAILED, Verdict, judge_case
 from irexec.diagnostics import IRError
 from irexec.parallel.task import PathLike, Task
+from irexec.records import replace
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,24 @@ def judged_answer(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
                 if again.how == "hang"
                 else _later(case, again, defendant)
             )
-    return judge_case(case, answer, defendant.described)
+    verdict = judge_case(case, answer, defendant.described)
+    if verdict.word == "error" and (_UNSUPPORTED.search(verdict.detail) or _is_refused(case, defendant)):
+        # A runtime that says which shapes or attributes it does not take is not wrong, whenever it says so.
+        verdict.word = "refused"
+    return verdict
+
+
+def _is_refused(case: Case, defendant: Defendant) -> bool:
+    """Return whether the runtime refuses a call of this case in a model of these static shapes."""
+    if case.kind == "static" or case.operator.startswith("graph."):
+        return False
+    name = CaseName.parse(case.name)
+    forms = (name.with_ports([None if p is None else p.in_call(call) for p in name.ports]) for call in set(name.calls))
+    cases = (made(replace(form, flags=())) for form in forms)
+    return any(case is not None and defendant.run(case).how == "refused" for case in cases)
+
+
+_UNSUPPORTED = re.compile(r"not (yet )?(supported|implemented)|unsupported|doesn't support", re.IGNORECASE)
 
 
 def _later(case: Case, answer: Answer, defendant: Defendant) -> Verdict:

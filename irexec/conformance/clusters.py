@@ -8,23 +8,41 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from irexec.conformance.results import Finding, Tally, finding_dict
-from irexec.conformance.verdict import NARROWED, WRAPS
+from irexec.conformance.verdict import NARROWED, ROUNDED, WRAPS
+from irexec.ops.declare.contents import CONTENTS
 
 _NUMBERS = re.compile(r"\b0x[0-9a-f]+\b|\d+")
 _MESSAGE = 90
-_INFINITY = "infinity in f64"
+_LOCATION = re.compile(r"failed at (?:src/)?(\S+:\d+)")
+_AS_F32 = "f64 with values that f32 does not have"
 _F64_INFINITY = re.compile(r"e\+3[78] instead of -?inf")
+_BROADCASTING = frozenset({"arithmetic", "comparison", "logical", "bitwise"})
+"""Categories of layers that runtimes compute by the same code."""
+_NAMES = 3
 _FEWEST, _MOSTLY, _OFTENER = 3, 0.5, 2.5
 
 
 @dataclass
 class Cluster:
-    """Failures with one presumable cause. `common`: the properties that all of them have."""
+    """Failures with one presumable cause. `cause`: its description, or the type of the operator; `common`: what all of
+    them have in common."""
 
-    operator: str
+    cause: str
     word: str
     common: dict[str, str]
     findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def operators(self) -> list[str]:
+        """The operators and patterns whose cases fail."""
+        return sorted({finding.operator for finding in self.findings})
+
+    @property
+    def operator(self) -> str:
+        """The operators in words, after the cause if that is not the name of one."""
+        names = self.operators
+        text = ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} others" if len(names) > _NAMES else "")
+        return text if names[0].startswith(self.cause) else f"{self.cause} ({text})"
 
     @property
     def simplest(self) -> Finding:
@@ -52,17 +70,37 @@ def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list
     """Return the clusters, largest first. `tally`: all results, to leave out properties that every case has."""
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for finding in findings:
-        groups.setdefault(_key(finding), []).append(finding)
-    parts = [part for members in groups.values() for part in _split(members, tally)]
-    found = [Cluster(_named(part), part[0].word, _common(part, tally), part) for part in parts]
-    return sorted(found, key=lambda cluster: (cluster.operator, cluster.word, -len(cluster.findings)))
+        groups.setdefault(_cause(finding), []).append(finding)
+    found = [
+        Cluster(cause, word, _common(part, tally), part)
+        for (cause, word, *_), members in groups.items()
+        for part in _split(members, tally)
+    ]
+    return sorted(found, key=lambda cluster: (cluster.cause, cluster.word, -len(cluster.findings)))
 
 
-def _named(members: Sequence[Finding]) -> str:
-    """Return the operator of a cluster, or the description of failures of several operators."""
-    if len({member.operator for member in members}) == 1:
-        return members[0].operator
-    return NARROWED if NARROWED in members[0].detail else _INFINITY
+def _cause(finding: Finding) -> tuple[str, ...]:
+    """Return what failures of one cluster share: a limit of the element type or the place in the runtime that its
+    message names, whatever the operator; or else the type of the operator, in all its versions, and its `_key`.
+    """
+    operator, word, special, *rest = _key(finding)
+    for note in (NARROWED, ROUNDED, WRAPS):
+        if note in finding.detail:
+            return note, word
+    kind = finding.facts.get("type", "")
+    if word == "wrong" and kind == "f64" and (special in ("edges", "beyond") or _F64_INFINITY.search(finding.detail)):
+        return _AS_F32, word
+    if word == "error" and (places := _LOCATION.findall(finding.detail)):
+        return places[-1], word
+    layers = finding.facts.get("layers", "").split()
+    type = operator if operator.startswith("graph.") else operator.rpartition("-")[0]
+    if len(layers) == 1 and word != "refused":
+        type = layers[0].rpartition("-")[0]
+        return (type, word, special, *rest[:-1], "")
+    category = CONTENTS.get(type, ("",))[0].split(".")[0]
+    if word == "shape" and category in _BROADCASTING and "empty" in finding.facts:
+        return "empty inputs of elementwise layers", word
+    return (f"{category} of NaN" if category == "comparison" and special == "edges" else type, word, special, *rest)
 
 
 def _key(finding: Finding) -> tuple[str, ...]:
@@ -73,11 +111,6 @@ def _key(finding: Finding) -> tuple[str, ...]:
     later = "later call" if finding.call and finding.kind == "sequence" else ""
     message = signature(finding.detail) if finding.word in ("refused", "error", "crash") else ""
     kind = "integers" if finding.facts.get("type", "f32")[:1] in "iub" and finding.facts.get("type") != "bf16" else ""
-    if _F64_INFINITY.search(finding.detail) and finding.facts.get("type") == "f64":
-        # One cause, which every operator shows.
-        return (_INFINITY, finding.word)
-    if NARROWED in finding.detail:
-        return NARROWED, finding.word
     special = special if special in ("edges", "sparse", "wide", "far", "tails", "denormal", "beyond") else ""
     special = WRAPS if WRAPS in finding.detail else special
     special = finding.facts.get("forbidden", special)
@@ -89,7 +122,7 @@ def fault_of(finding: Finding) -> tuple[str, ...]:
     """Return what a simpler case must have in common with a failure to show the same fault: its key, except for the
     kind of values, which need not be special.
     """
-    operator, word, special, *rest = [*_key(finding), *[""] * 7][:7]
+    operator, word, special, *rest = _key(finding)
     return operator, word, special if special in (WRAPS, finding.facts.get("forbidden")) else "", *rest
 
 
@@ -102,6 +135,9 @@ def _split(members: list[Finding], tally: Tally | None) -> Iterator[list[Finding
         yield members
         return
     operator = members[0].operator
+    if any(member.operator != operator for member in members):
+        yield members
+        return
     cases = sum(sum(counts.values()) for cell, counts in tally.cells.items() if cell.split("|")[0] == operator)
     best: tuple[float, str, str] | None = None
     for pair in {pair for member in members for pair in member.facts.items() if pair[0].startswith("attribute ")}:
@@ -129,8 +165,8 @@ def signature(message: str) -> str:
 def _common(members: Sequence[Finding], tally: Tally | None) -> dict[str, str]:
     first = members[0]
     found = {k: v for k, v in first.facts.items() if all(member.facts.get(k) == v for member in members)}
-    if len(members) == 1:
-        # One case shows nothing that failures have in common.
+    if len(members) == 1 or (len(members) < _FEWEST and len({member.operator for member in members}) > 1):
+        # One case shows nothing that failures have in common, and neither do two of different operators.
         found = {key: value for key, value in found.items() if key in ("type", "data", "empty")}
     if all(member.kind == first.kind for member in members):
         found["kind"] = first.kind
@@ -138,7 +174,7 @@ def _common(members: Sequence[Finding], tally: Tally | None) -> dict[str, str]:
         found["call"] = "later ones only"
     if found.get("data") == "plain":
         del found["data"]
-    if tally is not None:
+    if tally is not None and all(member.operator == first.operator for member in members):
         found = {k: v for k, v in found.items() if not _has_only(tally, first.operator, k, v)}
     return found
 

@@ -47,7 +47,7 @@ class Unusable(Exception):
 
 @record
 class Answer:
-    """The outcome of a case in a runtime. `how`: results, refused, crash, hang, or memory (irexec's own did not suffice);
+    """The outcome of a case in a runtime. `how`: results, refused, crash, hang, or memory (irexec did not have enough);
     `results` for each call, and each request of it.
     """
 

@@ -17,6 +17,8 @@ MOST_VALUES = 24
 MOST_ELEMENTS = 1 << 14
 MOST_RESULTS = 4 * MOST_ELEMENTS
 """Elements of all inputs, and of a result, of a case that is drawn."""
+MOST_AXES = 8
+"""Axes of its inputs and results; runtimes have limits that models do not reach."""
 # 64-bit integers that do not mean "up to the end" stay within 32 bits, because CPU plugins keep only 32 bits.
 _MOST_BITS, _ENDLESS = 2**31 - 1, 2**63 - 2
 
@@ -68,7 +70,11 @@ class Draft:
         outputs = self.operator.infer(types, values, breaches)
         if breaches:
             return False
-        return all(t.shape.is_dynamic or np.prod(t.shape.to_shape(), dtype=float) < MOST_RESULTS for t in outputs)
+        return all(
+            (t.rank or 0) <= MOST_AXES
+            and (t.shape.is_dynamic or np.prod(t.shape.to_shape(), dtype=float) < MOST_RESULTS)
+            for t in outputs
+        )
 
     def size(self) -> int:
         """Return the number of elements of all inputs."""

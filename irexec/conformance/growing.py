@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.conformance.case import operator_named
 from irexec.conformance.changes import changed, pick
-from irexec.conformance.draft import Draft, draft_of
+from irexec.conformance.draft import MOST_AXES, Draft, draft_of
 from irexec.conformance.drawing import operators
 from irexec.conformance.names import CaseName, Dim, Port
 from irexec.conformance.seeds import calls_of
@@ -300,7 +300,7 @@ def _computed(operator: Operator, attributes: dict[str, object], arrays: list[Ar
         return None
     results = [np.asarray(a) for a in (made if isinstance(made, (tuple, list)) else [made])]
     for array in results:
-        if array.dtype.kind in "TUSO" or not 0 < array.size <= _MOST_ELEMENTS:
+        if array.dtype.kind in "TUSO" or not 0 < array.size <= _MOST_ELEMENTS or array.ndim > MOST_AXES:
             return None
         wide = array.astype(np.float64)
         if not np.isfinite(wide).all() or float(np.abs(wide).max()) > _LARGEST:

@@ -89,6 +89,12 @@ class Port:
         """Return the shape that the operator receives in a call."""
         return tuple(dim.at(call) for dim in self.dims)
 
+    def in_call(self, call: int) -> Port:
+        """Return the port with the shape and the values of one call, both static."""
+        values = self.second if call and self.second is not None else self.values
+        call = 0 if self.constant else call
+        return replace(self, dims=tuple(Dim((d.at(call),)) for d in self.dims), values=values, second=None)
+
     @property
     def declared(self) -> PartialShape:
         """The shape that the model declares for its own input, before the Transpose."""

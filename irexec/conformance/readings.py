@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from irexec.conformance.ordering import IGNORED, identity_of, is_float
+from irexec.conformance.undefined import undefined_parts
 from irexec.graph.model import Model, Node
 from irexec.types import Array
 
@@ -36,14 +37,29 @@ def contradicts(node: object, inputs: Inputs, expected: Sequence[Array], found: 
     return not bool(fits.all())
 
 
-def with_limits(model: Model, inputs: Sequence[Array], expected: Sequence[Array], found: list[Array]) -> list[Array]:
-    """Return the results with NaN where a function of an infinity times zero is given its limit instead of NaN."""
-    nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result")]
-    if len(nodes) != 1 or nodes[0].type not in _TIMES_ZERO or not inputs or inputs[0].shape != found[0].shape:
-        return found
-    with np.errstate(all="ignore"):
-        at = np.isinf(inputs[0].astype(np.float64)) & np.isnan(expected[0].astype(np.float64))
-    return [np.where(at & (found[0] == 0), expected[0], found[0]).astype(found[0].dtype)]
+def with_allowances(
+    layers: Sequence[tuple[Node, list[Array | None]]], model: Model, expected: Sequence[Array], found: Sequence[Array]
+) -> list[Array] | None:
+    """Return the results of a single layer with the expected ones where its page defines none, and where a function of
+    an infinity times zero is given its limit instead of NaN. `layers`: all layers, with their inputs.
+    """
+    if len(layers) != 1:
+        return None
+    node, inputs = layers[0]
+    turned = [result.inputs[0] not in node.outputs for result in model.results]
+    masks: list[Array | bool] = [False] * len(found)
+    if isinstance(parts := undefined_parts(node, inputs), tuple):
+        masks = list(parts)
+    elif node.type in _TIMES_ZERO and inputs[0] is not None:
+        right, other = (a.T if turned[0] else a for a in (expected[0], found[0]))
+        with np.errstate(all="ignore"):
+            masks[0] = np.isinf(inputs[0].astype(np.float64)) & np.isnan(right.astype(np.float64)) & (other == 0)
+    if not any(np.any(mask) for mask in masks):
+        return None
+    return [
+        np.where(np.transpose(mask) if back else mask, right, other).astype(other.dtype)
+        for mask, right, other, back in zip(masks, expected, found, turned, strict=True)
+    ]
 
 
 _TIMES_ZERO = frozenset({"Mish", "Swish", "HSwish", "Gelu", "SoftSign"})

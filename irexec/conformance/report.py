@@ -77,13 +77,13 @@ def failures(tally: Tally) -> list[Finding]:
 
 def compared(before: Tally, after: Tally) -> dict[str, list[str]]:
     """Return the new failures, the fixed ones, and those in both results, as titles of clusters."""
-    old, new = ({(c.operator, c.word): c for c in clusters_of(failures(t), t)} for t in (before, after))
+    old, new = ({(c.cause, c.word): c for c in clusters_of(failures(t), t)} for t in (before, after))
     ran = {key.split("|")[0] for key in after.cells} & {key.split("|")[0] for key in before.cells}
     return {
-        "broke": [new[key].title for key in new if key not in old and key[0] in ran],
-        "mended": [old[key].title for key in old if key not in new and key[0] in ran],
+        "broke": [new[key].title for key in new if key not in old and ran & {*new[key].operators}],
+        "mended": [old[key].title for key in old if key not in new and ran & {*old[key].operators}],
         "both": [new[key].title for key in new if key in old],
-        "only once": sorted({key[0] for key in {**old, **new}} - ran),
+        "only once": sorted({name for c in (*old.values(), *new.values()) for name in c.operators} - ran),
     }
 
 
@@ -123,7 +123,8 @@ def junit(tally: Tally, clusters: Sequence[Cluster], known: Mapping[str, str]) -
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     by_name: dict[str, list[Cluster]] = {}
     for cluster in clusters:
-        by_name.setdefault(cluster.operator, []).append(cluster)
+        for operator in cluster.operators:
+            by_name.setdefault(operator, []).append(cluster)
     rows = by_operator(tally)
     failing = sum(any(c.simplest.name not in known for c in own) for own in by_name.values())
     suite = f"irexec conformance: {tally.runtime}"

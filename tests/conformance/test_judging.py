@@ -30,6 +30,9 @@ pytestmark = [pytest.mark.processes, pytest.mark.any_python]
         ("shape", STATIC, "shape"),
         ("refuse", STATIC, "refused"),
         ("raise", STATIC, "error"),
+        ("raise later", STATIC, "passed"),
+        ("raise later", SEQUENCE, "error"),
+        ("unsupported later", SEQUENCE, "refused"),
         ("crash", STATIC, "crash"),
     ],
 )

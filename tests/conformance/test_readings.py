@@ -12,7 +12,7 @@ from irexec.conformance.clusters import clusters_of
 from irexec.conformance.defendant import Answer
 from irexec.conformance.made import case_named
 from irexec.conformance.results import Finding
-from irexec.conformance.verdict import NARROWED, WRAPS, judge_case
+from irexec.conformance.verdict import NARROWED, ROUNDED, WRAPS, judge_case
 from irexec.debug.record import Reference
 from irexec.types import Array
 
@@ -122,7 +122,7 @@ def test_integers_that_32_bits_cannot_hold_are_one_cluster() -> None:
         assert NARROWED in details[-1]
     findings = [Finding(f"{i}", "wrong", detail, f"Operator-{i}", "static", {}) for i, detail in enumerate(details)]
     (cluster,) = clusters_of(findings)
-    assert cluster.operator == NARROWED and len(cluster.findings) == 2
+    assert cluster.cause == NARROWED and cluster.operators == ["Operator-0", "Operator-1"]
 
 
 def test_a_model_without_computed_inputs() -> None:
@@ -130,3 +130,92 @@ def test_a_model_without_computed_inputs() -> None:
     assert case.inputs == [[]] and not case.model.inputs
     assert verdict_of(case, lambda arrays: arrays).startswith("passed")
     assert verdict_of(case, lambda arrays: [arrays[0] * 2]).startswith("wrong")
+
+
+GRID = (
+    "ExperimentalDetectronPriorGridGenerator-6/f32/flatten=false/h=2/priors=[3,4]/feature_map=[1,5,4,5]"
+    "/im_data=[1,3,9,9]"
+)
+DETECTIONS = (
+    "ExperimentalDetectronDetectionOutput-6/f32/score_threshold=0.1/nms_threshold=0.5/num_classes=2/post_nms_count=4"
+    "/max_detections_per_image=5/max_delta_log_wh=4/deltas_weights=10,10,5,5/rois=[2,4]/deltas=[2,8]/scores=[2,2]"
+    "/im_info=[1,3]"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "defined", "undefined"),
+    [
+        (f"{GRID}/seed1", (0, 0), (3, 0)),
+        (f"{DETECTIONS}/seed1", (0, 0), (4, 0)),
+        ("ExperimentalDetectronTopKROIs-6/f32/max_rois=4/rois=[2,4]/probabilities=[2]/seed1", (1, 0), (3, 0)),
+    ],
+)
+def test_rows_that_a_page_leaves_undefined(name: str, defined: tuple[int, int], undefined: tuple[int, int]) -> None:
+    def with_other(place: tuple[int, int]) -> Callable[[list[Array]], list[Array]]:
+        def change(arrays: list[Array]) -> list[Array]:
+            arrays[0][place] += 1e6
+            return arrays
+
+        return change
+
+    case = case_named(name)
+    assert verdict_of(case, with_other(undefined)).startswith("passed")
+    assert verdict_of(case, with_other(defined)).startswith("wrong")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "NonMaxSuppression-9/f32/boxes=[1,4,4]/scores=[1,1,4]/max_output_boxes_per_class=i64[]{-1}/iou_threshold=[]{0.5}",
+        "EmbeddingSegmentsSum-3/f32/emb_table=[3,2]/indices=i64[2]{0,1}/segment_ids=i64[2]{0,2}/num_segments=i64[]{3}"
+        "/default_index=i64[]{-1}",
+        "StridedSlice-1/f32/begin_mask=0/end_mask=0/new_axis_mask=1/shrink_axis_mask=1/data=[3]/begin=i64[1]{0}"
+        "/end=i64[1]{1}",
+        "ReorgYolo-2/f32/stride=2/data=[1,6,4,4]",
+    ],
+)
+def test_inputs_for_which_there_is_no_result(name: str) -> None:
+    answer = Answer("refused", message="RuntimeError: no such index", stage="infer")
+    assert judge_case(case_named(f"{name}/seed1"), answer, OPENVINO).word == "open"
+
+
+def test_a_limit_is_accepted_behind_a_transpose() -> None:
+    case = given("Mish-4/f32/x=[1,3]/turned/seed1", np.array([[1.0, -INF, NAN]]))
+
+    def with_limit(arrays: list[Array]) -> list[Array]:
+        arrays[0][1, 0] = 0.0
+        return arrays
+
+    assert verdict_of(case, with_limit).startswith("passed")
+    case = given("Bucketize-3/f32/data=[2]/buckets=[3]{1,2,3}/seed1", np.array([NAN, 2.0]), np.array([1.0, 2.0, 3.0]))
+    assert verdict_of(case, lambda arrays: [np.array([0, 1])]).startswith("passed")
+    assert verdict_of(case, lambda arrays: [np.array([0, 2])]).startswith("wrong")
+
+
+def test_integers_that_are_rounded_as_f32_are_named() -> None:
+    case = given("Floor-1/i32/x=[3]/seed1", np.array([101169557, 5, -7]))
+    assert ROUNDED in verdict_of(case, lambda arrays: [arrays[0].astype(np.float32).astype(np.int32)])
+    assert ROUNDED not in verdict_of(case, lambda arrays: [arrays[0] + np.array([0, 40, 0], np.int32)])
+
+
+def test_failures_with_one_cause_are_one_cluster() -> None:
+    place = "Exception from src/a.cpp:224: Node op of type T Check 'b' failed at src/plugins/c.cpp:52"
+    empty, layers = {"type": "f32", "empty": "yes"}, {"type": "i8", "layers": "Divide-1"}
+    findings = [
+        Finding("a", "error", f"{place}: Eltwise", "LessEqual-1", "dynamic", {}),
+        Finding("b", "error", f"{place}: Another", "Divide-1", "sequence", {}),
+        Finding("c", "shape", "shape [1] instead of [0]", "Less-1", "static", empty),
+        Finding("d", "shape", "shape [1, 1] instead of [0, 1]", "BitwiseXor-13", "static", empty),
+        Finding("e", "wrong", "1 ulp", "Divide-1", "static", {"type": "i8"}),
+        Finding("f", "wrong", "1 ulp", "graph.grown", "static", layers),
+        Finding("g", "wrong", "1 ulp", "Interpolate-4", "static", {}),
+        Finding("h", "wrong", "1 ulp", "Interpolate-11", "static", {}),
+    ]
+    found = [(c.cause, "".join(f.name for f in c.findings)) for c in clusters_of(findings)]
+    assert found == [
+        ("Divide", "ef"),
+        ("Interpolate", "gh"),
+        ("empty inputs of elementwise layers", "cd"),
+        ("plugins/c.cpp:52", "ab"),
+    ]

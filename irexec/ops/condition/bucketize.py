@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.attributes import ReaderDefault
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator, require
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import NUMERIC, Array, ElementType, PartialShape, TensorType
 
@@ -67,3 +67,9 @@ def _check_order(check: Check, buckets: Array) -> None:
 @bucketize_3.draw("buckets")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return np.arange(types[port].shape[0].value).astype(types[port].element_type.dtype)
+
+
+@bucketize_3.undefined_for
+def _(data: Array, buckets: Array) -> Undefined:
+    """NaN, which is in no bucket."""
+    return (np.isnan(widen(data)),)

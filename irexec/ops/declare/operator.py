@@ -18,7 +18,7 @@ from irexec.ops.declare.constraints import Breach, Check, ConstraintError, requi
 from irexec.ops.declare.output_types import output_types
 from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, port_parameters, read_signature
 from irexec.ops.declare.specialization import NodeTypes, PassThrough
-from irexec.ops.declare.tolerance import Open, Tolerance, exact, positioned, random, rounded, summed
+from irexec.ops.declare.tolerance import Open, Tolerance, Undefined, exact, positioned, random, rounded, summed
 from irexec.threads.parallel import computing
 from irexec.types import ANY, TensorType, UnknownRank
 
@@ -40,6 +40,7 @@ __all__ = [
     "PassThrough",
     "Tolerance",
     "TypeFrom",
+    "Undefined",
     "exact",
     "operator",
     "positioned",
@@ -97,6 +98,7 @@ class Operator:
         self.specializer: Callable[[NodeTypes], Special] | None = None
         self.generators: dict[str, Callable[..., Any]] = {}
         self.opener: Callable[..., Open | None] | None = None
+        self.undefined: Callable[..., Undefined] | None = None
         self.worker: Callable[..., int] | None = None
         self.older_rule: Callable[[OlderForm, Sequence[TensorType | None]], None] | None = None
         self.make_node: Callable[[dict[str, Any], int], Any] | None = None
@@ -162,6 +164,12 @@ class Operator:
         """Declare the parts of a result that the page leaves open: `f(*inputs, *, attributes)` → Open or None."""
         binding = self.binding(function, "opener")
         self.opener = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
+        return function
+
+    def undefined_for(self, function: Callable[..., Undefined]) -> Callable[..., Undefined]:
+        """Declare what the page leaves undefined for these inputs: `f(*inputs, *, attributes)` → Undefined."""
+        binding = self.binding(function, "rule of undefined results")
+        self.undefined = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
         return function
 
     def work(self, function: Callable[..., int]) -> Callable[..., int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from irexec.records import record
 from irexec.types import Array
@@ -72,3 +72,8 @@ class Open:
     note: str
     slice_size: int
     candidates: dict[int, list[Array]]
+
+
+Undefined: TypeAlias = bool | Literal["no result"] | tuple[Array, ...]
+"""The part of the results that a page leaves undefined for some inputs: none or all of the values, even that there is a
+result, or for each output the elements of a mask."""

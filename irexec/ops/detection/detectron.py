@@ -6,14 +6,14 @@ ExperimentalDetectronDetectionOutput-6; for arithmetic that the pages do not def
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.boxes import suppress
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, Positive, PositiveInts, ReaderDefault, Within
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.ops.detection.generate_proposals import refine
 from irexec.ops.detection.roi_align import average_or_max
 from irexec.ops.rules.extents import Extents
@@ -202,3 +202,18 @@ def _(
     check("C5", len(deltas_weights) == 4, message, attribute="deltas_weights", allowed="4")
     rows = PartialShape([max_detections_per_image])
     return PartialShape([max_detections_per_image, 4]), rows, rows
+
+
+@prior_grid_generator_6.undefined_for
+def _(priors: Array, feature_map: Array, im_data: Array, *, flatten: bool, h: int, w: int) -> Undefined:
+    """Elements after those of the grid."""
+    rows, columns = feature_map.shape[2:]
+    after = np.arange(rows * columns * priors.size) >= (h or rows) * (w or columns) * priors.size
+    return (after.reshape((-1, 4) if flatten else (rows, columns, len(priors), 4)),)
+
+
+@detection_output_6.undefined_for
+def _(*inputs: Array, **attributes: Any) -> Undefined:
+    """Rows after the last detection."""
+    labels = detection_output_6.compute(*inputs, **attributes)[1]
+    return labels[:, None].repeat(4, 1) == 0, labels == 0, labels == 0

@@ -15,7 +15,7 @@ from irexec.ops.declare.attributes import ReaderDefault, Within
 from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require, rounded
 from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.axes import in_range
 from irexec.types import ANY_DIMENSION, F32, INTEGERS, Array, PartialShape, TensorType
@@ -266,3 +266,11 @@ def _(
     message = f"height has {len(height)} values, expected {len(width)} as width has"
     check("C4", len(width) == len(height), message, attribute="height", allowed=str(len(width)))
     return _grid_shape(check, output_size, image_size, variance, len(width))
+
+
+@prior_box_8.undefined_for
+@prior_box_1.undefined_for
+def _(output_size: Array, image_size: Array, *, sizes: Sizes) -> Undefined:
+    """Sizes of which the page counts other boxes than it computes."""
+    odd = len(sizes.min_size) != len(sizes.max_size) or not sizes.scale_all_sizes
+    return bool(sizes.max_size) and odd

@@ -184,3 +184,9 @@ def _check_anchors(check: Check, twice: Dimension, four_times: Dimension, settin
 def proposal_1(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: Settings) -> T:
     """As Proposal-4 without the probabilities. C1 to C4 as there."""
     return _propose(class_probs, bbox_deltas, image_shape, settings)[0]
+
+
+for _proposal in (proposal_4, proposal_1):
+    _proposal.undefined_for(
+        lambda *inputs: True
+    )  # The pages do not define the order of the boxes and what follows them.

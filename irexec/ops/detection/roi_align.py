@@ -278,3 +278,15 @@ def _(
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     kind, batches = types[port], types["feature_maps"].shape[0].value
     return rng.integers(0, batches, kind.shape.to_shape()).astype(kind.element_type.dtype)
+
+
+@roi_align_rotated_15.draw("rois")
+def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, spatial_scale: float) -> Array:
+    """Draw boxes (centre x, centre y, width, height, angle) that lie in the feature map, mostly."""
+    kind, (height, width) = types[port], types["feature_maps"].shape.to_shape()[2:]
+    count = kind.shape[0].value
+    limits = np.array([[0, width], [0, height], [0.5, width], [0.5, height], [-3, 3]]) / (
+        [[spatial_scale]] * 4 + [[1.0]]
+    )
+    boxes = rng.uniform(limits[:, 0], limits[:, 1], (count, 5))
+    return boxes.astype(kind.element_type.dtype)

@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import NonNegative, Positive, ReaderDefault
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import ANY_ELEMENTS, Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import ANY_ELEMENTS, Check, Elements, Undefined, operator, require, rounded
 from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.types import ANY_DIMENSION, FLOATS, Array, Dimension, PartialShape, TensorType
 
@@ -138,3 +138,16 @@ def _(check: Check, data: TensorType, *, stride: int) -> PartialShape:
 
 def _divided(extent: Dimension, divisor: int) -> Dimension:
     return Dimension(extent.min // divisor, None if extent.max is None else extent.max // divisor)
+
+
+@reorg_yolo_2.undefined_for
+def _(data: Array, *, stride: int) -> Undefined:
+    """Channels that the stride does not divide, for which the index arithmetic leaves the tensor."""
+    return "no result" if data.shape[1] % stride**2 else False
+
+
+@region_yolo_1.undefined_for
+def _(data: Array, *, regions: Regions) -> Undefined:
+    """Channels that contradict the attributes."""
+    fits = regions.axis == 1 and data.shape[1] == regions.count * regions.each
+    return False if fits else "no result"

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.older import OlderForm, element_types
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator, require
 from irexec.ops.rules.axes import filled, first_known
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import (
@@ -165,3 +165,17 @@ def _(check: Check, start: TensorType, stop: TensorType, step: TensorType, *, ou
 @range_4.draw("start", "stop", "step")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, {"start": 0, "stop": 8, "step": 1}[port])
+
+
+@range_1.undefined_for
+@range_4.undefined_for
+def _(start: Array, stop: Array, step: Array) -> Undefined:
+    """Numbers of elements that depend on the rounding of a quotient."""
+    first, last, by = (float(np.asarray(a).reshape(-1)[0]) for a in (start, stop, step))
+    if all(number.is_integer() and abs(number) < _EXACT for number in (first, last, by)):
+        return False
+    count = (last - first) / by if by else 0.0
+    return abs(count - round(count)) < _CLOSE * max(1.0, abs(count))
+
+
+_CLOSE, _EXACT = 1e-5, 2**11

@@ -15,7 +15,7 @@ import numpy as np
 
 from irexec.ops.compute.half import widen_half
 from irexec.ops.declare.older import OlderForm, constant_indices_inside
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, Operator, operator, require
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, Operator, Undefined, operator, require
 from irexec.ops.rules.axes import axis_of, drawn_below, filled, integer, into, known_axis, one_element, unreported
 from irexec.types import ANY, F32, INTEGERS, Array, PartialShape, TensorType
 
@@ -241,3 +241,10 @@ gather_8.shapes(_rule)
 for _gather in (gather_1, gather_7, gather_8):
     _gather.specialize(_specializer(_gather))
     _gather.draw("axis", "indices")(_draw)
+
+
+@gather_1.undefined_for
+@gather_7.undefined_for
+def _(data: Array, indices: Array, axis: Array) -> Undefined:
+    """Negative indices."""
+    return bool((indices < 0).any())

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require
 from irexec.ops.rules.axes import drawn_below
 from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import NUMERIC, Array, PartialShape, TensorType
@@ -63,3 +63,9 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     if port == "parent_ids":
         return drawn_below(rng, types, port, beams)
     return drawn_below(rng, types, port, times) + np.ones((), types[port].element_type.dtype)
+
+
+@gather_tree_1.undefined_for
+def _(*inputs: Array) -> Undefined:
+    """Positions that are not integers."""
+    return any(bool((a != np.rint(a)).any()) for a in inputs)

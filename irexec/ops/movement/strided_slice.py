@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.attributes import OneLength
-from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
+from irexec.ops.declare.operator import Check, Elements, NodeTypes, Undefined, operator, require
 from irexec.ops.rules.axes import filled, integers, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import slice_of, sliced
@@ -204,3 +204,10 @@ def _(node: NodeTypes) -> Callable[..., Any] | None:
 @strided_slice_1.draw("begin", "end", "stride")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, {"begin": 0, "end": np.iinfo(np.int8).max, "stride": 1}[port])
+
+
+@strided_slice_1.undefined_for
+def _(*inputs: Array, new_axis_mask: Mask, shrink_axis_mask: Mask) -> Undefined:
+    """A place of both masks."""
+    both = any(new and shrunk for new, shrunk in zip(new_axis_mask, shrink_axis_mask, strict=False))
+    return "no result" if both else False

@@ -14,7 +14,7 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.ops.normalization.statistics import check_axes, normalize
 from irexec.ops.rules.axes import axes_of
 from irexec.ops.rules.shapes import has_rank
@@ -119,3 +119,9 @@ def draw_axes(rng: np.random.Generator, axes: TensorType, data: TensorType) -> A
     if rank is None or count > rank:
         return None
     return rng.permutation(rank)[:count].reshape(axes.shape.to_shape()).astype(axes.element_type.dtype)
+
+
+@mvn_1.undefined_for
+def _(data: Array, *, reduction_axes: tuple[int, ...]) -> Undefined:
+    """Axes as an attribute beside across_channels, which the page does not have."""
+    return bool(reduction_axes)

@@ -14,7 +14,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import BLOCK, aligned, for_blocks
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.declare.attributes import ReaderDefault, Within
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.ops.rules.shapes import Broadcasting, broadcast_shapes
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -128,3 +128,17 @@ def _broadcasts(x: PartialShape, limit: PartialShape, how: Broadcasting) -> bool
         return bool(condition)
 
     return broadcast_shapes(note, x, limit, how).compatible(x) and fits
+
+
+@fake_quantize_1.undefined_for
+def _(x: Array, *limits: Array, levels: int) -> Undefined:
+    """Values so close to the middle of two levels that the order of the arithmetic decides."""
+    wide, low, high = (a.astype(np.float64) for a in (x, *limits[:2]))
+    with np.errstate(all="ignore"):
+        place = (wide - low) / (high - low) * (levels - 1)
+    inside = (wide > low) & (wide < high)
+    return bool((inside & (np.abs(place - np.floor(place) - 0.5) < _BETWEEN)).any())
+
+
+_BETWEEN = 1e-3
+"""The distance from the middle of two levels, in levels."""

@@ -102,7 +102,7 @@ def istft_16(
     if normalized:
         frames *= np.sqrt(weights.dtype.type(size))
     cut = size // 2 if center else 0
-    full = max(count - 1, 0) * step + size
+    full = max((count - 1) * step + size, 0)
     if signal_length is not None:
         wanted = integer(signal_length)
         in_range(require, "C5", "signal_length", wanted, 0)

@@ -13,7 +13,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow
 from irexec.ops.declare.attributes import Within
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check
+from irexec.ops.declare.operator import Check, Undefined
 from irexec.ops.rules.extents import Extents
 from irexec.types import Array, Dimension, ElementType, PartialShape, TensorType
 
@@ -116,3 +116,8 @@ def check_background(check: Check, background_class: int) -> None:
     """C3: the background is a class, or -1 for none."""
     message = f"background_class is {background_class}, expected -1 (no background) or a class number"
     check("C3", background_class >= -1, message, attribute="background_class", allowed="-1 or a class")
+
+
+def undefined_order(*inputs: Array | None, listing: Listing) -> Undefined:
+    """Return whether the order of the selected boxes is not by score; that of equal classes is not defined."""
+    return listing.order != "score"

@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.operator import Elements, TypeFrom, operator, rounded
-from irexec.ops.sort.class_detections import Found, Listing, Most, outputs, shared_shapes
+from irexec.ops.sort.class_detections import Found, Listing, Most, outputs, shared_shapes, undefined_order
 from irexec.types import FLOATS, Array
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -87,3 +87,6 @@ def _overlaps(boxes: Array, extra: np.floating) -> Array:
     union = areas[:, None] + areas - common
     result: Array = np.divide(common, union, out=np.zeros_like(common), where=union != 0)
     return result
+
+
+matrix_nms_8.undefined_for(undefined_order)

@@ -25,6 +25,7 @@ from irexec.ops.sort.class_detections import (
     outputs,
     shapes,
     shared_shapes,
+    undefined_order,
 )
 from irexec.types import FLOATS, INDICES, Array, Dimension, PartialShape, TensorType
 
@@ -149,3 +150,7 @@ def multiclass_nms_8(
     """As MulticlassNms-9 with boxes that all classes share. C1 to C3 as there."""
     result: tuple[Array, Array, Array] = multiclass_nms_9.compute(*inputs, **rest)
     return result
+
+
+multiclass_nms_9.undefined_for(undefined_order)
+multiclass_nms_8.undefined_for(undefined_order)

@@ -15,6 +15,7 @@ from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
 from irexec.ops.rules.axes import integer, one_element
 from irexec.ops.rules.extents import Extents
 from irexec.ops.sort.class_detections import IndexType
+from irexec.ops.sort.non_max_suppression import undefined_selection
 from irexec.types import FLOATS, INTEGERS, Array, Dimension, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -158,3 +159,6 @@ def _(
     most = Dimension(0, each) * extents["num_batches"] * extents["num_classes"]
     shape = PartialShape([Dimension(0, most.max), 3])
     return shape, shape, PartialShape([1])
+
+
+nms_rotated_13.undefined_for(undefined_selection)

@@ -7,6 +7,7 @@ whose overlap equals iou_threshold is kept; an iou_threshold of 0 keeps only box
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ from irexec.ops.compute.boxes import overlaps, suppress
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.groups import AttributesOf, group
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator
 from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.axes import one_element
 from irexec.ops.rules.extents import Extents
@@ -301,3 +302,24 @@ def non_max_suppression_1(
     C1 to C3 as NonMaxSuppression-4.
     """
     return np.asarray(non_max_suppression_3.compute(*inputs, **how))
+
+
+def undefined_selection(
+    boxes: Array, scores: Array, most: Array | None = None, *thresholds: Array | None, by_formula: bool = True
+) -> Undefined:
+    """Return what is undefined: without `by_formula`, the number of rows; the type to which thresholds are rounded, if
+    it is not that of the boxes; the boxes kept by an overlap that is not between 0 and 1."""
+    if _scalar(most) < 0:
+        return "no result"
+    return (
+        not by_formula
+        or not 0.0 < _scalar(thresholds[0] if thresholds else None) < 1.0
+        or any(a is not None and a.dtype != boxes.dtype for a in thresholds)
+    )
+
+
+for _new in (non_max_suppression_9, non_max_suppression_5):
+    _new.undefined_for(undefined_selection)
+for _old in (non_max_suppression_4, non_max_suppression_3, non_max_suppression_1):
+    # The pages' formulas of the number of rows leave out the images.
+    _old.undefined_for(partial(undefined_selection, by_formula=False))

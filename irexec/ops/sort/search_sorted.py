@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator
 from irexec.types import ANY_DIMENSION, NUMERIC, Array, ElementType, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
@@ -85,3 +85,9 @@ def _(check: Check, sorted: TensorType, values: TensorType) -> PartialShape:
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     drawn = rng.integers(0, 100, types[port].shape.to_shape())
     return np.sort(drawn, -1).astype(types[port].element_type.dtype)
+
+
+@search_sorted_15.undefined_for
+def _(*inputs: Array) -> Undefined:
+    """NaN, which has no place in an order."""
+    return any(bool(np.isnan(widen(a)).any()) for a in inputs)

@@ -14,7 +14,7 @@ import numpy as np
 from irexec.ops.compute.precision import is_float, widen
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm, unchanged
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator, require
 from irexec.ops.rules.axes import filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.types import INTEGERS, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
@@ -149,3 +149,11 @@ def _(check: Check, data: TensorType, k: TensorType, *, axis: int) -> tuple[Part
 @top_k_11.draw("k")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, axis: int) -> Array:
     return filled(types, port, min(10, types["data"].shape[axis].value))
+
+
+@top_k_1.undefined_for
+@top_k_3.undefined_for
+@top_k_11.undefined_for
+def _(*inputs: Array, sort: str) -> Undefined:
+    """The order of the selected elements."""
+    return sort == "none"

@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.compute.boxes import descending
 from irexec.ops.compute.precision import widen
 from irexec.ops.declare.attributes import NonNegative
-from irexec.ops.declare.operator import Check, Elements, operator
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -37,3 +37,9 @@ def _(check: Check, rois: TensorType, probabilities: TensorType, *, max_rois: in
     extents.match("C1", "rois", rois, "number_of_ROIs", 4)
     extents.match("C2", "probabilities", probabilities, "number_of_ROIs")
     return PartialShape([max_rois, 4])
+
+
+@experimental_detectron_top_k_rois_6.undefined_for
+def _(rois: Array, probabilities: Array, *, max_rois: int) -> Undefined:
+    """Rows after the last region."""
+    return (np.arange(max_rois)[:, None].repeat(4, 1) >= len(probabilities),)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require, rounded
 from irexec.ops.declare.signature import InputsOf
 from irexec.ops.rules.axes import drawn_below, in_range, integer, last_of
 from irexec.ops.rules.shapes import has_rank, same_shape
@@ -250,3 +250,11 @@ for _op in (
 ):
     _op.draw("indices", "default_index")(_draw_indices)
     _op.draw("offsets", "segment_ids")(_draw_ascending)
+
+
+@embedding_segments_sum_3.undefined_for
+def _(
+    emb_table: Array, indices: Array, ids: Array, count: Array, default: Array | None = None, *weights: Array | None
+) -> Undefined:
+    """A default index of -1, which only the pages of EmbeddingBag define."""
+    return "no result" if default is not None and integer(default) < 0 else False

@@ -12,7 +12,8 @@ import irexec
 
 
 class Wrong:
-    """Fails in models that contain the operator `type`: `how` is wrong, late, shape, refuse, raise, crash or hang."""
+    """Fails in models that contain the operator `type`: `how` is wrong, late, shape, refuse, raise, raise later,
+    unsupported later, crash or hang."""
 
     def __init__(self, type: str, how: str = "wrong") -> None:
         self.type, self.how = type, how
@@ -34,8 +35,10 @@ class Wrong:
         results = [np.array(a) for a in self.compiled.create_infer_request().infer(given).to_tuple()]
         if not self.fails:
             return [a if a.dtype.isbuiltin == 1 else a.view(f"u{a.dtype.itemsize}") for a in results]
-        if self.how == "raise":
+        if self.how == "raise" or (self.how == "raise later" and self.calls > 1):
             raise RuntimeError(f"{self.type} has no kernel for these shapes")
+        if self.how == "unsupported later" and self.calls > 1:
+            raise RuntimeError(f"these shapes of {self.type} are not supported yet")
         if self.how == "crash":
             os.abort()
         if self.how == "hang":

@@ -55,3 +55,10 @@ def test_stft_constraints() -> None:
     assert found("16", "4", 17, 1) == ["C3"]
     assert found("16", "4", 8, 0) == ["C4"]
     assert found("16", "4", 8, 4) == []
+
+
+def test_a_signal_without_frames_has_the_length_of_the_formula() -> None:
+    data, window = np.zeros((5, 0, 2), np.float32), np.ones(8, np.float32)
+    for center, length in ((False, 4), (True, 0)):
+        found = istft_16(data, window, np.int64(8), np.int64(4), center=center, normalized=False)
+        assert found.shape == (length,)
