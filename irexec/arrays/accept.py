@@ -13,7 +13,7 @@ _FOREIGN = {"M": "dates", "m": "time spans", "V": "records or raw bytes"}
 
 
 def as_plain_array(given: Any) -> Array:
-    """Return `given` as an array in this machine's byte order: a view where it is one already, else a copy.
+    """Return `given` as an array in this machine's byte order: a view if it has this order already, else a copy.
 
     Arrays of objects may hold strings only. Raises ValueError for anything that is not a tensor: ragged rows, masked
     values, dates, records, other objects, floating-point numbers of more than 64 bits.

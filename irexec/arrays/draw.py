@@ -22,7 +22,7 @@ def most_drawn() -> int:
 
 
 def undrawable(kind: ElementType, shape: tuple[int, ...], drawn: int) -> str | None:
-    """Return the reason why no values of this type can be drawn, after `drawn` bytes; None if they can be."""
+    """Return the reason why no values of this type can be drawn, after `drawn` bytes; None if they can be drawn."""
     if len(shape) > MAX_RANK:
         return f"has rank {len(shape)}, but an array can have at most {MAX_RANK} axes"
     if kind.dtype is not None and drawn + math.prod(shape) * kind.dtype.itemsize > most_drawn():
@@ -33,7 +33,7 @@ def undrawable(kind: ElementType, shape: tuple[int, ...], drawn: int) -> str | N
 def draw_for(
     rng: np.random.Generator, operator: Operator, name: str, types: dict[str, TensorType], attributes: dict[str, Any]
 ) -> Array | None:
-    """Return random values for a port, from the operator's own generator; None where it has none.
+    """Return random values for a port from the operator's own generator; None if the operator has no generator.
 
     `types` are those of all inputs by name, with the values of those that were drawn before.
     """

@@ -52,7 +52,7 @@ def write_schemas(folder: Path) -> list[Path]:
 
 
 def write_schema(operator: Operator, folder: Path) -> Path:
-    """Write the schema of one operator to `folder`; its path. Raises OSError."""
+    """Write the schema of one operator to `folder`; return its path. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / file_name(operator)
     save_text(target, json_text(operator))

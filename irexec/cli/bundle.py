@@ -14,7 +14,7 @@ from irexec.cli.options import add_output
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="REPRO", help="the model that irexec reduce wrote (.xml, .onnx)")
+    parser.add_argument("file", metavar="REPRO", help="the model written by irexec reduce (.xml, .onnx)")
     parser.add_argument(
         "--anonymize",
         action="store_true",

@@ -1,4 +1,4 @@
-"""`irexec compare`: where another runtime, model or recorded run begins to compute something else.
+"""`irexec compare`: find the first layer that differs in another runtime, model or recorded run.
 
 Exit code: 0 the results agree, 1 they differ, 2 one side could not be run or nothing was compared.
 """
@@ -170,7 +170,7 @@ def _arising(reference: Reference, runtime: Runtime | None, error: CannotRun) ->
     node = None if runtime is None else refused_at(reference, runtime, error)
     if node is None:
         return ""
-    return f"; it arises at {node.friendly_name} ({node.type}): the layers before it can be run"
+    return f"; it occurs at {node.friendly_name} ({node.type}): the layers before it can be run"
 
 
 def _take_recorded_inputs(args: argparse.Namespace) -> None:

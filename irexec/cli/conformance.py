@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action",
         nargs="*",
         metavar="merge|compare FILE.json",
-        help="merge results into one table, or compare the results A.json and B.json; without it cases are judged",
+        help="merge results into one table, or compare the results A.json and B.json (default: judge cases)",
     )
     judged = parser.add_argument_group("the runtime")
     judged.add_argument(
@@ -49,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     judged.add_argument("--device", default="CPU", help="the device of OpenVINO (default: CPU)")
     judged.add_argument(
-        "--mode", default="lowered", help="the code that --with irexec judges: lowered or kernels (default: lowered)"
+        "--mode",
+        default="lowered",
+        help="the code of irexec that --with irexec judges: lowered (compiled) or kernels (default: lowered)",
     )
     judged.add_argument(
         "--config", action="append", default=[], metavar="KEY=VALUE", help="set a property of the runtime"
@@ -78,8 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--format", choices=("text", "json", "junit"), default="text", help="output format")
     show.add_argument("--baseline", metavar="FILE.toml", help="a list of known failures, which do not count")
     show.add_argument("--output", "-o", metavar="FILE.json", help="write the results")
-    show.add_argument("--html", metavar="FILE.html", help="write an HTML page with the table and all clusters")
-    show.add_argument("--reproducers", metavar="FOLDER", help="write a reduced reproducer of each cluster")
+    show.add_argument(
+        "--html",
+        metavar="FILE.html",
+        help="write an HTML page with the table of operators and all clusters of failures",
+    )
+    show.add_argument("--reproducers", metavar="FOLDER", help="write a reduced reproducer for each cluster of failures")
 
 
 def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:

@@ -31,5 +31,5 @@ OPTIONS = {
 
 
 def meant(option: str, known: Collection[str]) -> list[str]:
-    """What a command may be told instead of an option that it does not have. `known`: its options."""
+    """Return the options that may be meant by an option that the command does not have. `known`: its options."""
     return [each for each in OPTIONS.get(option, ()) if each.split()[0] in known]

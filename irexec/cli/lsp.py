@@ -1,4 +1,4 @@
-"""`irexec lsp`: the language server, spoken to by an editor over standard input and output."""
+"""`irexec lsp`: the language server, which an editor uses over standard input and output."""
 
 from __future__ import annotations
 

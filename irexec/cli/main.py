@@ -35,7 +35,7 @@ COMMANDS = {
     "compare": "find the first layer whose results differ from another runtime",
     "diff": "list the differences between two models",
     "reduce": "reduce a model to the smallest one that still fails in the same way",
-    "bundle": "pack what reduce has written into one archive, with the text for an issue",
+    "bundle": "pack the output of irexec reduce into one archive, with the text of an issue",
     "sensitivity": "measure which quantisers or layers cost the accuracy, and which to leave out",
     "conformance": "judge a runtime by generated cases of all operators, and report its wrong results",
     "cut": "extract part of a model as a standalone model, with recorded inputs",

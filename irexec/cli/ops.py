@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def unknown_operator(text: str) -> Report:
-    """Return a report that no operator has this name, with those that look like it."""
+    """Return a report that no operator has this name, with similar names."""
     from irexec.catalog.facts import facts_of, nearest
 
     other = facts_of(text.partition("-")[0])

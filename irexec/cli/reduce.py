@@ -53,11 +53,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--same",
         default="",
         metavar="REGEX",
-        help="only failures that match: what the command of --check prints, or the runtime's failure and the types of "
-        "the layers, e.g. Gelu",
+        help="count only failures that match: the output of the --check command, or the failure of the "
+        "runtime and the types of the layers, e.g. Gelu",
     )
     parser.add_argument(
-        "--tries", type=whole(1), default=1, metavar="N", help="a candidate fails if one of N runs fails (default: 1)"
+        "--tries",
+        type=whole(1),
+        default=1,
+        metavar="N",
+        help="run each candidate up to N times, until it fails (default: 1)",
     )
     parser.add_argument(
         "-j", "--jobs", type=whole(1), default=1, metavar="N", help="number of candidates tried at a time (default: 1)"

@@ -250,7 +250,9 @@ def _forecast(args: argparse.Namespace, result: ModelRun) -> Forecast | None:
 def _refuse_options(args: argparse.Namespace, names: tuple[str, ...], what: str, findings: Findings) -> None:
     for name in names:
         if getattr(args, name):
-            findings.add("U003", f"--{name} is for {what}, but this file is not one", place=Place(file=args.file))
+            findings.add(
+                "U003", f"--{name} is not supported for this file; it requires {what}", place=Place(file=args.file)
+            )
 
 
 def _save(args: argparse.Namespace, result: ExampleRun | ModelRun) -> None:

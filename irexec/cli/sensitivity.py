@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         if path is not None and not path.lower().endswith(".xml"):
             return refused(refuse("U003", f"{option}: the file name of an IR ends with .xml, but is {path}"))
     if args.rescale is not None and simulated not in ("f16", "bf16"):
-        return refused(refuse("U003", "--rescale is about overflow: it needs --as f16 or --as bf16"))
+        return refused(refuse("U003", "--rescale requires --as f16 or --as bf16"))
     report = Report([*check_readable(args.file), *load_extensions(args.extension)])
     metric = args.metric.rpartition(":")[0] or None
     named = ((args.other, "the quantised model"), (args.weights, "the weights file"), (metric, "the metric"))

@@ -30,7 +30,7 @@ def add_choice_arguments(parser: argparse._ActionsContainer) -> None:
 
 
 def add_showing_arguments(parser: argparse.ArgumentParser, *, to_file: bool = False) -> None:
-    """The options that say how findings are shown. `to_file`: also `-o`, which `write_output` writes."""
+    """Add the options for the output of findings. `to_file`: also `-o`, which `write_output` writes."""
     show = parser.add_argument_group("output")
     show.add_argument(
         "--format",
@@ -52,7 +52,7 @@ def add_showing_arguments(parser: argparse.ArgumentParser, *, to_file: bool = Fa
 
 
 def begin(args: argparse.Namespace) -> tuple[Settings, Choice, Report]:
-    """Return the project's settings, and which findings count; load the extensions. The report contains errors."""
+    """Load the extensions; return the settings of the project, the choice of findings, and a report with errors."""
     settings, report = read_settings(os.getcwd())
     choice, unknown = chosen(args, settings)
     report.extend([*unknown, *load_extensions(args.extension)])
@@ -79,9 +79,9 @@ def chosen(args: argparse.Namespace, settings: Settings) -> tuple[Choice, Report
 
 
 def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[str], *, every: bool = False) -> int:
-    """Write the findings, given file by file, as the options ask for; the exit code.
+    """Write the findings, given file by file, as the options require; return the exit code.
 
-    That is 1 where there are errors, with `every` where there is anything but notes.
+    It is 1 if there are errors or, with `every`, if there is anything but notes.
     """
     whole, shown = Report(), Report()
     for report in reports:
@@ -100,7 +100,7 @@ def show_findings(reports: Iterable[Report], args: argparse.Namespace, out: IO[s
 
 
 def write_output(path: str, text: str) -> int:
-    """Write a file that `-o` names; the exit code, 2 with a finding if it cannot be written."""
+    """Write the file given by `-o`; return the exit code, which is 2, with a finding, if it cannot be written."""
     from irexec.arrays.saving import save_text
 
     try:

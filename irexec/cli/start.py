@@ -12,7 +12,7 @@ _USUAL = gc.get_threshold()
 
 
 def start() -> int:
-    """Run the command line of this process; the exit code."""
+    """Run the command line of this process; return the exit code."""
     interrupts.install()
     from irexec.processes.path import leave_current_folder
 

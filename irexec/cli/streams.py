@@ -64,7 +64,7 @@ def _occupy() -> None:
 
 
 def is_of_output(error: OSError) -> bool:
-    """Return whether an error is of a standard stream. Errors of files contain a file name and have findings."""
+    """Return whether an error concerns a standard stream. Errors of files contain a file name and have findings."""
     return error.filename is None and (isinstance(error, NoOutput) or error.errno in _NO_ROOM)
 
 
@@ -74,7 +74,7 @@ def print_line(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Print such a line to standard error, if possible."""
+    """Print a line as `print_line` does, to standard error, if possible."""
     with suppress(OSError):
         print(visible_text(text), file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""`irexec validate`: everything that is wrong with the given models and snippets."""
+"""`irexec validate`: report all errors in models and snippets."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def _known(entry: Any, number: int) -> Known:
         or not isinstance(entry.get("case"), str)
         or not isinstance(entry.get("reason"), str)
     ):
-        raise UnreadableBaseline(f"entry {number} needs the texts `case` and `reason`")
+        raise UnreadableBaseline(f"entry {number} needs the strings `case` and `reason`")
     unknown = set(entry) - {"case", "reason", "verdict", "link", "expires"}
     if unknown:
         raise UnreadableBaseline(f"entry {number} has the unknown key {min(unknown)!r}")

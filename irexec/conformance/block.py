@@ -123,7 +123,7 @@ def opinion(case: Case) -> str:
     if answer.how != "results":
         return ""
     word = judge_case(case, answer, defendant.described).word
-    return {"passed": "ONNX Runtime agrees with irexec", "wrong": "ONNX Runtime differs from irexec, too"}.get(word, "")
+    return {"passed": "ONNX Runtime agrees with irexec", "wrong": "ONNX Runtime also differs from irexec"}.get(word, "")
 
 
 def smaller(case: Case, verdict: Verdict, defendant: Defendant) -> tuple[Case, Verdict]:

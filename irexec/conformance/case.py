@@ -45,7 +45,7 @@ def operator_named(text: str) -> Operator:
     type, _, version = text.rpartition("-")
     found = find(type, f"opset{version}")
     if found is None or found.versioned_name != text:
-        raise UnreadableName(f"{text!r} is no operator with a version, such as Gather-8")
+        raise UnreadableName(f"{text!r} is not an operator with a version, such as Gather-8")
     return found
 
 

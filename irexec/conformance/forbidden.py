@@ -48,7 +48,7 @@ def broken_by(draft: Draft) -> str | None:
 
 
 def reason_of(operator: Operator, name: CaseName) -> str:
-    """Return what a case breaks, in the words of `broken_by`."""
+    """Return the name of what a forbidden case breaks, see `broken_by`."""
     ports: list[DraftPort | None] = []
     for port in name.ports:
         if port is None:

@@ -63,10 +63,10 @@ def _chosen(rng: np.random.Generator, options: tuple[str, ...]) -> str:
 def graph_case(text: str) -> Case:
     """Return the case of a name. Raises UnreadableName, and IRError if irexec does not accept the graph."""
     if text.partition("/")[0] not in PATTERNS:
-        raise UnreadableName(f"{text!r} is no name of a graph")
+        raise UnreadableName(f"{text!r} is not the name of a graph")
     name, *parts = without_recipe(text).split("/")
     if len(parts) < 3:
-        raise UnreadableName(f"{text!r} is no name of a graph")
+        raise UnreadableName(f"{text!r} is not the name of a graph")
     function, choices = PATTERNS[name]
     base, kind, seed = parts[0], parts[-2], _SEED.fullmatch(parts[-1])
     if kind not in KINDS or seed is None:

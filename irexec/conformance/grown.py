@@ -72,13 +72,13 @@ def grown_case(text: str) -> Case:
         raise UnreadableName(f"{text!r}: expected {NAME}/TYPE/{RECIPE}/layers=OPERATOR.NUMBER,.../KIND/seedN")
     base, kind, words = ElementType.by_name.get(parts[0]), parts[-2], set(parts[2:-2])
     if base is None:
-        raise UnreadableName(f"{parts[0]!r} in {text!r} is no element type")
+        raise UnreadableName(f"{parts[0]!r} in {text!r} is not an element type")
     growth = Growth(int(seed[1]), base)
     growth.begin()
     for item in parts[1].removeprefix("layers=").split(","):
         match = _LAYER.fullmatch(item)
         if match is None:
-            raise UnreadableName(f"{item!r} in {text!r} is no layer: expected OPERATOR-VERSION.NUMBER")
+            raise UnreadableName(f"{item!r} in {text!r} is not a layer, expected OPERATOR-VERSION.NUMBER")
         if not growth.add(operator_named(match[1]), int(match[2])):
             raise UnreadableName(f"{item!r} in {text!r} does not accept any of the values before it")
     return _case(text, growth, kind, words)

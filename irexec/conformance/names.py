@@ -164,7 +164,7 @@ class CaseName:
         kind, _, rest = rest.partition("/")
         base = ElementType.by_name.get(kind)
         if base is None or not rest:
-            raise UnreadableName(f"{text!r} is no name of a case: TYPE-VERSION/ELEMENT_TYPE/.../seedN is expected")
+            raise UnreadableName(f"{text!r} is not the name of a case, expected TYPE-VERSION/ELEMENT_TYPE/.../seedN")
         attributes, flags, seed, data = [], [], None, "plain"
         ports: list[Port | None] = []
         for part in rest.split("/"):
@@ -194,7 +194,7 @@ def _port(name: str, base: ElementType, match: re.Match[str], text: str) -> Port
     values, separator, second = (None, "", "") if given is None else given.partition("|")
     found = ElementType.by_name.get(kind) if kind else base
     if found is None:
-        raise UnreadableName(f"{kind!r} in {text!r} is no element type")
+        raise UnreadableName(f"{kind!r} in {text!r} is not an element type")
     return Port(
         name,
         found,
@@ -209,7 +209,7 @@ def _port(name: str, base: ElementType, match: re.Match[str], text: str) -> Port
 def _dim(text: str, name: str) -> Dim:
     match = _DIM.fullmatch(text)
     if match is None:
-        raise UnreadableName(f"{text!r} in {name!r} is no dimension")
+        raise UnreadableName(f"{text!r} in {name!r} is not a dimension")
     dynamic, low, high, extents = match.groups()
     bounds = None if low is None else (int(low), int(high))
     return Dim(tuple(map(int, extents.split("|"))), dynamic is not None, bounds)

@@ -56,7 +56,7 @@ def from_json(value: Any) -> Tally:
                 )
             )
     except (KeyError, TypeError, AttributeError) as error:
-        raise UnreadableResults(f"no result of irexec conformance: {error}") from None
+        raise UnreadableResults(f"not a result of irexec conformance: {error}") from None
     return tally
 
 

@@ -1,4 +1,4 @@
-"""One difference between two models, and many of them in a line: what is left to tell where every name differs."""
+"""One difference between two models, and summaries of many differences, for models in which every name differs."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def counted(nodes: Sequence[Node], brief: bool) -> str:
 
 
 def condensed(changes: Iterable[Change], named: bool) -> list[Change]:
-    """Return one line for all changes of a kind, as between two exports of one network: what leads to what is the same,
-    and names say nothing. `named`: a layer that alone has such a change is named.
+    """Return one line for all changes of a kind, as between two exports of one network, where the structure is the same
+    and all names differ. `named`: name the layer if it is the only one with such a change.
     """
     kinds: dict[str, list[Change]] = defaultdict(list)
     for change in changes:

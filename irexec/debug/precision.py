@@ -93,7 +93,7 @@ class Forecast:
         largest = next((row.largest for row in self.layers if row.node is broken), 0.0)
         name = f"{broken.friendly_name} ({broken.type})"
         if largest > self.limit:
-            return f"in {self.kind} {name} overflows: {largest:.6g} which exceeds {self.limit:.6g}"
+            return f"in {self.kind} {name} overflows: its largest value {largest:.6g} exceeds {self.limit:.6g}"
         return f"in {self.kind} {name} is the first layer to produce NaN or infinity"
 
     def to_dict(self) -> dict[str, Any]:
@@ -148,11 +148,10 @@ def limit_of(kind: ElementType) -> float:
 
 
 def lowered(model: Model, kind: ElementType, keep: Collection[Node] = ()) -> tuple[Model, dict[Node, Node]]:
-    """Return the model with every f32 value rounded to `kind`, by a Convert there and back, and whose layer each layer
-    is.
+    """Return the model with every f32 value rounded to `kind` by two Converts, and the original layer of each layer.
 
-    Of the layers in `keep`, results stay f32 for each other; who else reads them reads them rounded. Constants are cut
-    to the type's limits, as OpenVINO does when it compresses a model.
+    Layers in `keep` read each other's results in f32; all other layers read them rounded. Constants are clamped
+    to the limits of the type, as OpenVINO does when it compresses a model.
     """
     made, copies = copy_with_map(model)
     origin = {copy: node for node, copy in copies.items()}
@@ -348,7 +347,7 @@ def _losses(run: Lowered) -> list[dict[str, Any]]:
 def _loss(results: list[tuple[str, Error]]) -> str:
     worst = max(results, key=lambda entry: entry[1].relative, default=None)
     if worst is None or not worst[1]:
-        return "the results stay the same"
+        return "the results are unchanged"
     return f"{worst[0]} loses {100 * worst[1].relative:.2g} %"
 
 

@@ -111,9 +111,7 @@ def _strided(node: Node, inputs: Inputs) -> str | None:
 def _outside(bounds: Iterable[tuple[int, int]]) -> str | None:
     """Return the message about bounds of slices, each with the extent of its axis."""
     found = [str(bound) for extent, bound in bounds if not -extent - 1 <= bound <= extent and abs(bound) < _TO_THE_END]
-    return (
-        f"{', '.join(found)} {'lies' if len(found) == 1 else 'lie'} outside the data and are clamped" if found else None
-    )
+    return f"{', '.join(found)} {'is' if len(found) == 1 else 'are'} outside the data and clamped" if found else None
 
 
 def _no_class(node: Node, inputs: Inputs) -> str | None:

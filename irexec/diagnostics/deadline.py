@@ -31,7 +31,7 @@ class OutOfTime(BaseException):
         self.seconds, self.doing, self.progress, self.item = seconds, doing, progress, item
 
     def add_to(self, findings: Findings) -> None:
-        """Report it, at the layer that it was at."""
+        """Add the finding to a report, at the layer that was being processed."""
         ref = getattr(self.item, "ref", None)
         layer = getattr(self.item, "layer", self.item)
         at = getattr(layer, "at", None)

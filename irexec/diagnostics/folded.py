@@ -53,7 +53,7 @@ def grouped(report: Report) -> Report:
 def merged(reports: Iterable[tuple[str, Report]], what: str) -> Report:
     """Return the findings about many items, each once: a note names the items that have it, the first of many.
 
-    `what` they are is a plural, such as "inputs".
+    `what`: the plural noun for the items, such as "inputs".
     """
     alike: dict[Hashable, tuple[Diagnostic, list[str]]] = {}
     left_out: Counter[tuple[Severity, str]] = Counter()

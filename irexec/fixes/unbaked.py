@@ -163,7 +163,9 @@ def _verified(
     for one, other, both in zip(expected, expected_second, _results(changed, joined), strict=True):
         whole = np.concatenate([one, other], 0) if one.ndim and both.shape[0] == 2 * one.shape[0] else None
         if whole is None or whole.shape != both.shape or not _are_close(whole, both):
-            raise CannotUnbake(f"the results of two elements are not those of each: {symbol} is used otherwise as well")
+            raise CannotUnbake(
+                f"the results of a batch of two elements differ from those of each: {symbol} has other uses as well"
+            )
     verified.append("the results of a batch of two elements are those of each element alone")
     return verified
 

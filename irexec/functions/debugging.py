@@ -86,7 +86,7 @@ def _bounds(atol: float | None, rtol: float | None) -> Bounds | None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Differences(Result):
-    """The differences from model `a` to model `b`, as a sequence; there is none if it is false."""
+    """The differences between the models `a` and `b`, as a sequence, which is false if the models are equal."""
 
     a: str
     b: str
@@ -94,7 +94,7 @@ class Differences(Result):
 
     @property
     def verdict(self) -> str:
-        """How many differences there are."""
+        """The number of differences, in one line."""
         return f"{plural(len(self.changes), 'difference')} between {self.a} and {self.b}"
 
     def __len__(self) -> int:

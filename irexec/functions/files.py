@@ -44,7 +44,7 @@ class ModelReport(Result):
 
     @property
     def verdict(self) -> str:
-        """The model and the size of its page."""
+        """A line with the name of the model and the size of the page."""
         return f"{self.name}, {len(self.html.encode()) / 1e6:.2g} MB of HTML"
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -102,7 +102,7 @@ def _summary(model: ModelLike, weights: str | os.PathLike[str] | None) -> tuple[
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Fixed(Result):
-    """A fixed file: the findings that are left in `report`, and what changed in `diff`. `data`: the new bytes."""
+    """A fixed file. `report`: the remaining findings. `diff`: the change as a unified diff. `data`: the new bytes."""
 
     path: str
     before: bytes
@@ -115,7 +115,7 @@ class Fixed(Result):
 
     @property
     def report(self) -> Report:
-        """The findings that are left."""
+        """The remaining findings."""
         return self.result.report
 
     @property
@@ -168,7 +168,7 @@ class CheckedPages(Result):
 
     @property
     def verdict(self) -> str:
-        """What was checked, and how many findings there are."""
+        """The numbers of pages, examples and findings, in one line."""
         return summary_text(self.pages).partition("\n")[0]
 
     def __len__(self) -> int:
@@ -184,7 +184,7 @@ class CheckedPages(Result):
 
 
 def doctest(*pages: str | os.PathLike[str], large: bool = False) -> CheckedPages:
-    """Run the examples of documentation pages, or of folders of pages, as `irexec doctest` does.
+    """Run the examples of documentation pages, or of folders of pages, like `irexec doctest`.
 
     Nothing is raised for a page that cannot be read: its `problem` gives the reason. `large`: also run large examples
     that document no values.

@@ -35,7 +35,7 @@ class Result:
 
 
 def printed(show: Callable[[Printout], None]) -> str:
-    """What a function prints on a page."""
+    """The output of a function on a page."""
     page = Printout(columns=_COLUMNS)
     show(page)
     return page.text.rstrip("\n")

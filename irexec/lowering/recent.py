@@ -1,4 +1,4 @@
-"""What compiled code needs for recent shapes, made once for each; any thread may use it."""
+"""Data that compiled code needs for recent shapes, made once for each shape; any thread may use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One version of a text, read and checked once: its findings with their fixes, its elements, ports, edges and types."""
+"""One version of a document, read and checked once: findings with their fixes, elements, ports, edges and types."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Spot(NamedTuple):
 
 
 class Analysis:
-    """The analysis of one version of a text. `written` is None for snippets and for texts that cannot be read.
+    """The analysis of one version of a document. `written` is None for snippets and for texts that cannot be read.
 
     Its memory is released as soon as it is no longer referenced, because an editor creates a new version for each key.
     """

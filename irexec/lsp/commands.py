@@ -35,7 +35,7 @@ def write_report(text: str, path: str | None, folder: Path) -> Path:
     else:
         summary, found = summary_of(reading)
         if summary is None:
-            raise Impossible(f"there is no report of this text: {found.errors[0].message}")
+            raise Impossible(f"no report can be made of this document: {found.errors[0].message}")
         page = report_page([summary], sizes=[open_sizes(reading.model)])
     file = folder / f"{name.stem}.html"
     save_text(file, page)
@@ -43,7 +43,7 @@ def write_report(text: str, path: str | None, folder: Path) -> Path:
 
 
 def run_text(text: str, path: str | None) -> str:
-    """Run a model or a snippet with random inputs, and return what `irexec run` prints. Raises Impossible."""
+    """Run a model or a snippet with random inputs, and return the output of `irexec run`. Raises Impossible."""
     reading = read(Source(text, file=path))
     page = Printout(columns=100)
     if reading.snippet is not None:
@@ -52,5 +52,5 @@ def run_text(text: str, path: str | None) -> str:
         show_model(run_model(reading.model, Given()), page)
     else:
         errors = reading.report.errors
-        raise Impossible(f"the text cannot be run: {errors[0].message if errors else 'it contains no model'}")
+        raise Impossible(f"the document cannot be run: {errors[0].message if errors else 'it contains no model'}")
     return page.text

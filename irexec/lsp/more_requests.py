@@ -1,4 +1,4 @@
-"""Requests about the structure of a text, about all texts that are open, and the commands of the server."""
+"""Requests about the structure of a document, requests about all open documents, and the commands of the server."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def answer_structure(server: Server) -> None:
 
 
 def answer_commands(server: Server) -> None:
-    """Register the commands; their argument is the URI of an open text."""
+    """Register the commands; their argument is the URI of an open document."""
     folder = tempfile.TemporaryDirectory(prefix="irexec-lsp-")
 
     async def about(uri: Any, work: Any) -> Any:
-        """Return the result of a function of the text and its path, in the thread of answers."""
+        """Return the result of a function of the document and its path, in the thread of answers."""
         if not isinstance(uri, str) or uri not in server.opened:
-            raise JsonRpcInvalidParams("the argument of the command must be the URI of an open text")
+            raise JsonRpcInvalidParams("the argument of the command must be the URI of an open document")
         try:
             return await server.ask(uri, lambda opened, _: work(opened.text, to_fs_path(uri)))
         except Impossible as reason:
@@ -113,7 +113,7 @@ def answer_commands(server: Server) -> None:
 
     @server.command(REPORT)
     async def report(uri: str) -> str:
-        """Write the report of a text, show it, and return its URI."""
+        """Write the report on a document, show it, and return its URI."""
         file: Path = await about(uri, lambda text, path: write_report(text, path, Path(folder.name)))
         address = from_fs_path(str(file)) or ""
         shows = server.client_capabilities.window
@@ -123,7 +123,7 @@ def answer_commands(server: Server) -> None:
 
     @server.command(RUN)
     async def run(uri: str) -> str:
-        """Run a text with random inputs, and return what `irexec run` prints."""
+        """Run a document with random inputs, and return the output of `irexec run`."""
         text: str = await about(uri, run_text)
         return text
 
@@ -131,7 +131,7 @@ def answer_commands(server: Server) -> None:
     async def fix(uri: str) -> bool:
         """Apply all safe fixes; returns whether there were any."""
         if uri not in server.opened:
-            raise JsonRpcInvalidParams("the argument of the command must be the URI of an open text")
+            raise JsonRpcInvalidParams("the argument of the command must be the URI of an open document")
         actions = await server.ask(uri, lambda opened, analysis: fix_all(uri, opened, analysis)) or []
         for action in actions:
             if action.edit is not None:

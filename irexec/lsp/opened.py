@@ -1,4 +1,4 @@
-"""One version of a text that is open in an editor, with its check."""
+"""One version of a document that is open in an editor, with its check."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from irexec.lsp.units import Unit, Units
 
 @dataclass
 class Opened:
-    """One version of an open text. `checking` ends with the analysis, which is `checked` from then on.
+    """One version of an open document. `checking` ends with the analysis, which is `checked` from then on.
 
     `earlier` is the version that was checked last, while this one is not. A version that was replaced is held by
     nothing but that, and goes without the garbage collector: a task that is cancelled holds its coroutine and so its

@@ -1,4 +1,4 @@
-"""The requests of an editor, answered from the latest version of each text. Source: the LSP 3.17."""
+"""The requests of an editor, answered from the latest version of each document. Source: LSP 3.17."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from irexec.lsp.server import Project, Server
 
 
 def make_server(limit: float = 0, project: Project | None = None) -> Server:
-    """Return a server with all supported requests. `limit`: the time limit for checking a text, in seconds; 0: none."""
+    """Return a server with all supported requests. `limit`: the time limit for a check in seconds; 0: no limit."""
     server = Server(limit, project)
     for register in (_texts, _findings, _places, _navigation, answer_structure, answer_commands):
         register(server)

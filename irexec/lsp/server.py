@@ -1,4 +1,4 @@
-"""The language server: the texts that are open in an editor, their checks, and answers about them."""
+"""The language server: the documents that are open in an editor, their checks, and answers to requests about them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Project = Callable[[str | None], tuple[Mode, Choice]]
 
 
 class Server(LanguageServer):
-    """Texts are checked in one thread, questions about them answered in another, so that typing never waits."""
+    """Documents are checked in one thread, and requests about them answered in another, so that typing never waits."""
 
     def __init__(self, limit: float = 0, project: Project | None = None) -> None:
         """`limit`: the seconds that the check of a text may take; 0: any. `project`: see there."""
@@ -53,7 +53,7 @@ class Server(LanguageServer):
         return cast(Unit, str(getattr(self.workspace.position_encoding, "value", "utf-16")))
 
     def show(self, uri: str, text: str, version: int) -> None:
-        """Take a new version of a text, and check it when nothing more is typed for a while."""
+        """Accept a new version of a document, and check it when no key was pressed for a while."""
         known = self.opened.get(uri)
         opened = self.opened[uri] = Opened(text, version, self.unit)
         if known is not None:
@@ -63,7 +63,7 @@ class Server(LanguageServer):
         opened.checking = asyncio.ensure_future(self._check(uri, opened))
 
     def close(self, uri: str) -> None:
-        """Forget a text, and its findings with it."""
+        """Forget a document and its findings."""
         known = self.opened.pop(uri, None)
         if known is not None:
             known.stop()
@@ -88,7 +88,7 @@ class Server(LanguageServer):
             return Analysis(text, path, *settings)
 
     async def ask(self, uri: str, answer: Callable[[Opened, Analysis], T]) -> T | None:
-        """Return an answer about the latest version of a text, after its check; None for a text that is not open."""
+        """Return an answer about the latest version of a document, after its check; None if it is not open."""
         while (opened := self.opened.get(uri)) is not None and opened.checking is not None:
             try:
                 analysis = await asyncio.shield(opened.checking)

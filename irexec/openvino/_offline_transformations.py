@@ -67,6 +67,6 @@ def _not_offered(what: str) -> Any:
 
 
 apply_pruning_transformation = _not_offered("pruning")
-convert_sequence_to_tensor_iterator_transformation = _not_offered("TensorIterators in the place of sequences")
+convert_sequence_to_tensor_iterator_transformation = _not_offered("the conversion of sequences to TensorIterator")
 paged_attention_transformation = _not_offered("paged attention")
-stateful_to_stateless_transformation = _not_offered("models without the state that they have")
+stateful_to_stateless_transformation = _not_offered("the removal of state from models")

@@ -270,7 +270,7 @@ def get_batch(model: Model) -> Dimension:
     for port in model.inputs:
         if layout_of(port.node).has_name("N"):
             return port.type.shape[layout_of(port.node).get_index_by_name("N")]
-    raise RuntimeError("no input has a layout with N: set_layout says where the batch is")
+    raise RuntimeError("no input has a layout with N: name the batch axis with set_layout")
 
 
 def set_batch(model: Model, batch_size: int | Dimension = -1, *, dimension: int | Dimension | None = None) -> None:

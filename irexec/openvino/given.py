@@ -86,7 +86,7 @@ def only(ports: Sequence[Value], index: int | None) -> int:
         expected(index, (int, np.integer), "a tensor by its position")
         return graph_ports.position(ports, not_negative(index))
     if len(ports) != 1:
-        raise RuntimeError(f"there are {len(ports)} ports: name one by its position")
+        raise RuntimeError(f"there are {len(ports)} ports; select one by its position")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Enumerations as OpenVINO's Python API has them: members with a name and a value; the class is no `enum.Enum`."""
+"""Enumerations as OpenVINO's Python API has them: members with a name and a value; the class is not an `enum.Enum`."""
 
 from __future__ import annotations
 

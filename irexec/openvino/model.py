@@ -100,7 +100,7 @@ class Model(DroppedModel):
         return self.results[0]
 
     def get_parameter_index(self, parameter: graph.Node) -> int:
-        """Return the position of a Parameter; -1 if it is none of the model's."""
+        """Return the position of a Parameter; -1 if the model does not contain it."""
         node_of_type(parameter, "Parameter", "get_parameter_index()")
         return self.parameters.index(parameter) if parameter in self.parameters else -1
 
@@ -114,7 +114,7 @@ class Model(DroppedModel):
         return -1
 
     def get_sink_index(self, sink: graph.Node) -> int:
-        """Return the position of a sink; -1 if it is none of the model's."""
+        """Return the position of a sink; -1 if the model does not contain it."""
         node = sink_of(sink)
         return self.sinks.index(node) if node in self.sinks else -1
 
@@ -298,13 +298,13 @@ class Model(DroppedModel):
         _edited(self)
 
     def remove_parameter(self, parameter: graph.Node) -> None:
-        """Remove a Parameter from the inputs. Raises RuntimeError if it is none of the model's."""
+        """Remove a Parameter from the inputs. Raises RuntimeError if the model does not contain it."""
         node_of_type(parameter, "Parameter", "remove_parameter()")
         self.parameters = [node for node in self.parameters if node is not parameter]
         _edited(self)
 
     def remove_sink(self, sink: graph.Node) -> None:
-        """Remove a sink. Raises RuntimeError if it is none of the model's."""
+        """Remove a sink. Raises RuntimeError if the model does not contain it."""
         removed = sink_of(sink)
         self.sinks = [node for node in self.sinks if node is not removed]
         _edited(self)

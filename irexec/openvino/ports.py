@@ -108,7 +108,7 @@ class Output(graph.Value):
     def _from_node(node: Node) -> graph.Value:
         """Return the only output of a node. Raises RuntimeError if there are several."""
         if len(node.outputs) != 1:
-            raise RuntimeError(f"{node!r} has {len(node.outputs)} outputs: name one by its position")
+            raise RuntimeError(f"{node!r} has {len(node.outputs)} outputs; select one by its position")
         return node.outputs[0]
 
     def __lt__(self, other: graph.Value) -> bool:

@@ -95,7 +95,7 @@ class Tensor:
 
     def _allocate(self, kind: ElementType, shape: Shape) -> None:
         if kind is DYNAMIC:
-            raise RuntimeError("a tensor has an element type: dynamic is none")
+            raise RuntimeError("a tensor requires an element type other than dynamic")
         self._kind, self._shape = kind, shape
         if kind.is_packed:
             self._memory = np.zeros(kind.nbytes(math.prod(shape)), np.uint8)

@@ -1,4 +1,4 @@
-"""The result that an operator computed from arrays: an array to compute with, and a node to build a graph with.
+"""The result that an operator computed from arrays, which can be used as an array and as a node of a graph.
 
 OpenVINO's functions make a node of whatever they are given; irexec's evaluate arrays. A result that is both lets
 `opset13.add([1, 2], [3, 4])` be printed and indexed like any array, and also be an input of the next layer.
@@ -103,7 +103,7 @@ def value_of(given: Any) -> Value | None:
     if not isinstance(given, Node):
         return None
     if len(given.outputs) != 1:
-        raise SeveralOutputs(f"{given!r} has {len(given.outputs)} outputs: name one with .output(i)")
+        raise SeveralOutputs(f"{given!r} has {len(given.outputs)} outputs; select one with .output(i)")
     return given.outputs[0]
 
 

@@ -114,7 +114,7 @@ def _bound(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
         return bind(operator, positional, keywords)
     except (TypeError, ValueError, OverflowError) as error:
         # Any object at all may be given: unsuitable objects are not a call.
-        raise WrongCall(Findings().add("O008", f"{operator} cannot be called so: {error}")) from error
+        raise WrongCall(Findings().add("O008", f"{operator} cannot be called with these arguments: {error}")) from error
 
 
 def evaluate(

@@ -23,7 +23,7 @@ def constant_function(operator: Operator, node_class: NodeClass) -> Function:
     def constant(value: Any, dtype: Any = None, name: str = "", *, shared_memory: bool = False) -> Node:
         """Return a node with a constant value, of a type, NumPy dtype or type name: by default the value's own.
 
-        `shared_memory`: the constant is an array itself, and not a copy of it.
+        `shared_memory`: the constant uses the memory of an array instead of a copy.
         """
         if value is None or isinstance(value, (str, bytes)):
             raise TypeError("The necessary overload for constant was not found")

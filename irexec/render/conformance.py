@@ -47,7 +47,7 @@ def conformance_text(found: Json) -> str:
     if found["unexpected"]:
         lines += ["", f"{plural(len(found['unexpected']), 'failure')} not in the baseline"]
     for entry in found.get("unmet", []):
-        lines.append(f"unexpected pass: no case failed that the baseline knows as {entry}")
+        lines.append(f"unexpected pass: no failure matches the baseline entry {entry}")
     return "\n".join(lines) + "\n"
 
 

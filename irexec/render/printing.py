@@ -91,7 +91,7 @@ class Printout:
                 self.lines.append("  " + "  ".join(line).rstrip())
 
     def findings(self, report: Report, *, verbose: bool, about: str = "") -> None:
-        """Print errors with their source line, and the rest, unless `verbose`, in one line each; `about` ends the
+        """Print errors with their source line, and other findings in one line each unless `verbose`; `about` ends the
         heading.
         """
         if not len(report):

@@ -26,8 +26,8 @@ _SIZE_INPUTS = {
 
 @record(frozen=True)
 class Baked:
-    """A dynamic dimension of which one size only is accepted (or 1 as well), and the layer with a constant that holds
-    this size."""
+    """A dynamic dimension that accepts one size only (and possibly 1), and the layer with the constant that holds this
+    size."""
 
     dim: int
     size: int

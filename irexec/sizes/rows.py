@@ -80,7 +80,7 @@ def _sizes(cells: dict[str, str], shapes: Shapes, inputs: Sequence[str]) -> Size
                 sizes[index] = numbers[axis]
     missing = [shapes.symbols[index] for index, size in enumerate(sizes) if size is None]
     if missing:
-        raise UnreadableRows(f"there is no size of {missing[0]}")
+        raise UnreadableRows(f"the column {missing[0]} is missing")
     return tuple(size for size in sizes if size is not None)
 
 

@@ -1,8 +1,8 @@
-"""Causes: whether the other side's results follow from what one layer computes there.
+"""Causes: whether the value that one layer has on the other side explains the results of that side.
 
 The model is run with the other side's values of the layer in place of its own. If the results are those of the other
-side, the layer is the cause of the difference, however small that is. A layer that only stands in the place of another
-one, in another export of the network, leads to results that are further off.
+side, the layer is the cause of the difference, however small it is. A layer that merely corresponds to another layer,
+in another export of the network, leads to results that differ more.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SMALLER = 8.0
 def cause(
     reference: Reference, loaded: Loaded, suspects: Iterable[tuple[Node, Culprit]], plain: Sequence[Sequence[Array]]
 ) -> Culprit | None:
-    """Return the first of these layers from whose values the other side's results follow. `plain`: these results, per
+    """Return the first of these layers whose values on the other side explain its results. `plain`: these results, per
     step.
     """
     before = _largest(reference.results(), plain)

@@ -83,7 +83,7 @@ class Comparing:
     def first(self, rows: Sequence[Row], *, stays: bool) -> Culprit | None:
         """Return the first wrong layer whose error reaches the results; rows whose error does not are marked.
 
-        `stays`: the results are equal, and the first wrong layer is named all the same.
+        `stays`: name the first wrong layer although the results are equal.
         """
         wrong = [row for row in rows if row.node in self._suspects]
         compensation = Compensation(self.reference.model, rows)
@@ -102,7 +102,7 @@ class Comparing:
         return None if found is None else self._suspects[found.node]
 
     def compensated(self, rows: Sequence[Row]) -> list[tuple[Node, Culprit]]:
-        """Return the wrong layers whose errors do not reach the results, as it seems; without those that make up for
+        """Return the wrong layers whose errors do not seem to reach the results, without layers that compensate for
         others, whose values are much closer than their own errors.
         """
         errors = ((row, row.own, row.total) for row in rows if row.compensated)

@@ -31,7 +31,7 @@ def changed(model: Model, layer_pairs: LayerPairs | None, nodes: Sequence[Node])
 
 
 def failing(model: Model, layer_pairs: LayerPairs | None, layer: str) -> Culprit | None:
-    """Return the layer that makes the other model fail in a layer of its own: the nearest one that is not the same.
+    """Return the layer that makes the other model fail: the nearest changed one before the layer that fails there.
 
     `layer`: the name of the layer that fails. Where only names are known, it is that layer.
     """

@@ -1,4 +1,4 @@
-"""Several other sides at once: which of the runtimes, irexec included, computes something else than the others."""
+"""Several other sides at once: which of the runtimes, including irexec, differs from the others."""
 
 from __future__ import annotations
 

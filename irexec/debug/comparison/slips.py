@@ -1,7 +1,7 @@
-"""Slips: whether one slip in the wiring explains what layers compute that are judged together.
+"""Wiring errors: whether a single wrong connection explains the values of layers that are judged together.
 
-A layer that is left out, or that reads another value, leaves no trace by name: the other side shows no value of it, or
-none of those that only it reads. With the right slip irexec computes the other side's values.
+A layer that was omitted, or that reads another value, cannot be recognized by name: the other side exposes no value of
+it, or none of the values that only it reads. With the right connection irexec computes the other side's values.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _MOST_LAYERS, _MOST_VALUES = 64, 64
 
 
 def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise | None = None) -> Culprit:
-    """Return the layer of several that are wrong together whose slip explains their values; all of them if none does,
-    or if several slips would. `noise`: of the other side, if it computes with fewer bits.
+    """Return, of several layers that are wrong together, the one whose wrong connection explains their values; all of
+    them if no connection does, or if several do. `noise`: of the other side, if it computes with fewer bits.
     """
     whole = Cutter(reference.model)
     slips = [*_left_out(whole, culprit, noise)] or [*_misread(reference, loaded, whole, culprit, noise)]

@@ -1,4 +1,4 @@
-"""Layers that are judged together: one that the other side shows, with those before it that it does not show."""
+"""Layers that are judged together: a layer that the other side exposes, with the preceding layers that it does not."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Together:
         self._order = {node: number for number, node in enumerate(nodes)}
 
     def of(self, node: Node, soon: Collection[Value] = ()) -> tuple[list[Node], list[Value]]:
-        """Return the layer, last, with those behind it, and the values that all of them follow from, constants aside.
+        """Return the layer preceded by the layers that are judged with it, and their inputs except constants.
 
-        Those behind it are followed back to values that are shown, or will be `soon`; where that cannot be, the layer
-        is alone.
+        These layers are traced back to values that are exposed, or will be `soon`; if that is impossible, the layer
+        is judged alone.
         """
         found, given = {node}, dict[Value, None]()
         stack = [node]

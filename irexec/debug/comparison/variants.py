@@ -1,4 +1,4 @@
-"""Variants of a model that are as right as it is: how a runtime may compute the same without being wrong."""
+"""Variants of a model that are equally correct: other ways in which a runtime may compute its results."""
 
 from __future__ import annotations
 

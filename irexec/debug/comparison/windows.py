@@ -32,8 +32,8 @@ def read_values(model: Model) -> set[Value]:
 def observed(
     loaded: Loaded, steps: Steps, nodes: Sequence[Node], wanted: Callable[[Sequence[Node]], list[Value]]
 ) -> Iterator[tuple[Sequence[Node], Sequence[Mapping[Value, Array]]]]:
-    """Yield the values that are `wanted` of some layers, per step. Where the other side cannot show all of them, it
-    shows those of parts; layers that it cannot show alone are left out.
+    """Yield the `wanted` values of some layers, per step. If the other side cannot expose all at once, the layers
+    are divided into parts; layers whose values it cannot expose alone are omitted.
     """
     try:
         yield nodes, loaded.observe(steps, wanted(nodes))

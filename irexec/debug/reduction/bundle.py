@@ -77,7 +77,7 @@ def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
     script, state = model.with_suffix(".py"), model.with_suffix(".json")
     for file in (model, script, state):
         if not file.is_file():
-            raise NoReduction(f"{file} does not exist: a bundle contains what irexec reduce has written")
+            raise NoReduction(f"{file} does not exist: a bundle contains the files written by irexec reduce")
     try:
         message = json.loads(read_file(state))["message"]
         text = read_file(str(script)).decode()

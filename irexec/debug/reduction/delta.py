@@ -1,4 +1,4 @@
-"""Delta debugging: a minimal subset that still fails, of any kind of items."""
+"""Delta debugging: finding a minimal subset of items that still fails."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def fewest(things: Sequence[T], fails: Callable[[list[T]], bool], earliest: Earl
 
 
 def first(things: Sequence[T], fails: Callable[[list[T]], bool], earliest: Earliest[T] = one_by_one) -> list[T]:
-    """Return the first thing that fails alone, or all of them where none does."""
+    """Return the first item that fails alone, or all items if none does."""
     place, _ = earliest(fails, [[thing] for thing in things])
     return [things[place]] if place >= 0 else list(things)

@@ -100,8 +100,8 @@ def reduce(
     stages: Sequence[Stage] = STAGES,
     helpers: Sequence[Judge] = (),
 ) -> Reduction:
-    """Run the stages until none makes the case smaller. An exception on the way leaves `reduction` whole: going
-    on with it, or with one that has its case, fault and stage, takes up the work there.
+    """Run the stages until none makes the case smaller. If an exception interrupts it, calling this again with
+    `reduction`, or with one that has its case, fault and stage, continues it.
 
     `helpers`: further judges of the same failure, each of which tries another candidate at the same time.
     """

@@ -55,7 +55,7 @@ class Repro:
         self._written = 0.0
 
     def resumed(self) -> Reduction | None:
-        """Return the reduction that was begun here; None where there was none, or one of something else."""
+        """Return the reduction that was begun here; None if there is none, or if it has another identity."""
         try:
             with own_files():
                 known: Any = json.loads(read_file(self.file.with_suffix(".json")))
@@ -69,7 +69,7 @@ class Repro:
             return None
 
     def tried(self, reduction: Reduction, stage: Stage, smaller: bool) -> None:
-        """Keep a smaller case, now and then."""
+        """Write a smaller case, at most once in some seconds."""
         if smaller and time.monotonic() - self._written > _INTERVAL:
             self.write(reduction)
 

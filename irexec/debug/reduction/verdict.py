@@ -1,4 +1,4 @@
-"""Verdicts on a case: whether it fails, and how, so that a smaller case can be held against it."""
+"""Verdicts on a case: whether and how it fails, so that a smaller case can be compared with it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Sameness:
 
 
 class ByRuntime:
-    """A case fails where a runtime computes something else than irexec, refuses the model, crashes or hangs.
+    """A case fails if a runtime computes a different result than irexec, rejects the model, crashes or hangs.
 
     A difference is the same as long as layers of the types that the first comparison names are wrong by themselves.
     `same` is matched with the kind of the failure, its description and the types of the layers.
@@ -182,7 +182,7 @@ def words_of(message: str) -> str:
 
 
 class ByCommand:
-    """A case fails where a command that is given its file ends in the exit code that it has for the whole model.
+    """A case fails if a command that is given its file has the same exit code as for the whole model.
 
     `same` is matched with the output of the command, and then decides alone. `suffix`: of the file.
     """

@@ -1,4 +1,4 @@
-"""Runtimes: who else can run a model, on its own or with the values of its layers shown."""
+"""Runtimes: other programs that run a model, with or without exposing the values of its layers."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def trials_of(
         if trials.fine.noise > trials.coarse.noise:
             raise NoPair(
                 f"without quantisers the results would be worse (SNR {trials.fine.snr:.1f} dB) than with them "
-                f"({trials.coarse.snr:.1f} dB): the models cannot be paired, or layers compute in whole numbers"
+                f"({trials.coarse.snr:.1f} dB): the models cannot be paired, or layers compute with integers"
             )
         if trials.fine.noise > 1e-3:
             board.notes.append(
@@ -163,7 +163,7 @@ def _simulated(model: Model, other: str) -> tuple[Board, dict[Unit, Range]]:
     if other in KINDS:
         return rounding_board(model, KINDS[other]), {}
     if other not in PRECISIONS:
-        raise ValueError(f"{other!r} is none of {', '.join(PRECISIONS)}")
+        raise ValueError(f"{other!r} is not one of {', '.join(PRECISIONS)}")
     return weights_board(model, 8 if other == "int8-weights" else 4)
 
 

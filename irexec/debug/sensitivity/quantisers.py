@@ -41,7 +41,7 @@ def quantised_board(float_model: Model, quantised: Model) -> tuple[Board, dict[U
         raise NoPair("the models have different numbers of inputs or results")
     if whole := in_whole_numbers(quantised):
         raise NoPair(
-            f"the second model computes {', '.join(whole)} in whole numbers, so that no quantiser can be left out "
+            f"the second model computes {', '.join(whole)} with integers, so that no quantiser can be left out "
             "alone; quantise the float model with quant_format=QuantFormat.QDQ, which writes QuantizeLinear and "
             "DequantizeLinear around each layer instead"
         )

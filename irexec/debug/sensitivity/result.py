@@ -201,8 +201,8 @@ class Sensitivity:
             unused = "" if row.unused is None else _share(row.unused)
             table.append([*cells, _share(row.clipped), unused, worst, row.name])
         lines = _aligned(table)
-        odd = [f"conspicuous by its own values: {row.name} ({_db(row.snr)} dB)" for row in self.conspicuous[:_FEW]]
-        key = [f"{left}, alone: {self.metric} if it alone is {left}, and if all others are;"]
+        odd = [f"unusually low own SNR: {row.name} ({_db(row.snr)} dB)" for row in self.conspicuous[:_FEW]]
+        key = [f"{left}: {self.metric} if this row is {left}; alone: if all other rows are {left};"]
         key += ["own: signal-to-noise ratio (SNR) of its values in dB; channel: the one with the lowest SNR"]
         return lines + ([f"and {len(self.rows) - len(shown)} more"] if len(shown) < len(self.rows) else []) + odd + key
 
@@ -240,7 +240,7 @@ class Sensitivity:
         return [
             f"or divide the results of {plural(len(powers), 'layer')} by powers of two: "
             f"snr {shown_decibels(self.rescaling.score.snr)} in {self.other};",
-            f"in f32 the results {f'change by at most {error:.3g} ulp' if error else 'stay the same bits'}",
+            f"in f32 the results {f'change by at most {error:.3g} ulp' if error else 'are bit-identical'}",
             *(f"  {name} by 2^{power}" for name, power in powers),
         ]
 

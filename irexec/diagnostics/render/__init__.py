@@ -33,9 +33,9 @@ def write(
 ) -> None:
     """Write the report to `file`, finding by finding.
 
-    `color` None means: as `wants_color` says. Without `summary`, a text has nothing but the findings; on a terminal
-    source lines are cut to its width. `whole` is what the summary counts, where `report` is only what is to be shown of
-    it. Raises ValueError for an unknown format.
+    `color` None means: as `wants_color` decides. Without `summary`, a text contains only the findings; on a terminal
+    source lines are cut to its width. `whole`: the findings that the summary counts, if `report` contains only those to
+    show. Raises ValueError for an unknown format.
     """
     details: dict[str, Any] = {}
     if format == "text":

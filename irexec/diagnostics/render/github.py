@@ -15,7 +15,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE
 
 
 def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
-    """Yield one line per finding; `color` is of no use here."""
+    """Yield one line per finding; `color` is ignored."""
     for diagnostic in report:
         yield f"::{_COMMANDS[diagnostic.severity]} {_properties(diagnostic)}::{_message(diagnostic)}\n"
     for (severity, code), count in sorted(report.left_out.items()):

@@ -1,4 +1,4 @@
-"""Foreign texts inside Markdown, shown literally and never as markup."""
+"""Texts from files inside Markdown, shown literally and never as markup."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ ADDRESS = "https://github.com/irexec/irexec"
 
 
 def chunks(report: Report, *, color: bool = False) -> Iterator[str]:
-    """Yield the pieces of the SARIF log; `color` is of no use here."""
+    """Yield the pieces of the SARIF log; `color` is ignored."""
     yield json.dumps(_log(report), indent=2)
     yield "\n"
 

@@ -154,7 +154,7 @@ class Converter:
         for location, names in self._missing.items():
             self.findings.incomplete = True
             hint = f"put {location} beside the model"
-            message = f"the file {location!r} is missing, which holds the data of {plural(len(names), 'tensor')}"
+            message = f"the file {location!r} with the data of {plural(len(names), 'tensor')} is missing"
             self.find("F006", message, found=", ".join(names[:_NAMED]) + ", ..." * (len(names) > _NAMED), hint=hint)
         self._missing.clear()
 

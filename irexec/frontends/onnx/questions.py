@@ -179,8 +179,8 @@ def _tried(load: Callable[[str], Runs], path: str) -> str:
             # A model that leaves extents open need not take every extent: a window asks for more than 1.
             failure = failure or _message(error)
         else:
-            return "runs the model with ones as inputs" + (f", dynamic extents being {extent}" if extent > 1 else "")
-    tried = ", whatever its dynamic extents are" if loaded.is_open else ""
+            return "runs the model with ones as inputs" + (f" and dynamic extents of {extent}" if extent > 1 else "")
+    tried = " and any dynamic extents" if loaded.is_open else ""
     return f"loads the model, and fails with ones as inputs{tried}: {failure}"
 
 

@@ -25,7 +25,7 @@ DOMAINS = {
 RUNTIME = "1.31"
 # Operators that ONNX Runtime runs on CPUs → the reason for refusal, and a workaround.
 ON_CPU = {
-    "AttnLSTM": "an LSTM with attention from before ONNX had both: export the model again",
+    "AttnLSTM": "an LSTM with attention, older than both operators in ONNX: export the model again",
     "BeamSearch": _LOOP,
     "BifurcationDetector": "used by speculative decoding: run the steps of the decoder one by one",
     "ConvTransposeWithDynamicPads": "pads that are computed: export with constant pads, as ConvTranspose",
@@ -34,7 +34,7 @@ ON_CPU = {
     "GreedySearch": _LOOP,
     "HyperConnectionPostMix": _RARE,
     "HyperConnectionPreMix": _RARE,
-    "MRotaryEmbedding": "places in three axes: export with the rotation as plain operators",
+    "MRotaryEmbedding": "positions along three axes: export with the rotation as plain operators",
     "MatMulFpQ4": "weights packed for one processor: quantize again, which produces MatMulNBits",
     "MaxpoolWithMask": _RARE,
     "MurmurHash3": _TEXT,

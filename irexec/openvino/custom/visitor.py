@@ -58,7 +58,7 @@ def annotation_of(value: Any, name: str) -> Any:
         if value and type(value[0]) in _SCALARS and len({type(item) for item in value}) == 1:
             return _LISTS[type(value[0])]
         if not value:
-            raise RuntimeError(f"attribute {name!r} is an empty list: nothing says what its items are")
+            raise RuntimeError(f"attribute {name!r} is an empty list: the type of its items is unknown")
     raise TypeError(
         f"Unsupported attribute type: {type(value)} of {name!r}; expected a bool, int, float, str, or a list of these"
     )

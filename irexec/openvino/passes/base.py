@@ -24,5 +24,5 @@ class ModelPass(PassBase):
     """A transformation of a whole model: override `run_on_model`, which returns whether anything was changed."""
 
     def run_on_model(self, model: Any) -> Any:
-        """Raise RuntimeError unless a caller's class overrides this method."""
+        """Raise RuntimeError unless a subclass overrides this method."""
         raise RuntimeError(f"{type(self).__name__} has no run_on_model: override it")

@@ -43,7 +43,7 @@ class PatternSymbolValue:
     def s(self) -> str:
         """Return the value as a text. Raises RuntimeError for another value."""
         if not isinstance(self._value, str):
-            raise RuntimeError(f"{self._value!r} is no text")
+            raise RuntimeError(f"{self._value!r} is not a string")
         return self._value
 
     def g(self) -> list[Any]:

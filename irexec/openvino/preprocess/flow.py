@@ -41,7 +41,7 @@ class Flow:
     def value(self) -> Value:
         """The only value. Raises RuntimeError if there are planes."""
         if len(self.values) != 1:
-            raise RuntimeError(f"the picture is in {len(self.values)} planes: convert_color first makes it one")
+            raise RuntimeError(f"the image has {len(self.values)} planes; combine them with convert_color first")
         return self.values[0]
 
     def become(self, made: Any) -> None:

@@ -88,7 +88,7 @@ def _bounded(value: float, towards: Any, bounds: np.iinfo[Any]) -> int:
 def elu_1(x: T, /, *, alpha: float, out: Array | None = None) -> T:
     """x above zero, alpha · (eˣ - 1) below.
 
-    The page wants a non-negative alpha and OpenVINO takes any, so any is computed.
+    The page requires a non-negative alpha; OpenVINO and irexec accept any value.
     """
     return blockwise(partial(elu, alpha=alpha), x, out)
 
@@ -138,7 +138,7 @@ def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -
 
     A slope of rank 1 that is as long as data's second dimension (of rank-1 data: the first) goes along that one;
     any other is broadcast by NumPy's rules. C1: slope broadcasts into data's shape (without its leading ones where it
-    has more axes). A scalar slope, which the page leaves out and OpenVINO takes, is taken.
+    has more axes). A scalar slope, which the page omits and OpenVINO accepts, is accepted.
     """
     along = _channel(data.ndim)
     if slope.ndim == 1 and data.ndim > 1 and data.shape[along] == slope.shape[0]:
@@ -188,7 +188,7 @@ def relu_1(x: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
 def selu_1(data: T, alpha: T, lambda_: T, /, *, out: Array | None = None) -> T:
     """lambda · data above zero, lambda · alpha · (e^data - 1) below.
 
-    C1: alpha has one element. C2: lambda has one element. A scalar is taken too, as in OpenVINO.
+    C1: alpha has one element. C2: lambda has one element. A scalar is also accepted, as in OpenVINO.
     """
     a, scale = _scalar(alpha), _scalar(lambda_)
 
@@ -235,7 +235,7 @@ def softsign_9(data: T, /, *, out: Array | None = None) -> T:
 def swish_4(data: T, beta: T | None = None, /, *, out: Array | None = None) -> T:
     """data · sigmoid(beta · data); beta is 1 when left out.
 
-    C1: beta is a scalar. C2: beta is not negative (OpenVINO takes any, so only
+    C1: beta is a scalar. C2: beta is not negative (OpenVINO accepts any value, so only
     a known value is refused).
     """
     factor = 1.0 if beta is None else _scalar(beta)

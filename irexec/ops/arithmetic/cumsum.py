@@ -26,7 +26,7 @@ def cumsum_3(
     """Sums of the first elements of x along `axis` (0 when left out), each with its own element or (`exclusive`)
     without; from the end when `reverse`. Integers wrap.
 
-    C1: x has at least one axis. C2: `axis` is a scalar (one element of rank 1 is taken too). C3: `axis` lies in
+    C1: x has at least one axis. C2: `axis` is a scalar (one element of rank 1 is also accepted). C3: `axis` lies in
     [-rank, rank - 1].
     """
     along = 0 if axis is None else axis_of("C3", integer(axis), x.ndim, "axis")

@@ -1,6 +1,6 @@
 """Elementwise arithmetic with one operand: each is one real function, applied at the declared precision.
 
-Integers: a page says "rounded (half up)" for Sqrt and Tanh and shows it for Tan; every function that leaves the
+Integers: the pages of Sqrt and Tanh state "rounded (half up)", and that of Tan shows it; every function that leaves the
 integers is rounded so here, halves away from zero. (OpenVINO's core truncates Exp, Log and Sin, as no page says.)
 Results that an integer type cannot hold are its lowest value. Source: the operation pages of these names.
 """

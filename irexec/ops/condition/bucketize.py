@@ -61,7 +61,7 @@ def _(check: Check, data: TensorType, buckets: TensorType) -> PartialShape:
 
 
 def _check_order(check: Check, buckets: Array) -> None:
-    check("C2", _ascending(buckets), "buckets is not strictly ascending; it must be", port="buckets")
+    check("C2", _ascending(buckets), "buckets must be strictly ascending", port="buckets")
 
 
 @bucketize_3.draw("buckets")

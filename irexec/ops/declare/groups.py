@@ -37,7 +37,7 @@ def is_group(annotation: Any) -> bool:
 def attributes_in(cls: type) -> tuple[Attribute, ...]:
     """Return the attributes declared by a group's fields. Raises TypeError, with its name, for an invalid field."""
     if "__attribute_group__" not in vars(cls):
-        raise TypeError(f"{cls.__qualname__} is derived from a group: decorate it with @group, too")
+        raise TypeError(f"{cls.__qualname__} is derived from a group: it also needs the decorator @group")
     hints = get_type_hints(cls, include_extras=True)
     return tuple(_declared(cls, field, hints[field.name]) for field in fields(cls))
 

@@ -153,7 +153,7 @@ def detection_output_6(
     """Boxes [max_detections_per_image, 4], their classes and scores; zeros after the last detection.
 
     By class and falling score; by falling score alone when there are more than max_detections_per_image. The first
-    class is the background and has no detections, whatever class_agnostic_box_regression says; regions without area
+    class is the background and has no detections, regardless of class_agnostic_box_regression; regions without area
     have none either (OpenVINO's reference). Boxes are clipped to the image, as the page says (OpenVINO: at 0 only).
 
     C1: rois is [number_of_ROIs, 4]. C2: deltas is [number_of_ROIs, num_classes * 4]. C3: scores is

@@ -263,7 +263,7 @@ def _(
     height: tuple[float, ...],
     variance: tuple[float, ...],
 ) -> PartialShape:
-    message = f"height has {len(height)} values, expected {len(width)} as width has"
+    message = f"height has {len(height)} values, expected {len(width)} as in width"
     check("C4", len(width) == len(height), message, attribute="height", allowed=str(len(width)))
     return _grid_shape(check, output_size, image_size, variance, len(width))
 

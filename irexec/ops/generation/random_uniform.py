@@ -130,7 +130,7 @@ def _(check: Check, shape: TensorType, minval: TensorType, maxval: TensorType, *
     for name, tensor in (("minval", minval), ("maxval", maxval)):
         one_element(check, "C2", tensor, name)
         right = tensor.element_type in (DYNAMIC, wanted)
-        check("C3", right, f"{name} is {tensor.element_type}, expected {wanted} as output_type says", port=name)
+        check("C3", right, f"{name} is {tensor.element_type}, expected {wanted}, the output_type", port=name)
     low, high = minval.scalar, maxval.scalar
     if low is not None and high is not None:
         _check_limits(check, low, high)

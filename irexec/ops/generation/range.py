@@ -57,7 +57,9 @@ def range_4(start: T1, stop: T2, step: T3, /, *, output_type: ElementType) -> An
 @range_4.older
 def _(form: OlderForm, *inputs: TensorType | None) -> None:
     kinds, made = element_types(inputs), form.outputs[0].element_type
-    form.need(all(kind is made for kind in kinds), f"it makes {made} of {', '.join(map(str, kinds))}")
+    form.need(
+        all(kind is made for kind in kinds), f"its inputs are {', '.join(map(str, kinds))}, and its output is {made}"
+    )
 
 
 def _range(start: Array, stop: Array, step: Array, kind: ElementType) -> Array:

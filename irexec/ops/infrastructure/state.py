@@ -55,10 +55,10 @@ def _(
 ) -> TensorType:
     if init_value is not None:
         shape = init_value.shape
-        message = f"init_value has shape {shape}, expected {variable_shape} as the variable has"
+        message = f"init_value has shape {shape}, expected {variable_shape}, the shape of the variable"
         check("C1", shape.compatible(variable_shape), message, port="init_value", allowed=str(variable_shape))
         kinds = {init_value.element_type, variable_type} - {DYNAMIC}
-        message = f"init_value is {init_value.element_type}, expected {variable_type} as the variable is"
+        message = f"init_value is {init_value.element_type}, expected {variable_type}, the type of the variable"
         check("C1", len(kinds) < 2, message, port="init_value", allowed=str(variable_type))
         if variable_type is DYNAMIC:
             return TensorType(init_value.element_type, variable_shape)

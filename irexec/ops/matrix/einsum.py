@@ -49,7 +49,7 @@ class Equation:
 
 def _labels(part: str, where: str) -> Labels:
     is_subscript = _SUBSCRIPT.match(part) is not None
-    require("C1", is_subscript, f"the subscript {part!r} of {where} is not letters with at most one ellipsis")
+    require("C1", is_subscript, f"the subscript {part!r} of {where} may contain only letters and at most one ellipsis")
     return tuple(re.findall(r"\.\.\.|[A-Za-z]", part))
 
 

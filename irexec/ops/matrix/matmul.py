@@ -120,7 +120,7 @@ def _(check: Check, a: TensorType, b: TensorType, *, transpose_a: bool, transpos
         return PartialShape.dynamic()
     batch_a, rows, inner_a = _split(a.shape, transpose_a, 0)
     batch_b, inner_b, columns = _split(b.shape, transpose_b, 1)
-    message = f"b has {inner_b} rows, expected {inner_a}, as many as a has columns"
+    message = f"b has {inner_b} rows, expected {inner_a}, the number of columns of a"
     check("C2", inner_a.compatible(inner_b), message, port="b", found=str(inner_b), allowed=str(inner_a))
     batch = batch_a.broadcast(batch_b)
     if batch is None:

@@ -1,7 +1,7 @@
 """Col2Im: sliding blocks combined into an image.
 
 Source: operation page Col2Im-15. The page has output_size, kernel_size and stride as attributes; OpenVINO reads and
-writes the first two as inputs and the last as `strides`. irexec takes both forms.
+writes the first two as inputs and the last as `strides`. irexec accepts both forms.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def _(check: Check, *tensors: TensorType, axis: int) -> PartialShape:
             continue
         port = f"tensors[{number}]"
         if tensor.rank not in (None, rank):
-            message = f"{port} has rank {tensor.rank}, expected {rank} as tensors[{first}] has"
+            message = f"{port} has rank {tensor.rank}, expected {rank} as in tensors[{first}]"
             check("C2", False, message, port=port)
         elif at is not None and tensor.rank is not None:
             merged = common.merge(tensor.shape.with_dim(at, ANY_DIMENSION))

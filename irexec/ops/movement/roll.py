@@ -23,7 +23,7 @@ T_IND_2: TypeAlias = Annotated[Array, Elements("T_IND_2", INDICES)]
 def roll_7(data: T, shift: T_IND_1, axes: T_IND_2, /, *, out: Array | None = None) -> T:
     """`data` shifted by `shift` along `axes`; one shift serves every axis, an axis given twice adds up.
 
-    One is a scalar or, as in the page's example, a single element.
+    A single shift is a scalar or, as in the page's example, has one element.
     Raises ConstraintError C1 unless a 1D shift has as many values as axes, C3 for an axis outside [-rank, rank - 1].
     Shape rule: C2 shift and axes are scalars or 1D.
     """
@@ -39,7 +39,7 @@ def _(check: Check, data: TensorType, shift: TensorType, axes: TensorType) -> Pa
     has_rank(check, "C2", axes, (0, 1), "axes")
     if shift.rank == 1 and axes.rank is not None:
         count = axes.shape if axes.rank else PartialShape((1,))
-        message = f"shift has shape {shift.shape}, expected {axes.shape} as axes has, or a single shift for all axes"
+        message = f"shift has shape {shift.shape}, expected {axes.shape} as in axes, or a single shift for all axes"
         fits = shift.shape.compatible(count) or shift.shape[0].contains(1)
         check("C1", fits, message, port="shift", found=str(shift.shape), allowed=str(count))
     known_axes(check, "C3", axes, data.rank, "axes")

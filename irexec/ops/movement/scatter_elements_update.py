@@ -73,8 +73,8 @@ def _(form: OlderForm, data: TensorType, *others: TensorType | None) -> None:
 def scatter_elements_update_3(data: T, indices: T_IND, updates: T, axis: T_AXIS, /, *, out: Array | None = None) -> T:
     """As version 12 without a reduction, and (C3) an index must lie in [0, d - 1].
 
-    The page also wants `indices` no larger than data along `axis`; OpenVINO and irexec accept larger ones, because
-    their meaning is unambiguous.
+    The page also requires `indices` to be no larger than data along `axis`; OpenVINO and irexec accept larger
+    indices, because their meaning is unambiguous.
     """
     return _update(data, indices, updates, axis, "none", True, out, negative=False)
 

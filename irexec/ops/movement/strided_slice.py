@@ -99,7 +99,7 @@ def steps_of(
     ellipsis_at = next((i for i in range(count) if ellipses[i]), None)
     used = sum(not news[i] and i != ellipsis_at for i in range(count))
     if used > rank:
-        raise ValueError(f"begin names {used} axes, expected at most {rank} as data has")
+        raise ValueError(f"begin names {used} axes, expected at most {rank}, the rank of data")
     steps: list[Step] = []
     for i in range(count):
         if i == ellipsis_at:

@@ -1,7 +1,7 @@
 """BatchNormInference: each channel normalized by a given mean and variance, scaled and shifted.
 
 Source: operation pages BatchNormInference-1, BatchNormInference-5. The page of version 1 has `data` first; files of
-version 1 have gamma and beta before it. Both orders are taken: data alone has more than one axis.
+version 1 have gamma and beta before it. Both orders are accepted: data alone has more than one axis.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 def lrn_1(data: T, axes: T_IND, /, *, alpha: float, beta: float, bias: float, size: Positive) -> T:
     """`data` / (`bias` + `alpha` / size ** len(`axes`) * sum of squares in the region around each element) ** `beta`.
 
-    C1: axes is 1D. C2: its values are in [-rank, rank - 1]. C3: none comes twice.
+    C1: axes is 1D. C2: its values are in [-rank, rank - 1]. C3: no axis is repeated.
     """
     places = axes_of("C2", axes, data.ndim, "axes")
     dtype = compute_dtype(data.dtype)

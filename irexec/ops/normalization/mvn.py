@@ -39,7 +39,7 @@ def mvn_1(
 
     Without reduction_axes these are all axes but the batch (`across_channels`), or all but batch and channel.
 
-    C1: reduction_axes are in [-rank, rank - 1]. C2: none comes twice.
+    C1: reduction_axes are in [-rank, rank - 1]. C2: no axis is repeated.
     """
     axes = reduced_axes(reduction_axes, across_channels, data.ndim)
     return _normalized(data, axes, normalize_variance, eps, True, out)

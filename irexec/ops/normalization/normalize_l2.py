@@ -28,7 +28,7 @@ def normalize_l2_1(
 ) -> T:
     """`data` / sqrt(sum of squares over `axes`, combined with `eps`). No axes: 1 for each element but zero.
 
-    C1: axes is a scalar or 1D. C2: none comes twice. C3: its values are in [-rank, rank - 1].
+    C1: axes is a scalar or 1D. C2: no axis is repeated. C3: its values are in [-rank, rank - 1].
     """
     if axes.size == 0:
         return settle((data != 0).astype(data.dtype), data.dtype, out)

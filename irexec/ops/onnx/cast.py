@@ -158,6 +158,6 @@ def _fits(source: ElementType, to: ElementType) -> bool:
 @bit_cast_26.shapes
 def _(check: Check, input: TensorType, *, to: ElementType) -> PartialShape:
     source = input.element_type
-    message = f"{to} has {to.bitwidth} bits, expected {source.bitwidth} as {source} has"
+    message = f"{to} has {to.bitwidth} bits, expected {source.bitwidth} as in {source}"
     check("C1", source is DYNAMIC or _fits(source, to), message, attribute="to", found=str(to))
     return input.shape

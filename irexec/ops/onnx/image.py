@@ -84,11 +84,11 @@ def _(check: Check, x: TensorType, grid: TensorType, *, mode: str) -> PartialSha
     check(
         "C1",
         x.rank is None or grid.rank in (None, x.rank),
-        f"grid has rank {grid.rank}, expected {x.rank} as x has",
+        f"grid has rank {grid.rank}, expected {x.rank} as in x",
         port="grid",
     )
     if x.rank and grid.rank:
-        message = f"grid has {grid.shape[0]} images, expected {x.shape[0]} as x has"
+        message = f"grid has {grid.shape[0]} images, expected {x.shape[0]} as in x"
         check("C1", grid.shape[0].compatible(x.shape[0]), message, port="grid")
         message = f"grid has {grid.shape[-1]} coordinates, expected one for each of the {x.rank - 2} spatial axes"
         check("C1", grid.shape[-1].compatible(x.rank - 2), message, port="grid")

@@ -62,7 +62,7 @@ def spread(given: Array, shape: tuple[int, ...], axis: int, block: int) -> Array
         )
         return given.reshape([-1 if i == axis else 1 for i in range(len(shape))])
     require(
-        "C1", given.ndim == len(shape), f"the scales have rank {given.ndim}, expected {len(shape)} as x has", port="x"
+        "C1", given.ndim == len(shape), f"the scales have rank {given.ndim}, expected {len(shape)} as in x", port="x"
     )
     size = block or -(-shape[axis] // max(given.shape[axis], 1))
     blocks = [-(-e // max(size, 1)) if i == axis else e for i, e in enumerate(shape)]

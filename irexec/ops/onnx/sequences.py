@@ -62,7 +62,7 @@ def _(check: Check, *tensors: TensorType) -> TensorType:
 
 @operator("SequenceAt", "onnx11")
 def sequence_at_11(sequence: S, position: I, /) -> Annotated[Array, Elements(None, ANY | FOREIGN)]:
-    """The tensor at a position, from the end when it is negative. C1: there is one."""
+    """The tensor at a position, from the end when it is negative. C1: it exists."""
     found: Array = sequence[_place(sequence, position, -len(sequence), len(sequence))]
     return found
 
@@ -89,14 +89,18 @@ def _(check: Check, sequence: TensorType, tensor: TensorType, position: TensorTy
     member, kind = member_of(sequence.element_type), tensor.element_type
     fits = DYNAMIC in (member, kind) or member is kind
     check(
-        "C2", fits, f"the tensor is {kind}, expected {member} as the sequence holds", port="tensor", allowed=str(member)
+        "C2",
+        fits,
+        f"the tensor is {kind}, expected {member}, the type of the sequence",
+        port="tensor",
+        allowed=str(member),
     )
     return TensorType(sequence.element_type, PartialShape([d + 1 for d in sequence.shape]))
 
 
 @operator("SequenceErase", "onnx11")
 def sequence_erase_11(sequence: S, position: I | None = None, /) -> S:
-    """The sequence without the tensor at a position, or without the last. C1: there is one."""
+    """The sequence without the tensor at a position, or without the last. C1: it exists."""
     at = np.array(-1) if position is None else position
     place = _place(sequence, at, -len(sequence), len(sequence))
     return packed([*sequence[:place], *sequence[place + 1 :]])
@@ -192,7 +196,7 @@ def _(check: Check, value: TensorType) -> PartialShape:
 
 @operator("OptionalGetElement", "onnx15")
 def optional_get_element_15(value: O, /) -> V:
-    """The value. C1: there is one."""
+    """The value. C1: it exists."""
     require("C1", len(value) > 0, "the optional is empty", port="value")
     found: Any = value[0]
     return found  # type: ignore[no-any-return]

@@ -59,7 +59,7 @@ def string_normalizer_10(
     is_case_sensitive: bool = False,
     stopwords: tuple[str, ...] = (),
 ) -> S:
-    """The strings without the stop words, in lower or upper case. All gone, one empty string is left.
+    """The strings without the stop words, in lower or upper case. If no string remains, the result is one empty string.
 
     C1: x is [C] or [1, C].
     """

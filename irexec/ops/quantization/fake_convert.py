@@ -55,6 +55,6 @@ def _(check: Check, data: TensorType, scale: TensorType, shift: TensorType | Non
         check(constraint, fits, message, port=port, found=str(limit.shape), allowed=str(data.shape))
     if shift is not None:
         same = scale.shape.compatible(shift.shape)
-        message = f"shift has shape {shift.shape}, expected {scale.shape} as scale has"
+        message = f"shift has shape {shift.shape}, expected {scale.shape} as in scale"
         check("C3", same, message, port="shift", found=str(shift.shape), allowed=str(scale.shape))
     return data.shape

@@ -3,7 +3,7 @@
 Source: the operation pages of these names. Common to all: an empty `axes` reduces nothing, so every element is
 reduced alone (L1 and L2 give its absolute value); the floats are summed in f32 or f64; integers wrap.
 Constraints, as the pages list them: C1: `axes` is a scalar or 1D. C2: its elements are unique. C3: they lie in
-[-r, r - 1], r the rank of `data` (of a scalar, 0 and -1 are taken too, as in OpenVINO).
+[-r, r - 1], r the rank of `data` (for a scalar, 0 and -1 are also accepted, as in OpenVINO).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ reduce_prod_1 = _accumulated("ReduceProd", "multiply", "The product of the eleme
 
 @_reduction("ReduceMean", tolerance=rounded(16))
 def reduce_mean_1(data: Array, axes: Array, keep_dims: bool, out: Array | None) -> Array:
-    """The arithmetic mean; of integers cut toward zero, as in OpenVINO's core; 0 of nothing, likewise."""
+    """The arithmetic mean; of integers cut toward zero, as in OpenVINO's core; 0 without elements, likewise."""
     count = max(1, _count(data, axes))
     if is_float(data.dtype):
         total = _reduce(np.add, data, axes, keep_dims, out, compute_dtype(data.dtype))

@@ -1,6 +1,6 @@
 """ScaledDotProductAttention: softmax(query · keyᵀ · scale + mask) · value.
 
-Source: operation page ScaledDotProductAttention-13. A row that the mask forbids altogether has no softmax and gives
+Source: operation page ScaledDotProductAttention-13. A row that is masked completely has no softmax and gives
 NaN, as the page's formula does. `sink`, which the page does not have, is OpenVINO's sixth input: one more column of
 scores, left out of the product.
 """

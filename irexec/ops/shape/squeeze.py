@@ -22,11 +22,11 @@ T_INT: TypeAlias = Annotated[Array, Elements("T_INT", INTEGERS)]
 
 @operator("Squeeze", "opset1", view="data", reshapes=True, values="kernel")
 def squeeze_1(data: T, axes: T_INT | None = None, /) -> T:
-    """`data` without those dimensions out of `axes` that have one element; without any such when axes is left out.
+    """`data` without the dimensions in `axes` that have one element; if axes is omitted, without all such dimensions.
 
-    Empty axes are like none. A named dimension of more elements stays, as the page has it since 2024.3.
+    Empty `axes` have the same effect as omitted ones. Since 2024.3 the page keeps a named dimension of more elements.
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1]. Shape rule: C2 axes is a scalar or 1D. C3: in a
-    model where the extent of a named dimension is not known before a run, it is 1, as the result's rank says.
+    model where the extent of a named dimension is not known before a run, it is 1, as the rank of the result implies.
     """
     if axes is None or axes.size == 0:
         return data.squeeze()

@@ -1,7 +1,7 @@
 """Detections per class: their order, their number, and the outputs that MatrixNms and MulticlassNms share.
 
 Source: operation pages MatrixNonMaxSuppression-8, MulticlassNonMaxSuppression-8 and -9. The pages call the attribute
-for the order `sort_result` with a value `class`; files have `sort_result_type` and `classid`. Both are taken.
+for the order `sort_result` with a value `class`; files have `sort_result_type` and `classid`. Both are accepted.
 """
 
 from __future__ import annotations

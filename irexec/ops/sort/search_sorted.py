@@ -1,7 +1,7 @@
 """SearchSorted: the insertion positions of values in sorted sequences.
 
 Source: operation page SearchSorted-15. The page names the attribute `right` and the result i64; OpenVINO reads
-`right_mode` and `output_type`. irexec takes both forms.
+`right_mode` and `output_type`. irexec accepts both forms.
 """
 
 from __future__ import annotations

@@ -156,7 +156,8 @@ def ragged_to_dense(
     pad_right: bool = True,
     pad_max_length: Annotated[bool, Alias("m_pad_max_length")] = False,
 ) -> tuple[Data, Annotated[Array, Elements(None, {BOOLEAN})]]:
-    """Return rows of `size` elements, filled with `default` on the right (or left) side, and which are the row's own.
+    """Return rows of `size` elements, filled with `default` on the right (or left) side, and a mask of those
+    that are not filled in.
 
     right: the side, instead of the attribute. pad_max_length: take `size` elements of each row, whatever its end.
 

@@ -51,7 +51,7 @@ def regex_split(
     """Cut each string where the pattern matches. `rest`: the pattern; `skips` and the pattern; or the pattern and the
     begins, ends and chars of strings to leave as they are. With `skips`, they are the last result.
 
-    behaviour: what becomes of matches. They are removed, are pieces of their own (`contiguous`: those that touch are
+    behaviour: the treatment of matches. They are removed, are pieces of their own (`contiguous`: those that touch are
     one), or belong to the piece before or behind them. invert: exchange matches and what lies between them.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 6, 7 or 9

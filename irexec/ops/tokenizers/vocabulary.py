@@ -194,8 +194,7 @@ def equal_str(
     other_chars: Chars,
     /,
 ) -> Annotated[Array, Elements(None, {I32})]:
-    """Return 1 for each string that is that of the other tensor, else 0. The shorter tensor goes on with its first
-    string.
+    """Return 1 for each string that equals that of the other tensor, else 0. A shorter tensor repeats its first string.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars.
     """

@@ -164,7 +164,7 @@ def _descriptions(observed: Sequence[Observed]) -> Iterator[str]:
             yield f"times on a device, from {entry.file}: {total} in {plural(len(entry.layers), 'step')}"
         elif isinstance(entry, Sensitivities):
             suggested = f"exclude {plural(len(entry.layers), 'layer')}" if entry.layers else "nothing is suggested"
-            yield f"what {entry.other} costs, for the target {entry.target}: {suggested}"
+            yield f"loss of accuracy of {entry.other}, target {entry.target}: {suggested}"
         else:
             yield f"{plural(len(entry.changes), 'change')} from {entry.a} to {entry.b}"
 

@@ -180,7 +180,7 @@ def test_a_spoilt_quantiser_without_an_effect_is_listed_as_conspicuous() -> None
     found = irexec.sensitivity(model, build(True), [np.random.default_rng(1).normal(0, 1, (4, 16)).astype(np.float32)])
     assert [row.name for row in found.rows] == ["much/fq_output_0", "little/fq_output_0"]
     assert [row.name for row in found.conspicuous] == ["little/fq_output_0"]
-    assert "conspicuous by its own values: little/fq_output_0 (0." in str(found)
+    assert "unusually low own SNR: little/fq_output_0 (0." in str(found)
 
 
 def test_models_that_are_no_pair_are_refused() -> None:

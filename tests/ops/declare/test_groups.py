@@ -184,7 +184,7 @@ def _unmarked_rest(x: T, /, **rest: Any) -> T:
         (_clash_in_the_file, "attribute 'exclude-pad' is declared twice"),
         (_odd_field, r"attribute 'odd': Odd\.table: .* has no text form"),
         (_group_with_default, "attribute 'steps': a group has no default, its fields may"),
-        (_no_decorator, "Forgotten is derived from a group: decorate it with @group, too"),
+        (_no_decorator, "Forgotten is derived from a group: it also needs the decorator @group"),
         (_unmarked_rest, r"`\*\*` needs Annotated\[Any, AttributesOf\(another version\)\]"),
     ],
 )
