@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -90,14 +91,25 @@ def for_running(reading: Reading) -> Reading:
     return reading
 
 
-def accepted(reading: Reading, level: int = 3) -> Model:
-    """Return the model that was read, with one Python warning about its findings, `level` calls up. Raises IRError."""
+def accepted(reading: Reading) -> Model:
+    """Return the model that was read, with one Python warning about its findings in the caller. Raises IRError."""
     if reading.model is None or not reading.report.ok:
         raise IRError(reading.report)
     if excused := _excused(reading.report):
         others = f" (and {len(excused) - 1} more)" if len(excused) > 1 else ""
-        warnings.warn(f"{excused[0]}{others}: irexec.validate reports all findings", stacklevel=level)
+        warnings.warn(f"{excused[0]}{others}: irexec.validate reports all findings", stacklevel=_level() - 1)
     return reading.model
+
+
+def _level() -> int:
+    """Return the number of calls from this one up to the first that is outside of irexec."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "irexec",
+        "contextlib",
+    ):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _excused(report: Report) -> list[Diagnostic]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from irexec.arrays.accept import as_plain_array
-from irexec.arrays.brief import plural
+from irexec.arrays.brief import plural, shown_shape
 from irexec.diagnostics import IRError
 from irexec.engine.errors import wrong_input
 from irexec.graph.model import Value
@@ -74,7 +74,7 @@ def fitting(given: Any, port: Value) -> Array:
             message = f"the array for input {_label(port)} is {found}, expected {kind}"
             raise IRError(wrong_input(message, layer=layer, found=found, allowed=str(kind)))
     if not port.type.shape.accepts(array.shape):
-        found, allowed = str(list(array.shape)), str(port.type.shape)
+        found, allowed = shown_shape(array.shape), str(port.type.shape)
         message = f"the array for input {_label(port)} has shape {found}, expected {allowed}"
         raise IRError(wrong_input(message, layer=layer, found=found, allowed=allowed))
     return array

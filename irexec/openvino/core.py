@@ -211,7 +211,7 @@ def _read(model: Any, weights: Any = None, mode: Mode = "openvino") -> Model:
     model = _bytes(model)
     weights = weights.data.tobytes() if isinstance(weights, Tensor) else _bytes(weights)
     weights = None if weights in ("", b"") else weights
-    found = accepted(read(model, weights, mode=mode, model_class=Model), level=5)
+    found = accepted(read(model, weights, mode=mode, model_class=Model))
     assert isinstance(found, Model)
     return found
 

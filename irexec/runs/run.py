@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec.arrays.brief import shown_shape
 from irexec.arrays.draw import draw, draw_for, undrawable
 from irexec.arrays.given import Given, Origin, check_names, convert
 from irexec.arrays.plain import exact_array
@@ -154,7 +155,7 @@ def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]
             declared = PartialShape(entry.array.shape)
         elif shape is not None:
             if not declared.accepts(shape):
-                found, allowed = str(list(shape)), str(declared)
+                found, allowed = shown_shape(shape), str(declared)
                 message = f"--shape {entry.name}: {found} does not match the model's shape {allowed}"
                 findings.add("O008", message, layer=entry.port.node.ref, found=found, allowed=allowed)
             declared = PartialShape(shape)
@@ -186,7 +187,7 @@ def _supply(entry: ModelInput, value: Any, findings: Findings) -> None:
             array = array.reshape(extents)
     entry.array, entry.origin = array, Origin.SUPPLIED
     if not declared.accepts(array.shape):
-        found, allowed = str(list(array.shape)), str(declared)
+        found, allowed = shown_shape(array.shape), str(declared)
         message = f"the array for input {entry.name} has shape {found}, expected {allowed}"
         findings.add("O008", message, layer=layer, found=found, allowed=allowed)
 

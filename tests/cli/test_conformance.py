@@ -86,7 +86,7 @@ def test_baseline_and_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "unexpected pass: no failure matches the baseline entry Tanh-1/*" in printed(capsys)
     known.write_text("[[known]]\ncase = 1\n")
     assert main(command) == 2
-    assert "needs the texts `case` and `reason`" in capsys.readouterr().err
+    assert "needs the strings `case` and `reason`" in capsys.readouterr().err
 
 
 def test_a_reproducer_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,7 +114,7 @@ def test_json_has_the_keys_of_the_schema(capsys: pytest.CaptureFixture[str]) -> 
     ("options", "reason"),
     [
         (["--only", "Nothing*"], "no operator or pattern has such a name"),
-        (["--case", "Abs"], "is no name of a case"),
+        (["--case", "Abs"], "is not the name of a case"),
         (["--with", RUNTIME, "--case", "Abs-1/f32/x=[999999999999999]/seed1"], "irexec: not enough memory: "),
         (["--with", f"{RUNTIME}er", "--case", PASSES], "cannot be used"),
         (["--python", "/nowhere/python", "--case", PASSES], "/nowhere/python"),

@@ -95,7 +95,7 @@ def test_a_metric_of_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) ->
         (["float.xml"], "U003", "either a quantised model or --as"),
         (["float.xml", "int8.xml", "--as", "f16"], "U003", "either a quantised model or --as"),
         (["float.xml", "int8.xml", "--apply", "mixed"], "U003", "ends with .xml"),
-        (["float.xml", "int8.xml", "--rescale", "small.xml"], "U003", "it needs --as f16"),
+        (["float.xml", "int8.xml", "--rescale", "small.xml"], "U003", "--rescale requires --as f16"),
         (["float.xml", "none.xml"], "U001", "cannot read the file"),
         (["float.xml", "float.xml"], "U004", "no quantiser"),
         (["float.xml", "int8.xml", "--metric", "psnr"], "U004", "neither snr"),

@@ -87,10 +87,10 @@ def test_attributes_with_reserved_characters() -> None:
     [
         ("Abs-1", "is no name of a case"),
         ("Abs-1/f32/x=[2]", "does not end with a seed"),
-        ("Abs-1/f32/x=[two]/seed1", "is no dimension"),
+        ("Abs-1/f32/x=[two]/seed1", "is not a dimension"),
         ("Abs-1/f32/x=f31[2]/seed1", "is no element type"),
         ("Abs-1/f32/often/x=[2]/seed1", "is neither NAME=VALUE nor seedN"),
-        ("Absolute-1/f32/x=[2]/seed1", "is no operator with a version"),
+        ("Absolute-1/f32/x=[2]/seed1", "is not an operator with a version"),
         ("graph.nothing/f32/static/seed1", "is not the name of a graph"),
         ("graph.rms_norm/f32/r1/near=far/static/seed1", "expected one of none, power -1"),
         ("graph.rms_norm/f32/r1/near=none/seed1", "does not end with a kind of shapes"),

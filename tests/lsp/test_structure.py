@@ -171,7 +171,7 @@ def test_commands(editor: Editor, uri: str, tmp_path: Path) -> None:
     editor.open(good, layer + '</input><output><port id="1" precision="FP32"><dim>4</dim></port></output></layer>')
     printed = str(execute("irexec.run", good))
     assert printed.startswith("ReLU-1") and "output has the declared shape [4]" in printed
-    with pytest.raises(Refused, match="must be the URI of an open text"):
+    with pytest.raises(Refused, match="must be the URI of an open document"):
         execute("irexec.run", "file:///not/open.xml")
     broken = address(tmp_path / "broken.xml")
     editor.open(broken, "<net")
