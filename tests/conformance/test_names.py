@@ -85,10 +85,10 @@ def test_attributes_with_reserved_characters() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("Abs-1", "is no name of a case"),
+        ("Abs-1", "is not the name of a case"),
         ("Abs-1/f32/x=[2]", "does not end with a seed"),
         ("Abs-1/f32/x=[two]/seed1", "is not a dimension"),
-        ("Abs-1/f32/x=f31[2]/seed1", "is no element type"),
+        ("Abs-1/f32/x=f31[2]/seed1", "is not an element type"),
         ("Abs-1/f32/often/x=[2]/seed1", "is neither NAME=VALUE nor seedN"),
         ("Absolute-1/f32/x=[2]/seed1", "is not an operator with a version"),
         ("graph.nothing/f32/static/seed1", "is not the name of a graph"),
