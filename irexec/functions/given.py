@@ -15,7 +15,7 @@ from irexec.graph.model import Model
 from irexec.openvino.editing import current
 from irexec.openvino.model import Model as OpenVINOModel
 from irexec.reading import accepted, read
-from irexec.runs.run import complete
+from irexec.runs.run import ModelInput, complete
 
 ModelLike = str | os.PathLike[str] | bytes | Model
 """A model: the name of its file, the bytes of an IR or an ONNX model, or a Model."""
@@ -32,13 +32,13 @@ def model_of(given: ModelLike, weights: str | os.PathLike[str] | None = None) ->
     return accepted(read(given, weights, model_class=OpenVINOModel))
 
 
-def reference_of(
+def entries_of(
     model: Model,
     inputs: Inputs | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
-) -> Reference:
-    """Return irexec's own run of a model with these inputs; the others are random. Raises IRError."""
+) -> list[ModelInput]:
+    """Return the inputs of a model, with arrays for those that are not given. Raises IRError."""
     findings = Findings(file=model.file)
     named = inputs if isinstance(inputs, Mapping) else dict(enumerate(inputs or ()))
     given = Given(
@@ -50,6 +50,17 @@ def reference_of(
     entries = complete(model, given, findings)
     if not findings.report.ok:
         raise IRError(findings.report)
+    return entries
+
+
+def reference_of(
+    model: Model,
+    inputs: Inputs | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seed: int = 0,
+) -> Reference:
+    """Return irexec's own run of a model with these inputs; the others are random. Raises IRError."""
+    entries = entries_of(model, inputs, shapes, seed)
     return Reference(model, [[entry.array for entry in entries if entry.array is not None]])
 
 

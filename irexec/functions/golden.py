@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from irexec.arrays.given import convert
+from irexec.arrays.given import Origin, convert
 from irexec.arrays.loading import BadArrayFile, load
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import safe_name, save_arrays
 from irexec.debug.errors import Bounds, measure, off, within
-from irexec.debug.record import Reference
+from irexec.debug.record import Reference, same
 from irexec.debug.reduction.case_files import input_names
 from irexec.debug.tolerances import FUSED, combined, tolerance_of, tolerance_text
 from irexec.diagnostics.nearest import likely_names
-from irexec.functions.given import Inputs, ModelLike, model_of, name_of, reference_of
+from irexec.functions.given import Inputs, ModelLike, entries_of, model_of, name_of, reference_of
 from irexec.graph.cut import needed_by
 from irexec.graph.model import Model, Node, Value
 from irexec.types import Array
@@ -42,8 +42,9 @@ class Golden:
     ) -> None:
         """Run a model, and compare its results and the outputs of these layers with the golden file.
 
-        The file also contains the inputs: they are used again until it is updated. The tolerance of a value is that of
-        the operators it is computed by; `atol` and `rtol` replace it. `name`: the file's name, if one test has several.
+        The file also contains the inputs, so that random ones stay the same; the test fails if `inputs` has others. The
+        tolerance of a value is that of the operators it is computed by; `atol` and `rtol` replace it. `name`: the name
+        of the file, if a test has several.
         Raises AssertionError that names the first layer, or result, that differs.
         """
         __tracebackhide__ = True  # pytest shows the line of the test.
@@ -55,6 +56,7 @@ class Golden:
             return
         recorded = _read(path)
         given = {key.removeprefix("input:"): array for key, array in recorded.items() if key.startswith("input:")}
+        _check_inputs(path, own, inputs, given)
         reference = reference_of(own, given)
         known = {key for key in recorded if not key.startswith("input:")}
         if known != chosen.keys():
@@ -84,6 +86,16 @@ def _chosen(model: Model, layers: list[str]) -> Iterator[tuple[str, Value]]:
         given = result.inputs[0]
         if given is not None:
             yield f"result:{result.friendly_name}", given
+
+
+def _check_inputs(path: Path, model: Model, inputs: Inputs | None, recorded: Mapping[str, Array]) -> None:
+    """Raise AssertionError if an input is given that differs from the recorded one, IRError for an unknown input."""
+    __tracebackhide__ = True
+    for name, entry in zip(input_names(model), entries_of(model, inputs), strict=True):
+        if entry.origin is Origin.SUPPLIED and entry.array is not None:
+            there = recorded.get(name)
+            if there is None or not same(exact_array(entry.array, entry.port.element_type), there):
+                raise AssertionError(f"{path} was written with another input {name}: update it with pytest {UPDATE}")
 
 
 def _difference(value: Value, golden: Array, found: Array, bounds: Bounds | None) -> str | None:

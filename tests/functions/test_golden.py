@@ -91,3 +91,20 @@ def test_a_result_that_differs_is_named(project: pytest.Pytester) -> None:
     result = run(project)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*model.xml: the result * (SoftMax) is * % off, tolerance *"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (('"image": image', '"image": image + 1'), "was written with another input image: update it with pytest"),
+        (('"image": image', '"imag": image'), "imag: no input has this name"),
+    ],
+)
+def test_other_inputs_than_those_of_the_file_are_reported(
+    project: pytest.Pytester, changed: tuple[str, str], message: str
+) -> None:
+    run(project, "--ir-update").assert_outcomes(passed=1)
+    project.makepyfile(test_it=TEST.format(layers=LAYERS, more="").replace(*changed))
+    result = run(project)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*{message}*"])
