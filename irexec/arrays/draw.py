@@ -13,7 +13,7 @@ from irexec.ops.declare.operator import Operator
 from irexec.types import BOOLEAN, F8E8M0, F32, MAX_RANK, STRING, Array, ElementType, TensorType
 
 _BLOCK = 1 << 20
-"""Elements that are drawn at once."""
+"""The number of elements that are drawn at once."""
 
 
 def most_drawn() -> int:

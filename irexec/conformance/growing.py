@@ -88,7 +88,7 @@ class Ref(NamedTuple):
 
 @record
 class Layer:
-    """One layer: what it is made of, and its results for the first call."""
+    """One layer: its operator, attributes and inputs, and its results for the first call."""
 
     operator: Operator
     attributes: dict[str, str]

@@ -39,7 +39,7 @@ class Listener(Protocol):
 class Runner:
     """Runs one plan repeatedly, in one thread at a time. Bodies have their own runners, which share the variables.
 
-    Runs are by the kernels, unless they are requested to be lowered by `backend`. `listeners` see runs by the kernels.
+    Runs use the kernels unless lowering by `backend` is requested. `listeners` observe runs of the kernels.
     """
 
     def __init__(

@@ -322,7 +322,7 @@ class Model(OfOneProcess):
     def of(
         cls, results: Iterable[Node | Value], parameters: Iterable[Node], name: str = "", sinks: Iterable[Node] = ()
     ) -> Self:
-        """Return a model of these parts, whatever else a subclass's constructor accepts or checks."""
+        """Return a model of these parts, without the checks of a subclass's constructor."""
         made = cls.__new__(cls)
         Model.__init__(made, results, parameters, name, sinks)
         return made

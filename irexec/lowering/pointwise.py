@@ -77,7 +77,7 @@ class Elementwise(Lowered):
 
 @lowers(gelu_2, gelu_7, mish_4, sigmoid_1, swish_4, tanh_1)
 def _(site: Site) -> Lowered | None:
-    """Lower layers whose results have other last digits than those of NumPy, whatever their shapes: a layer has the
+    """Lower layers whose results differ from NumPy's in the last digits for all shapes: a layer has the
     same results in a plan for any shapes as in a plan for given ones, where it may follow another layer.
     """
     follow = None if site.node.operator is None else follow_of(site.node.operator, 0, site.types)

@@ -57,7 +57,7 @@ class Lowered:
     """
 
     along: Literal["channel", "column"] | None = None
-    """The elements to which the following layers' numbers apply if this layer can compute them, see
+    """Whether the form computes following elementwise layers, and the elements that their operands apply to: see
     `follow.after_sums`.
     """
 

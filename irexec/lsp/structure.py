@@ -1,4 +1,4 @@
-"""The elements of a text: what a selection grows to, both names of an element, other places of a layer, indentation."""
+"""The structure of a document: ranges that a selection grows to, names of tags, references to a layer, indentation."""
 
 from __future__ import annotations
 

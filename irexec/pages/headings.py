@@ -1,4 +1,4 @@
-"""The headings of a page in Markdown, reStructuredText or HTML, with the places from which on they apply."""
+"""The headings of a page in Markdown, reStructuredText or HTML, with the positions where they begin to apply."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from irexec.snippets.reader import version_from_name
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """An operator named on a page: type, version, and system. `start`: the offset from which on it applies.
+    """An operator named on a page: type, version, and system. `start`: the offset at which it begins to apply.
 
     An operator without an opset (created by a plugin from other operators) has no version.
     """

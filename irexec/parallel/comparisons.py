@@ -36,8 +36,8 @@ class InputComparison:
 class CompareInput(Task[InputComparison]):
     """Compare irexec's run of a model with another on an item, as `irexec compare` does; items are those of RunInput.
 
-    `other`: what --with takes, in the version `version`. `config`: its settings. `inputs` and `shapes` are what
-    `irexec compare` takes as --input and --shape, for all.
+    `other`: the argument of --with, in the version `version`. `config`: its settings. `inputs` and `shapes` are
+    the arguments of --input and --shape of `irexec compare`, for all items.
     """
 
     words = (InputComparison,)

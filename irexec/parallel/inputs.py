@@ -44,7 +44,7 @@ class RunInput(Task[InputRun]):
     """Run a model on an item of `folder`, and write the results, by name, to the same place below the folder `save`.
 
     An item is a .npz file with an array for each input, by name, a .npy file with the array of the first one, or a
-    sample of a batch: `FILE.npz:17`. `inputs` and `shapes` are what `irexec run` takes as --input and --shape, for all.
+    sample of a batch: `FILE.npz:17`. `inputs`, `shapes`: arguments of `irexec run`, for all items.
     """
 
     words = (InputRun,)

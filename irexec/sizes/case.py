@@ -1,4 +1,4 @@
-"""A case: sizes that are accepted, as choices and what follows from them, with the reasons of its restrictions."""
+"""A case: accepted sizes as choices and their consequences, with the reasons of the restrictions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Reason:
 
 @record(frozen=True)
 class Exchanged:
-    """Two sizes of which one can grow when the other shrinks, each with the floored expression that counts its steps:
-    sizes with the same count are accepted alike. `ratio`: the first can be divided by it."""
+    """Two sizes, of which one can grow when the other shrinks, each with the floored expression that counts its steps;
+    sizes with the same count are equivalent. `ratio`: the first can be divided by it."""
 
     first: int
     second: int
@@ -33,7 +33,7 @@ class Exchanged:
 
 @record
 class Case:
-    """Sizes that are accepted: what can be chosen, and what follows.
+    """Accepted sizes: those that can be chosen, and those that follow from the choices.
 
     `choices`: the accepted sizes of each dimension that can be chosen. `following`: the sizes of other dimensions as
     expressions of these. `broadcast`: dimensions of which each is 1 or the expression. `joint`: conditions on several

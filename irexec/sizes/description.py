@@ -1,4 +1,4 @@
-"""The description of one case: what inference accepts around a combination of sizes that works."""
+"""The description of one case: the sizes that inference accepts around a combination that works."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Description:
         self._chance = Random(1)
 
     def case(self) -> Case:
-        """Return the case with everything that holds around its base."""
+        """Return the case with all conditions that hold around its base."""
         found = directions(self._prober, self._case.base)
         self._along(found)
         self._alone()

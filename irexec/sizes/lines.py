@@ -143,7 +143,7 @@ class Line:
         return max(size for size in range(highest, highest + modulus) if size == highest or self._accepts(size))
 
     def _lowest(self, span: Span) -> int:
-        """Return the size from which on all sizes of the period are accepted."""
+        """Return the size above which all sizes of the period are accepted."""
         lowest = span.low
         size = span.low - 1
         tried = 0

@@ -1,4 +1,4 @@
-"""Symbols: readable names of dynamic dimensions, one for all dimensions that are equal in every case."""
+"""Symbols: readable names of dynamic dimensions, shared by dimensions that are equal in every case."""
 
 from __future__ import annotations
 

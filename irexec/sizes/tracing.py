@@ -1,7 +1,7 @@
 """Tracing: inference of a model at some sizes whose shape rules compute with numbers on a tape.
 
 Every layer's traced types are compared with those of plain inference. Where a rule fails on traced numbers, or finds
-less with them, the numbers that it read are pinned: what follows holds for these numbers only.
+less with them, the numbers that it read are pinned: later results hold for these numbers only.
 """
 
 from __future__ import annotations

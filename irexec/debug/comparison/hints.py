@@ -12,7 +12,7 @@ from irexec.graph.model import Node
 LOWER = ("f16", "bf16")
 """The types other than f32 in which devices compute models in f32."""
 _CACHE = "KV_CACHE_PRECISION"
-# The relative error of results from which on hints are given.
+# The relative error of results above which hints are given.
 _NOTABLE = 1e-3
 
 

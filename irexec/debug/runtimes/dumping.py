@@ -21,7 +21,7 @@ from irexec.runs.dump import INDEX, body_folder
 from irexec.types import Array, ElementType
 
 INPUTS = "inputs.npz"
-# The number of iterations of a body from which on no further group of iterations is written.
+# The number of iterations of a body after which no further group of iterations is written.
 _MOST_ITERATIONS = 1024
 Progress = Callable[[int, int], None]
 

@@ -75,8 +75,8 @@ class Step:
 class Sensitivity:
     """The quantisers, or layers, that cost the accuracy. `rows` are in order of effect, most harmful first.
 
-    `coarse`: the score of the model with all of them; `fine`: with none. `single`: what excluding layers alone gives;
-    `curve`: what excluding more and more of them gives. `layers`: few layers whose exclusion meets the target, and
+    `coarse`: the score of the model with all of them; `fine`: with none. `single`: the scores without single layers;
+    `curve`: the scores without more and more of them. `layers`: few layers whose exclusion meets the target, and
     `score` the measured score then. `chosen`: the rows that are left out with these layers; None if no set of layers
     meets the target. `scope`: the names of these layers in the file, if it is one of ONNX, whose nodes become several
     layers.
@@ -106,7 +106,7 @@ class Sensitivity:
 
     @property
     def conspicuous(self) -> list[Row]:
-        """The quantisers behind the first one whose own values have an unusually low SNR, whatever it does here."""
+        """The quantisers after the first whose own values have an unusually low SNR, regardless of their effect."""
         odd = [row for row in self.rows[1:] if self.is_quantised and row.snr < _ODD]
         return sorted(odd, key=lambda row: row.snr)
 

@@ -87,7 +87,7 @@ def convert(
 class Converter:
     """Converts one model; findings report the parts that cannot be converted.
 
-    `constant`: inputs whose initializers are constants, whatever callers supply. `needed`: those that have to be added,
+    `constant`: inputs whose initializers are constants, even if callers supply values. `needed`: those to be added,
     because the translation of a node depends on their values.
     """
 

@@ -1,4 +1,4 @@
-"""PatternSymbolValue: what a symbol of a pattern stands for: a number, a text, or several values."""
+"""PatternSymbolValue: the value of a symbol of a pattern: a number, a string, or several values."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ BLOCK = 1 << 15
 """Elements per block: 128 KiB of f32, so that a block and its scratch arrays stay in the second-level cache."""
 
 FEW = 8
-"""Blocks from which on waking the other threads pays: one block takes 20 to 90 µs. Where the machine has other work
+"""The number of blocks above which waking the other threads pays: one block takes 20 to 90 µs. If the machine is busy
 and no thread comes to help, to have asked for it costs some 20 µs."""
 
 MANY = 1 << 10
-"""Elements from which on half.py is faster than NumPy's own conversion."""
+"""The number of elements above which half.py is faster than NumPy's own conversion."""
 
 Formula = Callable[[Array, Array, Array], object]
 """`formula(x, out, scratch)`: `out` may be `x` itself, so it is written by the last step that reads `x`."""

@@ -32,7 +32,7 @@ def select_1(cond: T_COND, then: T, else_: T, /, *, how: Broadcasting, out: Arra
     return into(result, out)
 
 
-_MANY = 1 << 12  # elements from which on whole bit patterns are faster than a choice for each
+_MANY = 1 << 12  # the number of elements above which bit patterns are faster than a choice for each
 
 
 def _blend(cond: Array, then: Array, else_: Array) -> Array:

@@ -201,7 +201,7 @@ def deformable_psroi_pooling_1(
 
 
 _SAMPLES, _NUMBERS = 1 << 18, 12
-"""Samples that are taken at once, those of a region at least, and the numbers that each goes through."""
+"""The number of samples that are taken at once (at least those of a region), and of the numbers for each sample."""
 
 
 def _means(features: Array, batches: Array, labels: int, x: Array, y: Array, inner_x: Array, inner_y: Array) -> Array:

@@ -97,7 +97,7 @@ def average_or_max(
 
 
 _FEW_SAMPLES = 64
-"""Samples of a bin from which on its mean is computed by axes: the interpolation is separable."""
+"""The number of samples of a bin above which its mean is computed axis by axis: interpolation is separable."""
 _SAMPLES_AT_ONCE = 1 << 16
 """One channel at a time, to limit memory."""
 

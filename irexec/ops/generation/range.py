@@ -85,7 +85,7 @@ def _range(start: Array, stop: Array, step: Array, kind: ElementType) -> Array:
 
 
 _AT_ONCE = 1 << 20
-"""Elements that are made at once, of types wider than most outputs."""
+"""The number of elements that are created at once, in types wider than most outputs."""
 
 
 def _cast(value: Number, kind: ElementType) -> Number:

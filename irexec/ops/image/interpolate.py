@@ -127,7 +127,7 @@ def _padded(image: Array, pads: list[tuple[int, int]]) -> Array:
 
 
 _MOST_AT_ONCE = 1 << 20
-"""Elements that are resized at once: a pass holds several values for each."""
+"""The number of elements that are resized at once: a pass needs memory for several values for each."""
 
 
 def _apply(image: Array, mode: Mode, passes: Sequence[tuple[int, Axis, int]]) -> Array:

@@ -82,7 +82,7 @@ def _keys(rows: Array) -> Array:
 
 
 _WIDE = 64
-"""Columns from which on bytes are compared faster than NumPy compares the fields of records."""
+"""The number of columns above which comparing bytes is faster than NumPy's comparison of records."""
 
 
 @unique_10.shapes

@@ -81,7 +81,7 @@ def resized(data: Array, axes: Sequence[int], sizes: Sequence[int]) -> Array:
 
 
 _AT_ONCE = 1 << 18
-"""Elements that are transformed at once: NumPy goes through f64, in several times the memory of f32."""
+"""The number of elements that are transformed at once: NumPy computes in f64, in several times the memory of f32."""
 
 
 def transform(function: Callable[..., Array], data: Array, axes: Sequence[int], out: Array) -> None:

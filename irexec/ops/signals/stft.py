@@ -47,7 +47,7 @@ def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, tr
 
 
 _BLOCK = 1 << 20
-"""Elements of frames that are transformed at once."""
+"""The number of elements of frames that are transformed at once."""
 
 
 @stft_15.shapes

@@ -52,7 +52,7 @@ def search_sorted_15(
 
 
 _BLOCK = 1 << 16
-"""Values that are searched at once: a search holds several numbers for each."""
+"""The number of values that are searched at once: a search needs memory for several numbers for each."""
 
 
 def _search(rows: Array, wanted: Array, right: bool) -> Array:

@@ -64,7 +64,7 @@ def top_k_11(
 
 
 _BLOCK = 1 << 20
-"""Elements that are ordered at once: ordering holds several numbers for each."""
+"""The number of elements that are ordered at once: ordering needs memory for several numbers for each."""
 
 
 @operator("TopK", "opset3")

@@ -29,7 +29,7 @@ from irexec.types import ElementType, is_numpys
 
 # Larger errors are shown as a percentage.
 _MANY_ULP = 1e5
-# The part of a type's largest number from which on it is mentioned.
+# The part of a type's largest number above which it is mentioned.
 _NOTABLE = 1e-5
 _CHANGES = {"added": "+", "removed": "−"}
 
@@ -81,7 +81,7 @@ def overlays(shown: Together, observed: Sequence[Observed]) -> list[Overlay]:
 
 
 def model_of(trace: Trace, shown: Together) -> int:
-    """Return the model that was run: the one read from that file, else the first."""
+    """Return the model that was run: the model read from that file, or else the first."""
     return next((n for n, model in enumerate(shown.models) if trace.file and model.file == trace.file), 0)
 
 
