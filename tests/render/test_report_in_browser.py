@@ -158,6 +158,17 @@ def test_a_comparison_is_shown_at_once(browser: Browser, tmp_path: Path, capsys:
     assert browser.run("document.querySelectorAll('.hot').length") >= 5
 
 
+def test_times_on_a_device_are_shown_at_once(browser: Browser, tmp_path: Path) -> None:
+    row = "stem/conv;Status.EXECUTED;Convolution;brgconv_avx2;0.300;0.300;"
+    table = f"layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);\n{row}\n"
+    (tmp_path / "counters.csv").write_text(table)
+    model, out = str(SAMPLES / "classifier" / "model.xml"), str(tmp_path / "out.html")
+    assert main(["report", model, "--counters", str(tmp_path / "counters.csv"), "-o", out]) == 0
+    browser.open(tmp_path / "out.html")
+    assert browser.run("choice.value") == "device"
+    assert browser.run("document.querySelectorAll('.hot').length") >= 1
+
+
 def test_the_keys_follow_the_connections(browser: Browser, report: Path) -> None:
     browser.open(report)
     browser.run("document.querySelector('#canvas').focus()")

@@ -66,7 +66,7 @@ const ready = unpacked($("data").textContent).then((facts) => {
   arrangeAll();
   fromTop();
   // What was asked for beyond the model itself is shown at once.
-  const asked = ["diff", "error", "sensitivity"].find((key) => data.overlays.some((overlay) => overlay.key === key));
+  const asked = ["diff", "error", "sensitivity", "device"].find((key) => data.overlays.some((overlay) => overlay.key === key));
   if (asked) {
     choice.value = asked;
     lay(asked);
