@@ -65,7 +65,7 @@ def test_a_failure_is_made_smaller_before_it_is_listed() -> None:
         ("graph.grown/f32/r1/static/seed1", "expected graph.grown/TYPE/r1/layers="),
         ("graph.grown/f31/r1/layers=ReLU-1.3/static/seed1", "is not an element type"),
         ("graph.grown/f32/r1/layers=ReLU/static/seed1", "is not a layer"),
-        ("graph.grown/f32/r1/layers=Rely-1.3/static/seed1", "is no operator"),
+        ("graph.grown/f32/r1/layers=Rely-1.3/static/seed1", "is not an operator"),
         ("graph.grown/f32/r1/layers=LogicalNot-1.3/static/seed1", "does not accept any of the values"),
     ],
 )
