@@ -21,7 +21,7 @@ from irexec.diagnostics.findings import Findings
 from irexec.inference import infer
 from irexec.ops.declare.contents import CONTENTS, everything
 from irexec.ops.declare.operator import ConstraintError, Operator
-from irexec.types import F32, TensorType
+from irexec.types import BF16, F32, TensorType
 
 _ATTEMPTS = 12
 _FORBIDDEN = 12
@@ -31,6 +31,8 @@ _FOLDED = 0.04
 _OF_CALLS = frozenset({"twice", "again", "requests"})
 _WITH_WEIGHTS = frozenset({"convolution", "sequence", "normalization", "quantization", "activation"})
 """Categories of operators whose further inputs are mostly constants."""
+_AS_DECLARED = frozenset({"matrix", "convolution", "pooling", "activation"})
+"""Categories of operators that devices with units for bf16 compute there, if the model declares that type."""
 _WITH_FIXED_ROWS = frozenset({"boxes", "rois", "input_rois", "anchors", "im_info", "image_shape", "im_data"})
 """Inputs whose last axis has the same extent in every model."""
 
@@ -104,9 +106,15 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
         for flag, share in (("turned", 0.1), ("twice", 0.08), ("again", 0.3), ("requests", 0.04), ("cache", 0.05))
         if rng.random() < share and not (flag in _OF_CALLS and folded)
     ]
+    if draft.given and draft.given[0].kind is BF16 and _category(operator) in _AS_DECLARED and rng.random() < 0.3:
+        flags.append("default")
     return CaseName(
         str(operator), tuple(draft.attributes.items()), tuple(ports), int(rng.integers(1000)), profile, tuple(flags)
     )
+
+
+def _category(operator: Operator) -> str:
+    return CONTENTS[operator.type][0].split(".")[0]
 
 
 def _other_values(rng: np.random.Generator, draft: Draft, number: int) -> tuple[str, ...] | None:
@@ -128,7 +136,7 @@ def _text(value: object) -> str:
 def _constants(rng: np.random.Generator, draft: Draft) -> list[bool]:
     """Return which inputs are constants of the model; at least one input is computed."""
     share = pick(rng, (0.0, 0.5, 0.9, 0.9))
-    category = CONTENTS[draft.operator.type][0].split(".")[0]
+    category = _category(draft.operator)
     others = pick(rng, (0.0, 0.9, 0.9)) if category in _WITH_WEIGHTS else share / 2
     return [
         port is not None

@@ -11,7 +11,8 @@ from irexec.conformance.graph_patterns import (
     norms,
     quantised,
     recurrent,
+    selections,
     shared,
 )
 
-ALL = (composed, fused, layers, loops, memory, merges, movements, norms, quantised, recurrent, shared)
+ALL = (composed, fused, layers, loops, memory, merges, movements, norms, quantised, recurrent, selections, shared)

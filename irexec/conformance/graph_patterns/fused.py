@@ -154,7 +154,7 @@ def _operand(g: Graph, y: Value, follow: str, channels: int) -> Value:
 
 @pattern(
     before=("relu", "none", "clamp", "negative scale", "scale", "scale of channels", "add", "subtract", "divide",
-            "scale and add", "transpose", "reshape", "concat", "squeeze"),
+            "scale and add", "transpose", "reshape", "concat", "squeeze", "scale of rows"),
     levels=("256", "255", "16", "2"),
     ranges=("symmetric", "channels", "unsigned", "shifted", "other output", "reversed output"),
     after=("none", "scale", "negative scale", "add of channels", "relu", "convert", "again", "transpose"),
@@ -196,6 +196,10 @@ def _before(g: Graph, x: Value, before: str, row: tuple[int, ...]) -> Value:
         "scale": lambda: g.op("Multiply-1", [x, number(1.3)]),
         "scale of channels": lambda: g.op("Multiply-1", [x, g.array(*row)]),
         "add": lambda: g.op("Add-1", [x, g.array(*row)]),
+        # A constant that is larger than what it scales.
+        "scale of rows": lambda: g.op(
+            "Multiply-1", [g.op("ReduceMax-1", [x, _axes(0)], {"keep_dims": "true"}), g.array(2, 1, 1, 1)]
+        ),
         "subtract": lambda: g.op("Subtract-1", [number(0.7), x]),
         "divide": lambda: g.op("Divide-1", [x, g.array(*row, low=0.5)]),
         "scale and add": lambda: g.op("Add-1", [g.op("Multiply-1", [x, g.array(*row)]), g.array(*row)]),

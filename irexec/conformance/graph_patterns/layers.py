@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from irexec.conformance.builder import Graph
 from irexec.conformance.registry import pattern
 from irexec.graph.model import Value
@@ -48,7 +50,24 @@ def activated(g: Graph, x: Value, name: str, channels: int, rank: int = 4) -> Va
     return g.op(types[name], [x])
 
 
-def _convolved(g: Graph, x: Value, channels: int, filters: int, window: str) -> Value:
+def _made(g: Graph, form: str, array: np.ndarray) -> Any:
+    """Return the weights of a layer, as a constant or in a form that a compiler may fold."""
+    if form == "f16 convert":
+        return g.op("Convert-1", [array.astype(np.float16)], {"destination_type": g.base.name})
+    if form == "transposed":
+        order = np.arange(array.ndim)[::-1].astype(np.int64).copy()
+        return g.op("Transpose-1", [np.ascontiguousarray(array.T), order])
+    if form == "computed":
+        return g.input(array.shape)
+    if form == "multiplied":
+        return g.op("Multiply-1", [array, g.array(array.shape[0], *[1] * (array.ndim - 1), low=0.3)])
+    if form == "reshaped":
+        flat = array.reshape(array.shape[0], -1)
+        return g.op("Reshape-1", [flat, _axes(*array.shape)], {"special_zero": "false"})
+    return array
+
+
+def _convolved(g: Graph, x: Value, channels: int, filters: int, window: str, form: str) -> Value:
     size = {"1x1": 1, "3x3": 3, "5x5": 5, "depthwise": 3, "grouped": 3}[window]
     stride, dilation = g.pick(1, 1, 2), g.pick(1, 1, 2) if size == 3 else 1
     attributes: dict[str, Any] = {
@@ -61,28 +80,31 @@ def _convolved(g: Graph, x: Value, channels: int, filters: int, window: str) -> 
     if window in ("depthwise", "grouped"):
         groups = channels if window == "depthwise" else 2
         weights = g.array(groups, filters // groups, channels // groups, size, size, scale=0.3)
-        return g.op("GroupConvolution-1", [x, weights], attributes)
-    return g.op("Convolution-1", [x, g.array(filters, channels, size, size, scale=0.3)], attributes)
+        return g.op("GroupConvolution-1", [x, _made(g, form, weights)], attributes)
+    return g.op("Convolution-1", [x, _made(g, form, g.array(filters, channels, size, size, scale=0.3))], attributes)
 
 
 @pattern(
     window=("3x3", "1x1", "5x5", "depthwise", "grouped"),
     bias=("channels", "none", "scalar", "tensor of one"),
     act=ACTIVATIONS,
-    residual=("none", "before", "after", "other broadcast"),
+    residual=("none", "before", "after", "other broadcast", "input"),
     second=("none", "relu", "swish", "clamp"),
+    weights=("constant", "f16 convert", "transposed", "computed", "multiplied", "reshaped"),
 )
-def convolution(g: Graph, *, window: str, bias: str, act: str, residual: str, second: str) -> None:
+def convolution(g: Graph, *, window: str, bias: str, act: str, residual: str, second: str, weights: str) -> None:
     """Convolution, bias, activation, residual, activation."""
     channels = g.channels(2, 4, 8, 16, 32)
     filters = channels if window == "depthwise" else g.channels(2, 4, 8, 16, 24)
     x = g.input(["N", channels, "H", "H"])
-    y = _convolved(g, x, channels, filters, window)
+    y = _convolved(g, x, channels, filters, window, weights)
     if bias != "none":
         shape = {"channels": (1, filters, 1, 1), "scalar": (), "tensor of one": (1, 1, 1, 1)}[bias]
         y = g.op("Add-1", [y, g.array(*shape)])
     other: Any = None
-    if residual != "none":
+    if residual == "input":
+        y = g.op("Add-1", [y, g.input([1, filters, 1, 1])])
+    elif residual != "none":
         z = g.input(["N", channels, "H", "H"]) if residual != "other broadcast" else None
         other = g.array(1, filters, 1, 1) if z is None else None
         if z is not None:
@@ -102,9 +124,7 @@ def convolution(g: Graph, *, window: str, bias: str, act: str, residual: str, se
 _UNIT = {"strides": "1,1", "dilations": "1,1", "pads_begin": "0,0", "pads_end": "0,0"}
 
 
-def _axes(*values: int) -> Any:
-    import numpy as np
-
+def _axes(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 

@@ -40,13 +40,16 @@ def outer_of(g: Graph, operator: str, inputs: list[Any], bodies: list[Body], cou
 
 @pattern(
     trips=("3", "1", "0", "computed", "until"),
-    body=("scale", "add", "counter", "relu", "matmul", "softmax", "unchanged"),
+    body=("scale", "add", "counter", "relu", "matmul", "softmax", "unchanged", "grows"),
     kept=("last", "all", "both"),
     shape=("fixed", "open"),
     after=("none", "relu", "add of the input", "matmul", "reshape", "transpose"),
+    begin=("true", "false", "computed"),
 )
-def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str, after: str) -> None:
+def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str, after: str, begin: str) -> None:
     """A Loop that changes a value."""
+    if body == "grows":
+        shape, kept = "open", "last"
     width = g.channels(1, 3, 8)
     dims: list[int | str] = ["N" if shape == "open" else 2, width]
     x = g.input(dims)
@@ -64,6 +67,7 @@ def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str, after: str) 
         "matmul": lambda: layer_of("MatMul-1", [inner, g.array(width, width, scale=0.4)]),
         "softmax": lambda: layer_of("SoftMax-8", [layer_of("Multiply-1", [inner, factor])], {"axis": "-1"}),
         "unchanged": lambda: inner.outputs[0],
+        "grows": lambda: layer_of("Concat-1", [inner, g.array(1, width)], {"axis": 0}),
         "counter": lambda: layer_of("Add-1", [inner, layer_of("Convert-1", [step], {"destination_type": g.base.name})]),
     }[body]()
     go_on: Any = np.array([True])
@@ -77,7 +81,8 @@ def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str, after: str) 
         outputs.append(BodyOutput(1, external=len(outputs)))
     if kept in ("all", "both"):
         outputs.append(BodyOutput(2, external=len(outputs), slicing=Slicing(0)))
-    found = outer_of(g, "Loop-5", [count, np.array(True), x], [Body(model, inputs, outputs, condition=0)], len(outputs))
+    go = g.switch() if begin == "computed" else np.array(begin == "true")
+    found = outer_of(g, "Loop-5", [count, go, x], [Body(model, inputs, outputs, condition=0)], len(outputs))
     g.result(*(_followed(g, y, x, width, after) for y in found))
 
 
@@ -131,8 +136,8 @@ def iterator(g: Graph, *, body: str, axis: str, way: str, kept: str, part: str) 
 
 
 @pattern(
-    then=("add", "other shape", "unchanged", "f16 constant", "matmul", "reduced"),
-    condition=("computed", "of the data", "constant"),
+    then=("add", "other shape", "unchanged", "f16 constant", "matmul", "reduced", "constant", "other rank"),
+    condition=("computed", "of the data", "constant", "of the shape"),
     after=("relu", "none", "add of the input", "matmul"),
 )
 def condition(g: Graph, *, then: str, condition: str, after: str) -> None:
@@ -150,6 +155,8 @@ def condition(g: Graph, *, then: str, condition: str, after: str) -> None:
         ),
         "matmul": lambda: layer_of("MatMul-1", [yes, g.array(width, width, scale=0.4)]),
         "reduced": lambda: layer_of("ReduceMean-1", [yes, np.array([0], np.int64)], {"keep_dims": "true"}),
+        "constant": lambda: layer_of("Identity-16", [g.array(2, width)]),
+        "other rank": lambda: layer_of("Unsqueeze-1", [yes, np.array([0], np.int64)]),
     }[then]()
     second = layer_of("Multiply-1", [no, g.number(-2.0)])
     bodies = [
@@ -161,6 +168,9 @@ def condition(g: Graph, *, then: str, condition: str, after: str) -> None:
         chosen: Any = g.op("Greater-1", [mean, g.number(0.0)])
     elif condition == "computed":
         chosen = g.switch()
+    elif condition == "of the shape":
+        rows = g.op("Gather-8", [g.op("ShapeOf-3", [x], {"output_type": "i64"}), np.int64(0), np.int64(0)])
+        chosen = g.op("Greater-1", [rows, np.int64(1)])
     else:
         chosen = np.array(True)
     (y,) = outer_of(g, "If-8", [chosen, x], bodies, 1)

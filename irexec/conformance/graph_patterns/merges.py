@@ -158,15 +158,28 @@ def twins(g: Graph, *, form: str, how: str) -> None:
     axes=("the next", "the one before", "apart", "the same", "negative"),
     between=("none", "relu", "read", "transpose"),
     before=("none", "transpose", "unsqueeze", "reshape"),
+    kind=("f32", "i64", "i32", "u8", "f64"),
+    extents=("mixed", "ones before", "ones after", "equal"),
+    after=("none", "transpose", "relu", "unsqueeze"),
 )
-def reductions(g: Graph, *, first: str, second: str, keep: str, axes: str, between: str, before: str) -> None:
-    """Two reductions, one after the other, over other axes."""
-    x = g.input(["N", 3, 4, "S"])
+def reductions(
+    g: Graph, *, first: str, second: str, keep: str, axes: str, between: str, before: str, kind: str, extents: str,
+    after: str,
+) -> None:  # fmt: skip
+    """Two reductions, one after the other, over other axes; layers between, and around them, that move axes of one."""
+    base = g.base.name if kind == "f32" else kind
+    dims: dict[str, list[int | str]] = {
+        "mixed": ["N", 3, 4, "S"], "ones before": [1, 1, 3, "S"], "ones after": ["S", 3, 1, 1], "equal": [1, 2, 2, 2],
+    }  # fmt: skip
+    x = g.input(dims[extents], base)
+    if kind in ("i64", "i32", "u8") and (first, second) != ("ReduceProd-1", "the same"):
+        first = first if first in ("ReduceSum-1", "ReduceMin-1") else "ReduceMax-1"
+        second = second if second in ("the same", "ReduceSum-1") else "ReduceMax-1"
     if before == "transpose":
         x = g.op("Transpose-1", [x, _axes(0, 2, 3, 1)])
     elif before == "unsqueeze":
         x = g.op("Squeeze-1", [g.op("Unsqueeze-1", [x, _axes(0)]), _axes(0)])
-    elif before == "reshape":
+    elif before == "reshape" and extents == "mixed":
         x = g.op("Reshape-1", [x, _axes(0, 4, 3, -1)], _ZERO)
     one, two = {
         "the next": (2, 3),
@@ -185,8 +198,13 @@ def reductions(g: Graph, *, first: str, second: str, keep: str, axes: str, betwe
         g.result(y)
     elif between == "transpose" and y.type.rank == 4:
         y = g.op("Transpose-1", [y, _axes(0, 1, 3, 2)])
-    kind = first if second == "the same" else second
-    g.result(g.op(kind, [y, _axes(two)], {"keep_dims": "true" if keep in ("true", "only the second") else "false"}))
+    reduction = first if second == "the same" else second
+    y = g.op(reduction, [y, _axes(two)], {"keep_dims": "true" if keep in ("true", "only the second") else "false"})
+    if after == "transpose":
+        y = g.op("Transpose-1", [y, np.arange(y.type.rank or 2)[::-1].astype(np.int64).copy()])
+    elif after == "unsqueeze":
+        y = g.op("Unsqueeze-1", [y, _axes(1)])
+    g.result(g.op("Maximum-1", [y, g.number(1, base)]) if after == "relu" else y)
 
 
 @pattern(

@@ -57,23 +57,28 @@ class OpenVINO:
         self.request = self.compiled.create_infer_request()
 
     def infer(self, inputs: list[Any]) -> list[Any]:
-        self._give(self.request, inputs)
+        given = self._give(self.request, inputs)
         self.request.infer()
+        unchanged(given, inputs)
         return self._results(self.request)
 
     def infer_at_once(self, inputs: list[Any], count: int) -> list[Any]:
         requests = [self.compiled.create_infer_request() for _ in range(count)]
-        for request in requests:
-            self._give(request, inputs)
+        given = [self._give(request, inputs) for request in requests]
         for request in requests:
             request.start_async()
         for request in requests:
             request.wait()
+        for tensors in given:
+            unchanged(tensors, inputs)
         return [self._results(request) for request in requests]
 
-    def _give(self, request: Any, inputs: list[Any]) -> None:
-        for index, (port, array) in enumerate(zip(self.compiled.inputs, inputs)):  # noqa: B905 (Python 3.8)
-            request.set_input_tensor(index, tensor(self.ov, array, port.get_element_type()))
+    def _give(self, request: Any, inputs: list[Any]) -> list[Any]:
+        pairs = zip(self.compiled.inputs, inputs)  # noqa: B905 (Python 3.8)
+        given = [tensor(self.ov, array, port.get_element_type()) for port, array in pairs]
+        for index, made in enumerate(given):
+            request.set_input_tensor(index, made)
+        return given
 
     def _results(self, request: Any) -> list[Any]:
         return [values(request.get_output_tensor(index)) for index in range(len(self.compiled.outputs))]
@@ -88,6 +93,13 @@ def tensor(ov: Any, array: Any, kind: Any) -> Any:
         made.data.view(array.dtype)[...] = array
         return made
     return ov.Tensor(np.array(array, order="C"))
+
+
+def unchanged(given: list[Any], inputs: list[Any]) -> None:
+    """Raise RuntimeError if a runtime has written into one of its inputs."""
+    for index, (made, array) in enumerate(zip(given, inputs)):  # noqa: B905 (Python 3.8)
+        if array.dtype.kind != "U" and np.array(made.data).tobytes() != array.tobytes():
+            raise RuntimeError(f"the tensor of input {index} was overwritten")
 
 
 def values(made: Any) -> Any:
