@@ -18,7 +18,9 @@ _AS_F32 = "f64 with values that f32 does not have"
 _F64_INFINITY = re.compile(r"e\+3[78] instead of -?inf")
 _BROADCASTING = frozenset({"arithmetic", "comparison", "logical", "bitwise"})
 """Categories of layers that runtimes compute by the same code."""
-_NAMES = 3
+_NAMES, _MOST_COMMON = 3, 5
+_FIRST = frozenset({"kind", "call", "type", "data", "empty", "layers", "forbidden"})
+"""Properties that a title names before those of single inputs."""
 _FEWEST, _MOSTLY, _OFTENER = 3, 0.5, 2.5
 
 
@@ -176,7 +178,9 @@ def _common(members: Sequence[Finding], tally: Tally | None) -> dict[str, str]:
         del found["data"]
     if tally is not None and all(member.operator == first.operator for member in members):
         found = {k: v for k, v in found.items() if not _has_only(tally, first.operator, k, v)}
-    return found
+    first_ones = [key for key in found if key in _FIRST or key.startswith("attribute")]
+    named = [*first_ones, *(key for key in found if key not in first_ones)][:_MOST_COMMON]
+    return {key: value for key, value in found.items() if key in named}
 
 
 def _has_only(tally: Tally, operator: str, key: str, value: str) -> bool:
