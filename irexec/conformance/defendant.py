@@ -117,6 +117,7 @@ class Defendant:
             "calls": list(case.calls),
             "cache": "cache" in case.flags,
             "requests": 3 if "requests" in case.flags else 1,
+            "reset": "reset" in case.flags,
         }
         process = self._started()
         self._done += 1

@@ -3,7 +3,8 @@
     python -I serve.py FILE.py:Class CONFIG_JSON PATH_JSON
 
 A message is eight bytes with the length of a JSON object, this object, and the bytes of its arrays. The class has
-`describe()`, `load(path, cache)` and `infer(inputs)`, which returns arrays; `infer_at_once(inputs, count)` is optional.
+`describe()`, `load(path, cache)` and `infer(inputs)`, which returns arrays; optional are `reset()`,
+which gives variables their first values, and `infer_at_once(inputs, count)`.
 """
 
 from __future__ import annotations
@@ -79,8 +80,13 @@ def answer(runtime: Any, message: Dict[str, Any], arrays: List[Any]) -> Any:  # 
         count = message["inputs"]
         for begin in range(0, len(arrays), count) if count else [0]:
             inputs.append(arrays[begin : begin + count])
-        for call in message["calls"]:
-            if message.get("requests", 1) > 1 and hasattr(runtime, "infer_at_once"):
+        calls = list(message["calls"])
+        if message.get("reset") and hasattr(runtime, "reset"):
+            calls += [None, *calls]
+        for call in calls:
+            if call is None:
+                runtime.reset()
+            elif message.get("requests", 1) > 1 and hasattr(runtime, "infer_at_once"):
                 results += runtime.infer_at_once(inputs[call], message["requests"])
             else:
                 results.append(runtime.infer(inputs[call]))

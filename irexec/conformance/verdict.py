@@ -75,10 +75,11 @@ def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
         # A runtime that took the model has to compute it with legal inputs.
         how = "error" if answer.how == "refused" and answer.stage == "infer" else answer.how
         return Verdict("open" if meaningless else how, answer.message)
-    per_call = max(1, len(answer.results) // len(case.calls))
+    # After a reset the calls are repeated, with the same results.
+    per_call = 1 if stateful else max(1, len(answer.results) // len(case.calls))
     open_result = False
     for position, found in enumerate(answer.results):
-        place = min(position // per_call, len(case.calls) - 1)
+        place = position // per_call % len(case.calls)
         call = case.calls[place]
         right = expected[place if stateful else call]
         verdict = _judge_call(case, case.inputs[call], right, found, units)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from irexec.conformance.block import JudgeBlock, judged
@@ -12,6 +13,7 @@ from irexec.conformance.defendant import Defendant, Unusable
 from irexec.conformance.made import case_named
 from irexec.conformance.report import failures
 from irexec.conformance.simpler import simplest
+from irexec.conformance.verdict import judge_case
 
 RUNTIME = f"{Path(__file__).parents[1] / 'lib' / 'support' / 'wrong_runtime.py'}:Wrong"
 STATIC = "Sigmoid-1/f32/x=[2,3]/seed1"
@@ -100,3 +102,15 @@ def test_irexec_passes_its_own_cases() -> None:
     for family in ("Convolution-1", "GatherND-8", "graph.layer_norm", "graph.joined", "graph.state", "LSTMSequence-5"):
         tally = task(f"{family}#0+5")
         assert set(tally.totals) <= {"passed", "open"}, (family, tally.findings)
+
+
+@pytest.mark.parametrize("name", ["graph.state/f32/r1/form=sum", "graph.cache/f32/r1/attention=none"])
+def test_variables_have_their_first_values_after_a_reset(name: str) -> None:
+    case = case_named(f"{name}/reset/sequence/seed1")
+    answer = Defendant("irexec").run(case)
+    first, again = answer.results[:3], answer.results[3:]
+    assert len(again) == 3 and judge_case(case, answer, {}).word == "passed"
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+    answer.results[3:] = answer.results[1:4]  # As if the variables went on.
+    assert judge_case(case, answer, {}).word in ("wrong", "shape")

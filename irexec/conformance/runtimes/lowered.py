@@ -30,6 +30,9 @@ class Irexec:
         given = [a if a.dtype.kind == "U" else a.view(p.element_type.dtype) for a, p in ports]
         return [_raw(array) for array in self.request.infer(given).to_tuple()]
 
+    def reset(self) -> None:
+        self.request.reset_state()
+
 
 def _raw(array: Any) -> Any:
     """Return arrays of types that NumPy lacks as their bits."""

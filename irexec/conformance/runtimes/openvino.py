@@ -73,6 +73,10 @@ class OpenVINO:
             unchanged(tensors, inputs)
         return [self._results(request) for request in requests]
 
+    def reset(self) -> None:
+        for state in self.request.query_state():
+            state.reset()
+
     def _give(self, request: Any, inputs: list[Any]) -> list[Any]:
         pairs = zip(self.compiled.inputs, inputs)  # noqa: B905 (Python 3.8)
         given = [tensor(self.ov, array, port.get_element_type()) for port, array in pairs]
