@@ -44,9 +44,7 @@ def undefined_parts(node: Node, inputs: Inputs) -> Undefined:
 def is_meaningless(node: object, inputs: Inputs) -> bool:
     """Return whether a layer has no result at all for these inputs, so that even a crash is allowed."""
     assert isinstance(node, Node)
-    return undefined_parts(node, inputs) == "no result" or any(
-        rule(node, inputs) for rule in (_divides_by_zero, _negative_count)
-    )
+    return undefined_parts(node, inputs) == "no result"
 
 
 def _overflows(node: Node, inputs: Inputs) -> bool:
@@ -121,55 +119,9 @@ def _out_of_range(node: Node, inputs: Inputs) -> bool:
     return bool((~np.isfinite(wide) | (np.trunc(wide) >= top) | (np.trunc(wide) < low)).any())
 
 
-def _many_periods(node: Node, inputs: Inputs) -> bool:
-    """Return whether the layer computes a remainder whose quotient is too large to be exact."""
-    if node.type not in ("Mod", "FloorMod") or inputs[0] is None or inputs[1] is None or inputs[0].dtype.kind in "iu":
-        return False
-    with np.errstate(all="ignore"):
-        quotient = np.abs(inputs[0].astype(np.float64) / inputs[1].astype(np.float64))
-    near = np.abs(quotient - np.rint(quotient)) <= 4 * np.finfo(np.float32).eps * np.maximum(quotient, 1.0)
-    return bool((~np.isfinite(quotient) | near | (quotient > _PERIODS)).any())
-
-
 def _rounds_to_integer(node: Node, inputs: Inputs) -> bool:
     """Return whether the layer averages or interpolates integers: the pages do not specify the rounding."""
     return node.type in _ROUNDED and bool(node.outputs[0].element_type.is_integral_number)
-
-
-def _only_padding(node: Node, inputs: Inputs) -> bool:
-    """Return whether a pooling window contains no element of the data."""
-    data = inputs[0] if inputs else None
-    if node.operator is None or data is None:
-        return False
-    if node.type == "AvgPool":
-        found = node.operator.compute(np.ones(data.shape, np.float32), **node.all_attributes)
-        return bool((np.asarray(found[0] if isinstance(found, (tuple, list)) else found) == 0).any())
-    if node.type != "MaxPool":
-        return False
-    top = np.iinfo(data.dtype).max if data.dtype.kind in "iu" else 1
-    found = node.operator.compute(np.full_like(data, top), *inputs[1:], **node.all_attributes)
-    return bool((np.asarray(found[0] if isinstance(found, (tuple, list)) else found) != top).any())
-
-
-def _nothing_reduced(node: Node, inputs: Inputs) -> bool:
-    """Return whether the layer takes the least or largest of no elements."""
-    data = inputs[0] if inputs else None
-    return node.type in ("ReduceMin", "ReduceMax", "ReduceMean") and data is not None and not data.size
-
-
-def _divides_by_zero(node: Node, inputs: Inputs) -> bool:
-    """Return whether the layer divides an integer by zero."""
-    divisor = inputs[1] if len(inputs) > 1 else None
-    divides = node.type in ("Divide", "Mod", "FloorMod") and node.outputs[0].element_type.is_integral_number
-    return bool(divides and divisor is not None and (divisor == 0).any())
-
-
-def _negative_count(node: Node, inputs: Inputs) -> bool:
-    """Return whether there is a negative number of repetitions, or a negative power of integers."""
-    second = inputs[1] if len(inputs) > 1 else None
-    if second is None or second.dtype.kind not in "i":
-        return False
-    return node.type in ("Tile", "Power") and bool((second < 0).any())
 
 
 def _exceeds_the_device(node: Node, inputs: Inputs) -> bool:
@@ -182,13 +134,11 @@ def _empty_maps(node: Node, inputs: Inputs) -> bool:
     return "ROI" in node.type and any(a is not None and a.ndim == 4 and not a.size for a in inputs)
 
 
-_PERIODS = 1 << 16
 _ROUNDED = {
     "GridSample", "Interpolate", "ROIAlign", "AvgPool", "AdaptiveAvgPool", "ReduceMean", "NormalizeL2", "ReduceL2",
     "Sin", "Cos", "Sigmoid", "Tanh", "Atan", "Erf", "Elu", "Selu", "HardSigmoid", "Gelu", "Swish", "Mish", "SoftPlus",
     "Exp", "Log", "Sqrt", "Sinh", "Cosh", "Tan", "Acos", "Asin", "Acosh", "Atanh", "Asinh", "SoftSign", "HSwish",
 }  # fmt: skip
 RULES: tuple[Callable[[Node, Inputs], bool], ...] = (
-    _ties, _has_nan, _overflows, _out_of_range, _many_periods, _nothing_reduced, _divides_by_zero, _negative_count,
-    _exceeds_the_device, _empty_maps, _rounds_to_integer, _only_padding,
+    _ties, _has_nan, _overflows, _out_of_range, _exceeds_the_device, _empty_maps, _rounds_to_integer,
 )  # fmt: skip

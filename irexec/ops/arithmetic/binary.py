@@ -14,7 +14,7 @@ import numpy as np
 from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_pair, wide_pair
 from irexec.ops.compute.named import made_later, ufunc
 from irexec.ops.compute.precision import is_float
-from irexec.ops.declare.operator import Elements, Operator, Tolerance, exact, operator, rounded
+from irexec.ops.declare.operator import Elements, Operator, Tolerance, Undefined, exact, operator, rounded
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast
 from irexec.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
@@ -139,3 +139,31 @@ def _integer_power(a: Array, b: Array, out: Array | None = None) -> Array:
     below = np.where(a == 1, 1, np.where(a == -1, np.where(odd, -1, 1), 0)).astype(a.dtype)
     result = np.where(b < 0, below, np.power(a, np.maximum(b, 0)))
     return into(result, out)
+
+
+@divide_1.undefined_for
+def _by_zero(a: Array, b: Array) -> Undefined:
+    """Integers divided by zero."""
+    return "no result" if not is_float(b.dtype) and (b == 0).any() else False
+
+
+@mod_1.undefined_for
+@floor_mod_1.undefined_for
+def _(a: Array, b: Array) -> Undefined:
+    """Integers divided by zero, and remainders of quotients that f32 does not hold exactly."""
+    if not is_float(a.dtype):
+        return _by_zero(a, b)
+    with np.errstate(all="ignore"):
+        quotient = np.abs(a.astype(np.float64) / b.astype(np.float64))
+    near = np.abs(quotient - np.rint(quotient)) <= 4 * np.finfo(np.float32).eps * np.maximum(quotient, 1.0)
+    return bool((~np.isfinite(quotient) | near | (quotient > _PERIODS)).any())
+
+
+@power_1.undefined_for
+def _(a: Array, b: Array) -> Undefined:
+    """Integers with a negative exponent."""
+    return "no result" if not is_float(b.dtype) and (b < 0).any() else False
+
+
+_PERIODS = 1 << 16
+"""The largest quotient whose remainder is defined."""

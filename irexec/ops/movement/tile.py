@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from irexec.ops.declare.operator import Check, Elements, operator
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator
 from irexec.ops.rules.axes import filled, integers, into, length_of
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
@@ -59,3 +59,9 @@ def _(check: Check, data: TensorType, repeats: TensorType) -> PartialShape:
 @tile_1.draw("repeats")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, rng.integers(1, 4, types[port].shape.to_shape()))
+
+
+@tile_1.undefined_for
+def _(data: Array, repeats: Array) -> Undefined:
+    """Negative numbers of repetitions."""
+    return "no result" if (repeats < 0).any() else False

@@ -19,7 +19,7 @@ from irexec.ops.declare.attributes import Alias
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
-from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
+from irexec.ops.pooling.rule import PoolWindowing, pooled_shape, undefined_windows
 from irexec.ops.pooling.slide import covered, slide
 from irexec.ops.rules.windows import Windows, dilated
 from irexec.types import MAX_LENGTH, NUMERIC, Array, PartialShape, TensorType
@@ -116,3 +116,7 @@ def _(check: Check, data: TensorType, *, windows: PoolWindowing, exclude_pad: bo
                 allowed = f"at most {dilated(k, d) - 1}"
                 check("C4", pad < dilated(k, d), message, attribute=name, found=str(pad), allowed=allowed)
     return pooled_shape(check, data, windows=windows)
+
+
+for _pool in (avg_pool_16, avg_pool_14, avg_pool_1):
+    undefined_windows(_pool)

@@ -20,7 +20,7 @@ from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
-from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
+from irexec.ops.pooling.rule import PoolWindowing, pooled_shape, undefined_windows
 from irexec.ops.pooling.slide import MANY_TAPS, slide
 from irexec.ops.rules.shapes import axis_in
 from irexec.ops.rules.windows import Windows, meeting
@@ -191,3 +191,7 @@ def check_index_type(check: Check, constraint: str, element_type: ElementType) -
     message = f"index_element_type is {element_type}, expected i32 or i64"
     ok = element_type in (I32, I64)
     check(constraint, ok, message, attribute="index_element_type", found=str(element_type), allowed="i32, i64")
+
+
+for _pool in (max_pool_14, max_pool_8, max_pool_1):
+    undefined_windows(_pool)

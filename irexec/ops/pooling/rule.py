@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from irexec.ops.declare.attributes import PositiveInts
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check
+from irexec.ops.declare.operator import Check, Operator, Undefined
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Rounding, Windowing, Windows, check_windows, output_dims
-from irexec.types import PartialShape, TensorType
+from irexec.types import Array, PartialShape, TensorType
 
 
 @group
@@ -45,3 +48,13 @@ def pooled_shape(check: Check, data: TensorType, *, windows: PoolWindowing) -> P
         return PartialShape.dynamic(spatial + 2)
     extents = output_dims(check, "C3", data.shape.dims[2:], kernel, windows, windows.rounding_type)
     return PartialShape([*data.shape[:2], *extents])
+
+
+def undefined_windows(pool: Operator) -> None:
+    """Declare that the page does not define the result of a window without an element of the data."""
+
+    def rule(data: Array, **attributes: Any) -> Undefined:
+        found = pool.compute(np.ones(data.shape, np.float32), **attributes)
+        return bool((np.asarray(found[0] if isinstance(found, tuple) else found) <= 0).any())
+
+    pool.undefined_for(rule)

@@ -15,7 +15,7 @@ import numpy as np
 
 from irexec.ops.compute.elementwise import half_away, truncated
 from irexec.ops.compute.precision import compute_dtype, holds, is_float, is_narrow, narrow, widen, wider
-from irexec.ops.declare.operator import Elements, Operator, operator, rounded
+from irexec.ops.declare.operator import Elements, Operator, Undefined, operator, rounded
 from irexec.ops.reduction.axes import draw_axes, reduced_axes, reduced_shape
 from irexec.types import BOOLEAN, F8E4M3, F8E5M2, INTEGERS, NUMERIC, Array
 
@@ -174,3 +174,11 @@ def _logical(type: str, ufunc: str, doc: str) -> Operator:
 
 reduce_logical_and_1 = _logical("ReduceLogicalAnd", "logical_and", "True if all elements are true (or there are none).")
 reduce_logical_or_1 = _logical("ReduceLogicalOr", "logical_or", "True if any element is true.")
+
+
+@reduce_min_1.undefined_for
+@reduce_max_1.undefined_for
+@reduce_mean_1.undefined_for
+def _(data: Array, axes: Array) -> Undefined:
+    """The least, the largest and the mean of no elements."""
+    return not data.size
