@@ -16,7 +16,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,11 +174,9 @@ def product_of(left: Any, right: Any, shape: tuple[int, int, int], constant: boo
     """A MatMul of integers, [M, K] times [K, N]."""
     m, k, n = shape
     a = ops.parameter([m, k], left, name="a")
-    if constant:
-        b = ops.constant(np.random.default_rng(0).integers(0, 100, (k, n)).astype(right))
-        return irexec.Model([ops.matmul(a, b, False, False)], [a])
-    b = ops.parameter([k, n], right, name="b")
-    return irexec.Model([ops.matmul(a, b, False, False)], [a, b])
+    whole = np.random.default_rng(0).integers(0, 100, (k, n)).astype(right)
+    b = ops.constant(whole) if constant else ops.parameter([k, n], right, name="b")
+    return irexec.Model([ops.matmul(a, b, False, False)], [a] if constant else [a, b])
 
 
 def of_onnx(nodes: list[Any], inputs: dict[str, tuple[Any, list[int]]], constants: dict[str, Any], result: Any) -> Any:
@@ -194,89 +192,78 @@ def of_onnx(nodes: list[Any], inputs: dict[str, tuple[Any, list[int]]], constant
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
-def matmul_integer(m: int, k: int, n: int) -> Any:
-    """MatMulInteger with a constant matrix."""
+def node(type: str, inputs: list[str], outputs: Sequence[str] = ("y",), **attributes: Any) -> Any:
     from onnx import helper
 
-    weights = np.random.default_rng(0).integers(-127, 128, (k, n)).astype(np.int8)
-    node = helper.make_node("MatMulInteger", ["a", "b", "a_zero"], ["y"])
-    return of_onnx([node], {"a": (np.uint8, [m, k])}, {"b": weights, "a_zero": np.uint8(120)}, np.int32)
+    return helper.make_node(type, inputs, outputs, **attributes)
+
+
+def weights(*shape: int) -> Any:
+    return np.random.default_rng(0).integers(-127, 128, shape).astype(np.int8)
+
+
+def matmul_integer(m: int, k: int, n: int) -> Any:
+    """MatMulInteger with a constant matrix."""
+    constants = {"b": weights(k, n), "a_zero": np.uint8(120)}
+    return of_onnx([node("MatMulInteger", ["a", *constants])], {"a": (np.uint8, [m, k])}, constants, np.int32)
 
 
 def qlinear_matmul(m: int, k: int, n: int) -> Any:
     """QLinearMatMul with a constant matrix."""
-    from onnx import helper
-
-    weights = np.random.default_rng(0).integers(-127, 128, (k, n)).astype(np.int8)
     constants = {
-        "as": np.float32(0.02), "az": np.uint8(120), "b": weights, "bs": np.float32(0.01), "bz": np.int8(0),
+        "as": np.float32(0.02), "az": np.uint8(120), "b": weights(k, n), "bs": np.float32(0.01), "bz": np.int8(0),
         "ys": np.float32(0.5), "yz": np.uint8(128),
     }  # fmt: skip
-    node = helper.make_node("QLinearMatMul", ["a", *constants], ["y"])
-    return of_onnx([node], {"a": (np.uint8, [m, k])}, constants, np.uint8)
+    return of_onnx([node("QLinearMatMul", ["a", *constants])], {"a": (np.uint8, [m, k])}, constants, np.uint8)
 
 
 def conv_integer(channels: int, size: int) -> Any:
     """ConvInteger of 3 x 3."""
-    from onnx import helper
-
-    weights = np.random.default_rng(0).integers(-127, 128, (channels, channels, 3, 3)).astype(np.int8)
-    node = helper.make_node("ConvInteger", ["x", "w", "xz"], ["y"], pads=[1] * 4, kernel_shape=[3, 3])
-    given = {"x": (np.uint8, [1, channels, size, size])}
-    return of_onnx([node], given, {"w": weights, "xz": np.uint8(120)}, np.int32)
+    constants = {"w": weights(channels, channels, 3, 3), "xz": np.uint8(120)}
+    convolution = node("ConvInteger", ["x", *constants], pads=[1] * 4, kernel_shape=[3, 3])
+    return of_onnx([convolution], {"x": (np.uint8, [1, channels, size, size])}, constants, np.int32)
 
 
 def quantized_dynamically(m: int, k: int, n: int = 0) -> Any:
     """DynamicQuantizeLinear; with `n`, a product with a constant matrix behind it, scaled and with a bias."""
-    from onnx import helper
-
-    nodes = [helper.make_node("DynamicQuantizeLinear", ["x"], ["q" if n else "y", "s", "z"])]
+    nodes = [node("DynamicQuantizeLinear", ["x"], ["q" if n else "y", "s", "z"])]
     constants: dict[str, Any] = {}
     if n:
-        rng = np.random.default_rng(0)
-        weights = rng.integers(-127, 128, (k, n)).astype(np.int8)
-        bias = rng.standard_normal(n).astype(np.float32)
-        constants = {"w": weights, "wz": np.int8(0), "ws": np.float32(0.01), "b": bias}
+        bias = np.random.default_rng(0).standard_normal(n).astype(np.float32)
+        constants = {"w": weights(k, n), "wz": np.int8(0), "ws": np.float32(0.01), "b": bias}
         nodes += [
-            helper.make_node("MatMulInteger", ["q", "w", "z", "wz"], ["sums"]),
-            helper.make_node("Cast", ["sums"], ["real"], to=1),
-            helper.make_node("Mul", ["s", "ws"], ["scale"]),
-            helper.make_node("Mul", ["real", "scale"], ["scaled"]),
-            helper.make_node("Add", ["scaled", "b"], ["y"]),
+            node("MatMulInteger", ["q", "w", "z", "wz"], ["sums"]),
+            node("Cast", ["sums"], ["real"], to=1),
+            node("Mul", ["s", "ws"], ["scale"]),
+            node("Mul", ["real", "scale"], ["scaled"]),
+            node("Add", ["scaled", "b"]),
         ]
     return of_onnx(nodes, {"x": (np.float32, [m, k])}, constants, np.float32 if n else np.uint8)
 
 
 def qlinear_conv(channels: int, size: int) -> Any:
     """QLinearConv of 3 x 3."""
-    from onnx import helper
-
     rng = np.random.default_rng(0)
-    weights = rng.integers(-127, 128, (channels, channels, 3, 3)).astype(np.int8)
-    names = ["x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"]
-    node = helper.make_node("QLinearConv", names, ["y"], pads=[1] * 4, kernel_shape=[3, 3])
     constants = {
-        "xs": np.float32(0.02), "xz": np.uint8(120), "w": weights,
+        "xs": np.float32(0.02), "xz": np.uint8(120), "w": weights(channels, channels, 3, 3),
         "ws": rng.uniform(0.001, 0.002, channels).astype(np.float32), "wz": np.zeros(channels, np.int8),
         "ys": np.float32(0.05), "yz": np.uint8(128), "b": rng.integers(-999, 999, channels).astype(np.int32),
     }  # fmt: skip
-    return of_onnx([node], {"x": (np.uint8, [1, channels, size, size])}, constants, np.uint8)
+    convolution = node("QLinearConv", ["x", *constants], pads=[1] * 4, kernel_shape=[3, 3])
+    return of_onnx([convolution], {"x": (np.uint8, [1, channels, size, size])}, constants, np.uint8)
 
 
 def quantized_lstm(time_steps: int, width: int, hidden: int) -> Any:
     """DynamicQuantizeLSTM of one direction."""
-    from onnx import helper
-
-    rng = np.random.default_rng(0)
     names = ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"]
-    node = helper.make_node("DynamicQuantizeLSTM", names, ["y"], domain="com.microsoft", hidden_size=hidden)
+    lstm = node("DynamicQuantizeLSTM", names, domain="com.microsoft", hidden_size=hidden)
     constants = {
-        "w": rng.integers(-127, 128, (1, width, 4 * hidden)).astype(np.int8),
-        "r": rng.integers(-127, 128, (1, hidden, 4 * hidden)).astype(np.int8),
-        "b": rng.standard_normal((1, 8 * hidden)).astype(np.float32) * np.float32(0.1),
+        "w": weights(1, width, 4 * hidden),
+        "r": weights(1, hidden, 4 * hidden),
+        "b": np.random.default_rng(0).standard_normal((1, 8 * hidden)).astype(np.float32) * np.float32(0.1),
         "ws": np.float32([0.001]), "wz": np.int8([0]), "rs": np.float32([0.001]), "rz": np.int8([0]),
     }  # fmt: skip
-    return of_onnx([node], {"x": (np.float32, [time_steps, 1, width])}, constants, np.float32)
+    return of_onnx([lstm], {"x": (np.float32, [time_steps, 1, width])}, constants, np.float32)
 
 
 class Case(NamedTuple):
