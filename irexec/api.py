@@ -2,124 +2,71 @@
 
 from __future__ import annotations
 
-from irexec.debug.sensitivity.analysis import sensitivity
-from irexec.diagnostics import Diagnostic, IRError, Report, Severity
-from irexec.diagnostics.deadline import time_limit
-from irexec.fixes.files import validate
-from irexec.functions.debugging import Comparison, Differences, Reduction, compare, diff, reduce
-from irexec.functions.files import CheckedPages, Fixed, ModelReport, doctest, fix, report
-from irexec.openvino.async_queue import AsyncInferQueue
-from irexec.openvino.compiled import CompiledModel
-from irexec.openvino.core import (
-    Core,
-    Extension,
-    OpExtension,
-    Version,
-    compile_model,
-    get_batch,
-    get_version,
-    read_model,
-    set_batch,
-    shutdown,
-    tensor_from_file,
-)
-from irexec.openvino.custom import Op
-from irexec.openvino.frontend import convert_model
-from irexec.openvino.infer_request import InferRequest
-from irexec.openvino.layout import Layout
-from irexec.openvino.model import Model
-from irexec.openvino.node import Node
-from irexec.openvino.ov_any import OVAny
-from irexec.openvino.ports import ConstOutput, Input, Output, Value
-from irexec.openvino.profiling import ProfilingInfo
-from irexec.openvino.remote import RemoteContext, RemoteTensor, VAContext, VASurfaceTensor
-from irexec.openvino.rt_map import RTMap
-from irexec.openvino.saving import save_model, serialize
-from irexec.openvino.shapes import (
-    AxisSet,
-    AxisVector,
-    Coordinate,
-    CoordinateDiff,
-    PartialShape,
-    Shape,
-    Strides,
-    Symbol,
-)
-from irexec.openvino.tensor import Tensor, TensorVector
-from irexec.openvino.type_info import DiscreteTypeInfo
-from irexec.ops.declare.operator import operator
-from irexec.sizes.answer import Shapes
-from irexec.sizes.ask import shapes
-from irexec.types.dimension import Dimension
-from irexec.types.element import ElementType, Type
-
-__all__ = [
-    "AsyncInferQueue",
-    "AxisSet",
-    "AxisVector",
-    "CheckedPages",
-    "Comparison",
-    "CompiledModel",
-    "ConstOutput",
-    "Coordinate",
-    "CoordinateDiff",
-    "Core",
-    "Diagnostic",
-    "Differences",
-    "Dimension",
-    "DiscreteTypeInfo",
-    "ElementType",
-    "Extension",
-    "Fixed",
-    "IRError",
-    "InferRequest",
-    "Input",
-    "Layout",
-    "Model",
-    "ModelReport",
-    "Node",
-    "OVAny",
-    "Op",
-    "OpExtension",
-    "Output",
-    "PartialShape",
-    "ProfilingInfo",
-    "RTMap",
-    "Reduction",
-    "RemoteContext",
-    "RemoteTensor",
-    "Report",
-    "Severity",
-    "Shape",
-    "Shapes",
-    "Strides",
-    "Symbol",
-    "Tensor",
-    "TensorVector",
-    "Type",
-    "VAContext",
-    "VASurfaceTensor",
-    "Value",
-    "Version",
-    "compare",
-    "compile_model",
-    "convert_model",
-    "diff",
-    "doctest",
-    "fix",
-    "get_batch",
-    "get_version",
-    "operator",
-    "read_model",
-    "reduce",
-    "report",
-    "save_model",
-    "sensitivity",
-    "serialize",
-    "set_batch",
-    "shapes",
-    "shutdown",
-    "tensor_from_file",
-    "time_limit",
-    "validate",
-]
+from irexec.debug.sensitivity.analysis import sensitivity as sensitivity
+from irexec.diagnostics import Diagnostic as Diagnostic
+from irexec.diagnostics import IRError as IRError
+from irexec.diagnostics import Report as Report
+from irexec.diagnostics import Severity as Severity
+from irexec.diagnostics.deadline import time_limit as time_limit
+from irexec.fixes.files import validate as validate
+from irexec.functions.debugging import Comparison as Comparison
+from irexec.functions.debugging import Differences as Differences
+from irexec.functions.debugging import Reduction as Reduction
+from irexec.functions.debugging import compare as compare
+from irexec.functions.debugging import diff as diff
+from irexec.functions.debugging import reduce as reduce
+from irexec.functions.files import CheckedPages as CheckedPages
+from irexec.functions.files import Fixed as Fixed
+from irexec.functions.files import ModelReport as ModelReport
+from irexec.functions.files import doctest as doctest
+from irexec.functions.files import fix as fix
+from irexec.functions.files import report as report
+from irexec.openvino.async_queue import AsyncInferQueue as AsyncInferQueue
+from irexec.openvino.compiled import CompiledModel as CompiledModel
+from irexec.openvino.core import Core as Core
+from irexec.openvino.core import Extension as Extension
+from irexec.openvino.core import OpExtension as OpExtension
+from irexec.openvino.core import Version as Version
+from irexec.openvino.core import compile_model as compile_model
+from irexec.openvino.core import get_batch as get_batch
+from irexec.openvino.core import get_version as get_version
+from irexec.openvino.core import read_model as read_model
+from irexec.openvino.core import set_batch as set_batch
+from irexec.openvino.core import shutdown as shutdown
+from irexec.openvino.core import tensor_from_file as tensor_from_file
+from irexec.openvino.custom import Op as Op
+from irexec.openvino.frontend import convert_model as convert_model
+from irexec.openvino.infer_request import InferRequest as InferRequest
+from irexec.openvino.layout import Layout as Layout
+from irexec.openvino.model import Model as Model
+from irexec.openvino.node import Node as Node
+from irexec.openvino.ov_any import OVAny as OVAny
+from irexec.openvino.ports import ConstOutput as ConstOutput
+from irexec.openvino.ports import Input as Input
+from irexec.openvino.ports import Output as Output
+from irexec.openvino.ports import Value as Value
+from irexec.openvino.profiling import ProfilingInfo as ProfilingInfo
+from irexec.openvino.remote import RemoteContext as RemoteContext
+from irexec.openvino.remote import RemoteTensor as RemoteTensor
+from irexec.openvino.remote import VAContext as VAContext
+from irexec.openvino.remote import VASurfaceTensor as VASurfaceTensor
+from irexec.openvino.rt_map import RTMap as RTMap
+from irexec.openvino.saving import save_model as save_model
+from irexec.openvino.saving import serialize as serialize
+from irexec.openvino.shapes import AxisSet as AxisSet
+from irexec.openvino.shapes import AxisVector as AxisVector
+from irexec.openvino.shapes import Coordinate as Coordinate
+from irexec.openvino.shapes import CoordinateDiff as CoordinateDiff
+from irexec.openvino.shapes import PartialShape as PartialShape
+from irexec.openvino.shapes import Shape as Shape
+from irexec.openvino.shapes import Strides as Strides
+from irexec.openvino.shapes import Symbol as Symbol
+from irexec.openvino.tensor import Tensor as Tensor
+from irexec.openvino.tensor import TensorVector as TensorVector
+from irexec.openvino.type_info import DiscreteTypeInfo as DiscreteTypeInfo
+from irexec.ops.declare.operator import operator as operator
+from irexec.sizes.answer import Shapes as Shapes
+from irexec.sizes.ask import shapes as shapes
+from irexec.types.dimension import Dimension as Dimension
+from irexec.types.element import ElementType as ElementType
+from irexec.types.element import Type as Type

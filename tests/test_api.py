@@ -10,8 +10,8 @@ from irexec import api
 
 def test_api_holds_what_irexec_exports() -> None:
     held = {name for name in vars(api) if name[0] not in "_@" and name != "annotations"}
-    assert held == set(api.__all__) == set(irexec.__all__)
-    assert [name for name in api.__all__ if getattr(api, name) is not getattr(irexec, name)] == []
+    assert held == set(irexec.__all__)
+    assert [name for name in held if getattr(api, name) is not getattr(irexec, name)] == []
 
 
 def test_each_public_name_is_a_thing_and_no_module() -> None:
