@@ -10,14 +10,13 @@ from __future__ import annotations
 import sys
 
 from irexec.aliases import ModuleAliases, is_opset, opset_module, real_module
+from irexec.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from irexec.api import *  # noqa: F403 - all that it holds
-
-__version__ = "0.2.0.dev0"
 
 # The modules of the public names. For type checkers and readers they are listed in api.py.
 _HOMES = {

@@ -208,7 +208,7 @@ class _MainParser(_Parser):
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from irexec import __version__
+        from irexec.version import __version__
 
         print(f"irexec {__version__}")
         parser.exit()

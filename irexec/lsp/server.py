@@ -13,7 +13,6 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from irexec import __version__
 from irexec.diagnostics.choice import Choice
 from irexec.diagnostics.deadline import time_limit
 from irexec.diagnostics.findings import Mode
@@ -23,6 +22,7 @@ from irexec.lsp.analysis import Analysis
 from irexec.lsp.opened import Opened
 from irexec.lsp.pages import PageAnalysis, is_page
 from irexec.lsp.units import Unit, offset_before
+from irexec.version import __version__
 
 T = TypeVar("T")
 

@@ -87,7 +87,7 @@ def _here(task: Task[R], items: Sequence[str], log: Log | None) -> Iterator[tupl
 def _there(
     task: Task[R], items: Sequence[str], executor: Executor, log: Log | None
 ) -> Iterator[tuple[int, Outcome[R]]]:
-    from irexec import __version__
+    from irexec.version import __version__
 
     # Not `as_completed`: it takes the locks of all futures, one after the other. Ctrl-C that comes while it does leaves
     # them locked, and the threads that are to end the calls wait without limit.
@@ -128,7 +128,7 @@ def _logged_key(item: str, log: Log | None) -> str | None:
 
 def _attempt_for(sender: _Sender, task: Task[Any], item: str, logged: str | None) -> _Attempt:
     """Process an item in a worker. Raises UnfitWorker if the worker differs from the sender."""
-    from irexec import __version__
+    from irexec.version import __version__
 
     if sender.version != __version__:
         raise UnfitWorker(f"the worker has irexec {__version__}, expected {sender.version}")

@@ -49,7 +49,7 @@ class Task(ABC, Generic[R]):
         """Return a digest of all that the result depends on: irexec's version, the task, the item, its files."""
         from hashlib import blake2b
 
-        from irexec import __version__
+        from irexec.version import __version__
 
         parts = [__version__, repr(self), item, *(content(path) for path in self.files(item))]
         return blake2b("\0".join(parts).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-import irexec
+from irexec.openvino.core import compile_model
+from irexec.version import __version__
 
 
 class Irexec:
@@ -19,10 +20,10 @@ class Irexec:
         self.request: Any = None
 
     def describe(self) -> dict[str, str]:
-        return {"name": f"irexec {irexec.__version__} {self.mode}"}
+        return {"name": f"irexec {__version__} {self.mode}"}
 
     def load(self, path: str, cache: bool) -> None:
-        self.compiled = irexec.compile_model(path, config={"EXECUTION_MODE_HINT": self.hint})
+        self.compiled = compile_model(path, config={"EXECUTION_MODE_HINT": self.hint})
         self.request = self.compiled.create_infer_request()
 
     def infer(self, inputs: list[Any]) -> list[Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import irexec
 from irexec.conformance.onnx_graph import OnnxGraph
+from irexec.openvino.core import read_model
 
 
 class OnnxRuntime:
@@ -28,7 +28,7 @@ class OnnxRuntime:
         return {"name": f"ONNX Runtime {self.runtime.__version__}"}
 
     def load(self, path: str, cache: bool) -> None:
-        model = irexec.read_model(path)
+        model = read_model(path)
         self.types = [value.element_type for value in model.inputs]
         proto = OnnxGraph(model, self.onnx).proto
         self.session = self.runtime.InferenceSession(

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from irexec import __version__
 from irexec.arrays.brief import plural, shown
 from irexec.arrays.saving import save_arrays, save_json, save_text
 from irexec.debug.record import Reference
@@ -37,6 +36,7 @@ from irexec.ir.guard import own_files
 from irexec.ir.writing import together
 from irexec.ops.declare.attributes import attribute_text
 from irexec.types import Array
+from irexec.version import __version__
 
 _INTERVAL = 5.0
 """The seconds between two writings of the smallest case, while smaller ones are found."""

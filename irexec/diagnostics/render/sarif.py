@@ -5,7 +5,6 @@ Form: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.diagnostic import Diagnostic, Place, Report
 from irexec.diagnostics.fix import Fix
 from irexec.diagnostics.render.notes import notes
+from irexec.version import __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -49,11 +49,9 @@ def _log(report: Report) -> dict[str, Any]:
 
 
 def _driver(codes: list[str]) -> dict[str, Any]:
-    # The package imports this module, which therefore does not import it.
-    version = importlib.import_module("irexec").__version__
     return {
         "name": "irexec",
-        "version": version,
+        "version": __version__,
         "informationUri": ADDRESS,
         "rules": [_rule(code) for code in codes],
     }
