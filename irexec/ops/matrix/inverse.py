@@ -15,6 +15,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.operator import Check, ConstraintError, Elements, operator, rounded
+from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -38,7 +39,7 @@ def inverse_14(input: T, /, *, adjoint: bool = False) -> T:
 @inverse_14.shapes
 def _(check: Check, input: TensorType) -> PartialShape:
     shape = input.shape
-    if not check("C2", len(shape) >= 2, f"input has rank {input.rank}, expected 2 or more", port="input"):
+    if not has_rank(check, "C2", input, AnyRank[2:], "input") or input.rank is None:
         return shape
     message = f"the matrices are {shape[-2]} by {shape[-1]}, expected square ones"
     side = shape[-1].merge(shape[-2])

@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import filled, has_length, in_range, integers, into, regrouped
+from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -91,7 +92,7 @@ Known = list[int] | None
 
 
 def _known(check: Check, data: TensorType, blocks: TensorType, **edges: TensorType) -> tuple[Known, Known, Known]:
-    check("C3", data.rank is None or data.rank > 1, f"data has rank {data.rank}, expected 2 or more", port="data")
+    has_rank(check, "C3", data, AnyRank[2:], "data")
     for name, tensor in {"block_shape": blocks, **edges}.items():
         has_length(check, "C5", tensor, data.rank, name)
     _check_values(check, blocks.ints, **{name: tensor.ints for name, tensor in edges.items()})

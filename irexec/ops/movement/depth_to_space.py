@@ -12,6 +12,7 @@ import numpy as np
 from irexec.ops.declare.attributes import Positive, ReaderDefault
 from irexec.ops.declare.operator import Check, Elements, operator
 from irexec.ops.rules.axes import into, regrouped
+from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.types import ANY, ANY_DIMENSION, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -78,9 +79,7 @@ def _split(check: Check, extent: Dimension, parts: int, what: str) -> Dimension:
 
 def _spatial(check: Check, data: TensorType) -> int:
     """Return the number of spatial dimensions."""
-    enough = len(data.shape) > 2
-    check("C2", enough, f"data has rank {data.rank}, expected 3 or more", port="data", allowed="rank 3 or more")
-    return len(data.shape) - 2 if enough else 0
+    return len(data.shape) - 2 if has_rank(check, "C2", data, AnyRank[3:], "data") else 0
 
 
 @depth_to_space_1.shapes

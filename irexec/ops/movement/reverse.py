@@ -12,7 +12,7 @@ import numpy as np
 from irexec.ops.compute.along import take_along
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.axes import axes_of, drawn_below, filled, has_length, in_range, into, known_axes
-from irexec.ops.rules.shapes import axis_in, has_rank
+from irexec.ops.rules.shapes import AnyRank, axis_in, has_rank
 from irexec.types import ANY, BOOLEAN, DYNAMIC, INTEGERS, NUMERIC, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", ANY)]
@@ -74,7 +74,7 @@ def reverse_sequence_1(
 
 @reverse_sequence_1.shapes
 def _(check: Check, data: TensorType, seq_lengths: TensorType, *, batch_axis: int, seq_axis: int) -> PartialShape:
-    check("C3", data.rank is None or data.rank > 1, f"data has rank {data.rank}, expected 2 or more", port="data")
+    has_rank(check, "C3", data, AnyRank[2:], "data")
     batch = axis_in(check, "C1", batch_axis, data.rank, attribute="batch_axis")
     along = axis_in(check, "C2", seq_axis, data.rank, attribute="seq_axis")
     has_length(check, "C4", seq_lengths, None if batch is None else data.shape[batch], "seq_lengths")

@@ -206,6 +206,7 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
 
 
 @scatter_elements_update_12.open
+@scatter_elements_update_3.open
 def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: str = "none") -> Open | None:
     """Return the elements with several different updates under none: the page does not define which is the last."""
     if reduction != "none":
@@ -213,9 +214,3 @@ def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: st
     rows = _places(data.shape, indices, integer(axis) % data.ndim, negative=True)
     note = "indices name {count} more than once; their order is undefined, and irexec uses the last update"
     return open_rows(rows, updates.reshape(-1, 1), note)
-
-
-@scatter_elements_update_3.open
-def _(data: Array, indices: Array, updates: Array, axis: Array) -> Open | None:
-    assert scatter_elements_update_12.opener is not None
-    return scatter_elements_update_12.opener(data, indices, updates, axis)

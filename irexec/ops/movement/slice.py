@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, require
-from irexec.ops.rules.axes import axes_of, filled, integers, is_settled, known_axes, length_of
+from irexec.ops.rules.axes import axes_of, distinct, filled, integers, is_settled, known_axes, same_lengths
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import slice_of, sliced_within
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
@@ -39,7 +39,7 @@ def _region(
     """Return the slices in NumPy's form."""
     rank = len(shape)
     places, steps = list(range(start.size)) if axes is None else axes_of("C4", axes, rank, "axes"), integers(step)
-    _check_places(require, places)
+    distinct(require, "C5", places)
     _check_steps(require, steps)
     region = [slice(None)] * rank
     for axis, first, last, by in zip(places, integers(start), integers(stop), steps, strict=True):
@@ -65,10 +65,6 @@ def _check_steps(check: Check, steps: list[int]) -> None:
     check("C3", 0 not in steps, f"step is {steps}, expected values other than 0", port="step")
 
 
-def _check_places(check: Check, places: list[int]) -> None:
-    check("C5", len(set(places)) == len(places), f"axes {places} name an axis twice", port="axes")
-
-
 @slice_8.shapes
 def _(
     check: Check,
@@ -84,11 +80,8 @@ def _(
     _check_steps(check, step.ints or [])
     if not all(flat):
         return PartialShape.dynamic(data.rank)
-    lengths = {name: n for name, p in ports.items() if (n := length_of(p)) is not None}
-    count = next(iter(lengths.values()), None)
-    for name, n in lengths.items():
-        check("C6", n == count, f"{name} has {n} elements, expected {count} as in {next(iter(lengths))}", port=name)
-    if data.rank is None or count is None or set(lengths.values()) != {count}:
+    fits, count = same_lengths(check, "C6", ports)
+    if data.rank is None or count is None or not fits:
         return PartialShape.dynamic(data.rank)
     message = f"start has {count} elements, expected at most one for each of the {data.rank} axes of data"
     if not check("C6", count <= data.rank, message, port="start", allowed=f"at most {data.rank}"):
@@ -97,7 +90,7 @@ def _(
     if places is None:
         # Any axis may be sliced; no axis can grow.
         return PartialShape(Dimension(0, d.max) for d in data.shape)
-    _check_places(check, places)
+    distinct(check, "C5", places)
     dims = list(data.shape)
     unknown = [ANY_DIMENSION] * count
     bounds = [t.known or unknown for t in (start, stop, step)]

@@ -13,7 +13,7 @@ import numpy as np
 from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.movement.scatter_arguments import check_updates, copied, delivered
 from irexec.ops.movement.scatter_engine import bits
-from irexec.ops.rules.axes import filled, integers, known_axes, length_of
+from irexec.ops.rules.axes import distinct, filled, integers, known_axes, same_lengths
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import sliced
 from irexec.types import ANY, INTEGERS, Array, Dimension, PartialShape, TensorType
@@ -93,12 +93,8 @@ def _infer(
     fits = all(flat) and check(
         "C5", 0 not in (step.ints or ()), f"step is {step.ints}, expected values other than 0", port="step"
     )
-    lengths = {name: n for name, tensor in lists.items() if (n := length_of(tensor)) is not None}
-    count = next(iter(lengths.values()), None)
-    for name, n in lengths.items():
-        message = f"{name} has {n} elements, expected {count} as in {next(iter(lengths))}"
-        fits &= check("C4", n == count, message, port=name, found=str(n), allowed=str(count))
-    if not fits or data.rank is None:
+    same, count = same_lengths(check, "C4", lists)
+    if not fits or not same or data.rank is None:
         return data.shape
     places = None if count is None else list(range(count))
     if axes is not None:
@@ -107,9 +103,7 @@ def _infer(
         message = f"start has {count} elements, expected at most one for each of the {data.rank} axes of data"
         if not check("C6", count <= data.rank, message, port="start", allowed=f"at most {data.rank}"):
             return data.shape
-    if places is not None and not check(
-        "C7", len(set(places)) == len(places), f"axes {places} name an axis twice", port="axes"
-    ):
+    if places is not None and not distinct(check, "C7", places):
         return data.shape
     expected = _sliced_shape(data.shape, places, [t.known for t in (start, stop, step)])
     check_updates(check, "C2", updates.shape, expected, "the shape of the slices")

@@ -15,7 +15,7 @@ import numpy as np
 
 from irexec.ops.declare.attributes import OneLength
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, Undefined, operator, require
-from irexec.ops.rules.axes import filled, integers, length_of
+from irexec.ops.rules.axes import filled, integers, same_lengths
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.slicing import slice_of, sliced
 from irexec.types import ANY, ANY_DIMENSION, INTEGERS, Array, Dimension, PartialShape, TensorType
@@ -144,13 +144,10 @@ def _(
     check("C3", marks < 2, f"ellipsis_mask marks {marks} positions, at most 1 is allowed", attribute="ellipsis_mask")
     ports = {"begin": begin, "end": end} | ({"stride": stride} if stride is not None else {})
     flat = [has_rank(check, "C1", tensor, 1, name) for name, tensor in ports.items()]
-    lengths = {name: n for name, tensor in ports.items() if all(flat) and (n := length_of(tensor)) is not None}
-    count = next(iter(lengths.values()), None)
-    for name, n in lengths.items():
-        check("C1", n == count, f"{name} has {n} elements, expected {count} as in {next(iter(lengths))}", port=name)
+    fits, count = same_lengths(check, "C1", ports if all(flat) else {})
     strides: Sequence[Bound] | None = None if stride is None else stride.known
     _check_strides(check, strides or ())
-    if count is None or set(lengths.values()) != {count} or data.rank is None or marks > 1:
+    if count is None or not fits or data.rank is None or marks > 1:
         fixed = not any(any(masks[m]) for m in ("new_axis_mask", "shrink_axis_mask"))
         return PartialShape.dynamic(data.rank if fixed else None)
     unknown: list[Bound] = [ANY_DIMENSION] * count

@@ -17,7 +17,7 @@ from irexec.ops.declare.attributes import Within
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, operator, rounded
 from irexec.ops.normalization.statistics import in_blocks
-from irexec.ops.rules.shapes import has_rank
+from irexec.ops.rules.shapes import AnyRank, has_rank, one_per_channel
 from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -99,20 +99,12 @@ def _shape(
     check: Check, data: TensorType, gamma: TensorType, beta: TensorType, mean: TensorType, variance: TensorType
 ) -> PartialShape:
     channels = Dimension(-1)
-    fits = check(
-        "C1", data.rank is None or data.rank >= 2, f"data has rank {data.rank}, expected 2 or more", port="data"
-    )
-    if fits and data.rank is not None:
+    if has_rank(check, "C1", data, AnyRank[2:], "data") and data.rank is not None:
         channels = data.shape[1]
         check("C2", channels.max != 0, "data has no channel", port="data")
     for name, tensor in (("gamma", gamma), ("beta", beta), ("mean", mean), ("variance", variance)):
-        if not has_rank(check, "C3", tensor, 1, name) or tensor.rank is None:
-            continue
-        merged = channels.merge(tensor.shape[0])
-        message = f"{name} has {tensor.shape[0]} elements, expected one for each of the {channels} channels of data"
-        check("C4", merged is not None, message, port=name, found=str(tensor.shape[0]), allowed=str(channels))
-        channels = merged or channels
-    return data.shape.with_dim(1, channels) if fits and data.rank is not None else data.shape
+        channels = one_per_channel(check, ("C3", "C4"), tensor, name, channels)
+    return data.shape.with_dim(1, channels) if data.rank is not None and data.rank > 1 else data.shape
 
 
 @batch_norm_inference_1.shapes

@@ -14,7 +14,7 @@ from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.normalization.statistics import centre_rows, in_blocks, variances
-from irexec.ops.rules.shapes import has_rank
+from irexec.ops.rules.shapes import AnyRank, has_rank, one_per_channel
 from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -54,19 +54,11 @@ def group_normalization_12(
 @group_normalization_12.shapes
 def _(check: Check, data: TensorType, scale: TensorType, bias: TensorType, *, num_groups: int) -> PartialShape:
     channels = Dimension(-1)
-    fits = check(
-        "C2", data.rank is None or data.rank >= 2, f"data has rank {data.rank}, expected 2 or more", port="data"
-    )
-    if fits and data.rank is not None:
+    if has_rank(check, "C2", data, AnyRank[2:], "data") and data.rank is not None:
         channels = data.shape[1]
-    for constraint, name, tensor in (("C3", "scale", scale), ("C4", "bias", bias)):
-        if not has_rank(check, constraint, tensor, 1, name) or tensor.rank is None:
-            continue
-        merged = channels.merge(tensor.shape[0])
-        message = f"{name} has {tensor.shape[0]} elements, expected one for each of the {channels} channels of data"
-        check(constraint, merged is not None, message, port=name, found=str(tensor.shape[0]), allowed=str(channels))
-        channels = merged or channels
+    channels = one_per_channel(check, ("C3", "C3"), scale, "scale", channels)
+    channels = one_per_channel(check, ("C4", "C4"), bias, "bias", channels)
     divides = channels.is_dynamic or (channels.min % num_groups == 0 and channels.min >= num_groups)
     message = f"num_groups is {num_groups}, which does not divide the {channels} channels"
     check("C1", divides, message, attribute="num_groups", found=str(num_groups), allowed=f"a divisor of {channels}")
-    return data.shape.with_dim(1, channels) if fits and data.rank is not None else data.shape
+    return data.shape.with_dim(1, channels) if data.rank is not None and data.rank > 1 else data.shape

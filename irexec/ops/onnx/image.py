@@ -81,12 +81,8 @@ def _bounded(place: Array, extent: int, padding: str, align_corners: bool) -> Ar
 
 @grid_sample_20.shapes
 def _(check: Check, x: TensorType, grid: TensorType, *, mode: str) -> PartialShape:
-    check(
-        "C1",
-        x.rank is None or grid.rank in (None, x.rank),
-        f"grid has rank {grid.rank}, expected {x.rank} as in x",
-        port="grid",
-    )
+    if x.rank is not None:
+        has_rank(check, "C1", grid, x.rank, "grid")
     if x.rank and grid.rank:
         message = f"grid has {grid.shape[0]} images, expected {x.shape[0]} as in x"
         check("C1", grid.shape[0].compatible(x.shape[0]), message, port="grid")

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import U8, Array, PartialShape, TensorType
 
 # No file is asked to become more pixels than this.
@@ -51,5 +52,5 @@ def image_decoder_20(
 
 @image_decoder_20.shapes
 def _(check: Check, encoded: TensorType, *, pixel_format: str) -> PartialShape:
-    check("C1", encoded.rank in (None, 1), f"encoded has rank {encoded.rank}, expected 1", port="encoded")
+    has_rank(check, "C1", encoded, 1, "encoded")
     return PartialShape([-1, -1, 1 if pixel_format == "Grayscale" else 3])

@@ -14,6 +14,7 @@ from irexec.ops.compute.precision import compute_dtype, narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
 from irexec.ops.rules.extents import Extents
+from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -78,11 +79,5 @@ def lrn_1(x: T, /, *, size: Positive, alpha: float, beta: float, bias: float) ->
 
 @lrn_1.shapes
 def _(check: Check, x: TensorType, **attributes: Any) -> PartialShape:
-    check(
-        "C1",
-        x.rank is None or x.rank >= 2,
-        f"x has rank {x.rank}, expected 2 or more",
-        port="x",
-        allowed="rank 2 or more",
-    )
+    has_rank(check, "C1", x, AnyRank[2:], "x")
     return x.shape

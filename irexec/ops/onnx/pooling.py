@@ -22,7 +22,7 @@ from irexec.ops.pooling.rule import PoolWindowing, pooled_shape
 from irexec.ops.pooling.slide import slide
 from irexec.ops.rules.axes import has_length, in_range, integers, last_of
 from irexec.ops.rules.extents import Extents
-from irexec.ops.rules.shapes import same_shape
+from irexec.ops.rules.shapes import has_rank, same_shape
 from irexec.types import ANY_DIMENSION, FLOATS, I64, NUMERIC, Array, Dimension, PartialShape, TensorType
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
@@ -130,7 +130,7 @@ def _(
     windows: Unpooling,
 ) -> PartialShape:
     rank = len(x.shape)
-    check("C1", 3 <= rank <= 5, f"x has rank {rank}, expected 3 to 5", port="x", allowed="rank 3 to 5")
+    has_rank(check, "C1", x, (3, 4, 5), "x")
     for name in ("kernel", "strides", "pads_begin", "pads_end"):
         values = getattr(windows, name)
         message = f"{name} has {len(values)} values, expected one for each of the {rank - 2} spatial axes"

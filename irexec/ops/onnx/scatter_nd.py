@@ -118,33 +118,20 @@ def _join(target: Array, rows: Array, updates: Array) -> None:
 
 @scatter_nd_18.shapes
 @scatter_nd_16.shapes
-def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType, *, reduction: str) -> PartialShape:
+@scatter_nd_13.shapes
+@scatter_nd_11.shapes
+def _(
+    check: Check, data: TensorType, indices: TensorType, updates: TensorType, *, reduction: str = "none"
+) -> PartialShape:
     if reduction not in _OF_STRINGS and data.element_type is STRING:
         message = f"reduction {reduction!r} is not supported for strings"
         check("C6", False, message, attribute="reduction", found=reduction, allowed=", ".join(_OF_STRINGS))
-    return _data_shape(check, data, indices, updates)
-
-
-@scatter_nd_13.shapes
-@scatter_nd_11.shapes
-def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> PartialShape:
-    return _data_shape(check, data, indices, updates)
-
-
-def _data_shape(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> PartialShape:
-    if (k := _check_shapes(check, data, indices, updates)) is not None:
-        check_indices(check, "C5", indices, data.shape[:k], negative=True)
-    return data.shape
-
-
-def _check_shapes(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> int | None:
-    """C1 to C4: k if it is known and none is broken."""
     k = tuple_length(check, ("C1", "C2", "C3"), data, indices)
-    if k is None:
-        return None
-    expected = indices.shape[:-1] + data.shape[k:]
-    why = f"indices.shape[:-1] + data.shape[{k}:]"
-    return k if check_updates(check, "C4", updates.shape, expected, why) else None
+    if k is not None:
+        expected = indices.shape[:-1] + data.shape[k:]
+        if check_updates(check, "C4", updates.shape, expected, f"indices.shape[:-1] + data.shape[{k}:]"):
+            check_indices(check, "C5", indices, data.shape[:k], negative=True)
+    return data.shape
 
 
 @scatter_nd_18.draw("indices")
@@ -157,18 +144,12 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @scatter_nd_18.open
 @scatter_nd_16.open
-def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
-    return _open(data, indices, updates) if reduction == "none" else None
-
-
 @scatter_nd_13.open
 @scatter_nd_11.open
-def _(data: Array, indices: Array, updates: Array) -> Open | None:
-    return _open(data, indices, updates)
-
-
-def _open(data: Array, indices: Array, updates: Array) -> Open | None:
+def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
     """Return the places with several different updates under none, which the page forbids."""
+    if reduction != "none":
+        return None
     k = indices.shape[-1]
     rows = flat_rows("C5", indices, data.shape[:k], negative=True)
     note = "indices name {count} more than once, which is not supported; irexec uses the last update"

@@ -17,7 +17,6 @@ from irexec.types import (
     ANY_DIMENSION,
     FLOATS,
     INDICES,
-    INTEGERS,
     Array,
     Dimension,
     ElementType,
@@ -27,7 +26,6 @@ from irexec.types import (
 
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 I: TypeAlias = Annotated[Array, Elements(None, INDICES)]  # noqa: E741
-N: TypeAlias = Annotated[Array, Elements(None, INTEGERS)]
 F: TypeAlias = Annotated[Array, Elements(None, FLOATS)]
 
 # Longer transforms and larger matrices of weights are refused: a file alone must not decide how much memory is taken.
@@ -150,7 +148,7 @@ def _(
         if tensor is not None:
             one_element(check, "C1", tensor, name)
     if window is not None:
-        check("C2", window.rank in (None, 1), f"window has rank {window.rank}, expected 1", port="window")
+        has_rank(check, "C2", window, 1, "window")
     size = Dimension(-1)
     if length is not None:
         size = Dimension(-1 if length.scalar is None else max(int(length.scalar), 0))

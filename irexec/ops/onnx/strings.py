@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.ops.declare.attributes import NonNegative, NonNegativeInts
 from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.ops.rules.shapes import has_rank
 from irexec.types import F32, I32, I64, STRING, Array, Dimension, PartialShape, TensorType
 
 S: TypeAlias = Annotated[Array, Elements("T", {STRING})]
@@ -143,5 +144,5 @@ def _grams(items: list[object], least: int, most: int, skips: int) -> list[tuple
 
 @tf_idf_vectorizer_9.shapes
 def _(check: Check, x: TensorType, *, ngram_indexes: tuple[int, ...], **attributes: object) -> PartialShape:
-    check("C1", x.rank in (None, 1, 2), f"x has rank {x.rank}, expected 1 or 2", port="x", allowed="rank 1 or 2")
+    has_rank(check, "C1", x, (1, 2), "x")
     return PartialShape([*x.shape[:-1], max(ngram_indexes, default=-1) + 1])

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from irexec.ops.declare.operator import Check, require
-from irexec.ops.rules.axes import axes_of, drawn_axes, integers, known_axes
+from irexec.ops.rules.axes import axes_of, distinct, drawn_axes, integers, known_axes
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import Array, Dimension, PartialShape, TensorType
 
@@ -18,13 +16,8 @@ def reduced_axes(axes: Array, rank: int) -> tuple[int, ...]:
     if rank == 0 and all(a in (0, -1) for a in given):
         return ()
     found = tuple(axes_of("C3", axes, rank, "axes"))
-    _check_distinct(require, given, found)
+    distinct(require, "C2", found, given)
     return found
-
-
-def _check_distinct(check: Check, given: list[int], found: Sequence[int]) -> None:
-    twice = f"axes {given} name an axis twice"
-    check("C2", len(set(found)) == len(found), twice, port="axes", hint="drop the repetition")
 
 
 def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims: bool) -> PartialShape:
@@ -41,7 +34,7 @@ def reduced_shape(check: Check, data: TensorType, axes: TensorType, *, keep_dims
     if found is None:
         return PartialShape.dynamic(rank if keep_dims else None)
     along = set(found)
-    _check_distinct(check, given, found)
+    distinct(check, "C2", found, given)
     if keep_dims:
         return PartialShape(1 if i in along else d for i, d in enumerate(data.shape))
     return PartialShape(d for i, d in enumerate(data.shape) if i not in along)

@@ -137,6 +137,23 @@ def length_of(tensor: TensorType) -> int | None:
     return None if tensor.known is None else len(tensor.known)
 
 
+def same_lengths(check: Check, constraint: str, lists: dict[str, TensorType]) -> tuple[bool, int | None]:
+    """In a rule: report 1D inputs of different known lengths; return whether there are none, and the first length."""
+    lengths = {name: n for name, tensor in lists.items() if (n := length_of(tensor)) is not None}
+    first, count = next(iter(lengths.items()), (None, None))
+    fits = True
+    for name, n in lengths.items():
+        message = f"{name} has {n} elements, expected {count} as in {first}"
+        fits &= check(constraint, n == count, message, port=name, found=str(n), allowed=str(count))
+    return fits, count
+
+
+def distinct(check: Check, constraint: str, axes: Sequence[int], given: Sequence[int] | None = None) -> bool:
+    """Report axes, counted from the front, of which one occurs twice. `given`: the axes as the input has them."""
+    message = f"axes {list(axes) if given is None else given} name an axis twice"
+    return check(constraint, len(set(axes)) == len(axes), message, port="axes", hint="drop the repetition")
+
+
 def first_known(tensor: TensorType) -> int | Dimension | None:
     """In a rule: return the value of a scalar or one-element input, as far as it is known."""
     known = tensor.known

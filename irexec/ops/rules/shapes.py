@@ -97,14 +97,34 @@ def same_shape(check: Check, constraint: str, a: PartialShape, b: PartialShape, 
     return merged
 
 
+AnyRank = range(1 << 30)
+"""The ranks for `has_rank`, of which `AnyRank[2:]` are those of 2 or more."""
+
+
 def has_rank(check: Check, constraint: str, tensor: TensorType, ranks: int | Sequence[int], port: str) -> bool:
     """Report a rank outside `ranks`; return True if the rank fits or is dynamic."""
     allowed, rank = (ranks,) if isinstance(ranks, int) else ranks, tensor.rank
     if rank is None or rank in allowed:
         holds(constraint)
         return True
-    text = " or ".join(map(str, allowed))
+    text = " or ".join(map(str, allowed)) if len(allowed) < 4 else f"{allowed[0]} or more"
     return check(constraint, False, f"{port} has rank {rank}, expected {text}", port=port, allowed=f"rank {text}")
+
+
+def one_per_channel(
+    check: Check, constraints: tuple[str, str], tensor: TensorType, port: str, channels: Dimension
+) -> Dimension:
+    """Report an input that is not 1D, or has another length than there are channels; return the channels, as known.
+
+    `constraints`: those of the rank and of the length.
+    """
+    if not has_rank(check, constraints[0], tensor, 1, port) or tensor.rank is None:
+        return channels
+    length = tensor.shape[0]
+    merged = channels.merge(length)
+    message = f"{port} has {length} elements, expected one for each of the {channels} channels of data"
+    check(constraints[1], merged is not None, message, port=port, found=str(length), allowed=str(channels))
+    return merged or channels
 
 
 def dimension_of(value: int | Dimension | None) -> Dimension:

@@ -142,18 +142,13 @@ def gru_sequence_5(
     linear_before_reset [num_directions, 4 * hidden_size].
     """
     functions = activations_of(gates.activations, DEFAULTS)
-    y, hidden = run_sequence(
-        widen(x),
-        [widen(initial_hidden_state)],
-        sequence_lengths,
-        widen(w),
-        widen(r),
-        widen(b),
-        lambda b: b[: 3 * hidden_size],
-        lambda r, b, batch: gru_step(r, b, batch, functions, gates.clip, linear_before_reset),
-        direction,
-    )
-    return narrow(y, x.dtype), narrow(hidden, x.dtype)
+
+    def make_step(r: Array, b: Array, batch: int) -> Step:
+        return gru_step(r, b, batch, functions, gates.clip, linear_before_reset)
+
+    biases = slice(3 * hidden_size)
+    y, hidden = run_sequence(x, [initial_hidden_state], sequence_lengths, w, r, b, biases, make_step, direction)
+    return y, hidden
 
 
 @gru_sequence_5.shapes

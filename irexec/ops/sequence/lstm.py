@@ -205,18 +205,13 @@ def lstm_sequence_5(
     C8: R is [num_directions, 4 * hidden_size, hidden_size]. C9: B is [num_directions, 4 * hidden_size].
     """
     functions = activations_of(gates.activations, DEFAULTS)
-    y, hidden, cell = run_sequence(
-        widen(x),
-        [widen(initial_hidden_state), widen(initial_cell_state)],
-        sequence_lengths,
-        widen(w),
-        widen(r),
-        widen(b),
-        lambda b: b,
-        lambda r, b, batch: lstm_step(r, batch, functions, gates.clip),
-        direction,
-    )
-    return narrow(y, x.dtype), narrow(hidden, x.dtype), narrow(cell, x.dtype)
+
+    def make_step(r: Array, b: Array, batch: int) -> Step:
+        return lstm_step(r, batch, functions, gates.clip)
+
+    states = [initial_hidden_state, initial_cell_state]
+    y, hidden, cell = run_sequence(x, states, sequence_lengths, w, r, b, slice(None), make_step, direction)
+    return y, hidden, cell
 
 
 @lstm_sequence_5.shapes

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
+from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.groups import group
 from irexec.ops.declare.operator import Check, Elements, require
@@ -164,16 +165,18 @@ def run_sequence(
     w: Array,
     r: Array,
     b: Array,
-    projected_bias: Callable[[Array], Array],
+    projected_bias: slice,
     make_step: MakeStep,
     direction: str,
 ) -> tuple[Array, ...]:
-    """Walk the sequence in each direction: Y [batch, directions, time, hidden] and the last states.
+    """Walk the sequence in each direction: Y [batch, directions, time, hidden] and the last states, in x's type.
 
-    All arrays are in compute precision; `states` are [batch, directions, hidden] each. Steps beyond a batch element's
-    length leave its states alone and give zeros in Y; length 0 gives zero states (OpenVINO's reference).
+    `states` are [batch, directions, hidden] each. `projected_bias`: the biases that are added to the input projection.
+    Steps beyond a batch element's length leave its states alone and give zeros in Y; length 0 gives zero states
+    (OpenVINO's reference).
     """
-    batch, steps, _ = x.shape
+    dtype, (batch, steps, _) = x.dtype, x.shape
+    x, w, r, b, *states = map(widen, (x, w, r, b, *states))
     lengths = checked_lengths(sequence_lengths, steps)
     y = np.empty((batch, w.shape[0], steps, r.shape[2]), x.dtype)
     ends = [np.empty(s.shape, x.dtype) for s in states]
@@ -183,7 +186,7 @@ def run_sequence(
             ordered = _reversed(x, lengths) if reverse else x
             projected = np.empty((steps * batch, w.shape[1]), x.dtype)
             multiply(np.swapaxes(ordered, 0, 1).reshape(steps * batch, x.shape[2]), w[d].T, projected)
-            projected += projected_bias(b[d])
+            projected += b[d, projected_bias]
             columns = np.ascontiguousarray(np.swapaxes(projected.reshape(steps, batch, w.shape[1]), 1, 2))
             now = [transposed(s[:, d]) for s in states]
             target = np.empty((batch, steps, r.shape[2]), x.dtype) if reverse else y[:, d]
@@ -192,7 +195,7 @@ def run_sequence(
                 y[:, d] = _reversed(target, lengths)
             for end, state in zip(ends, now, strict=True):
                 end[:, d] = np.where(lengths > 0, state, 0).T if steps else state.T
-    return y, *ends
+    return narrow(y, dtype), *(narrow(end, dtype) for end in ends)
 
 
 def checked_lengths(sequence_lengths: Array, steps: int) -> Array:

@@ -116,18 +116,12 @@ def rnn_sequence_5(
     C8: B is [num_directions, hidden_size].
     """
     (function,) = activations_of(gates.activations, DEFAULTS)
-    y, hidden = run_sequence(
-        widen(x),
-        [widen(h)],
-        sequence_lengths,
-        widen(w),
-        widen(r),
-        widen(b),
-        lambda b: b,
-        lambda r, b, batch: rnn_step(r, batch, function, gates.clip),
-        direction,
-    )
-    return narrow(y, x.dtype), narrow(hidden, x.dtype)
+
+    def make_step(r: Array, b: Array, batch: int) -> Step:
+        return rnn_step(r, batch, function, gates.clip)
+
+    y, hidden = run_sequence(x, [h], sequence_lengths, w, r, b, slice(None), make_step, direction)
+    return y, hidden
 
 
 @rnn_sequence_5.shapes

@@ -15,6 +15,7 @@ import numpy as np
 from irexec.ops.compute.precision import compute_dtype
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.threads.parallel import parallel_for, parts_for, scratch, split
 from irexec.types import BOOLEAN, DYNAMIC, FLOATS, Array, Dimension, PartialShape, TensorType, common_shape
 
@@ -145,20 +146,12 @@ def _(
 ) -> PartialShape:
     inputs = (("C1", "query", query), ("C2", "key", key), ("C3", "value", value))
     for constraint, name, tensor in inputs:
-        ok = tensor.rank is None or tensor.rank >= 3
-        message = f"{name} has rank {tensor.rank}, expected 3 or more"
-        if not check(constraint, ok, message, port=name, found=f"rank {tensor.rank}", allowed="rank 3 or more"):
+        if not has_rank(check, constraint, tensor, AnyRank[3:], name):
             return PartialShape.dynamic()
     (batch_q, length, embedding), (batch_k, sources, width), (batch_v, steps, values) = map(_split, (query, key, value))
     ok = embedding.compatible(width)
-    check(
-        "C2",
-        ok,
-        f"key has E = {width}, expected {embedding} as in query",
-        port="key",
-        found=str(width),
-        allowed=str(embedding),
-    )
+    message = f"key has E = {width}, expected {embedding} as in query"
+    check("C2", ok, message, port="key", found=str(width), allowed=str(embedding))
     merged = sources.merge(steps)
     message = f"value has S = {steps}, expected {sources} as in key"
     check("C3", merged is not None, message, port="value", found=str(steps), allowed=str(sources))

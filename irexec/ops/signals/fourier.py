@@ -13,8 +13,8 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, require
-from irexec.ops.rules.axes import axes_of, drawn_axes, integers, known_axes
-from irexec.ops.rules.shapes import has_rank
+from irexec.ops.rules.axes import axes_of, distinct, drawn_axes, integers, known_axes
+from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.threads.parallel import parallel_for, split
 from irexec.types import FLOATS, INDICES, Array, Dimension, TensorType
 
@@ -42,16 +42,13 @@ def transformed_axes(axes: Array, rank: int) -> list[int]:
     Raises ConstraintError C1 for an axis outside the rank or named twice.
     """
     found = axes_of("C1", axes, rank, "axes")
-    _check_distinct(require, integers(axes), found)
+    distinct(require, "C1", found, integers(axes))
     return found
 
 
-def _check_distinct(check: Check, axes: list[int] | None, found: list[int]) -> bool:
-    return check("C1", len(set(found)) == len(found), f"axes {axes} name an axis twice", port="axes")
-
-
 def _check_sizes(check: Check, sizes: list[int]) -> None:
-    check("C4", _are_sizes(sizes), f"signal_size is {sizes}, expected -1 or positive", port="signal_size")
+    fits = all(size == -1 or size > 0 for size in sizes)
+    check("C4", fits, f"signal_size is {sizes}, expected -1 or positive", port="signal_size")
 
 
 def sizes_of(signal_size: Array | None, own: Sequence[int]) -> list[int]:
@@ -64,10 +61,6 @@ def sizes_of(signal_size: Array | None, own: Sequence[int]) -> list[int]:
     sizes = integers(signal_size)
     _check_sizes(require, sizes)
     return [extent if size == -1 else size for size, extent in zip(sizes, own, strict=True)]
-
-
-def _are_sizes(sizes: Sequence[int]) -> bool:
-    return all(size == -1 or size > 0 for size in sizes)
 
 
 def resized(data: Array, axes: Sequence[int], sizes: Sequence[int]) -> Array:
@@ -125,14 +118,12 @@ def check_axes(check: Check, axes: TensorType, signal_size: TensorType | None, r
     found = known_axes(check, "C1", axes, rank, "axes")
     if found is None:
         return None
-    return found if _check_distinct(check, axes.ints, found) else None
+    return found if distinct(check, "C1", found, axes.ints) else None
 
 
 def check_pairs(check: Check, data: TensorType) -> int | None:
     """Report data whose last dimension is not 2; return the rank without this dimension."""
-    if data.rank is None:
-        return None
-    if not check("C5", data.rank >= 2, f"data has rank {data.rank}, expected at least 2", port="data"):
+    if not has_rank(check, "C5", data, AnyRank[2:], "data") or data.rank is None:
         return None
     message = f"the last dimension of data is {data.shape[-1]}, expected 2 (real and imaginary part)"
     check("C5", data.shape[-1].contains(2), message, port="data", found=str(data.shape))

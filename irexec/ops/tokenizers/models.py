@@ -132,16 +132,8 @@ bpe_tokenizer.specialize(_once("BPETokenizer", _bpe, lambda inputs, model: _toke
 
 
 @bpe_tokenizer.shapes
-def _(
-    check: Check,
-    ragged_begins: TensorType,
-    ragged_ends: TensorType,
-    begins: TensorType,
-    ends: TensorType,
-    chars: TensorType,
-    *vocabulary: TensorType,
-) -> list[TensorType]:
-    shape = are_ragged_strings(check, ragged_begins, ragged_ends, begins, ends, chars)
+def _(check: Check, *inputs: TensorType) -> list[TensorType]:
+    shape, vocabulary = are_ragged_strings(check, *inputs[:5]), inputs[5:]
     number = len(vocabulary)
     expected = ([I32, I32, U8] * 4)[: number // 3 * 3] + [I32] * (number % 3)
     fits = number in (6, 9, 10, 13) and all(

@@ -112,17 +112,8 @@ def _parts(pattern: Pattern, raw: bytes) -> Iterator[tuple[int, int, bool]]:
 
 
 @regex_split.shapes
-def _(
-    check: Check,
-    ragged_begins: TensorType,
-    ragged_ends: TensorType,
-    begins: TensorType,
-    ends: TensorType,
-    chars: TensorType,
-    *rest: TensorType,
-    max_splits: int,
-) -> list[TensorType]:
-    shape = are_ragged_strings(check, ragged_begins, ragged_ends, begins, ends, chars)
+def _(check: Check, *inputs: TensorType, max_splits: int) -> list[TensorType]:
+    shape, rest = are_ragged_strings(check, *inputs[:5]), inputs[5:]
     number = 5 + len(rest)
     fits = number in (6, 7, 9) and is_flags(rest[0]) is (number == 7)
     check("C3", fits, f"there are {number} inputs, expected 6, 7 with flags (boolean) in front of the pattern, or 9")
@@ -161,16 +152,8 @@ def special_tokens_split(
 
 
 @special_tokens_split.shapes
-def _(
-    check: Check,
-    ragged_begins: TensorType,
-    ragged_ends: TensorType,
-    begins: TensorType,
-    ends: TensorType,
-    chars: TensorType,
-    *rest: TensorType,
-) -> list[TensorType]:
-    shape = are_ragged_strings(check, ragged_begins, ragged_ends, begins, ends, chars)
+def _(check: Check, *inputs: TensorType) -> list[TensorType]:
+    shape, rest = are_ragged_strings(check, *inputs[:5]), inputs[5:]
     fits = len(rest) in (1, 2) and rest[-1].element_type is U8 and is_flags(rest[0]) is (len(rest) == 2)
     message = f"there are {5 + len(rest)} inputs, expected the pattern as the sixth, or flags (boolean) and the pattern"
     if check("C3", fits, message):

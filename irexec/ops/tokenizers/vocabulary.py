@@ -103,15 +103,8 @@ def vocab_decoder(
 
 
 @vocab_decoder.shapes
-def _(
-    check: Check,
-    data: TensorType,
-    vocabulary_begins: TensorType,
-    vocabulary_ends: TensorType,
-    vocabulary_chars: TensorType,
-    skipped: TensorType | None,
-) -> list[TensorType]:
-    are_strings(check, vocabulary_begins, vocabulary_ends, vocabulary_chars)
+def _(check: Check, data: TensorType, *others: TensorType) -> list[TensorType]:
+    are_strings(check, *others[:3])
     has_rank(check, "C3", data, 2, "data")
     return ragged_string_types(PartialShape([data.shape[0]]) if data.rank == 2 else ANY_LENGTH)
 
@@ -133,20 +126,12 @@ def bytes_to_chars(
 
 
 @bytes_to_chars.shapes
-def _(
-    check: Check,
-    ragged_begins: TensorType,
-    ragged_ends: TensorType,
-    begins: TensorType,
-    ends: TensorType,
-    chars: TensorType,
-    *skips: TensorType,
-) -> list[TensorType]:
-    shape = are_ragged_strings(check, ragged_begins, ragged_ends, begins, ends, chars)
+def _(check: Check, *inputs: TensorType) -> list[TensorType]:
+    shape, skips = are_ragged_strings(check, *inputs[:5]), inputs[5:]
     fits = not skips or (len(skips) == 1 and is_flags(skips[0]))
     check("C3", fits, f"there are {5 + len(skips)} inputs, expected 5, or 6 with flags (boolean) as the sixth")
     row, _, _, _, made = ragged_string_types(shape)
-    return [row, row, begins, ends, made, *(skips[:1] if fits else ())]
+    return [row, row, *inputs[2:4], made, *(skips[:1] if fits else ())]
 
 
 @operator("CharsToBytes", "extension")
