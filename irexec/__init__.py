@@ -54,18 +54,9 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 # The modules of OpenVINO's API that programs reach as attributes.
 _MODULES = [
-    "exceptions",
-    "experimental",
-    "frontend",
-    "helpers",
-    "layout_helpers",
-    "op",
-    "passes",
-    "preprocess",
-    "properties",
-    "tools",
-    "utils",
-]
+    "exceptions", "experimental", "frontend", "helpers", "layout_helpers", "op", "passes", "preprocess", "properties",
+    "tools", "utils",
+]  # fmt: skip
 
 __all__ = sorted(_HOME_OF)
 

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 
 import irexec.ops
 from irexec.arrays.saving import save_text
@@ -19,8 +20,8 @@ Generated from the declarations: python -m irexec.catalog.table
 
 from __future__ import annotations
 
-# type as a file writes it → (module below irexec.ops, opsets that introduced a version)
-CONTENTS: dict[str, tuple[str, tuple[int, ...]]] = {
+# module below irexec.ops → types as a file writes them, each with the opsets that introduced a version
+MODULES = {
 '''
 
 
@@ -28,20 +29,23 @@ def table() -> str:
     """Return the text of irexec/ops/declare/table.py."""
     for module in _modules():
         importlib.import_module(module)
-    versions: dict[tuple[str, str], list[int]] = {}
+    versions: dict[str, dict[str, list[int]]] = {}
     for (type, opset), operator in REGISTRY.items():
         number = opset.removeprefix("opset")
         if number.isdecimal() and not operator.is_own:
             module = operator.__module__.removeprefix("irexec.ops.")
-            versions.setdefault((module, type), []).append(int(number))
-    entries = (
-        f'    "{type}": ("{module}", {_tuple(numbers)}),\n' for (module, type), numbers in sorted(versions.items())
-    )
-    return _HEAD + "".join(entries) + "}\n"
+            versions.setdefault(module, {}).setdefault(type, []).append(int(number))
+    return _HEAD + "".join(f"    {_entry(module, types)},\n" for module, types in sorted(versions.items())) + "}\n"
 
 
-def _tuple(numbers: list[int]) -> str:
-    return repr(tuple(sorted(numbers)))
+def _entry(module: str, types: dict[str, list[int]]) -> str:
+    """Return the entry of a module, on several lines if it has many types."""
+    words = " ".join("-".join(map(str, (type, *sorted(numbers)))) for type, numbers in sorted(types.items()))
+    line = f'"{module}": "{words}"'
+    if len(line) <= 115:
+        return line
+    parts = wrap(words, 108, break_on_hyphens=False)
+    return f'"{module}": (\n' + ' "\n'.join(f'        "{part}' for part in parts) + '"\n    )'
 
 
 def _modules() -> Iterator[str]:

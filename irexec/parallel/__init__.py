@@ -24,19 +24,9 @@ if TYPE_CHECKING:
     from irexec.parallel.task import Task
 
 __all__ = [
-    "CheckPage",
-    "Cluster",
-    "CompareInput",
-    "Log",
-    "Outcome",
-    "Processes",
-    "RunInput",
-    "Task",
-    "Validate",
-    "gather",
-    "inputs_of",
-    "models_in",
-]
+    "CheckPage", "Cluster", "CompareInput", "Log", "Outcome", "Processes", "RunInput", "Task", "Validate", "gather",
+    "inputs_of", "models_in",
+]  # fmt: skip
 
 # Imported when first used: validation does not need the modules that run models.
 _HOMES = {

@@ -21,19 +21,8 @@ from irexec.openvino.kinds.families import (
 )
 
 __all__ = [
-    "ArithmeticReduction",
-    "BinaryElementwiseArithmetic",
-    "BinaryElementwiseComparison",
-    "BinaryElementwiseLogical",
-    "BodyOutputDescription",
-    "ConcatOutputDescription",
-    "IndexReduction",
-    "InputDescription",
-    "InvariantInputDescription",
-    "MergedInputDescription",
-    "OutputDescription",
-    "SliceInputDescription",
-    "UnaryElementwiseArithmetic",
-    "Variable",
-    "VariableInfo",
-]
+    "ArithmeticReduction", "BinaryElementwiseArithmetic", "BinaryElementwiseComparison", "BinaryElementwiseLogical",
+    "BodyOutputDescription", "ConcatOutputDescription", "IndexReduction", "InputDescription",
+    "InvariantInputDescription", "MergedInputDescription", "OutputDescription", "SliceInputDescription",
+    "UnaryElementwiseArithmetic", "Variable", "VariableInfo",
+]  # fmt: skip

@@ -11,7 +11,14 @@ from collections.abc import Iterator
 
 from irexec.diagnostics.nearest import nearest
 from irexec.ops.declare.operator import REGISTRY, Operator
-from irexec.ops.declare.table import CONTENTS as CONTENTS
+from irexec.ops.declare.table import MODULES
+
+CONTENTS: dict[str, tuple[str, tuple[int, ...]]] = {
+    type: (module, tuple(map(int, versions)))
+    for module, types in MODULES.items()
+    for type, *versions in (entry.split("-") for entry in types.split())
+}
+"""Type as a file writes it → the module below irexec.ops, and the opsets that introduced a version."""
 
 NEWEST = 17
 OPSETS = {f"opset{number}": number for number in range(1, NEWEST + 1)}
@@ -109,46 +116,14 @@ def _find_foreign(type: str, version: str) -> Operator | None:
     return REGISTRY.get((type, version))
 
 
-_EXPERIMENTAL = {
-    "ExperimentalDetectronDetectionOutput",
-    "ExperimentalDetectronGenerateProposalsSingleImage",
-    "ExperimentalDetectronPriorGridGenerator",
-    "ExperimentalDetectronROIFeatureExtractor",
-    "ExperimentalDetectronTopKROIs",
-    "GRUCell",
-    "RNNCell",
-    "Proposal",
-}
+_EXPERIMENTAL = {*(type for type in CONTENTS if type.startswith("Experimental")), "GRUCell", "RNNCell", "Proposal"}
 
-
-TOKENIZERS = frozenset(
-    {
-        "BPETokenizer",
-        "ByteFallback",
-        "BytesToChars",
-        "CaseFold",
-        "CharsMapNormalization",
-        "CharsToBytes",
-        "CombineSegments",
-        "EqualStr",
-        "FuzeRagged",
-        "NormalizeUnicode",
-        "RaggedTensorPack",
-        "RaggedToDense",
-        "RaggedToRagged",
-        "RaggedToSparse",
-        "RegexNormalization",
-        "RegexSplit",
-        "SpecialTokensSplit",
-        "TrieTokenizer",
-        "Truncate",
-        "UTF8Validate",
-        "UnigramTokenizer",
-        "VocabDecoder",
-        "VocabEncoder",
-        "WordpieceTokenizer",
-    }
-)
+TOKENIZERS = {
+    "BPETokenizer", "ByteFallback", "BytesToChars", "CaseFold", "CharsMapNormalization", "CharsToBytes",
+    "CombineSegments", "EqualStr", "FuzeRagged", "NormalizeUnicode", "RaggedTensorPack", "RaggedToDense",
+    "RaggedToRagged", "RaggedToSparse", "RegexNormalization", "RegexSplit", "SpecialTokensSplit", "TrieTokenizer",
+    "Truncate", "UTF8Validate", "UnigramTokenizer", "VocabDecoder", "VocabEncoder", "WordpieceTokenizer",
+}  # fmt: skip
 """The operators of OpenVINO Tokenizers that irexec has, all of version "extension"."""
 
 

@@ -29,26 +29,9 @@ if TYPE_CHECKING:
     from irexec.ops.declare.older import OlderForm
 
 __all__ = [
-    "REGISTRY",
-    "Breach",
-    "Check",
-    "ConstraintError",
-    "Elements",
-    "NodeTypes",
-    "Open",
-    "Operator",
-    "PassThrough",
-    "Tolerance",
-    "TypeFrom",
-    "Undefined",
-    "exact",
-    "operator",
-    "positioned",
-    "random",
-    "require",
-    "rounded",
-    "summed",
-]
+    "REGISTRY", "Breach", "Check", "ConstraintError", "Elements", "NodeTypes", "Open", "Operator", "PassThrough",
+    "Tolerance", "TypeFrom", "Undefined", "exact", "operator", "positioned", "random", "require", "rounded", "summed",
+]  # fmt: skip
 
 
 Rule = Callable[..., Any]
