@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 _CLEAR, _LEAD = 0.8, 0.06
@@ -67,3 +67,9 @@ def likely_names(name: str, names: Iterable[str], count: int = 3) -> str | None:
     near = nearest(name, candidates, count)
     near += [n for n in candidates if name and name.lower() in n.lower() and n not in near][: count - len(near)]
     return suggestion(near)
+
+
+def common_start(one: Sequence[object], other: Sequence[object]) -> int:
+    """Return the number of items, or characters, in the common beginning of two sequences."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -26,8 +26,7 @@ def ir_version(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """N002: set the newest IR version. A file that states another version may use another grammar."""
     version = written.document.net.version
     safety = Safety.SAFE if version is None or not version.strip() else Safety.UNSAFE
-    if (edit := written.set_attribute(0, "version", _NEWEST_IR)) is not None:
-        yield Fix(f'write version="{_NEWEST_IR}"', safety, (edit,))
+    yield from written.write(0, "version", _NEWEST_IR, safety)
 
 
 def layers(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -48,8 +47,7 @@ def layers(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 def newer_ir(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     """R007: set IR version 11, in which the file can be read. IR 11 also refuses files that it cannot read, and names
     no input or output by a layer."""
-    if (edit := written.set_attribute(0, "version", _NEWEST_IR)) is not None:
-        yield Fix(f'write version="{_NEWEST_IR}"', Safety.UNSAFE, (edit,))
+    yield from written.write(0, "version", _NEWEST_IR, Safety.UNSAFE)
 
 
 def identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -68,8 +66,8 @@ def identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     else:
         return
-    if found is not None and (edit := written.set_attribute(layer.at, finding.attribute, found)) is not None:
-        yield Fix(f'write {finding.attribute}="{found}"', Safety.SAFE, (edit,))
+    if found is not None:
+        yield from written.write(layer.at, finding.attribute, found, Safety.SAFE)
 
 
 def _free_id(net: Net) -> str | None:
@@ -103,10 +101,11 @@ def other_identity(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     (id,) = dangling
     fitting = written.shared("ids of layers", net, lambda: Ids(net.layers)).fitting(layer.at, id)
-    if len(fitting) == 1 and (edit := written.set_attribute(fitting[0], "id", str(id))) is not None:
+    if len(fitting) == 1:
         is_missed = id in written.shared("searched", net, lambda: _searched(net))
         safety = Safety.SAFE if is_missed else Safety.UNSAFE
-        yield Fix(f'write id="{id}" in {written.layers[fitting[0]][0].ref}', safety, (edit,))
+        title = f'write id="{id}" in {written.layers[fitting[0]][0].ref}'
+        yield from written.write(fitting[0], "id", str(id), safety, title)
 
 
 def _searched(net: Net) -> set[int]:
@@ -151,13 +150,8 @@ def _version(layer: Layer, written: Written) -> Iterator[Fix]:
     if canonical is None or canonical not in contents.CONTENTS:
         return
     versions = contents.CONTENTS[canonical][1]
-    text = f"opset{versions[-1]}"
-    if (edit := written.set_attribute(layer.at, "version", text)) is not None:
-        yield Fix(
-            f'write version="{text}"',
-            Safety.SAFE if len(versions) == 1 or layer.type in _IN_ALL_MODELS else Safety.UNSAFE,
-            (edit,),
-        )
+    safety = Safety.SAFE if len(versions) == 1 or layer.type in _IN_ALL_MODELS else Safety.UNSAFE
+    yield from written.write(layer.at, "version", f"opset{versions[-1]}", safety)
 
 
 def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -173,8 +167,8 @@ def port_id(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     found = next(iter(dangling)) if dangling else _next_free(owner, ids, written)
     # Of two ports with the same id, change the port for which the ids then remain in ascending order.
     fitting = ids.fitting(owner.port.at, found)
-    if len(fitting) == 1 and (edit := written.set_attribute(fitting[0], "id", str(found))) is not None:
-        yield Fix(f'write id="{found}"', Safety.SAFE, (edit,))
+    if len(fitting) == 1:
+        yield from written.write(fitting[0], "id", str(found), Safety.SAFE)
 
 
 def _next_free(owner: Owner, ids: Ids, written: Written) -> int:

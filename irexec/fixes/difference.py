@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import Match, SequenceMatcher
 
+from irexec.diagnostics.nearest import common_start
+
 _FEW_LINES = 50
 """The largest number of lines on each side for which all pairs of lines are compared."""
 _MOST_LEVELS = 8
@@ -60,8 +62,8 @@ class _Lines(SequenceMatcher[str]):
 
 def _alike(old: Sequence[str], new: Sequence[str], level: int = 0) -> Iterator[_Pair]:
     """Return the numbers of matching lines, in ascending order."""
-    begin = _alike_at_begin(old, new)
-    end = _alike_at_begin(old[begin:][::-1], new[begin:][::-1])
+    begin = common_start(old, new)
+    end = common_start(old[begin:][::-1], new[begin:][::-1])
     yield from ((number, number) for number in range(begin))
     middle = _between(old[begin : len(old) - end], new[begin : len(new) - end], level)
     yield from ((begin + one, begin + other) for one, other in middle)
@@ -83,12 +85,6 @@ def _between(old: Sequence[str], new: Sequence[str], level: int) -> Iterator[_Pa
             done, other_done = one + 1, other + 1
     elif len(old) == len(new):
         yield from ((number, number) for number, (a, b) in enumerate(zip(old, new, strict=True)) if a == b)
-
-
-def _alike_at_begin(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return the number of equal lines before the first difference."""
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((number for number, (one, other) in pairs if one != other), min(len(old), len(new)))
 
 
 def _unique(old: Sequence[str], new: Sequence[str]) -> list[_Pair]:

@@ -30,8 +30,7 @@ def unknown(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         yield exchanged
         return
     if (named := _layer_named(edge, net, name, written)) is not None:
-        edit = written.set_attribute(edge.at, name, named)
-        yield from () if edit is None else (Fix(f'write {name}="{named}"', Safety.SAFE, (edit,)),)
+        yield from written.write(edge.at, name, named, Safety.SAFE)
         return
     found = list(_open_ends(edge, net, name, written))
     if len(found) > joins.MOST_CHOICES:
@@ -41,8 +40,8 @@ def unknown(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         safety = Safety.UNSAFE
     for owner in found:
         meant = owner.layer.id if name.endswith("-layer") else owner.port.id
-        if meant is not None and (edit := written.set_attribute(edge.at, name, meant)) is not None:
-            yield Fix(f'write {name}="{meant}"', safety, (edit,))
+        if meant is not None:
+            yield from written.write(edge.at, name, meant, safety)
 
 
 def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:

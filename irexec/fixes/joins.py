@@ -95,8 +95,8 @@ def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     for choice in choices:
         safety = Safety.SAFE if len(choices) == 1 else Safety.SUGGESTION
-        if choice.id is not None and (edit := written.set_attribute(edge.at, finding.attribute, choice.id)) is not None:
-            yield Fix(f'write {finding.attribute}="{choice.id}"', safety, (edit,))
+        if choice.id is not None:
+            yield from written.write(edge.at, finding.attribute, choice.id, safety)
 
 
 def _candidate_ports(ports: tuple[Port, ...], written: Written, *, is_output: bool) -> list[Port]:

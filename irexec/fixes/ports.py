@@ -56,8 +56,8 @@ def missing_precision(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         clear = clearest(list(finding.candidates), finding.found or "")
         kinds = (clear,) if clear else finding.candidates
     for kind in kinds:
-        if (edit := written.set_attribute(finding.at.element, "precision", kind)) is not None:
-            yield Fix(f"declare {kind}", Safety.SAFE if len(kinds) == 1 else Safety.SUGGESTION, (edit,))
+        safety = Safety.SAFE if len(kinds) == 1 else Safety.SUGGESTION
+        yield from written.write(finding.at.element, "precision", kind, safety, f"declare {kind}")
 
 
 def dim(finding: Diagnostic, written: Written) -> Iterator[Fix]:

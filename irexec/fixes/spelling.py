@@ -66,10 +66,8 @@ def boolean(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     text = (finding.found or "").strip().lower()
     meant = {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(text, text)
     if meant in ("true", "false", "1", "0"):
-        edit = written.set_attribute(finding.at.element, finding.attribute, meant)
         safety = Safety.SAFE if _is_default(meant, finding.attribute, finding, written) else Safety.UNSAFE
-        if edit is not None:
-            yield Fix(f'write {finding.attribute}="{meant}"', safety, (edit,))
+        yield from written.write(finding.at.element, finding.attribute, meant, safety)
 
 
 def trailing_comma(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -79,9 +77,7 @@ def trailing_comma(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     items = text[:-1]
     if items.strip() and all(item.strip() for item in items.split(",")):
-        edit = written.set_attribute(finding.at.element, finding.attribute, items)
-        if edit is not None:
-            yield Fix("remove the last comma", Safety.SAFE, (edit,))
+        yield from written.write(finding.at.element, finding.attribute, items, Safety.SAFE, "remove the last comma")
 
 
 def separators(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -89,8 +85,7 @@ def separators(finding: Diagnostic, written: Written) -> Iterator[Fix]:
     if finding.at is None or finding.attribute is None or not _OTHER_SHAPE.fullmatch(finding.found or ""):
         return
     shape = ",".join(re.findall(r"-?\d+", finding.found or ""))
-    if (edit := written.set_attribute(finding.at.element, finding.attribute, shape)) is not None:
-        yield Fix(f'write {finding.attribute}="{shape}"', Safety.SAFE, (edit,))
+    yield from written.write(finding.at.element, finding.attribute, shape, Safety.SAFE)
 
 
 def brackets(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -99,8 +94,7 @@ def brackets(finding: Diagnostic, written: Written) -> Iterator[Fix]:
         return
     layer, _ = written.layers[finding.at.element]
     shape = PartialShape.parse(layer.data[finding.attribute]).to_string()
-    if (edit := written.set_attribute(finding.at.element, finding.attribute, shape)) is not None:
-        yield Fix(f'write {finding.attribute}="{shape}"', Safety.SAFE, (edit,))
+    yield from written.write(finding.at.element, finding.attribute, shape, Safety.SAFE)
 
 
 def attribute_name(finding: Diagnostic, written: Written) -> Iterator[Fix]:
@@ -213,8 +207,7 @@ def _write(finding: Diagnostic, written: Written, safety: Safety) -> Iterator[Fi
         return
     clear = clearest(list(finding.candidates), finding.found or _text(finding, written))
     for candidate in [clear] if clear else finding.candidates:
-        if (edit := written.set_attribute(at.element, name, candidate)) is not None:
-            yield Fix(f'write {name}="{candidate}"', safety if clear else Safety.SUGGESTION, (edit,))
+        yield from written.write(at.element, name, candidate, safety if clear else Safety.SUGGESTION)
 
 
 def _text(finding: Diagnostic, written: Written) -> str:

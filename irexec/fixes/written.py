@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from irexec.diagnostics import Edit
+from irexec.diagnostics import Edit, Fix, Safety
+from irexec.diagnostics.nearest import common_start
 from irexec.graph.model import Model
 from irexec.ir.checks.bodies import bodies_of
 from irexec.ir.document import Document, Edge, Layer, Net, Port
@@ -169,6 +170,11 @@ class Written(Editable):
         behind = others[-1].whole if others else self.positions.name(element)
         return None if behind is None else self.edit(Span(behind.stop, 0), f' {name}="{value}"')
 
+    def write(self, element: int, name: str, value: str, safety: Safety, title: str = "") -> Iterator[Fix]:
+        """Yield the fix that sets an attribute, if it has a place."""
+        if (edit := self.set_attribute(element, name, value)) is not None:
+            yield Fix(title or f'write {name}="{value}"', safety, (edit,))
+
     def rename_attribute(self, element: int, name: str, new: str) -> Edit | None:
         """Return an edit that renames an attribute; None if it is absent, or the new name is in use."""
         written = self.positions.written(element, name)
@@ -268,8 +274,8 @@ class Written(Editable):
         Returns an empty list if one of these dims contains more than its number, which an edit would lose.
         """
         old, new = list(port.dims), [str(dim) for dim in dims]
-        first = _common(old, new)
-        last = _common(old[first:][::-1], new[first:][::-1])
+        first = common_start(old, new)
+        last = common_start(old[first:][::-1], new[first:][::-1])
         count = min(len(old), len(new)) - first - last  # the number of dims that are replaced
         stop = first + count
         edits = [self.set_text(port.dim_at(i), new[i]) for i in range(first, stop) if old[i] != new[i]]
@@ -305,11 +311,6 @@ class Written(Editable):
             return self.edit(texts[0], text)
         inside = Span(tag.stop, end.start - tag.stop)
         return None if "<" in self.text[tag.stop : end.start] else self.edit(inside, text)
-
-
-def _common(one: Sequence[str], two: Sequence[str]) -> int:
-    """Return the length of the common prefix of two lists."""
-    return next((n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
 def number(text: str | None) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from irexec.diagnostics import Diagnostic, Edit, Fix, Place, Safety, Severity
+from irexec.diagnostics.nearest import common_start
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.opened import Opened
 
@@ -60,18 +61,12 @@ def fix_all(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction
         return []
     old = opened.text.splitlines(keepends=True)
     new = analysis.fixed().splitlines(keepends=True)
-    before = _alike(old, new)
-    after = _alike(old[before:][::-1], new[before:][::-1])
+    before = common_start(old, new)
+    after = common_start(old[before:][::-1], new[before:][::-1])
     start, stop = sum(map(len, old[:before])), sum(map(len, old[: len(old) - after]))
     edit = lsp.TextEdit(opened.units.range(start, stop), "".join(new[before : len(new) - after]))
     whole = lsp.WorkspaceEdit({uri: [edit]})
     return [lsp.CodeAction("apply all safe fixes", lsp.CodeActionKind.SourceFixAll, edit=whole)]
-
-
-def _alike(one: list[str], other: list[str]) -> int:
-    """Return how many lines two texts have in common at their beginnings."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _edit(opened: Opened, edit: Edit) -> lsp.TextEdit:

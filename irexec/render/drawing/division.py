@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import ceil, sqrt
 from typing import NamedTuple
 
+from irexec.diagnostics.nearest import common_start
 from irexec.inspect.facts import Layer
 from irexec.render.drawing.repeats import Run, repeats
 from irexec.render.drawing.scopes import NameScope, path_of, scopes
@@ -90,10 +92,5 @@ def _signature(layer: Layer) -> tuple[str, int, int]:
 def _joined(layers: Sequence[Layer], crossing: Sequence[int]) -> list[float]:
     """Return for every position the number of values that cross it, plus a little for names with a common path."""
     paths = [path_of(layer.name) for layer in layers]
-    shared = [0, *map(_common, paths, paths[1:]), 0]
+    shared = [0, *(common_start(*pair) for pair in pairwise(paths)), 0]
     return [values + 0.2 * parts for values, parts in zip(crossing, shared, strict=True)]
-
-
-def _common(a: Sequence[str], b: Sequence[str]) -> int:
-    """Return the number of components in the common beginning of two paths."""
-    return next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

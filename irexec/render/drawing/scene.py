@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from irexec.diagnostics.nearest import common_start
 from irexec.inspect.facts import Layer
 from irexec.render.drawing.division import Stretch, divided
 
@@ -218,12 +219,11 @@ def common_name(names: Sequence[str]) -> str:
     known = [name for name in names if "/" in name or "." in name]
     if not known:
         return names[0] if len(names) == 1 else ""
-    low, high = min(known), max(known)
-    length = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
-    if length == len(low) and len(known) == len(names) == 1:
-        return low
-    cut = max(low.rfind("/", 0, length), low.rfind(".", 0, length))
-    return low[:cut] if cut > 0 else ""
+    if len(known) == len(names) == 1:
+        return known[0]
+    shared = known[0][: common_start(min(known), max(known))]
+    cut = max(shared.rfind("/"), shared.rfind("."))
+    return shared[:cut] if cut > 0 else ""
 
 
 def _summary(layers: Iterable[Layer]) -> str:

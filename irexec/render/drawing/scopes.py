@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from irexec.diagnostics.nearest import common_start
+
 SHORTEST = 4
 """The least number of layers for which a scope becomes a block."""
 
@@ -52,8 +54,7 @@ def _next_parts(names: Sequence[str | None]) -> Iterator[NameScope]:
         return
     root = roots.most_common(1)[0][0]
     known = [path for path in paths if path and path[0] == root]
-    low, high = min(known), max(known)
-    shared = next((n for n, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+    shared = common_start(min(known), max(known))
     parts: list[tuple[str, ...] | None] = []
     following: tuple[str, ...] | None = None
     for name, path in zip(reversed(names), reversed(paths), strict=True):
