@@ -26,9 +26,10 @@ import irexec
 from irexec import opset15
 from irexec.inspect.facts import Summary
 from irexec.inspect.observed import Comparison, Observed, Trace
-from irexec.inspect.read import read_summary
+from irexec.inspect.read import summary_of
 from irexec.inspect.summary import summarize
 from irexec.inspect.together import together
+from irexec.reading import read
 from irexec.render.drawing.layered import layered
 from irexec.render.drawing.svg import Drawing
 from irexec.render.report.page import report_page
@@ -166,7 +167,7 @@ def main() -> int:
         sized = network(size)
         tell("network", size, [best(args.rounds, lambda sized=sized: layered(*sized))])
     for path in args.models:
-        found, _ = read_summary(Path(path))
+        found, _ = summary_of(read(Path(path), mode="strict"))
         if found is not None:
             figures, page = measured(found, args.rounds)
             tell(found.name[:14], len(found.layers), figures + (in_browser(page) if args.browser else []))

@@ -56,7 +56,8 @@ from irexec.debug.record import Reference
 from irexec.debug.runtimes.runtime import OtherModel
 from irexec.fixes.applying import examine
 from irexec.graph.align import align
-from irexec.inspect.read import read_summary
+from irexec.inspect.read import summary_of
+from irexec.reading import read
 from irexec.render.drawing import boxes
 from irexec.render.drawing.layered import Layout, layered
 from irexec.render.drawing.scene import scene
@@ -133,7 +134,7 @@ def test_writing_and_telling(build: Callable[[int], str], monkeypatch: pytest.Mo
         def work() -> None:
             irexec.save_model(model, tmp_path / "saved.xml")
             diff(model, other)
-            summary, _ = read_summary(str(path))
+            summary, _ = summary_of(read(str(path), mode="strict"))
             assert summary is not None
             show(summary, Printout(color=False))
             report_page([summary], [])
@@ -202,7 +203,7 @@ def test_drawing_long_skips(build: Callable[[int], str], monkeypatch: pytest.Mon
     def work(size: int) -> int:
         path = tmp_path / f"{size}.xml"
         path.write_text(build(size))
-        summary, _ = read_summary(str(path))
+        summary, _ = summary_of(read(str(path), mode="strict"))
         assert summary is not None
         steps.clear()
         boxes.place(scene(summary.layers).graph)

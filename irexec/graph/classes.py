@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from irexec.graph.compare import maps_of
-from irexec.graph.model import Model, Node, Value
+from irexec.graph.model import Body, Model, Node, Value
+from irexec.records import replace
 from irexec.types import Array
 
 COMMUTATIVE = frozenset({"Add", "Multiply", "Maximum", "Minimum", "Equal", "NotEqual", "SquaredDifference"})
@@ -67,6 +68,13 @@ def attributes_of(node: Node) -> dict[str, object]:
     values = {a.name: a.default for a in declared if not a.required} | node.attributes
     skipped = _PLACES if node.type in ("Const", "Parameter") else ()
     return {name: value for name, value in values.items() if value is not None and name not in skipped}
+
+
+def maps_of(body: Body) -> tuple[Any, ...]:
+    """Return the port maps without their positions in a file, in an order that does not depend on it."""
+    inputs = sorted((replace(entry, at=-1) for entry in body.inputs), key=lambda entry: entry.parameter)
+    outputs = sorted((replace(entry, at=-1) for entry in body.outputs), key=lambda entry: entry.external or -1)
+    return (inputs, outputs, body.condition)
 
 
 def in_order(node: Node, sources: Sequence[Hashable]) -> tuple[Hashable, ...]:

@@ -1,4 +1,4 @@
-"""Reads a file and summarizes its model; the report lists the obstacles."""
+"""Summarizes the model that was read from a file; the report lists the obstacles."""
 
 from __future__ import annotations
 
@@ -14,28 +14,18 @@ from irexec.graph.model import Model
 from irexec.inference import Inference, infer
 from irexec.inspect.facts import Summary
 from irexec.inspect.summary import summarize
-from irexec.reading import PathLike, Reading, read
+from irexec.reading import Reading
 from irexec.types import PartialShape, TensorType
-
-
-def read_summary(
-    path: PathLike,
-    weights: PathLike | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
-    choice: Choice = EVERY,
-) -> tuple[Summary | None, Report]:
-    """Return the facts about a model in a file, and the findings of `validate`; None if the file contains no model.
-
-    `shapes`: shapes of dynamic inputs, by name; dependent shapes are inferred from them. `choice`: the
-    findings that count.
-    """
-    return summary_of(read(path, weights, mode="strict"), shapes, choice)
 
 
 def summary_of(
     reading: Reading, shapes: Mapping[str, tuple[int, ...]] | None = None, choice: Choice = EVERY
 ) -> tuple[Summary | None, Report]:
-    """Return what `read_summary` returns, for a file that was already read."""
+    """Return the facts about a model that was read, and the findings of `validate`; None if there is no model.
+
+    `shapes`: shapes of dynamic inputs, by name; dependent shapes are inferred from them. `choice`: the findings that
+    count.
+    """
     model, source = reading.model, reading.source
     if reading.snippet is not None:
         findings = Findings()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import IO
 
 from irexec.ir.files import open_regular, path_errors, refuse_special
@@ -74,13 +74,6 @@ def together() -> Iterator[Together]:
         files.place()
     finally:
         files.clear()
-
-
-@contextmanager
-def staged(*paths: PathLike) -> Iterator[list[IO[bytes]]]:
-    """Context manager: streams to files that replace the named ones, in this order, after the block: see `together`."""
-    with together() as files, ExitStack() as stack:
-        yield [stack.enter_context(files.create(path)) for path in paths]
 
 
 def appended(path: PathLike) -> IO[str]:

@@ -118,8 +118,8 @@ def test_while_it_ends(end: str) -> None:
 def test_files_are_whole_or_not_there(tmp_path: Path) -> None:
     work = f"""
 def work(args):
-    from irexec.ir.writing import staged
-    with staged({str(tmp_path / "whole")!r}) as (stream,):
+    from irexec.ir.writing import together
+    with together() as files, files.create({str(tmp_path / "whole")!r}) as stream:
         stream.write(b"half")
         {SEND.format(int(signal.SIGTERM))}
     return 0"""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.model_differences import differences
 from support.nets import iterating
 
 import irexec
@@ -15,7 +16,6 @@ from irexec.debug.extract import _noise
 from irexec.debug.record import Reference
 from irexec.debug.select import select
 from irexec.diagnostics import Report
-from irexec.graph.compare import differences
 from irexec.graph.copies import copied
 
 SAMPLES = Path(__file__).parents[2] / "samples"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.model_differences import differences
 
 import irexec
-from irexec.graph.compare import differences
 
 
 def model(shape: str, section: str, kind: str = "f32", precision: str = "FP32") -> str:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.model_differences import differences
 from support.saving import relu_model, saved
 
 import irexec
-from irexec.graph.compare import differences
 from irexec.graph.runtime_info import RuntimeAttribute
 from irexec.opsets.nodes import constant_node
 from irexec.reading import read

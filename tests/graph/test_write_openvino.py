@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.model_differences import differences
 from support.saving import relu_model, saved
 
 import irexec
-from irexec.graph.compare import differences
 
 
 def same_for_openvino(original: Path, written: Path, seed: int = 0) -> None:

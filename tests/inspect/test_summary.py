@@ -10,8 +10,9 @@ from support.nets import iterating
 
 import irexec
 from irexec import opset1, opset15
-from irexec.inspect.read import read_summary
+from irexec.inspect.read import summary_of
 from irexec.inspect.summary import summarize
+from irexec.reading import read
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 
@@ -75,7 +76,7 @@ def test_matmul_transposed_and_batched() -> None:
 
 
 def test_a_sample_with_places_attributes_and_names() -> None:
-    found, report = read_summary(SAMPLES / "classifier" / "model.xml")
+    found, report = summary_of(read(SAMPLES / "classifier" / "model.xml", mode="strict"))
     assert found is not None and report.ok
     assert len(found.layers) == 50
     softmax = next(layer for layer in found.layers if layer.type == "SoftMax")
@@ -87,7 +88,7 @@ def test_a_sample_with_places_attributes_and_names() -> None:
 
 
 def test_states_are_reported_with_their_layers() -> None:
-    found, _ = read_summary(SAMPLES / "transformer" / "model.xml")
+    found, _ = summary_of(read(SAMPLES / "transformer" / "model.xml", mode="strict"))
     assert found is not None
     assert [state.name for state in found.states] == ["keys", "values"]
     for state in found.states:
@@ -97,7 +98,7 @@ def test_states_are_reported_with_their_layers() -> None:
 def test_layers_of_a_body_follow_their_layer_and_count_as_often_as_they_run(tmp_path: Path) -> None:
     path = tmp_path / "loop.xml"
     path.write_text(iterating().text, "utf-8")
-    found, report = read_summary(path)
+    found, report = summary_of(read(path, mode="strict"))
     assert found is not None and report.ok, [str(d) for d in report]
     outer = next(layer for layer in found.layers if layer.type == "TensorIterator")
     inside = [layer for layer in found.layers if layer.parent == outer.index]
@@ -108,7 +109,7 @@ def test_layers_of_a_body_follow_their_layer_and_count_as_often_as_they_run(tmp_
 
 
 def test_everything_is_json() -> None:
-    found, _ = read_summary(SAMPLES / "transformer" / "model.xml")
+    found, _ = summary_of(read(SAMPLES / "transformer" / "model.xml", mode="strict"))
     assert found is not None
     again = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert len(again["layers"]) == 93
@@ -120,7 +121,7 @@ def test_findings_stand_at_their_layers(tmp_path: Path) -> None:
     path = tmp_path / "model.xml"
     path.write_text(text, "utf-8")
     (tmp_path / "model.bin").write_bytes((SAMPLES / "classifier" / "model.bin").read_bytes())
-    found, report = read_summary(path)
+    found, report = summary_of(read(path, mode="strict"))
     assert found is not None and len(report)
     at_fault = [layer for layer in found.layers if layer.findings]
     assert "SoftMax" in {layer.type for layer in at_fault}
@@ -129,7 +130,7 @@ def test_findings_stand_at_their_layers(tmp_path: Path) -> None:
 
 
 def test_loose_layers_are_no_model() -> None:
-    found, report = read_summary(SAMPLES / "scatter_nd_update" / "example_1.xml")
+    found, report = summary_of(read(SAMPLES / "scatter_nd_update" / "example_1.xml", mode="strict"))
     assert found is None
     assert [d.code for d in report] == ["U003"]
 
@@ -138,7 +139,7 @@ def test_attributes_that_an_operator_cannot_have_are_shown_as_they_are_written(t
     text = (SAMPLES / "classifier" / "model.xml").read_text("utf-8").replace('axis="1"', 'axis="high" axes="0"')
     (tmp_path / "model.xml").write_text(text, "utf-8")
     (tmp_path / "model.bin").write_bytes((SAMPLES / "classifier" / "model.bin").read_bytes())
-    found, _ = read_summary(tmp_path / "model.xml")
+    found, _ = summary_of(read(tmp_path / "model.xml", mode="strict"))
     assert found is not None
     layer = next(layer for layer in found.layers if layer.type == "SoftMax")
     assert [(a.name, a.value, a.default) for a in layer.attributes] == [("axis", "high", False), ("axes", "0", False)]

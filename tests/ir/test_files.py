@@ -10,13 +10,13 @@ import pytest
 
 import irexec
 from irexec.ir.files import open_regular
-from irexec.ir.writing import staged
+from irexec.ir.writing import together
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes, devices and links as on POSIX")
 
 
 def write(path: Path | str, data: bytes = b"new") -> None:
-    with staged(path) as (stream,):
+    with together() as files, files.create(path) as stream:
         stream.write(data)
 
 

@@ -18,7 +18,7 @@ from irexec import opset15 as ops
 from irexec.arrays.saving import save_arrays
 from irexec.debug.extract import Extract
 from irexec.ir import exchange, writing
-from irexec.ir.writing import replace_expected, staged, together
+from irexec.ir.writing import replace_expected, together
 
 NAMES = ("a.npz", "a.bin", "a.xml")
 
@@ -217,7 +217,7 @@ def test_a_replaced_file_keeps_owner_and_permissions(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(os, "stat", stat_of_another)
     monkeypatch.setattr(os, "chown", chown)
-    with staged(path) as (stream,):
+    with together() as files, files.create(path) as stream:
         stream.write(b"new")
     monkeypatch.undo()
     assert asked == [(-1, found.st_gid + 1), (found.st_uid + 1, -1)]
@@ -232,7 +232,7 @@ def test_a_replaced_file_keeps_its_extended_attributes(tmp_path: Path) -> None:
         os.setxattr(path, "user.note", b"kept")
     except OSError:
         pytest.skip("this file system has no extended attributes")
-    with staged(path) as (stream,):
+    with together() as files, files.create(path) as stream:
         stream.write(b"new")
     assert os.getxattr(path, "user.note") == b"kept"
 

@@ -15,7 +15,7 @@ from irexec.cli.main import main
 from irexec.diagnostics.render.characters import visible_text
 from irexec.inspect.facts import Summary
 from irexec.inspect.observed import Changes, Comparison, Trace
-from irexec.inspect.read import read_summary
+from irexec.inspect.read import summary_of
 from irexec.inspect.summary import summarize
 from irexec.render.drawing.svg import svg_document
 from irexec.render.model_explorer import graph_collection
@@ -48,7 +48,7 @@ def hostile_model(folder: Path, name: str) -> Summary:
 <rt_info><conversion_parameters value="{text}"/></rt_info></net>"""
     path = folder / "hostile.xml"
     path.write_text(source, "utf-8")
-    found, report = read_summary(path)
+    found, report = summary_of(read(path, mode="strict"))
     assert found is not None, [d.message for d in report]
     assert sum(visible_text(name) in finding["message"] for finding in found.findings) > 3
     return found

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from irexec.render.drawing.layered import FAR, GAP_X, TO_BORDER, Layout, layered, spread
+from irexec.render.drawing.layered import FAR, GAP_X, TO_BORDER, Layout, layered, rising
 
 Wires = list[tuple[int, list[int]]]
 
@@ -114,12 +114,11 @@ def test_nothing_at_all_and_a_single_box() -> None:
     assert layered([(80.0, 40.0)], [(0, [])]).x == [40.0]
 
 
-def test_spread_moves_boxes_as_little_as_it_can() -> None:
-    assert spread([0, 500], [1, 1], [100, 100]) == [0, 500]
-    close = spread([0, 0], [1, 1], [100, 100])
-    assert close == [-(100 + GAP_X) / 2, (100 + GAP_X) / 2]
-    heavy = spread([0, 0], [3, 1], [100, 100])
-    assert heavy[0] == pytest.approx(-(100 + GAP_X) / 4)
+def test_boxes_in_a_row_move_as_little_as_they_can() -> None:
+    """Of each box, the wanted place without the boxes before it is given."""
+    assert rising([0, 500], [1, 1]) == [0, 500]
+    assert rising([0, -100], [1, 1]) == [-50, -50]
+    assert rising([0, -100], [3, 1]) == pytest.approx([-25, -25])
 
 
 def test_a_chain_beside_a_line_that_all_of_it_reads_stands_in_one_column() -> None:

@@ -18,8 +18,9 @@ from support.nets import iterating
 from support.waiting import PATIENCE
 
 from irexec.cli.main import main
-from irexec.inspect.read import read_summary
+from irexec.inspect.read import summary_of
 from irexec.inspect.summary import summarize
+from irexec.reading import read
 from irexec.render.model_explorer import graph_collection
 
 
@@ -74,7 +75,7 @@ def conforms(value: Any, fields: Any) -> bool:
 
 def test_every_field_is_one_that_model_explorer_knows(tmp_path: Path) -> None:
     (tmp_path / "loop.xml").write_text(iterating().text, "utf-8")
-    found, _ = read_summary(tmp_path / "loop.xml")
+    found, _ = summary_of(read(tmp_path / "loop.xml", mode="strict"))
     assert found is not None
     for facts in (found, summarize(stacked(3))):
         collection = graph_collection(facts)

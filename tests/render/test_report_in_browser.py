@@ -13,7 +13,8 @@ from support.drawable import altered
 from support.nets import iterating
 
 from irexec.cli.main import main
-from irexec.inspect.read import read_summary
+from irexec.inspect.read import summary_of
+from irexec.reading import read
 from irexec.render.report.page import report_page
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -215,7 +216,7 @@ def test_everything_has_a_name_for_those_who_do_not_see_it(browser: Browser, rep
 def test_a_body_opens_in_its_layer(browser: Browser, tmp_path: Path) -> None:
     model = tmp_path / "loop.xml"
     model.write_text(iterating().text, "utf-8")
-    found, _ = read_summary(model)
+    found, _ = summary_of(read(model, mode="strict"))
     assert found is not None
     path = tmp_path / "loop.html"
     path.write_text(report_page([found]), "utf-8")
@@ -232,7 +233,7 @@ def test_findings_are_shown_at_their_layer(browser: Browser, tmp_path: Path) -> 
     sample = SAMPLES / "classifier"
     (tmp_path / "m.xml").write_text((sample / "model.xml").read_text("utf-8").replace('axis="1"', 'axes="0"'), "utf-8")
     (tmp_path / "m.bin").write_bytes((sample / "model.bin").read_bytes())
-    found, _ = read_summary(tmp_path / "m.xml")
+    found, _ = summary_of(read(tmp_path / "m.xml", mode="strict"))
     assert found is not None
     (tmp_path / "m.html").write_text(report_page([found]), "utf-8")
     browser.open(tmp_path / "m.html")

@@ -214,7 +214,7 @@ def _place(net: _Net) -> list[float]:
                 for u, part in pull:
                     at += part * x[u]
                 wanted.append((at if pull else x[v]) - place)
-            for v, place, mean in zip(members, places, _rising(wanted, weights), strict=True):
+            for v, place, mean in zip(members, places, rising(wanted, weights), strict=True):
                 x[v] = mean + place
     net.steps += _PLACE_SWEEPS * _work(net)
     width, boxes = net.width, net.boxes
@@ -242,20 +242,13 @@ def _pulls(
     return found, weights
 
 
-def spread(wanted: Sequence[float], weights: Sequence[float], widths: Sequence[float]) -> list[float]:
-    """Return the centres of boxes in a row, in order and GAP_X apart, as close to the wanted centres as possible."""
-    offsets = _offsets(widths)
-    means = _rising([at - offset for at, offset in zip(wanted, offsets, strict=True)], weights)
-    return [mean + offset for mean, offset in zip(means, offsets, strict=True)]
-
-
 def _offsets(widths: Sequence[float]) -> list[float]:
     """Return the centres of boxes at the smallest distances, relative to the first centre."""
     steps = ((left + right) / 2 + GAP_X for left, right in pairwise(widths))
     return list(accumulate(steps, initial=0.0))[: len(widths)]
 
 
-def _rising(wanted: list[float], weights: Sequence[float]) -> list[float]:
+def rising(wanted: list[float], weights: Sequence[float]) -> list[float]:
     """Return the nearest non-decreasing numbers: weighted least squares by pooling adjacent violators."""
     if all(map(le, wanted, wanted[1:])):
         return wanted

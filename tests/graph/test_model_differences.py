@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np
+from support.model_differences import differences
 
 import irexec
-from irexec.graph.compare import differences
 from irexec.opsets.nodes import constant_node
 
 ops = irexec.opset15

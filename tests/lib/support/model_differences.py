@@ -1,15 +1,15 @@
-"""The differences between two models, node by node."""
+"""The differences between two models, node by node, for tests that write or change a model."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from irexec.graph.model import Body, Model, Node, Value
+from irexec.graph.classes import maps_of
+from irexec.graph.model import Model, Node, Value
 
 # Attributes that are file offsets, which are not compared.
 _PLACES = ("offset", "size")
@@ -104,13 +104,6 @@ def _attributes(node: Node) -> dict[str, Any]:
     declared = node.operator.attributes if node.operator else ()
     values = {a.name: a.default for a in declared if not a.required} | node.attributes
     return {k: v for k, v in values.items() if v is not None and not (node.type == "Const" and k in _PLACES)}
-
-
-def maps_of(body: Body) -> tuple[Any, ...]:
-    """Return the port maps without their positions in a file, in an order that does not depend on it."""
-    inputs = sorted((replace(entry, at=-1) for entry in body.inputs), key=lambda entry: entry.parameter)
-    outputs = sorted((replace(entry, at=-1) for entry in body.outputs), key=lambda entry: entry.external or -1)
-    return (inputs, outputs, body.condition)
 
 
 def _same_array(a: np.ndarray[Any, Any] | None, b: np.ndarray[Any, Any] | None) -> bool:
