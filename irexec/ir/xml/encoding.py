@@ -13,7 +13,6 @@ _CODECS = {
     "iso-8859-1": "latin-1",
     "latin1": "latin-1",
 }
-_HINT = "save the file as UTF-8"
 
 
 class EncodingProblem(ValueError):
@@ -23,11 +22,11 @@ class EncodingProblem(ValueError):
     single character. None if all of the text may be misread.
     """
 
-    def __init__(self, message: str, before: str = "", hint: str = _HINT, text: str | None = None) -> None:
+    hint = "save the file as UTF-8"
+
+    def __init__(self, message: str, before: str = "", text: str | None = None) -> None:
         super().__init__(message)
-        self.before = before
-        self.hint = hint
-        self.text = text
+        self.before, self.text = before, text
 
 
 def decode(data: bytes) -> str:

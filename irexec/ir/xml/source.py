@@ -123,15 +123,7 @@ class Source:
         return cls.from_bytes(data, file=name, limits=limits)
 
     @classmethod
-    def from_bytes(
-        cls,
-        data: bytes,
-        file: str | None = None,
-        *,
-        remap: Remap | None = None,
-        display_text: str | None = None,
-        limits: Limits | None = None,
-    ) -> Source:
+    def from_bytes(cls, data: bytes, file: str | None = None, *, limits: Limits | None = None) -> Source:
         """Decode the bytes of a file."""
         limits = limits or Limits()
         if (foreign := None if data.startswith(_BEGINNINGS) else _foreign_kind(data)) is not None:
@@ -146,11 +138,10 @@ class Source:
             if problem.text is None or "<net" not in problem.text:
                 found = SourceFault("X006", str(problem), span, problem.hint, defined=False)
                 return cls._refused(found, file, problem.before)
-            source = cls(problem.text, file=file, remap=remap, display_text=display_text, limits=limits, encoding=None)
+            source = cls(problem.text, file=file, limits=limits, encoding=None)
             source.problems.insert(0, SourceFault("X006", str(problem), span, problem.hint))
             return source
-        encoding = encoding_of(data)
-        return cls(text, file=file, remap=remap, display_text=display_text, limits=limits, encoding=encoding)
+        return cls(text, file=file, limits=limits, encoding=encoding_of(data))
 
     @classmethod
     def _refused(cls, problem: SourceFault, file: str | None, text: str = "") -> Source:

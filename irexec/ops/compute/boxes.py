@@ -11,20 +11,20 @@ from irexec.types import Array
 WINDOW, BLOCK, GROUP = 2048, 96, 48
 
 
-def overlaps(box: Array, boxes: Array, *, extra: float = 0.0, bridging: bool = False) -> Array:
+def overlaps(box: Array, boxes: Array) -> Array:
     """Return the intersection over union of one box [4] with boxes [n, 4], all (low, low, high, high); 0 for empty
     boxes.
+    """
+    none = boxes.dtype.type(0)
+    return _overlaps(box, areas_of(box[None])[0], np.ascontiguousarray(boxes.T), areas_of(boxes), none, False)
+
+
+def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: float, bridging: bool) -> Array:
+    """Return `overlaps` for boxes given by corners [4, n]: NumPy is far faster on long rows than on pairs.
 
     `extra` is added to every side: 1 for coordinates that name pixels, both ends included. Boxes that do not touch have
     no intersection, unless `bridging` lets `extra` reach over the gap.
     """
-    corners = np.ascontiguousarray(boxes.T)
-    extra = boxes.dtype.type(extra)
-    return _overlaps(box, areas_of(box[None], extra)[0], corners, areas_of(boxes, extra), extra, bridging)
-
-
-def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: float, bridging: bool) -> Array:
-    """Return `overlaps` for boxes given by corners [4, n]: NumPy is far faster on long rows than on pairs."""
     width = np.minimum(corners[2], box[2]) - np.maximum(corners[0], box[0])
     height = np.minimum(corners[3], box[3]) - np.maximum(corners[1], box[1])
     common = np.maximum(width + extra, 0) * np.maximum(height + extra, 0)
