@@ -121,11 +121,7 @@ def apply_fixes(
 
 
 def improve(
-    data: bytes,
-    look: Callable[[bytes], Examined],
-    *,
-    unsafe: bool = False,
-    wanted: Wanted = lambda _: True,
+    data: bytes, look: Callable[[bytes], Examined], *, unsafe: bool = False, wanted: Wanted = lambda _: True
 ) -> FixResult:
     """Apply fixes as `apply_fixes` does, to any kind of file; `look` returns the findings."""
     allowed = {Safety.SAFE, Safety.UNSAFE} if unsafe else {Safety.SAFE}
@@ -258,11 +254,7 @@ def _attempt(
 
 
 def _consequences(
-    after: Examined,
-    before: Examined,
-    cause: Choice,
-    reader: _Reader,
-    choices: Callable[[Report], Iterable[Choice]],
+    after: Examined, before: Examined, cause: Choice, reader: _Reader, choices: Callable[[Report], Iterable[Choice]]
 ) -> tuple[list[Choice], Examined] | None:
     """Return the fixes that make a file better than it was before the fix of a cause, and the file; None where none
     do. They are of later stages than the cause."""

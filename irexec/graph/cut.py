@@ -23,10 +23,7 @@ class Part:
 
 
 def cut(
-    whole: Model,
-    nodes: Collection[Node],
-    ends: Sequence[Value | Node],
-    types: Mapping[Value, TensorType] | None = None,
+    whole: Model, nodes: Collection[Node], ends: Sequence[Value | Node], types: Mapping[Value, TensorType] | None = None
 ) -> Part:
     """Return a model of these layers, with `ends` (values, or Results of the model) as results.
 

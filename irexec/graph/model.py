@@ -299,11 +299,7 @@ class Model(OfOneProcess):
     layers_read = 0
 
     def __init__(
-        self,
-        results: Iterable[Node | Value],
-        parameters: Iterable[Node],
-        name: str = "",
-        sinks: Iterable[Node] = (),
+        self, results: Iterable[Node | Value], parameters: Iterable[Node], name: str = "", sinks: Iterable[Node] = ()
     ) -> None:
         """`results`: Results, or the nodes and values that get one. `sinks`: nodes that are run for their effect."""
         self.name = name

@@ -89,11 +89,7 @@ def _layers(
 
 
 def _layer(
-    node: Node,
-    index: int,
-    known: dict[Value | None, tuple[int | None, int]],
-    source: Source | None,
-    types: Inference,
+    node: Node, index: int, known: dict[Value | None, tuple[int | None, int]], source: Source | None, types: Inference
 ) -> Layer:
     operator = node.operator
     facts = Layer(index, node.id, node.friendly_name, node.type, node.version, str(operator) if operator else None)

@@ -190,10 +190,7 @@ class _Reader:
             item.data_at = where.get("data", -1)
 
     def items(
-        self,
-        tag: str,
-        read_item: Callable[[_Reader], T],
-        plain: Callable[[], Iterable[T]] = tuple,
+        self, tag: str, read_item: Callable[[_Reader], T], plain: Callable[[], Iterable[T]] = tuple
     ) -> tuple[T, ...]:
         """Return the children called `tag`; others are reported. `plain` reads plain children that follow."""
         elements, parent = self._elements, self._elements.name

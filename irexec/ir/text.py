@@ -90,10 +90,7 @@ def list_of(item: Callable[[str], Parsed[T]], text: str) -> Parsed[list[T]]:
     strict = [r.strict for r in readings if r.strict is not None]
     kept = readings[:-1] if not parts[-1].strip(_BLANKS) else readings
     openvino = [r.openvino for r in kept if r.openvino is not None]
-    return Parsed(
-        strict if len(strict) == len(parts) else None,
-        openvino if len(openvino) == len(kept) else None,
-    )
+    return Parsed(strict if len(strict) == len(parts) else None, openvino if len(openvino) == len(kept) else None)
 
 
 def int64_list(text: str) -> Parsed[list[int]]:

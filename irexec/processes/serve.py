@@ -16,18 +16,7 @@ from traceback import format_exception
 from types import FrameType, ModuleType
 from typing import IO, Any, NoReturn
 
-from irexec.processes.messages import (
-    GRACE,
-    ITS_COPY,
-    PROGRAM,
-    SIGNALS,
-    Answer,
-    Parts,
-    decoded,
-    encoded,
-    receive,
-    send,
-)
+from irexec.processes.messages import GRACE, ITS_COPY, PROGRAM, SIGNALS, Answer, Parts, decoded, encoded, receive, send
 
 _A_MOMENT = 0.1
 

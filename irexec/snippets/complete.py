@@ -118,12 +118,7 @@ def _supplied_array(
 
 
 def listed_array(
-    port: SnippetPort,
-    kind: ElementType,
-    shape: PartialShape,
-    name: str,
-    layer: SnippetLayer,
-    findings: Findings,
+    port: SnippetPort, kind: ElementType, shape: PartialShape, name: str, layer: SnippetLayer, findings: Findings
 ) -> Array | None:
     """Return the values that a page lists at a port, in the shape of its dims; report contradictions."""
     assert port.listed is not None

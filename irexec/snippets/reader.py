@@ -148,14 +148,7 @@ class _Repaired:
     """Converts a repaired tree to a Snippet: writes it as clean XML, reads it, and maps places back to the original."""
 
     def __init__(
-        self,
-        original: Source,
-        tree: Tree,
-        roots: list[PrintedElement],
-        *,
-        wrapped: bool,
-        mode: Mode,
-        strict: bool,
+        self, original: Source, tree: Tree, roots: list[PrintedElement], *, wrapped: bool, mode: Mode, strict: bool
     ) -> None:
         self.text = original.text
         self.nodes = roots

@@ -36,12 +36,7 @@ _Line = list[_Piece]
 
 
 def chunks(
-    report: Report,
-    *,
-    color: bool = False,
-    summary: bool = True,
-    width: int | None = None,
-    whole: Report | None = None,
+    report: Report, *, color: bool = False, summary: bool = True, width: int | None = None, whole: Report | None = None
 ) -> Iterator[str]:
     """Yield one text per finding, then the summary. `width`: the cells of the terminal that source lines are cut to.
 
@@ -69,11 +64,7 @@ def _finding(diagnostic: Diagnostic, width: int | None) -> Iterator[_Line]:
         yield [_Piece(" " * (gutter + 1) + "|", "frame")]
     for label, text in labelled:
         first, *rest = text.split("\n")
-        yield [
-            _Piece(" " * (gutter + 1) + "= ", "frame"),
-            _Piece(f"{label}:", "strong"),
-            _Piece(f" {_shown(first)}"),
-        ]
+        yield [_Piece(" " * (gutter + 1) + "= ", "frame"), _Piece(f"{label}:", "strong"), _Piece(f" {_shown(first)}")]
         for line in rest:
             yield [_Piece(" " * (gutter + len(label) + 5) + _shown(line))]
 

@@ -159,11 +159,7 @@ class Converter:
         self._missing.clear()
 
     def _initializer(
-        self,
-        name: str,
-        read: Callable[..., tuple[Any, ElementType]],
-        tensor: Any,
-        info: onnx.ValueInfoProto | None,
+        self, name: str, read: Callable[..., tuple[Any, ElementType]], tensor: Any, info: onnx.ValueInfoProto | None
     ) -> Value | None:
         try:
             array, kind = read(tensor, self.builder.folder)
@@ -349,11 +345,7 @@ class Converter:
         return own | named or scope.opsets
 
     def body(
-        self,
-        graph: onnx.GraphProto,
-        types: Sequence[TensorType | None],
-        sliced: Mapping[int, int],
-        scope: BodyScope,
+        self, graph: onnx.GraphProto, types: Sequence[TensorType | None], sliced: Mapping[int, int], scope: BodyScope
     ) -> Inner:
         """Return the body of a node; `types` and `sliced` as in Enter. Raises Broken, with findings."""
         self._size.add(graph.node)

@@ -221,10 +221,7 @@ def _check_back_edges(
 def _check_taken(layer: Layer, maps: list[tuple[PortMap, ...] | None], scope: NetScope) -> None:
     """Report the ports of the layer that none of its maps refers to, unless a map refers to a wrong port instead."""
     own = _OWN_INPUTS[_canonical(layer)]
-    ports = {
-        "input": dict(list(enumerate(layer.inputs))[own:]),
-        "output": scope.outputs(layer),
-    }
+    ports = {"input": dict(list(enumerate(layer.inputs))[own:]), "output": scope.outputs(layer)}
     for kind, known in ports.items():
         entries = [entry for entries in maps for entry in entries or () if entry.kind == kind]
         taken = {whole(entry.external_port_id, signed=True).value for entry in entries}

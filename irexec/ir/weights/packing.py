@@ -24,11 +24,7 @@ class _Field(NamedTuple):
     shifts: tuple[int, ...]
 
 
-_WHOLE = {
-    1: _Field(1, (7, 6, 5, 4, 3, 2, 1, 0)),
-    2: _Field(2, (0, 2, 4, 6)),
-    4: _Field(4, (0, 4)),
-}
+_WHOLE = {1: _Field(1, (7, 6, 5, 4, 3, 2, 1, 0)), 2: _Field(2, (0, 2, 4, 6)), 4: _Field(4, (0, 4))}
 _SPLIT = {
     3: (_Field(2, (6, 4, 2, 0)), _Field(1, (7, 6, 5, 4, 3, 2, 1, 0))),
     6: (_Field(4, (4, 0)), _Field(2, (6, 4, 2, 0))),

@@ -81,11 +81,7 @@ multiply_1 = _arithmetic("Multiply", ufunc("multiply"), "a · b.")
 maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}")
 minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
 mod_1 = _arithmetic(
-    "Mod",
-    _rest,
-    "The remainder of the truncated division of a by b; it has the sign of a.",
-    wide_pair,
-    rounded(2),
+    "Mod", _rest, "The remainder of the truncated division of a by b; it has the sign of a.", wide_pair, rounded(2)
 )
 floor_mod_1 = _arithmetic(
     "FloorMod",

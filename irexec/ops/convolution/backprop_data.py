@@ -44,13 +44,7 @@ class Spreading(Windowing):
 
 @operator("ConvolutionBackpropData", "opset1", tolerance=summed(8))
 def convolution_backprop_data_1(
-    data: T,
-    kernel: T,
-    output_shape: T_SHAPE | None = None,
-    /,
-    *,
-    windows: Spreading,
-    out: Array | None = None,
+    data: T, kernel: T, output_shape: T_SHAPE | None = None, /, *, windows: Spreading, out: Array | None = None
 ) -> T:
     """Spread `data` `[N, C_IN, *X]` by `kernel` `[C_IN, C_OUT, *K]` over the result `[N, C_OUT, *Y]`.
 

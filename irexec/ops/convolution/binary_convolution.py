@@ -23,13 +23,7 @@ T2: TypeAlias = Annotated[Array, Elements("T2", {U1})]
 
 @operator("BinaryConvolution", "opset1")
 def binary_convolution_1(
-    data: T1,
-    kernel: T2,
-    /,
-    *,
-    windows: Windowing,
-    mode: Literal["xnor-popcount"],
-    pad_value: float,
+    data: T1, kernel: T2, /, *, windows: Windowing, mode: Literal["xnor-popcount"], pad_value: float
 ) -> T1:
     """2 * P - B: of the B bits under `kernel` `[C_OUT, C_IN, Y, X]`, P are equal in `data` `[N, C_IN, Y, X]`.
 

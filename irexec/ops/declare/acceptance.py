@@ -12,14 +12,7 @@ import types as python_types
 from collections.abc import Callable, Container, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from irexec.ops.declare.attributes import (
-    MARKS,
-    Attribute,
-    AttributeFault,
-    Unreadable,
-    Within,
-    base_type,
-)
+from irexec.ops.declare.attributes import MARKS, Attribute, AttributeFault, Unreadable, Within, base_type
 from irexec.ops.declare.constraints import Breach
 from irexec.ops.declare.signature import Input, Signature
 from irexec.ops.declare.validator import Schema, SchemaValidator, ValidationError, ValidationInfo

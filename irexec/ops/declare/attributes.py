@@ -81,12 +81,7 @@ class Unreadable(ValueError):
     """
 
     def __init__(
-        self,
-        code: str,
-        message: str,
-        lenient: Any = None,
-        candidates: tuple[str, ...] = (),
-        allowed: str | None = None,
+        self, code: str, message: str, lenient: Any = None, candidates: tuple[str, ...] = (), allowed: str | None = None
     ) -> None:
         super().__init__(message)
         self.code, self.lenient, self.candidates, self.allowed = code, lenient, candidates, allowed

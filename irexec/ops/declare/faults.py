@@ -26,11 +26,7 @@ def unknown(name: str, declared: tuple[Attribute, ...]) -> AttributeFault:
 
 
 def stand_in(
-    attribute: Attribute,
-    given: Any,
-    error: ValueError,
-    validate: Callable[[Any], Any],
-    faults: list[AttributeFault],
+    attribute: Attribute, given: Any, error: ValueError, validate: Callable[[Any], Any], faults: list[AttributeFault]
 ) -> Any:
     """Add the fault of a value to `faults` and return the value that readers use instead, or else any valid value.
 

@@ -108,12 +108,7 @@ _LEAST = {"output_size": 0, "image_size": 1}
 
 @operator("PriorBox", "opset8", tolerance=rounded(16))
 def prior_box_8(
-    output_size: T_INT,
-    image_size: T_INT,
-    /,
-    *,
-    sizes: Sizes,
-    min_max_aspect_ratios_order: bool = True,
+    output_size: T_INT, image_size: T_INT, /, *, sizes: Sizes, min_max_aspect_ratios_order: bool = True
 ) -> T_OUT:
     """[2, 4 * height * width * priors_per_point]: the boxes as (xmin, ymin, xmax, ymax), and their variances.
 

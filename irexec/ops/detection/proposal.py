@@ -151,12 +151,7 @@ def _(
 
 
 def _rois(
-    check: Check,
-    class_probs: TensorType,
-    bbox_deltas: TensorType,
-    image_shape: TensorType,
-    *,
-    settings: Settings,
+    check: Check, class_probs: TensorType, bbox_deltas: TensorType, image_shape: TensorType, *, settings: Settings
 ) -> PartialShape:
     extents = Extents(check)
     extents.match("C1", "class_probs", class_probs, "batch_size", "twice", "H", "W")

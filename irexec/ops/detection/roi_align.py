@@ -195,12 +195,7 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
 
 
 def _shape(
-    check: Check,
-    feature_maps: TensorType,
-    rois: TensorType,
-    batch_indices: TensorType,
-    numbers: int,
-    bins: Bins,
+    check: Check, feature_maps: TensorType, rois: TensorType, batch_indices: TensorType, numbers: int, bins: Bins
 ) -> PartialShape:
     extents = Extents(check)
     extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
@@ -229,13 +224,7 @@ def _(
 
 @operator("ROIAlignRotated", "opset15", tolerance=rounded(256))
 def roi_align_rotated_15(
-    feature_maps: T,
-    rois: T,
-    batch_indices: IND_T,
-    /,
-    *,
-    bins: Bins,
-    clockwise_mode: bool = False,
+    feature_maps: T, rois: T, batch_indices: IND_T, /, *, bins: Bins, clockwise_mode: bool = False
 ) -> T:
     """[rois, C, pooled_h, pooled_w], the mean of each bin; rois are (centre x, centre y, width, height, angle).
 

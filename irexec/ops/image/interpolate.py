@@ -191,14 +191,7 @@ def _(
         )
         check("C5", fits, message, port="scales_or_sizes")
     return resized_shape(
-        check,
-        image,
-        scales_or_sizes,
-        axes,
-        shape_calculation_mode,
-        padding,
-        mode in PILLOW,
-        "scales_or_sizes",
+        check, image, scales_or_sizes, axes, shape_calculation_mode, padding, mode in PILLOW, "scales_or_sizes"
     )
 
 
@@ -284,12 +277,7 @@ def interpolate_1(
 
 @interpolate_1.shapes
 def _(
-    check: Check,
-    data: TensorType,
-    target_spatial_shape: TensorType,
-    *,
-    axes: tuple[int, ...],
-    padding: Padding,
+    check: Check, data: TensorType, target_spatial_shape: TensorType, *, axes: tuple[int, ...], padding: Padding
 ) -> PartialShape:
     if not has_rank(check, "C1", target_spatial_shape, 1, "target_spatial_shape"):
         return PartialShape.dynamic(data.rank)
@@ -303,12 +291,7 @@ def _(
 @interpolate_11.work
 @interpolate_4.work
 @interpolate_1.work
-def _(
-    outputs: Sequence[TensorType],
-    image: TensorType,
-    *others: TensorType,
-    padding: Padding,
-) -> int:
+def _(outputs: Sequence[TensorType], image: TensorType, *others: TensorType, padding: Padding) -> int:
     """The padded image, however small the result; a single pad may apply to each axis."""
     shape = image.shape.to_shape()
     pads = [p * len(shape) if len(p) == 1 else p for p in (padding.pads_begin, padding.pads_end)]

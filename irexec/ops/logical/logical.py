@@ -28,10 +28,7 @@ def _logic(type: str, function: Any, doc: str, opset: str = "opset1") -> Operato
 logical_and_1 = _logic("LogicalAnd", ufunc("logical_and"), "a and b.")
 logical_or_1 = _logic("LogicalOr", ufunc("logical_or"), "a or b.")
 logical_xor_2 = _logic(
-    "LogicalXor",
-    ufunc("logical_xor"),
-    "Either a or b, not both. (The page calls it LogicalXor-1.)",
-    opset="opset2",
+    "LogicalXor", ufunc("logical_xor"), "Either a or b, not both. (The page calls it LogicalXor-1.)", opset="opset2"
 )
 xor_1 = _logic("Xor", ufunc("logical_xor"), "LogicalXor under the name it has in opset1.")
 

@@ -12,14 +12,7 @@ import numpy as np
 
 from irexec.ops.declare.older import OlderForm, constant_indices_inside
 from irexec.ops.declare.operator import Check, Elements, Open, operator, require, rounded
-from irexec.ops.movement.scatter_arguments import (
-    check_indices,
-    check_updates,
-    copied,
-    delivered,
-    flat_rows,
-    open_rows,
-)
+from irexec.ops.movement.scatter_arguments import check_indices, check_updates, copied, delivered, flat_rows, open_rows
 from irexec.ops.movement.scatter_engine import scatter
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
 from irexec.threads.parallel import scratch

@@ -11,14 +11,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.declare.operator import Check, Elements, Open, operator, require
-from irexec.ops.movement.scatter_arguments import (
-    check_indices,
-    check_updates,
-    copied,
-    delivered,
-    flat_rows,
-    open_rows,
-)
+from irexec.ops.movement.scatter_arguments import check_indices, check_updates, copied, delivered, flat_rows, open_rows
 from irexec.ops.movement.scatter_engine import bits
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
 from irexec.types import ANY, INTEGERS, Array, PartialShape, TensorType

@@ -131,12 +131,7 @@ def _check_dropped(check: Check, index: int, extent: int) -> None:
 
 @strided_slice_1.shapes
 def _(
-    check: Check,
-    data: TensorType,
-    begin: TensorType,
-    end: TensorType,
-    stride: TensorType | None = None,
-    **masks: Mask,
+    check: Check, data: TensorType, begin: TensorType, end: TensorType, stride: TensorType | None = None, **masks: Mask
 ) -> PartialShape:
     for name, mask in masks.items():
         check("C4", set(mask) <= {0, 1}, f"{name} is {list(mask)}, expected zeros and ones", attribute=name)

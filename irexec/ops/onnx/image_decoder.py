@@ -20,10 +20,7 @@ _MOST_PIXELS = 1 << 28
 
 @operator("ImageDecoder", "onnx20")
 def image_decoder_20(
-    encoded: Annotated[Array, Elements("T1", {U8})],
-    /,
-    *,
-    pixel_format: Literal["RGB", "BGR", "Grayscale"] = "RGB",
+    encoded: Annotated[Array, Elements("T1", {U8})], /, *, pixel_format: Literal["RGB", "BGR", "Grayscale"] = "RGB"
 ) -> Annotated[Array, Elements("T2", {U8})]:
     """[height, width, 3 or 1] pixels of a picture in one of Pillow's formats.
 

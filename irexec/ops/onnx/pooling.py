@@ -122,12 +122,7 @@ def _check_room(check: Check, wanted: Sequence[int], shape: Sequence[Dimension])
 
 @max_unpool_9.shapes
 def _(
-    check: Check,
-    x: TensorType,
-    indices: TensorType,
-    output_shape: TensorType | None,
-    *,
-    windows: Unpooling,
+    check: Check, x: TensorType, indices: TensorType, output_shape: TensorType | None, *, windows: Unpooling
 ) -> PartialShape:
     rank = len(x.shape)
     has_rank(check, "C1", x, (3, 4, 5), "x")

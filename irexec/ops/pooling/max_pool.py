@@ -45,11 +45,7 @@ def max_pool_14(
 
 @operator("MaxPool", "opset8")
 def max_pool_8(
-    data: T,
-    /,
-    *,
-    rounding_type: Literal["floor", "ceil"] = "floor",
-    **rest: Annotated[Any, AttributesOf(max_pool_14)],
+    data: T, /, *, rounding_type: Literal["floor", "ceil"] = "floor", **rest: Annotated[Any, AttributesOf(max_pool_14)]
 ) -> tuple[T, T_IND]:
     """MaxPool-14 without rounding ceil_torch. Constraints as there."""
     values, indices = max_pool_14.compute(data, rounding_type=rounding_type, **rest)
@@ -119,13 +115,7 @@ def _places_by_taps(data: Array, windows: Windows, taps: Sequence[range]) -> Arr
         pairs = [
             meeting(t * dilation - begin, stride, extent, count)
             for t, dilation, begin, stride, extent, count in zip(
-                tap,
-                windows.dilations,
-                windows.begins,
-                windows.strides,
-                windows.extents,
-                windows.counts,
-                strict=True,
+                tap, windows.dilations, windows.begins, windows.strides, windows.extents, windows.counts, strict=True
             )
         ]
         met = [pair for pair in pairs if pair is not None]

@@ -59,17 +59,7 @@ def rnn_step(r: Array, batch: int, function: InPlace, clip: float) -> Step:
 
 
 @operator("RNNCell", "opset1", tolerance=rounded(16))
-def rnn_cell_1(
-    x: T,
-    h: T,
-    w: T,
-    r: T,
-    b: T | None = None,
-    /,
-    *,
-    hidden_size: Positive,
-    gates: CellGates,
-) -> T:
+def rnn_cell_1(x: T, h: T, w: T, r: T, b: T | None = None, /, *, hidden_size: Positive, gates: CellGates) -> T:
     """One step: Ho [batch, hidden] from X [batch, input], the state H, W, R and the sum of biases B.
 
     The page requires B; without it OpenVINO and irexec use zeros. relu, sigmoid and tanh have no parameters, so that

@@ -48,10 +48,7 @@ def intersections(one: Array, others: Array) -> Array:
     crossing = (np.abs(determinant) > 1e-14) & (t >= 0) & (t <= 1) & (u >= 0) & (u <= 1)
     points = one[None, :, None] + sides_one[None, :, None] * t[..., None]
     count = len(others)
-    candidates = np.concatenate(
-        [points.reshape(count, 16, 2), np.broadcast_to(one, (count, 4, 2)), others],
-        axis=1,
-    )
+    candidates = np.concatenate([points.reshape(count, 16, 2), np.broadcast_to(one, (count, 4, 2)), others], axis=1)
     valid = np.concatenate(
         [crossing.reshape(count, 16), _inside(candidates[:, 16:20], others), _inside(others, one[None])], axis=1
     )

@@ -13,16 +13,7 @@ from irexec.ops.declare.operator import Check, operator, require
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.tokenizers.charsmap import CompiledMap, form_of, whitespace
 from irexec.ops.tokenizers.patterns import normalization_pattern
-from irexec.ops.tokenizers.strings import (
-    Chars,
-    Index,
-    Part,
-    are_strings,
-    is_flags,
-    joined,
-    string_types,
-    strings,
-)
+from irexec.ops.tokenizers.strings import Chars, Index, Part, are_strings, is_flags, joined, string_types, strings
 from irexec.types import Array, TensorType
 
 _BYTE = re.compile(rb"<0x([0-9A-F]{2})>|<[^<]{4}>", re.DOTALL)
@@ -60,13 +51,7 @@ def _(check: Check, begins: TensorType, ends: TensorType, chars: TensorType, *re
 
 @operator("CaseFold", "extension")
 def case_fold(
-    begins: Index,
-    ends: Index,
-    chars: Chars,
-    /,
-    *rest: Part,
-    encoding: Literal["", "utf-8"] = "",
-    lower: bool = True,
+    begins: Index, ends: Index, chars: Chars, /, *rest: Part, encoding: Literal["", "utf-8"] = "", lower: bool = True
 ) -> list[Part]:
     """Change each string to lower case (or upper case): letters of ASCII, or with `utf-8` all by folding their case.
 

@@ -171,13 +171,7 @@ def _(check: Check, *inputs: TensorType) -> list[TensorType]:
 
 @operator("EqualStr", "extension")
 def equal_str(
-    begins: Index,
-    ends: Index,
-    chars: Chars,
-    other_begins: Index,
-    other_ends: Index,
-    other_chars: Chars,
-    /,
+    begins: Index, ends: Index, chars: Chars, other_begins: Index, other_ends: Index, other_chars: Chars, /
 ) -> Annotated[Array, Elements(None, {I32})]:
     """Return 1 for each string that equals that of the other tensor, else 0. A shorter tensor repeats its first string.
 

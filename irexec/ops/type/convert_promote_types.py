@@ -41,15 +41,7 @@ T2: TypeAlias = Annotated[Array, Elements("T2", ANY)]
 T_OUT: TypeAlias = Annotated[Array, Elements("T_OUT", ANY)]
 
 # Bits of mantissa and exponent, narrowest type first.
-_FLOATS = {
-    F4E2M1: (1, 2),
-    F8E4M3: (3, 4),
-    F8E5M2: (2, 5),
-    F16: (10, 5),
-    BF16: (7, 8),
-    F32: (23, 8),
-    F64: (52, 11),
-}
+_FLOATS = {F4E2M1: (1, 2), F8E4M3: (3, 4), F8E5M2: (2, 5), F16: (10, 5), BF16: (7, 8), F32: (23, 8), F64: (52, 11)}
 _SIGNED = (I4, I8, I16, I32, I64)
 
 

@@ -144,10 +144,7 @@ class _Builder:
         """Open the port of dims outside a port: one that was closed too early (`<port id="4"/>`), or a new one."""
         last = next((child for child in reversed(self.top.children) if isinstance(child, PrintedElement)), None)
         if last is not None and last.name == "port" and not last.elements("dim"):
-            what, changes = (
-                "<dim> elements follow a port that is already closed",
-                opened_again(self.text, last.span),
-            )
+            what, changes = ("<dim> elements follow a port that is already closed", opened_again(self.text, last.span))
             self._repair("Q008", what, last.span, "remove the slash from the start tag", *changes)
             behind = self.top.children.index(last) + 1
             last.children += self.top.children[behind:]

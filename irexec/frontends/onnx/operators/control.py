@@ -81,10 +81,7 @@ def _alike(op: Op, branches: list[Inner]) -> list[list[Value]]:
 
 
 def _settled(
-    op: Op,
-    types: list[TensorType | None],
-    back: dict[int, int],
-    sliced: dict[int, int] | None = None,
+    op: Op, types: list[TensorType | None], back: dict[int, int], sliced: dict[int, int] | None = None
 ) -> Inner:
     """Return the body with inputs typed loosely enough for the results of every iteration to fit the inputs of the
     next.
