@@ -10,6 +10,7 @@ from typing import IO, Any, NamedTuple, NoReturn
 from irexec.diagnostics.findings import Mode
 from irexec.graph import model as graph
 from irexec.graph.copies import copied
+from irexec.ir.files import read_file
 from irexec.ir.memory import no_collection
 from irexec.openvino.checks import expected
 from irexec.openvino.compiled import CompiledModel
@@ -22,6 +23,7 @@ from irexec.openvino.shapes import PartialShape
 from irexec.openvino.tensor import Tensor
 from irexec.reading import accepted, read
 from irexec.types import Dimension
+from irexec.version import __version__
 
 __all__ = [
     "Core", "Extension", "OpExtension", "Version", "compile_model", "get_batch", "get_version", "read_model",
@@ -249,20 +251,14 @@ def _check_device(name: Any) -> None:
 
 def get_version() -> str:
     """Return the version of irexec."""
-    # Importing it takes longer than reading many models.
-    from importlib import metadata
-
-    try:
-        return metadata.version("irexec")
-    except metadata.PackageNotFoundError:  # running from a source checkout
-        return "0.0.0"
+    return __version__
 
 
 def tensor_from_file(path: str | os.PathLike[str]) -> Tensor:
     """Return the bytes of a file as a tensor."""
     import numpy as np
 
-    return Tensor(np.fromfile(path, np.uint8))
+    return Tensor(np.frombuffer(bytearray(read_file(path)), np.uint8))
 
 
 def get_batch(model: Model) -> Dimension:

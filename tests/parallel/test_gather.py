@@ -243,7 +243,7 @@ def test_a_worker_with_another_version_does_nothing(
     files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = irexec.__version__
-    there = Elsewhere(lambda: monkeypatch.setattr(irexec, "__version__", "0.0"))
+    there = Elsewhere(lambda: monkeypatch.setattr("irexec.version.__version__", "0.0"))
     with parallel.Log(tmp_path / "log.jsonl", Words()) as log:
         outcomes = list(parallel.gather(Words(), files[:1], there, log=log))
     (finding,) = outcomes[0].report

@@ -6,9 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from irexec.arrays.given import convert
+from irexec.arrays.loading import load
 from irexec.arrays.plain import exact_array
 from irexec.arrays.saving import archive_names, save_arrays
 from irexec.debug.record import Reference
@@ -59,9 +58,10 @@ def load_case(path: str | os.PathLike[str]) -> Case:
     names = input_names(model)
     steps: list[list[Array]] = []
     while (archive := _archive(file, len(steps))).is_file():
-        with np.load(archive, allow_pickle=False) as arrays:
-            kinds = (port.element_type for port in model.inputs)
-            step = [convert(arrays[name], kind) for name, kind in zip(names, kinds, strict=True)]
+        arrays = load(archive)
+        kinds = (port.element_type for port in model.inputs)
+        given = [arrays.get(name) if isinstance(arrays, dict) else None for name in names]
+        step = [None if array is None else convert(array, kind) for array, kind in zip(given, kinds, strict=True)]
         if any(array is None for array in step):
             raise ValueError(f"{archive} does not contain the inputs of the model")
         steps.append([array for array in step if array is not None])
