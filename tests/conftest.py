@@ -66,6 +66,12 @@ WHOLE_SUITE = "IREXEC_TESTS_WHOLE_SUITE"
 """The variable that tells the workers of xdist, which get paths in any case, that none was given."""
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Use one worker more than there are cores: some tests wait, for processes that hang or for time limits."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):

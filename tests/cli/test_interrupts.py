@@ -158,5 +158,6 @@ def test_before_that_little_is_imported() -> None:
         "irexec.cli",
         "irexec.cli.interrupts",
         "irexec.cli.start",
+        "irexec.version",
     }
     assert set(run(code).stdout.split()) <= own
