@@ -27,13 +27,10 @@ ALLOWED = {
     # The limits of the machine.
     ("irexec/ops/declare/capacity.py", "open('/sys/fs/cgroup/memory.max')"),
     # Functions of the Python API that only read, in programs, not in commands.
-    ("irexec/openvino/core.py", "np.fromfile(path, np.uint8)"),
     ("irexec/openvino/exporting.py", "path.read_bytes()"),
     ("irexec/openvino/exporting.py", "path.with_suffix('.bin').read_bytes()"),
     # A temporary folder, in a process that has no irexec.
     ("irexec/conformance/runtimes/openvino.py", "shutil.rmtree(folder, ignore_errors=True)"),
-    # What a reduction wrote, read under `own_files`.
-    ("irexec/debug/reduction/case_files.py", "np.load(archive, allow_pickle=False)"),
 }
 
 
