@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import irexec
-import irexec.api
 
-CLASSES = [name for name in irexec.api.__all__ if inspect.isclass(getattr(irexec, name))]
+CLASSES = [name for name in irexec.__all__ if inspect.isclass(getattr(irexec, name))]
 FREE = {"config", "userdata", "obj", "value", "property", "properties", "extension", "extensions", "library_path"}
 """Parameters that take any value: properties, entries of runtime information, and what a callback is given."""
 
