@@ -5,7 +5,7 @@
 Each statement of a program (`tests/lib/support/api_programs`) gives the same value, or raises an exception of the same
 built-in class, or differs for a reason that is listed there. Prints every other difference, the number of differences
 by class, and the reasons with their numbers. Each batch of programs has a process of its own, since a program may
-end OpenVINO's.
+end OpenVINO's; irexec runs each program first, so that the programs at which OpenVINO crashed are known.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 HOME = Path(__file__).parents[1]
 sys.path[:0] = [str(HOME / "tests" / "lib")]
 BATCH = 100
+BY_IREXEC = "run by irexec"
 
 
 def compare(first: int, count: int) -> None:
@@ -32,17 +34,26 @@ def compare(first: int, count: int) -> None:
 
     for seed in range(first, first + count):
         lines = program(seed)
-        pickle.dump((seed, None), sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-        found = differences(lines, execute(lines, openvino), execute(lines, irexec))
-        pickle.dump((seed, (len(lines), [tuple(each) for each in found])), sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+        _write(seed, None)
+        mine = execute(lines, irexec)
+        _write(seed, BY_IREXEC)
+        found = differences(lines, execute(lines, openvino), mine)
+        _write(seed, (len(lines), [tuple(each) for each in found]))
 
 
-def batch(first: int, count: int) -> tuple[dict[int, tuple[int, list[tuple[str, ...]]]], int | None]:
-    """Return the differences of programs by their seeds, and the seed of a program that ended the process."""
-    command = [sys.executable, __file__, "--batch", "--first", str(first), "--count", str(count)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+def _write(*record: object) -> None:
+    pickle.dump(record, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+
+
+def batch(first: int, count: int) -> tuple[dict[int, tuple[int, list[tuple[str, ...]]]], tuple[int, str] | None]:
+    """Return the differences of programs by their seeds, and the program that ended the process: its seed and library.
+
+    The programs write files, into a folder that is removed.
+    """
+    command = [sys.executable, str(Path(__file__).resolve()), "--batch", "--first", str(first), "--count", str(count)]
+    with TemporaryDirectory() as folder:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder, check=False)
     found, started, rest = {}, None, done.stdout
     while rest:
         try:
@@ -50,8 +61,10 @@ def batch(first: int, count: int) -> tuple[dict[int, tuple[int, list[tuple[str, 
         except (pickle.UnpicklingError, EOFError):
             break
         rest = rest[len(pickle.dumps((seed, result))) :]
-        started = seed if result is None else None
-        if result is not None:
+        started = None
+        if result is None or result == BY_IREXEC:
+            started = seed, "irexec" if result is None else "OpenVINO"
+        else:
             found[seed] = result
     return found, started
 
@@ -95,7 +108,8 @@ def campaign(first: int, count: int, verbose: bool) -> int:
 
     kinds: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
-    statements, open_ones, ended, done, seed = 0, 0, [], 0, first
+    ended: list[tuple[int, str]] = []
+    statements, open_ones, done, seed = 0, 0, 0, first
     while seed < first + count:
         size = min(BATCH, first + count - seed)
         results, crashed = batch(seed, size)
@@ -113,7 +127,7 @@ def campaign(first: int, count: int, verbose: bool) -> int:
                     print(f"program {number}: {difference}" + (f"\n    because:  {why}" if why else ""), flush=True)
         if crashed is not None:
             ended.append(crashed)
-            seed = crashed + 1
+            seed = crashed[0] + 1
         else:
             seed += size
     print(
@@ -124,8 +138,8 @@ def campaign(first: int, count: int, verbose: bool) -> int:
     for why, number in reasons.most_common():
         print(f"{number:6}  {why}")
     if ended:
-        print(f"programs that ended the process: {', '.join(map(str, ended))}")
-    return int(bool(open_ones))
+        print(f"programs that ended the process: {', '.join(f'{seed} ({library})' for seed, library in ended)}")
+    return int(bool(open_ones) or any(library == "irexec" for _, library in ended))
 
 
 if __name__ == "__main__":

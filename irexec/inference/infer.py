@@ -186,8 +186,8 @@ class Inferring:
     def _for_each_port(self, node: Node, types: Types) -> Types:
         """Return a type for each output port of a variadic operator; report ports beyond its outputs."""
         operator = node.operator
-        if [type.rank for type in types] == [None]:  # Even the number of outputs is unknown.
-            return [types[0]] * len(node.outputs)
+        if [type.rank for type in types] == [None]:  # The number of outputs may be unknown.
+            return [types[0]] * (len(node.outputs) or 1)
         declared = node.layer.outputs if node.layer is not None else []
         if len(declared) > len(types) and not self.findings.has_error(node.ref):
             message = f"{operator} has {len(declared)} output ports, expected {len(types)}"

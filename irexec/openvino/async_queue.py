@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from irexec.graph.one_process import OfOneProcess
-from irexec.openvino.checks import expected
+from irexec.openvino.checks import expected, not_negative
 from irexec.openvino.compiled import CompiledModel
 from irexec.openvino.infer_request import InferRequest
 
@@ -83,7 +83,7 @@ class AsyncInferQueue(OfOneProcess):
         return iter(self._requests)
 
     def __getitem__(self, index: int) -> InferRequest:
-        return self._requests[index]
+        return self._requests[not_negative(index)]
 
     def _take(self) -> int:
         with self._changed:

@@ -43,7 +43,7 @@ def sink_of(given: Any) -> graph.Node:
     """Return a sink, given as a node or as its output. Raises TypeError."""
     node = given.node if isinstance(given, Value) else given
     if not isinstance(node, graph.Node):
-        raise TypeError("Incorrect argument type. Sink node is expected as an argument.")
+        raise TypeError("Incorrect argument type. Sink node is expected as argument.")
     return node
 
 
@@ -55,8 +55,12 @@ def names_of(given: Any, function: str) -> set[str]:
     return set(names)
 
 
+class NegativePosition(TypeError, RuntimeError):
+    """Raised for a negative position. (OpenVINO raises TypeError for an argument, RuntimeError for a key of a dict.)"""
+
+
 def not_negative(index: int) -> int:
-    """Return a position. Raises TypeError for a negative number."""
+    """Return a position. Raises NegativePosition for a negative number."""
     if index < 0:
-        raise TypeError(f"incompatible function arguments: {index} is not a position of a port")
+        raise NegativePosition(f"incompatible function arguments: {index} is not a position of a port")
     return index

@@ -89,6 +89,11 @@ class Core:
         if isinstance(device_name, Mapping):
             device_name, config = None, device_name
         _check_device(device_name)
+        if not isinstance(model, graph.Model) and not _is_source(model):
+            raise RuntimeError(
+                f"Path: '{model!s}' does not exist. Please provide valid model's path either as a string, bytes or "
+                "pathlib.Path."
+            )
         # Later changes of the model must not affect the compiled model.
         compiled = copied(current(model)) if isinstance(model, graph.Model) else _read(model, weights)
         return CompiledModel(compiled, self._settings.with_values(config), as_openvino=True)
@@ -211,11 +216,17 @@ def _read(model: Any, weights: Any = None, mode: Mode = "openvino") -> Model:
     if isinstance(model, str) and "<" in model:
         model = model.encode()
     model = _bytes(model)
+    if not _is_source(model):
+        raise TypeError(f"Provided python object type {type(model)} isn't supported as 'model' argument.")
     weights = weights.data.tobytes() if isinstance(weights, Tensor) else _bytes(weights)
     weights = None if weights in ("", b"") else weights
     found = accepted(read(model, weights, mode=mode, model_class=Model))
     assert isinstance(found, Model)
     return found
+
+
+def _is_source(given: Any) -> bool:
+    return isinstance(given, (str, bytes, bytearray, memoryview, os.PathLike)) or hasattr(given, "read")
 
 
 def _bytes(given: Any) -> Any:

@@ -17,12 +17,16 @@ from irexec.types import CONTAINERS, DYNAMIC, STRING, ElementType
 
 
 def as_arrays(given: Any) -> Any:
-    """Return the arguments with tensors and array-like objects replaced by arrays."""
+    """Return the arguments with tensors and array-like objects replaced by arrays. Raises TypeError for an object that
+    cannot be inputs."""
     if isinstance(given, Mapping):
         return {_key(key): _array_of(value) for key, value in given.items()}
     if isinstance(given, (list, tuple)):
         return [_array_of(value) for value in given]
-    return _array_of(given)
+    alone = _array_of(given)
+    if alone is not None and not isinstance(alone, (np.ndarray, np.generic, int, float, str, bytes)):
+        raise TypeError(f"Incompatible inputs of type: {type(given)}")
+    return alone
 
 
 def _array_of(given: Any) -> Any:
@@ -94,7 +98,7 @@ def position(ports: Sequence[Value], key: Any) -> int:
     """Return the same as `graph.ports.find`; a position is returned unchanged. Raises RuntimeError if there is no such
     port, TypeError for an object that is not a key."""
     if isinstance(_key(key), (int, np.integer)):
-        return graph_ports.position(ports, int(key))
+        return graph_ports.position(ports, not_negative(int(key)))
     found = graph_ports.find(ports, key)
     if found is None:
         raise RuntimeError(f"Port for tensor name {key} was not found.")

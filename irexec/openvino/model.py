@@ -14,7 +14,8 @@ from irexec.graph.ports import position
 from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, not_negative, sink_of
 from irexec.openvino.construction import check_parameters, name_ports, parts
 from irexec.openvino.editing import DroppedModel, changed, current, order, replace, revalidate
-from irexec.openvino.named_ports import port_named, shapes_of, value_named
+from irexec.openvino.given import check_type
+from irexec.openvino.named_ports import port_named, shapes_of, value_named, variables_of
 from irexec.openvino.node import Node
 from irexec.openvino.ov_any import OVAny, unboxed
 from irexec.openvino.rt_map import RTMap, info_at, set_info
@@ -229,25 +230,28 @@ class Model(DroppedModel):
     def reshape(
         self,
         partial_shapes: ShapeLike | Shapes | None = None,
-        variables_shapes: Shapes | None = None,
+        variables_shapes: dict[str, ShapeLike] | None = None,
         *,
         partial_shape: ShapeLike | None = None,
     ) -> None:
-        """Set the shapes of inputs: one shape for the only input, or `{name | position | port: shape}`.
+        """Set the shapes of inputs, one shape for the only input or `{name | position | port: shape}`, and those of
+        variables, `{id: shape}`.
 
         Raises RuntimeError for an unknown input, IRError if the model does not accept the shapes; its shapes are then
         unchanged.
         """
         check_parameters(self)
-        wanted = shapes_of(self, partial_shapes if partial_shape is None else partial_shape)
-        before = [parameter.attributes["shape"] for parameter in self.parameters]
-        for port, shape in wanted.items():
-            port.node.attributes = port.node.attributes | {"shape": shape}
+        shapes = shapes_of(self, partial_shapes if partial_shape is None else partial_shape)
+        wanted = {port.node: {"shape": shape} for port, shape in shapes.items()}
+        wanted |= {node: {"variable_shape": shape} for node, shape in variables_of(self, variables_shapes or {})}
+        before = [(node, node.attributes) for node in wanted]
+        for node, attributes in wanted.items():
+            node.attributes = node.attributes | attributes
         try:
             self.validate_nodes_and_infer_types()
         except RuntimeError:
-            for parameter, shape in zip(self.parameters, before, strict=True):
-                parameter.attributes = parameter.attributes | {"shape": shape}
+            for node, attributes in before:
+                node.attributes = attributes
             self.validate_nodes_and_infer_types()
             raise
 
@@ -334,8 +338,11 @@ class Model(DroppedModel):
         check_parameters(current(self))
         return copied(self)
 
+    def _get_raw_address(self) -> int:
+        return id(self)
+
     def __copy__(self) -> graph.Model:
-        raise TypeError("cannot copy 'openvino.Model'. Please, use deepcopy instead.")
+        raise TypeError("Cannot copy 'openvino.Model'. Please, use deepcopy instead.")
 
     def __deepcopy__(self, memo: Any) -> graph.Model:
         return copied(self)
@@ -351,7 +358,7 @@ class Model(DroppedModel):
     def evaluate(
         self, output_tensors: Sequence[Tensor], input_tensors: Sequence[Any], evaluation_context: Any = None
     ) -> bool:
-        """Compute the outputs into tensors. Raises IRError if the inputs do not fit."""
+        """Compute the outputs into tensors. Raises IRError if the inputs do not fit, IndexError for too few tensors."""
         from irexec.engine import CompiledModel
 
         if len(input_tensors) != len(self.parameters):
@@ -359,9 +366,18 @@ class Model(DroppedModel):
                 f"Cannot evaluate model! Number of tensors ({len(input_tensors)}) is not equal to number of parameters "
                 f"({len(self.parameters)})."
             )
-        results = CompiledModel(current(self))([as_tensor(given).values() for given in input_tensors])
-        for index, tensor in enumerate(output_tensors):
-            tensor.copy_from(Tensor.of_values(results[index], self.outputs[index].element_type))
+        if len(output_tensors) < len(self.results):
+            raise IndexError(f"{len(output_tensors)} tensors were given for {len(self.results)} outputs")
+        given = [as_tensor(each) for each in input_tensors]
+        for index, (tensor, port) in enumerate(zip(given, current(self).inputs, strict=True)):
+            check_type(tensor, port.element_type)
+            if not port.type.shape.accepts(tuple(tensor.shape)):
+                raise RuntimeError(
+                    f"Cannot evaluate model! Tensor input shape and Parameter op with index {index} are mismatches."
+                )
+        results = CompiledModel(self)([tensor.values() for tensor in given])
+        for tensor, array, port in zip(output_tensors, results.to_tuple(), self.outputs, strict=False):
+            tensor.copy_from(Tensor.of_values(array, port.element_type))
         return True
 
     def __repr__(self) -> str:

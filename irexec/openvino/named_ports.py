@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from irexec import types
 from irexec.graph import model as graph
 from irexec.graph.model import Value
 from irexec.graph.order import traversed
@@ -22,9 +23,8 @@ def port_named(ports: list[Value], key: Any, what: str) -> Value:
     """
     if key is None:
         if len(ports) != 1:
-            raise RuntimeError(
-                f"{what.lower()}() must be called on a model with exactly one; this one has {len(ports)}"
-            )
+            kind = {"Input": "parameter", "Output": "result"}[what]
+            raise RuntimeError(f"{what.lower()}() must be called on a Model with exactly one {kind}, not {len(ports)}.")
         return ports[0]
     expected(key, (str, int, np.integer, Value), f"{what.lower()}()")
     return port_of(ports, not_negative(key) if isinstance(key, int) else key, what)
@@ -35,7 +35,28 @@ def shapes_of(model: graph.Model, shapes: Any) -> dict[Value, Any]:
     if not isinstance(shapes, Mapping):
         shape = partial_shape(shapes)
         return {port_named(model.inputs, None, "Input"): shape}
-    return {_input(model, key): partial_shape(shape) for key, shape in shapes.items()}
+    return {_input(model, key): _wanted(shape) for key, shape in shapes.items()}
+
+
+def variables_of(model: graph.Model, shapes: Mapping[str, Any]) -> list[tuple[graph.Node, Any]]:
+    """Return the nodes that read variables, with the requested shapes of these. Raises TypeError for other keys than
+    texts."""
+    wanted = {}
+    for key, shape in shapes.items():
+        if not isinstance(key, str):
+            raise TypeError(f"Incorrect key type {type(key)} to reshape a model, expected values as str.")
+        wanted[key] = _wanted(shape)
+    readers = [node for node in model.walk() if "variable_shape" in node.attributes]
+    return [(node, wanted[id]) for node in readers if (id := node.attributes["variable_id"]) in wanted]
+
+
+def _wanted(shape: Any) -> Any:
+    if not isinstance(shape, (types.PartialShape, str, list, tuple)):
+        raise TypeError(
+            f"Incorrect value type {type(shape)} to reshape a model, expected values as openvino.PartialShape, str, "
+            "list or tuple."
+        )
+    return partial_shape(shape)
 
 
 def _input(model: graph.Model, key: Any) -> Value:
@@ -46,7 +67,7 @@ def _input(model: graph.Model, key: Any) -> Value:
     if isinstance(key, str):
         return port_named(model.inputs, key, "Input")
     if isinstance(key, int):
-        return model.inputs[key]
+        return model.inputs[not_negative(key)]
     raise TypeError(f"Incorrect key type {type(key)} to reshape a model, expected keys as openvino.Output, int or str.")
 
 

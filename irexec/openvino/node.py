@@ -153,7 +153,7 @@ class Node(graph.Node):
         from irexec.opsets.computed import value_of
         from irexec.opsets.nodes import infer_outputs
 
-        self.inputs = [value_of(value) for value in values]
+        self.inputs = [value_of(node_or_value(value, "set_arguments()")) for value in values]
         changed(self)
         if not _missing(self):
             infer_outputs(self)
@@ -291,19 +291,18 @@ class Node(graph.Node):
     ) -> bool:
         """Compute the outputs into tensors; return False if the node is not a function of its inputs only.
 
-        Raises RuntimeError for a number of tensors other than that of the inputs, TypeError for other objects.
+        Raises RuntimeError for a number of tensors other than that of the ports, TypeError for other objects.
         """
         operator = _operator(self)
         if self.bodies or self.has_state or self.type == "Parameter":
             return False
-        if len(input_values) != len(self.inputs):
-            raise RuntimeError(
-                f"evaluate(): {self!r} has {len(self.inputs)} inputs; {len(input_values)} tensors were given"
-            )
-        given = [expected(tensor, Tensor, "evaluate()").values() for tensor in input_values]
-        result = operator(*given, **self.attributes)
+        for given, ports, kind in ((input_values, self.inputs, "inputs"), (output_values, self.outputs, "outputs")):
+            if len(given) != len(ports):
+                raise RuntimeError(f"evaluate(): {self!r} has {len(ports)} {kind}; {len(given)} tensors were given")
+        arrays = [expected(tensor, Tensor, "evaluate()").values() for tensor in input_values]
+        result = operator(*arrays, **self.attributes)
         results = result if isinstance(result, (tuple, list)) else (result,)
-        for tensor, array, value in zip(output_values, results, self.outputs, strict=False):
+        for tensor, array, value in zip(output_values, results, self.outputs, strict=True):
             tensor.copy_from(Tensor.of_values(np.asarray(array), value.element_type))
         return True
 

@@ -18,6 +18,9 @@ _LARGEST = np.float32(np.finfo(np.float16).max)
 _SMALLEST = np.float32(np.finfo(np.float16).smallest_subnormal)
 _LOST = 0.75
 
+# The IR versions that `serialize` writes.
+_VERSIONS = {"UNSPECIFIED": 11, "IR_V10": 10, "IR_V11": 11}
+
 
 def save_model(model: Model, output_model: PathLike, compress_to_fp16: bool = False) -> None:
     """Write a model as IR v11: the `.xml` and the `.bin` beside it. OpenVINO reads it as an equal model.
@@ -31,11 +34,36 @@ def save_model(model: Model, output_model: PathLike, compress_to_fp16: bool = Fa
 
 
 def serialize(model: Model, xml_path: PathLike, bin_path: PathLike = "", version: str = "UNSPECIFIED") -> None:
-    """Write a model as IR v11, optionally with a separate path for the weights. Raises IRError, OSError."""
-    if version not in ("UNSPECIFIED", "IR_V11"):
-        raise RuntimeError(f"irexec writes IR_V11, not {version}")
-    checked_model(model)
-    write_model(current(model), xml_path, weights=bin_path or None)
+    """Write a model, optionally with a separate path for the weights. Raises IRError, OSError.
+
+    `version`: IR_V11, the default, or IR_V10, which has no runtime information and no names of results. Raises
+    RuntimeError for another one.
+    """
+    number = ir_version(version)
+    written = current(checked_model(model))
+    if number == 10:
+        written = copied(written)
+        _drop_what_ir_10_lacks(written)
+    write_model(written, xml_path, weights=bin_path or None, version=number)
+
+
+def ir_version(name: str) -> int:
+    """Return the number of an IR version by its name. Raises RuntimeError if no model is written in it."""
+    if name not in _VERSIONS:
+        raise RuntimeError(
+            f"Invoked with wrong version argument: {name!r}! The supported versions are: "
+            "'UNSPECIFIED'(default), 'IR_V10', 'IR_V11'."
+        )
+    return _VERSIONS[name]
+
+
+def _drop_what_ir_10_lacks(model: Model) -> None:
+    """Remove the runtime information of layers and the names of results, as OpenVINO does."""
+    for node in model.walk():
+        node.rt_info, node.input_rt_info = {}, {}
+        for value in node.outputs:
+            value.rt_info = {}
+            value.names = set() if node.type == "Result" else value.names
 
 
 def _compressed(model: Model) -> Model:

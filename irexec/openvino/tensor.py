@@ -50,6 +50,10 @@ class Tensor:
                 self._allocate(port.element_type, Shape(port.type.shape.to_shape()))
                 return
             shape, type = Shape(port.type.shape.to_shape()), port.element_type
+            if np.size(source) < math.prod(shape):
+                raise RuntimeError(
+                    f"Shape of the port exceeds shape of the array. {shape} needs more than {np.size(source)}"
+                )
         if isinstance(source, Tensor):
             self._cut(source, begin if begin is not None else shape, end if end is not None else type)
         elif isinstance(source, np.ndarray):
@@ -104,7 +108,10 @@ class Tensor:
 
     def _cut(self, source: Tensor, begin: Any, end: Any) -> None:
         if source._kind.is_packed:
-            raise RuntimeError("ROI Tensor for types with bitwidths less then 8 bit is not implemented")
+            raise RuntimeError(
+                "ROI Tensor for types with bitwidths less then 8 bit is not implemented. "
+                f"Could not get strides for types with bitwidths less then 8 bit. Tensor type: {source._kind}"
+            )
         part = tuple(slice(int(b), int(e)) for b, e in zip(begin, end, strict=True))
         if len(part) != len(source._shape) or not all(
             s.start <= s.stop <= n for s, n in zip(part, source._shape, strict=True)
@@ -197,7 +204,9 @@ class Tensor:
     def strides(self) -> Strides:
         """Bytes from one element to the next along each axis. Raises RuntimeError for packed types."""
         if self._kind.is_packed:
-            raise RuntimeError("Could not get strides for types with bitwidths less then 8 bit.")
+            raise RuntimeError(
+                f"Could not get strides for types with bitwidths less then 8 bit. Tensor type: {self._kind}"
+            )
         return Strides(self._memory.strides)
 
     def is_continuous(self) -> bool:
@@ -232,8 +241,8 @@ class Tensor:
         needed, has = self._kind.nbytes(math.prod(wanted)), self._memory.nbytes
         if self._borrowed and needed > has:
             raise RuntimeError(
-                f"Cannot call setShape for Blobs created on top of preallocated memory: it has {has} bytes, "
-                f"{self._kind}{wanted} needs {needed}"
+                f"Cannot call setShape for Blobs created on top of preallocated memory: setting {self._kind}{wanted} "
+                f"failed, which needs {needed} bytes; the memory has {has}"
             )
         if needed > has or self._kind is STRING or not self._memory.flags.c_contiguous:
             self._allocate(self._kind, wanted)

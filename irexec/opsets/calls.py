@@ -7,7 +7,6 @@ API has another order or another name, `_CALLS` lists it, once. The operator's o
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import GenericAlias
@@ -21,6 +20,7 @@ from irexec.ops.declare import contents
 from irexec.ops.declare.attributes import Attribute, base_type
 from irexec.ops.declare.operator import Operator
 from irexec.opsets.computed import value_of
+from irexec.opsets.left_out import complete
 from irexec.types import ElementType, PartialShape, shape_like
 
 # A word is a parameter: OpenVINO's name, then `=` and the operator's own name if it differs, then `~` and a default if
@@ -132,17 +132,6 @@ _CALLS = {
     "Transpose": "data=arg input_order",
 }
 _BY_TYPE = {type: words for types, words in _CALLS.items() for type in types.split()}
-
-# Required attributes that are optional in OpenVINO's functions, with the values they then have.
-_LEFT_OUT: dict[str, dict[str, Callable[[list[Any], dict[str, Any]], Any]]] = {
-    "ConvolutionBackpropData": {"dilations": lambda inputs, _: (1,) * (_rank(inputs[0]) - 2)},
-    "GroupConvolutionBackpropData": {"dilations": lambda inputs, _: (1,) * (_rank(inputs[0]) - 2)},
-    "ROIPooling": {
-        "pooled_h": lambda _, attributes: (*_pooled(attributes), None, None)[0],
-        "pooled_w": lambda _, attributes: (*_pooled(attributes), None, None)[1],
-    },
-    "Range": {"output_type": lambda inputs, _: _kind(inputs[0])},
-}
 
 Kind = Literal["input", "inputs", "attribute", "attributes"]
 
@@ -271,10 +260,7 @@ def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, An
         elif value is not None:
             attributes[attribute.file_name] = attribute_value(attribute, value, any_case=any_case)
     inputs += given.items or []
-    for key, made in _LEFT_OUT.get(operator.type, {}).items():
-        is_left_out = key in declared and key not in attributes and inputs[0] is not None
-        if is_left_out and (value := made(inputs, attributes)) is not None:
-            attributes[key] = value
+    complete(operator, inputs, attributes)
     while len(inputs) and inputs[-1] is None and not given.items:
         inputs.pop()
     return Call(inputs, attributes, given.name if isinstance(given.name, str) else "")
@@ -333,24 +319,10 @@ def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
     return given
 
 
-def _pooled(attributes: dict[str, Any]) -> tuple[int, ...]:
-    return tuple(attributes.get("output_roi") or attributes.get("output_size") or ())
-
-
 def _decorated(operator: Operator) -> tuple[str, ...]:
     """Return the names by which OpenVINO's functions of one or two inputs take them: those of their decorators."""
     count = len(operator.inputs)
     return {1: ("input_value",), 2: ("left", "right")}.get(count, tuple(port.name for port in operator.inputs))
-
-
-def _rank(given: Any) -> int:
-    value = value_of(given)
-    return len(np.shape(given)) if value is None else len(value.type.shape)
-
-
-def _kind(given: Any) -> ElementType:
-    value = value_of(given)
-    return ElementType.of(np.asarray(given).dtype) if value is None else value.element_type
 
 
 def _variadic_items(operator: Operator, positional: tuple[Any, ...]) -> tuple[list[Any] | None, tuple[Any, ...]]:

@@ -35,13 +35,33 @@ class _Source:
         return self._node
 
 
+def _arithmetic(name: str) -> Callable[[Computed, Any], Any]:
+    """Return a method of NumPy's arithmetic whose result is also a proxy for the node that the method of Node creates,
+    if both have one type."""
+
+    def method(self: Computed, other: Any) -> Any:
+        result = getattr(np.ndarray, name)(self, other)
+        source = self._source
+        if source is None or not isinstance(result, (np.ndarray, np.generic)) or result.dtype != self.dtype:
+            return result
+        made = np.asarray(result).view(Computed)
+        made._source = _Source(lambda: getattr(source.node, name)(other), source.node_class)
+        return made
+
+    return method
+
+
 class Computed(np.ndarray[Any, Any]):
     """The one result of an operator: an array, and a proxy for the Node that computes it.
 
-    Views of it, and what NumPy computes from it, are arrays alone.
+    Views of it are arrays alone, as is what NumPy computes from it, except by the arithmetic that nodes have.
     """
 
     _source: _Source | None = None
+    __add__, __radd__ = _arithmetic("__add__"), _arithmetic("__radd__")
+    __sub__, __rsub__ = _arithmetic("__sub__"), _arithmetic("__rsub__")
+    __mul__, __rmul__ = _arithmetic("__mul__"), _arithmetic("__rmul__")
+    __truediv__, __rtruediv__ = _arithmetic("__truediv__"), _arithmetic("__rtruediv__")
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:

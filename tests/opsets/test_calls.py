@@ -107,7 +107,8 @@ def test_a_computed_array_is_an_array_and_a_node() -> None:
     parameter = irexec.opset1.parameter([2])
     node = irexec.opset1.multiply(parameter, total)
     assert [n.get_type_name() for n in irexec.Model([node], [parameter]).nodes][-2:] == ["Multiply", "Result"]
-    assert not isinstance(total[:1], irexec.Node) and not isinstance(total + 1, irexec.Node)
+    assert not isinstance(total[:1], irexec.Node) and not isinstance(np.exp(total), irexec.Node)
+    assert ((total + 1).tolist(), (total + 1).get_type_name()) == ([5, 6], "Add")
     halves = irexec.opset1.split(np.arange(4.0), 0, 2)
     assert [h.tolist() for h in halves] == [[0, 1], [2, 3]] and halves.get_output_size() == 2
 

@@ -12,7 +12,7 @@ from irexec.graph.order import ordered
 from irexec.openvino.editing import checked_model
 from irexec.openvino.members import Members, member
 from irexec.openvino.passes.base import ModelPass
-from irexec.openvino.saving import serialize
+from irexec.openvino.saving import ir_version, serialize
 
 
 class Version(Members):
@@ -28,11 +28,7 @@ class Serialize(ModelPass):
 
     def __init__(self, path_to_xml: Any, path_to_bin: Any = "", version: Any = "UNSPECIFIED") -> None:
         name = version.name if isinstance(version, Version) else version or "UNSPECIFIED"
-        if name not in Version.__members__:
-            raise RuntimeError(
-                f"Invoked with wrong version argument: {name!r}! The supported versions are: "
-                "'UNSPECIFIED'(default), 'IR_V10', 'IR_V11'."
-            )
+        ir_version(name)
         self._arguments = (path_to_xml, path_to_bin, name)
 
     def run_on_model(self, model: Any) -> bool:

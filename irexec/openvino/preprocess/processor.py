@@ -39,8 +39,9 @@ class PrePostProcessor:
 
     def build(self) -> Model:
         """Return the model with all steps inserted. Raises RuntimeError (IRError) for steps that are impossible."""
-        # All nodes are created before anything is changed, so that an impossible step leaves the model unchanged.
-        befores = [(info, *_run(info)) for info in self._inputs if info.is_used]
+        # All nodes are created before anything is changed, so that an impossible step leaves the model unchanged. Each
+        # input gets a new Parameter, with or without steps, as in OpenVINO.
+        befores = [(info, *_run(info)) for info in self._inputs]
         for info, _, last in befores:
             made, wanted = last.value.type.shape, info.parameter.outputs[0].type.shape
             if not made.compatible(wanted):
