@@ -10,7 +10,9 @@ from typing import Any
 from irexec.openvino.core import get_version
 from irexec.openvino.editing import changed, checked_model, current
 from irexec.openvino.exceptions import NotOffered
-from irexec.openvino.passes import ConstantFolding, LowLatency2, MakeStateful
+from irexec.openvino.passes import LowLatency2, MakeStateful
+from irexec.openvino.passes.conversions import fold
+from irexec.openvino.passes.identities import remove_identities
 from irexec.openvino.passes.stateful import Pairs
 from irexec.openvino.quantization import compress_quantized_weights
 from irexec.openvino.saving import compress
@@ -19,10 +21,12 @@ __version__ = get_version()
 
 
 def apply_moc_transformations(model: Any, cf: bool, smart_reshape: bool = False) -> None:
-    """Fold constants if `cf` is set. Fusions, which do not change the results, are not applied."""
-    checked = checked_model(model)
-    if cf:
-        ConstantFolding().run_on_model(checked)
+    """Fold constants, with `cf` also what depends on known shapes, and remove layers that return an input unchanged.
+
+    Fusions, which do not change the results, are not applied.
+    """
+    fold(model, of_shapes=cf)
+    remove_identities(model)
 
 
 def apply_moc_legacy_transformations(model: Any, params_with_custom_types: Any) -> None:

@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from irexec.openvino._offline_transformations import apply_moc_transformations
 from irexec.openvino.checks import expected
 from irexec.openvino.core import read_model
 from irexec.openvino.editing import checked_model
@@ -125,10 +126,14 @@ def convert_model(
     share_weights: bool = True,
     dynamo: bool = False,
 ) -> Any:
-    """Return the Model of an IR or ONNX file, or of its bytes. Objects of other frameworks, and options, are not
-    offered. Raises NotOffered, OSError, IRError."""
+    """Return the Model of an IR or ONNX file, or of its bytes, without layers that return an input unchanged.
+
+    Objects of other frameworks, and options, are not offered. Raises NotOffered, OSError, IRError.
+    """
     options = [given for given in (input, output, example_input, extension) if given is not None] or dynamo
     known = isinstance(input_model, (str, bytes)) or any(hasattr(input_model, n) for n in ("__fspath__", "getvalue"))
     if options or not known:
         raise NotOffered(f"conversion of {type(input_model).__name__} objects, or with options", _NEAREST)
-    return read_model(input_model)
+    model = read_model(input_model)
+    apply_moc_transformations(model, cf=False)
+    return model
