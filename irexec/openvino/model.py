@@ -240,8 +240,8 @@ class Model(DroppedModel):
         Raises RuntimeError for an unknown input, IRError if the model does not accept the shapes; its shapes are then
         unchanged.
         """
-        check_parameters(self)
         shapes = shapes_of(self, partial_shapes if partial_shape is None else partial_shape)
+        check_parameters(self)
         wanted = {port.node: {"shape": shape} for port, shape in shapes.items()}
         wanted |= {node: {"variable_shape": shape} for node, shape in variables_of(self, variables_shapes or {})}
         before = [(node, node.attributes) for node in wanted]
@@ -270,8 +270,8 @@ class Model(DroppedModel):
                 known = opset("opset1").result(port)
                 known.outputs[0].names = port.names
                 self.results.append(known)
-                name_ports(self.results)
             added.append(known.outputs[0])
+        name_ports([*self.parameters, *self.results])
         _edited(self)
         return added
 

@@ -108,7 +108,7 @@ KNOWN = [
     Known("looser", "OpenVINO leaves marks in rt_info that Python cannot read", line="rt_info", theirs=_NO_RETURN),
     Known("shapes", _CHANGES, line="partial_shape|add_outputs", program="replace_parameter"),
     Known("names", _OWN_NAMES, line="get_names", theirs="r_out"),
-    Known("names", _OWN_NAMES, line="get_names", theirs=r"^\[\]$", mine="r_out", program=r"\.replace\("),
+    Known("names", _OWN_NAMES, line="get_names", theirs=r"^\[\]$", mine="r_out", program=r"\.replace\(|replace_node"),
     Known("shapes", "folding leaves no marks in rt_info", line="rt_info", theirs="can_be_folded", mine="^{}$"),
     Known("stricter", _REMOVED, line="compile_model", mine="undeclared parameters", program=r"remove_parameter"),
     Known("shapes", "a request that has not run has no latency", line=r"\.latency", theirs="False", raised=_FAILED),
