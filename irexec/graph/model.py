@@ -76,9 +76,7 @@ class Value(OfOneProcess):
     def any_name(self) -> str:
         """One of the tensor's names. Raises RuntimeError if it has none."""
         if not self.names:
-            raise RuntimeError(
-                f"Attempt to get a name for a Tensor without names: output {self.index} of {self.node.friendly_name!r}"
-            )
+            raise RuntimeError(f"Attempt to get a name for a Tensor without names: {self.node.friendly_name!r}")
         return min(self.names)
 
     def is_port(self, other: Value) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -73,7 +74,8 @@ def changed(what: Node | graph.Model) -> None:
 def connect(node: Node, index: int, value: Value) -> None:
     """Connect a value with an input of a node."""
     before = node.inputs[index] if index < len(node.inputs) else None
-    node.replace_input_with(index, value)
+    with _names_moved([node], value):
+        node.replace_input_with(index, value)
     changed(node)
     if before is not None and not before.users:
         DroppedModel.dropped.add("a user")
@@ -81,8 +83,8 @@ def connect(node: Node, index: int, value: Value) -> None:
 
 def replace(old: Value, new: Value) -> None:
     """Connect all users of one value with another value, which also gets its names."""
-    redirect(old, new)
     new.names |= old.names
+    redirect(old, new)
 
 
 def redirect(old: Value, new: Value) -> None:
@@ -90,9 +92,30 @@ def redirect(old: Value, new: Value) -> None:
     for node in old.users:
         if node is not new.node:
             changed(node)
-    old.replace_uses(new, keep=[new.node])
+    with _names_moved([node for node in old.users if node is not new.node], new):
+        old.replace_uses(new, keep=[new.node])
     if not old.users:
         DroppedModel.dropped.add("a user")
+
+
+def takes_names(result: Node) -> bool:
+    """Return whether a Result has no names of its own, but those of the value that it takes."""
+    taken = result.inputs[0] if result.inputs else None
+    return taken is not None and result.outputs[0].names is taken.names
+
+
+@contextmanager
+def _names_moved(nodes: list[Node], value: Value) -> Iterator[None]:
+    """Move the names of Results among the nodes from the values that they take to the one that they take afterwards."""
+    results = [(node, node.inputs[0], takes_names(node)) for node in nodes if node.type == "Result"]
+    yield
+    for node, before, takes in results:
+        if takes:
+            node.outputs[0].names = value.names
+        else:
+            if before is not None:
+                before.names -= node.outputs[0].names
+            value.names |= node.outputs[0].names
 
 
 def set_type(value: Value, type: TensorType) -> None:
@@ -147,7 +170,3 @@ def revalidate(model: graph.Model) -> None:
     if not inference.report.ok:
         raise IRError(inference.report)
     set_types(model, inference)
-    for result in model.results:
-        source = result.inputs[0]
-        if source is not None:
-            result.outputs[0].names |= source.names

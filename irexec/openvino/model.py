@@ -18,7 +18,7 @@ from irexec.openvino.given import check_type
 from irexec.openvino.named_ports import port_named, shapes_of, value_named, variables_of
 from irexec.openvino.node import Node
 from irexec.openvino.ov_any import OVAny, unboxed
-from irexec.openvino.rt_map import RTMap, info_at, set_info
+from irexec.openvino.rt_map import NoSuchInfo, RTMap, info_at, set_info
 from irexec.openvino.shapes import PartialShape, Shape
 from irexec.openvino.tensor import Tensor, as_tensor
 from irexec.types import ElementType
@@ -57,6 +57,8 @@ class Model(DroppedModel):
         result = super()._as_result(node)
         if result is not node:
             result.given_name = ""  # A Result that a model creates is named by its number, as in OpenVINO.
+            if (source := result.inputs[0]) is not None and source.node.type != "Parameter":
+                result.outputs[0].names = set(source.names)
         return result
 
     # Ports
@@ -199,10 +201,10 @@ class Model(DroppedModel):
         return RTMap(self.rt_info) if path is None else OVAny(info_at(self.rt_info, path))
 
     def has_rt_info(self, path: str | Sequence[str]) -> bool:
-        """Return whether there is runtime information at a path of keys."""
+        """Return whether there is runtime information at a path. Raises RuntimeError if a part of it is a value."""
         try:
             self.get_rt_info(path)
-        except RuntimeError:
+        except NoSuchInfo:
             return False
         return True
 
@@ -268,7 +270,7 @@ class Model(DroppedModel):
             known = next((r for r in self.results if port in (r.inputs[0], r.outputs[0])), None)
             if known is None:
                 known = opset("opset1").result(port)
-                known.outputs[0].names = port.names
+                known.outputs[0].names = set(port.names)
                 self.results.append(known)
             added.append(known.outputs[0])
         name_ports([*self.parameters, *self.results])

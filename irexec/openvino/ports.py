@@ -8,7 +8,7 @@ from typing import Any
 from irexec.graph import model as graph
 from irexec.graph.model import Node
 from irexec.openvino.checks import expected, names_of
-from irexec.openvino.editing import DroppedModel, changed, connect, replace
+from irexec.openvino.editing import DroppedModel, changed, connect, replace, takes_names
 from irexec.openvino.ov_any import unboxed
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape
@@ -60,7 +60,7 @@ class Output(graph.Value):
         return DescriptorTensor(self)
 
     def set_names(self, names: Iterable[str]) -> None:
-        """Replace the names of the tensor. The input of a Result shares them."""
+        """Replace the names of the tensor. The input of a Result gets them, too."""
         DescriptorTensor(self).set_names(names)
 
     def add_names(self, names: Iterable[str]) -> None:
@@ -128,12 +128,8 @@ class Output(graph.Value):
 ConstOutput = Value = Output
 
 
-def _same_tensor(value: graph.Value) -> list[graph.Value]:
-    """Yield a value, and the inputs or outputs of Results on it, which are the same tensor."""
-    found = [value]
-    if value.node.type == "Result" and value.node.inputs and value.node.inputs[0] is not None:
-        found.append(value.node.inputs[0])
-    return found + [node.outputs[0] for node in value.users if node.type == "Result" and node.outputs]
+class ResultNames(set[str]):
+    """Names that were given to a Result itself. The value that it takes has them too, whatever names that one gets."""
 
 
 class Input(graph.Input):
@@ -264,16 +260,30 @@ class DescriptorTensor:
 
     def set_names(self, names: Iterable[str]) -> None:
         """Replace the names of the tensor."""
-        wanted = names_of(names, "set_names()")
-        for value in _same_tensor(self._value):
-            value.names.clear()
-            value.names |= wanted
+        wanted, value = names_of(names, "set_names()"), self._value
+        if value.node.type == "Result":
+            self._name_result(wanted)
+            return
+        of_results = [node.outputs[0].names for node in value.users if node.type == "Result"]
+        wanted = wanted.union(*(names for names in of_results if isinstance(names, ResultNames)))
+        value.names.clear()
+        value.names |= wanted
 
     def add_names(self, names: Iterable[str]) -> None:
         """Add names to those of the tensor."""
-        wanted = names_of(names, "add_names()")
-        for value in _same_tensor(self._value):
+        wanted, value = names_of(names, "add_names()"), self._value
+        if value.node.type == "Result":
+            self._name_result(wanted if takes_names(value.node) else value.names | wanted)
+        else:
             value.names |= wanted
+
+    def _name_result(self, names: set[str]) -> None:
+        result, source = self._value.node, self._value.node.inputs[0]
+        if source is not None:
+            if not takes_names(result):
+                source.names -= self._value.names
+            source.names |= names
+        self._value.names = ResultNames(names)
 
     def get_any_name(self) -> str:
         """Return one of the names of the tensor. Raises RuntimeError if it has none."""

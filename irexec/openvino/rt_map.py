@@ -44,12 +44,19 @@ class RTMap(MutableMapping[str, Any], metaclass=_IsAMap):
         return "<RTMap>"
 
 
+_INCORRECT = "Cannot get runtime attribute. Path to runtime attribute is incorrect."
+
+
+class NoSuchInfo(RuntimeError):
+    """Raised for a key that runtime information does not have."""
+
+
 def info_at(info: Mapping[str, Any], path: str | Sequence[str]) -> Any:
     """Return the part of runtime information under a key or a path of keys. Raises RuntimeError for an unknown key."""
     found: Any = info
     for key in _keys(path):
-        if not isinstance(found, Mapping) or key not in found:
-            raise RuntimeError("Cannot get runtime attribute. Path to runtime attribute is incorrect.")
+        if key not in _entries(found):
+            raise NoSuchInfo(_INCORRECT)
         found = found[key]
     return found
 
@@ -58,8 +65,15 @@ def set_info(info: dict[str, Any], value: Any, path: str | Sequence[str]) -> Non
     """Set a part of runtime information under a key or a path of keys."""
     *outer, last = _keys(path)
     for key in outer:
-        info = info.setdefault(key, {})
-    info[last] = InfoText(value) if type(value) is str else value
+        info = _entries(info).setdefault(key, {})
+    _entries(info)[last] = InfoText(value) if type(value) is str else value
+
+
+def _entries(info: Any) -> Any:
+    """Return a part of runtime information if it has entries. Raises RuntimeError for a value."""
+    if not isinstance(info, Mapping):
+        raise RuntimeError(_INCORRECT)
+    return info
 
 
 def _keys(path: Any) -> list[str]:

@@ -40,7 +40,7 @@ def make_node(
         node.inputs = ()  # Nobody takes the outputs of the others then.
         raise
     if operator.type == "Result" and values[0] is not None:
-        node.outputs[0].names |= values[0].names
+        node.outputs[0].names = values[0].names  # A Result has no tensor of its own.
     return node
 
 

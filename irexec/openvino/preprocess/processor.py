@@ -68,12 +68,11 @@ class PrePostProcessor:
         _, last = _run(output)
         if last.value is source:
             return
-        names = result.outputs[0].names
+        names = set(result.outputs[0].names)
         connect(result, 0, last.value)
-        last.value.names = set(names)
-        result.outputs[0].names = last.value.names
-        if source.names is names and source.node.type != "Parameter":
-            source.names = set()
+        last.value.names |= names
+        if source.node.type != "Parameter":
+            source.names -= names
         give_layout(result, last.layout)
 
     def __str__(self) -> str:

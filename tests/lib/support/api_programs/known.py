@@ -39,7 +39,6 @@ _CHANGES = "a changed Parameter is seen at once; OpenVINO sees it when the model
 _ARRAYS = "a function of arrays alone is evaluated"
 _OLD_RANGE = "`range` of opset 4 to 11 is that of opset 4; OpenVINO's function makes that of opset 1"
 _ONE_CONSTANT = "all opsets have one function `constant`"
-_OWN_NAMES = "a model's output has the names that its layer's output gets later"
 _F16 = "layers of f16 round to f16; OpenVINO's device computes them in f32"
 _PADDING = "a maximum over padding alone is -inf, as the page says"
 _LAST = "results are those of the last inference; OpenVINO shows the tensors that were set since"
@@ -77,9 +76,6 @@ _NO_RETURN = r"TypeError: Unable to convert function return value.*OVAny"
 _NEW_RANGE = r"(?s)ops = ov\.opset(4|5|6|7|8|9|10|11)\b.*ops\.range\("
 
 KNOWN = [
-    Known(
-        "names", _OWN_NAMES, line=r"outputs\]|output\(", mine="first|begin", program=r"inputs\[0\]\.tensor\.set_names"
-    ),
     Known("names", _HIDDEN, line=r"_ops\(\)|get_names|get_results|outputs", program=_ADDED_AGAIN),
     Known("shapes", _HIDDEN, line=r"_ops\(\)|outputs", program=_ADDED_AGAIN),
     Known("results", _HIDDEN, line=_RUN_MODEL, program=_ADDED_AGAIN),
@@ -87,7 +83,7 @@ KNOWN = [
         "results", _TIE, line=_RUN, theirs="True|False", program=r"(?s)fake_quantize.*ops\.(greater|less|equal|not_e)"
     ),
     Known("shapes", _QUOTIENT, line="outputs|shape", theirs=r"\.\.\d", mine=r"[,\[]1\.\.\d", program=r"ops\.split\("),
-    Known("stricter", _TYPES, line=r"ops\.(prelu|topk)\(", mine=r"error\[O002\] data is boolean, expected"),
+    Known("stricter", _TYPES, line=r"ops\.(prelu|topk|max_pool)\(", mine=r"error\[O002\] data is boolean"),
     Known("shapes", _ARRAYS, line="get_target_inputs", mine=r"^\[\]$", program=r"ops\.range\(\d"),
     Known("results", _LAST, line=r"\.results", program=r"(?s)ops\.result\(p\d\).*\.set_(input_)?tensors?\("),
     Known("looser", _ARRAYS, line=r"len\(n\d+\)", theirs=r"object of type 'openvino\._pyopenvino\.Node' has no len"),
@@ -107,8 +103,6 @@ KNOWN = [
     Known("looser", _PARTLY, line="compile_model", raised=_REFUSED),
     Known("looser", "OpenVINO leaves marks in rt_info that Python cannot read", line="rt_info", theirs=_NO_RETURN),
     Known("shapes", _CHANGES, line="partial_shape|add_outputs", program="replace_parameter"),
-    Known("names", _OWN_NAMES, line="get_names", theirs="r_out"),
-    Known("names", _OWN_NAMES, line="get_names", theirs=r"^\[\]$", mine="r_out", program=r"\.replace\(|replace_node"),
     Known("shapes", "folding leaves no marks in rt_info", line="rt_info", theirs="can_be_folded", mine="^{}$"),
     Known("stricter", _REMOVED, line="compile_model", mine="undeclared parameters", program=r"remove_parameter"),
     Known("shapes", "a request that has not run has no latency", line=r"\.latency", theirs="False", raised=_FAILED),
@@ -121,13 +115,11 @@ KNOWN = [
     Known(
         "stricter", "layers of another model need its Parameters", mine="undeclared parameters", program=r"\.clone\(\)"
     ),
-    Known("names", _OWN_NAMES, line=r"any_name|get_names", theirs="Result_#", program=r"\.replace\(|replace_node"),
     Known("results", _F16, line=_RUN, theirs=r"dtype=int|\[[-\d, ]+\]", program=_F16_TO_INTEGER),
     Known("shapes", "irexec keeps caches in the model's type", line="'KV_CACHE_PRECISION'", mine="Type f32"),
     Known("shapes", "boolean has no sign", line=r"ov\.Type\.boolean\.is_signed"),
     Known("stricter", _CHANGES, line=r"\.clone\(\)", mine=r"error\[O00\d\]", program=_CHANGED),
     Known("stricter", _CHANGES, line=_RUN, mine="ParameterMismatch", program=_CHANGED),
-    Known("names", _OWN_NAMES, line=r"any_name|get_names", theirs="Result_#", mine=r"out|[tp]\d", program=_NAMED_LATER),
     Known("shapes", _KEPT, line=r"get_tensor\(r\d+\.model_inputs", raised=_FAILED),
     Known("looser", _NUMBERS, theirs=r"element::Type::merge", mine="done"),
     Known("looser", _MEMBERS, theirs=_ANOTHER_CLASS),
@@ -216,6 +208,19 @@ KNOWN = [
     Known("shapes", _OLD_RANGE, line=r"get_output_tensor\(0\)\.size", program=_NEW_RANGE),
     Known(
         "looser", "a scalar has the axis 0, also where reductions keep it", theirs="Accessing out-of-range dimension"
+    ),
+    Known("names", _CHANGES, line="get_names|any_name", program=r"\.replace\(|replace_"),
+    Known("stricter", _CHANGES, line="compile_model", mine=r"error\[O00\d\]", program=_CHANGED),
+    Known("looser", _CHANGES, line="reshape", program=_CHANGED),
+    Known("shapes", _CHANGES, line="outputs|shape", program="replace_source_output"),
+    Known("shapes", _ARRAYS, line=r"n\d+ == n\d+", mine=r"^\[( ?True)+\]$"),
+    Known("names", _NAMES, line="get_friendly_name", theirs="Result_#", mine="/result", program=r"read_model\("),
+    Known("stricter", _AT_ONCE, line=r"ops\.cum_sum", mine="x is a scalar, expected rank 1 or more"),
+    Known(
+        "shapes",
+        "an attribute is the number that was given; OpenVINO stores some in f32",
+        line="get_attributes",
+        theirs=r"\d\.\d{12}",
     ),
     Known("names", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
     Known("shapes", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
