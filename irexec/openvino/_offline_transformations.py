@@ -10,8 +10,7 @@ from typing import Any
 from irexec.openvino.core import get_version
 from irexec.openvino.editing import changed, checked_model, current
 from irexec.openvino.exceptions import NotOffered
-from irexec.openvino.passes import LowLatency2, MakeStateful
-from irexec.openvino.passes.conversions import fold
+from irexec.openvino.passes import ConstantFolding, LowLatency2, MakeStateful
 from irexec.openvino.passes.identities import remove_identities
 from irexec.openvino.passes.stateful import Pairs
 from irexec.openvino.quantization import compress_quantized_weights
@@ -21,11 +20,11 @@ __version__ = get_version()
 
 
 def apply_moc_transformations(model: Any, cf: bool, smart_reshape: bool = False) -> None:
-    """Fold constants, with `cf` also what depends on known shapes, and remove layers that return an input unchanged.
+    """Fold constants and remove layers that return an input unchanged; `cf` makes no difference, as in OpenVINO.
 
     Fusions, which do not change the results, are not applied.
     """
-    fold(model, of_shapes=cf)
+    ConstantFolding().run_on_model(model)
     remove_identities(model)
 
 

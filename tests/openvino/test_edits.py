@@ -76,7 +76,7 @@ def test_outputs_have_an_order() -> None:
 def test_a_node_that_is_refused_takes_no_output() -> None:
     ops = irexec.opset13
     x = ops.parameter([2, 3], np.float32, name="x")
-    with pytest.raises(RuntimeError, match="as many as"):
+    with pytest.raises(RuntimeError, match="the number of columns"):
         ops.matmul(x, np.ones((2, 2), np.float32), False, False)
     assert x.output(0).get_target_inputs() == set()
 

@@ -21,43 +21,31 @@ class ConstantFolding(ModelPass):
     """Replaces layers that depend only on constants, or on known shapes, by constants."""
 
     def run_on_model(self, model: Any) -> bool:
-        return fold(model)
+        folded = self._fold(current(checked_model(model)))
+        if folded:
+            changed(model)
+            order(model)
+        return folded
 
-
-def fold(model: Any, *, of_shapes: bool = True) -> bool:
-    """Replace layers by constants; return whether there were any. `of_shapes`: also those that depend on known shapes,
-    which the model then needs."""
-    folded = _fold(current(checked_model(model)), of_shapes)
-    if folded:
-        changed(model)
-        order(model)
-    return folded
-
-
-def _fold(model: Model, of_shapes: bool) -> bool:
-    inference = infer(model)
-    folded = False
-    with Constants().folding(model, inference) as folding:
-        constant: set[graph.Node] = set()
-        for node in model.nodes:
-            sources = {value.node for value in node.inputs if value is not None}
-            of_constants = node.type == "Const" or (sources and sources <= constant)
-            if node.type not in ("Parameter", "Result") and folding.add(node) and (of_shapes or of_constants):
-                constant.add(node)
-        for node in model.nodes:
-            for body in node.bodies:
-                folded |= _fold(body.model, of_shapes)
-            if node not in constant or node.type == "Const":
-                continue
-            for value in node.outputs:
-                # Nodes that only other folded nodes read are removed with them.
-                if any(user not in constant for user in value.users):
-                    name = node.friendly_name if len(node.outputs) == 1 else f"{node.friendly_name}.{value.index}"
-                    made = constant_node(Node, folding.array(value), name=name, element_type=value.element_type)
-                    made.rt_info = dict(node.rt_info)
-                    replace(value, made.outputs[0])
-                    folded = True
-    return folded
+    def _fold(self, model: Model) -> bool:
+        inference = infer(model)
+        folded = False
+        with Constants().folding(model, inference) as folding:
+            constant = {n for n in model.nodes if n.type not in ("Parameter", "Result") and folding.add(n)}
+            for node in model.nodes:
+                for body in node.bodies:
+                    folded |= self._fold(body.model)
+                if node not in constant or node.type == "Const":
+                    continue
+                for value in node.outputs:
+                    # Nodes that only other folded nodes read are removed with them.
+                    if any(user not in constant for user in value.users):
+                        name = node.friendly_name if len(node.outputs) == 1 else f"{node.friendly_name}.{value.index}"
+                        made = constant_node(Node, folding.array(value), name=name, element_type=value.element_type)
+                        made.rt_info = dict(node.rt_info)
+                        replace(value, made.outputs[0])
+                        folded = True
+        return folded
 
 
 class ConvertFP32ToFP16(ModelPass):
