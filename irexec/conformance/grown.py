@@ -22,6 +22,7 @@ from irexec.conformance.values import draw_values
 from irexec.diagnostics import IRError
 from irexec.graph.model import Model, Node, Value
 from irexec.opsets.nodes import constant_node, make_node, parameter_node
+from irexec.sizes.probe import Prober
 from irexec.types import ElementType, PartialShape
 
 NAME = "graph.grown"
@@ -135,6 +136,8 @@ def _joined(first: tuple[int, ...], second: tuple[int, ...], opened: PartialShap
 
 def _other_shapes(rng: np.random.Generator, growth: Growth, first: Shapes) -> Shapes:
     """Shapes of a second call that all layers accept. Raises UnreadableName if none was found."""
+    opened = [PartialShape([-1] * len(shape)) for shape in first]
+    prober = Prober(_model(growth, opened, False), opened)
     extents = sorted({n for shape in first for n in shape})
     trials = [(old, new) for old in extents for new in _EXTENTS if old != new]
     for at in rng.permutation(len(trials))[:8]:
@@ -145,13 +148,8 @@ def _other_shapes(rng: np.random.Generator, growth: Growth, first: Shapes) -> Sh
                 tuple(new if n == old and (everywhere or i == place) else n for i, n in enumerate(shape))
                 for shape in first
             ]
-            if second == first:
-                continue
-            try:
-                _model(growth, [PartialShape(list(shape)) for shape in second], False)
-            except (IRError, ValueError):
-                continue
-            return second
+            if second != first and prober.accepts(tuple(n for shape in second for n in shape)):
+                return second
     raise UnreadableName("no other shapes of the inputs fit the layers")
 
 

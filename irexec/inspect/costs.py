@@ -23,6 +23,8 @@ _HIGHEST_POWER, _HIGHEST_DEGREE = 2, 5
 _MOST_SYMBOLS = 3
 # Sizes of each dimension at which the costs are determined.
 _EACH = 4
+# Sizes of all alternatives with which the costs are compared.
+_OTHERS = 16
 _MULTIPLES = (1, 32)
 
 
@@ -93,6 +95,8 @@ def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
     found: list[Cost | None] = [None, None]
     end = time.monotonic() + seconds
     leads = _moving(shapes)
+    # A model with alternatives accepts sizes that the samples around the base leave out.
+    decided = shapes.decided_sizes if len(shapes.alternatives) > 1 else []
     for multiple in _MULTIPLES:
         samples = shapes.regular_samples(leads, _EACH, multiple) if len(leads) <= _MOST_SYMBOLS else []
         # Sizes between these show where a layer with a stride rounds.
@@ -102,10 +106,13 @@ def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
             if time.monotonic() > end:
                 return Costs(found[0], found[1], _costs_at(shapes, shapes.smallest_sizes))
             made.append((sizes, _costs_at(shapes, sizes)))
-        for index in (0, 1):
+        regular = [sizes for sizes in decided if all(sizes[lead] % multiple == 0 for lead in leads)]
+        others = [(sizes, _costs_at(shapes, sizes)) for sizes in regular[:: len(regular) // _OTHERS + 1]]
+        for index in (0, 1) if regular or not decided else ():
             if found[index] is None:
                 polynomial = _fitted([(sizes, values[index]) for sizes, values in made], leads)
-                found[index] = None if polynomial is None else Cost(polynomial, multiple)
+                if polynomial is not None and all(polynomial.value(each) == values[index] for each, values in others):
+                    found[index] = Cost(polynomial, multiple)
         if None not in found:
             break
     return Costs(found[0], found[1], _costs_at(shapes, shapes.smallest_sizes))

@@ -23,10 +23,13 @@ from irexec.sizes.evidence import Evidence
 from irexec.sizes.expressions import Expression, fit
 from irexec.sizes.limits import limits
 from irexec.sizes.names import assignment, equal_groups, symbols
-from irexec.sizes.probe import Outcome, Prober, Refusal, Sizes
+from irexec.sizes.probe import Prober, Refusal, Sizes
 from irexec.sizes.samples import accepted_samples, path_to, raised
 from irexec.sizes.study import Study
 from irexec.types import PartialShape
+
+# Dimensions of which an output's size is sought as an expression without a trace.
+_MOST_FITTED = 24
 
 
 @record(frozen=True)
@@ -71,11 +74,14 @@ class Shapes:
 
     def _derived(self, evidence: Evidence) -> bool:
         """Replace a description that traces contradict by the conditions of the traces; return whether it was."""
-        if evidence.differing(self.alternatives, self.groups) == 0:
+        wrong = evidence.differing(self.alternatives, self.groups)
+        if not wrong:
             return False
         self._study.is_complete = False
         found = evidence.conditions()
         if found is None:
+            if (refusal := self._prober.at(wrong[0]).refusal) is not None:
+                self._study.cases[0].unexplained.append(Reason(0, wrong[0], refusal))
             return False
         groups = evidence.groups()
         alternatives: list[list[Condition]] = [
@@ -184,10 +190,6 @@ class Shapes:
         """Return the refusal of these sizes of the dynamic dimensions; None where the model accepts them."""
         return self._prober.at(sizes).refusal
 
-    def probe(self, sizes: Sizes) -> Outcome:
-        """Return the outcome of inference at these sizes of the dynamic dimensions."""
-        return self._prober.at(sizes)
-
     @property
     def leads(self) -> list[int]:
         """The dynamic dimensions that can be chosen; the others follow them or have a single size."""
@@ -211,8 +213,14 @@ class Shapes:
     @property
     def smallest_sizes(self) -> Sizes:
         """The sizes of `smallest`."""
-        candidates = [*self._candidates(), *(self._evidence.accepted[:1] if self._evidence is not None else ())]
-        return min(candidates, key=lambda sizes: (_elements(self._prober, sizes), sizes))
+        return min(
+            [*self._candidates(), *self.decided_sizes[:1]], key=lambda sizes: (_elements(self._prober, sizes), sizes)
+        )
+
+    @property
+    def decided_sizes(self) -> list[Sizes]:
+        """The accepted combinations that traces decided, the smallest first."""
+        return [] if self._evidence is None else self._evidence.accepted
 
     def types_at(self, sizes: Sizes) -> Inference:
         """Return the types of all values at these sizes."""
@@ -223,11 +231,6 @@ class Shapes:
         """The sizes from which the study began."""
         return self._study.cases[0].base
 
-    @property
-    def base_shapes(self) -> list[PartialShape]:
-        """The shapes of the inputs at these sizes."""
-        return self._prober.inputs_at(self.base_sizes)
-
     def inputs_at(self, sizes: Sizes) -> list[PartialShape]:
         """Return the shapes of the inputs at these sizes of the dynamic dimensions."""
         return self._prober.inputs_at(sizes)
@@ -235,10 +238,6 @@ class Shapes:
     def reached(self, number: int) -> list[Node]:
         """Return the layers that depend on an input with dynamic dimensions."""
         return [node for node, bits in self._prober.reached.items() if bits >> number & 1]
-
-    def base(self) -> dict[str, tuple[int, ...]]:
-        """Return the input shapes from which the study began."""
-        return self._named(self._study.cases[0].base)
 
     def because(self) -> list[Because]:
         """Return the reasons of the restrictions, one for each symbol and layer, the first dimensions first."""
@@ -260,7 +259,7 @@ class Shapes:
 
     def limits(self) -> list[str]:
         """Return what the answer does not cover, and what an accepted size changes without being refused."""
-        return limits(self._study, self.symbols, self.outputs_expressions, self._samples)
+        return limits(self._study, self.symbols, self.outputs_expressions, self._samples, [*self._reasons()])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values; see docs/commands/shapes.md for the keys."""
@@ -274,8 +273,8 @@ class Shapes:
                 for shape in self.outputs_expressions
             ],
             "inputs": [
-                {"name": port_name(value), "type": str(value.element_type), "shape": self.input_text(number)}
-                for number, value in enumerate(self.model.inputs)
+                {"name": name, "type": str(value.element_type), "shape": self.input_text(number)}
+                for number, (name, value) in enumerate(zip(self.input_names, self.model.inputs, strict=True))
             ],
             "because": [
                 {
@@ -312,23 +311,20 @@ class Shapes:
 
     def _named(self, sizes: Sizes) -> dict[str, tuple[int, ...]]:
         shapes = self._prober.inputs_at(sizes)
-        named = zip(map(port_name, self.model.inputs), shapes, strict=True)
-        return {name: tuple(extent.value for extent in shape) for name, shape in named}
+        named = zip(self.input_names, shapes, strict=True)
+        return {name: shape.to_shape() for name, shape in named}
 
     def _sizes(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> Sizes | None:
         """Return the sizes of the dynamic dimensions; None where a shape contradicts the declared one."""
         if isinstance(shapes, Mapping):
-            names = [port_name(value) for value in self.model.inputs]
+            names = self.input_names
             unknown = [name for name in shapes if name not in names]
             if unknown:
                 raise ValueError(f"the model has no input {unknown[0]!r}; its inputs are {', '.join(names)}")
             known = [*zip(names, self._prober.shapes, strict=True)]
             if missing := [name for name, shape in known if name not in shapes and shape.is_dynamic]:
                 raise ValueError(f"the shape of {missing[0]!r} is missing")
-            given = [
-                tuple(shapes[name]) if name in shapes else tuple(extent.value for extent in shape)
-                for name, shape in known
-            ]
+            given = [tuple(shapes[name]) if name in shapes else shape.to_shape() for name, shape in known]
         else:
             given = [tuple(shape) for shape in shapes]
         if len(given) != len(self._prober.shapes):
@@ -355,16 +351,11 @@ class Shapes:
 
     def _smaller(self, case: Case, sizes: Sizes, dim: int, size: int) -> Sizes | None:
         """Return the combination with a smaller size of a dimension, and of those that follow it, if it is accepted."""
-        if dim in case.choices and not case.choices[dim].contains(size):
-            return None
+        moved = tuple(size if each == dim else other for each, other in enumerate(sizes))
         if dim in case.choices:
-            moved = case.fill({each: sizes[each] for each in case.choices} | {dim: size})
             ones = {each for each in case.broadcast if sizes[each] == 1}
-            moved = tuple(1 if each in ones else other for each, other in enumerate(moved))
-        elif dim in case.broadcast and size == 1:
-            moved = tuple(1 if each == dim else other for each, other in enumerate(sizes))
-        else:
-            return None
+            filled = case.fill({each: moved[each] for each in case.choices})
+            moved = tuple(1 if each in ones else other for each, other in enumerate(filled))
         fits = min(moved) > 0 and case.contains(moved) and self._prober.accepts(moved)
         return moved if fits else None
 
@@ -391,7 +382,9 @@ class Shapes:
                 if len(samples) < len(extents):
                     dims.append(None)
                     continue
-                found = fit(samples, base, self.leads) or fit(samples, base, every)
+                # Of many sizes, only traces find an expression in time.
+                few = len(every) <= _MOST_FITTED
+                found = fit(samples, base, self.leads) or fit(samples, base, every) if few else None
                 dims.append(found if self._evidence is None else self._evidence.output(number, axis, found, samples))
             fitted.append(dims)
         return fitted

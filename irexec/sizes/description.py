@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, product
 from random import Random
 
 from irexec.sizes.broadcasting import broadcast_units, with_ones
@@ -17,6 +18,7 @@ from irexec.sizes.relations import Direction, directions
 # Random combinations that a description is tested with.
 _VERIFIED = 40
 _BROADCASTS = 16
+_MOST_PAIRS = 150
 # The parts of one size with which the multiple of another is tried, and the proportions of both that are compared then.
 _RATIOS = (2, 3, 5, 7, 11, 13)
 _PROPORTIONS = ((1, 1), (2, 1), (4, 1), (3, 1), (1, 2), (1, 4), (1, 3), (3, 2), (2, 3))
@@ -244,11 +246,10 @@ class Description:
     def _combinations(self, leads: Sequence[int]) -> Iterator[Sizes]:
         """Yield combinations of accepted sizes: small ones of each pair of dimensions, and random ones."""
         case = self._case
-        for position, first in enumerate(leads):
-            for second in leads[position + 1 :]:
-                for one in case.choices[first].some(5):
-                    for other in case.choices[second].some(5):
-                        yield self._within(case.fill({first: one, second: other}))
+        pairs = list(combinations(leads, 2))
+        for first, second in pairs[:: len(pairs) // _MOST_PAIRS + 1]:
+            for one, other in product(case.choices[first].some(5), case.choices[second].some(5)):
+                yield self._within(case.fill({first: one, second: other}))
         for pair in case.exchanged:
             one, other = case.base[pair.first], case.base[pair.second]
             own = ((pair.ratio, 1), (1, pair.ratio))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from irexec.graph.model import Node
+from irexec.sizes.case import Reason
 from irexec.sizes.probe import Prober, Sizes
 from irexec.types import TensorType
 
@@ -38,6 +39,23 @@ def _backward_slice(node: Node, inputs: Inputs) -> str | None:
                 "first element"
             )
     return None
+
+
+def refusals(reasons: Iterable[Reason]) -> list[str]:
+    """Return sentences about layers that refuse sizes as their pages do, and that OpenVINO accepts."""
+    nodes = {
+        reason.refusal.node: None
+        for reason in reasons
+        if reason.refusal.node is not None
+        and reason.refusal.node.type == "ScaledDotProductAttention"
+        and (reason.refusal.finding.constraint or "").endswith(" C4")
+    }
+    return [
+        f"{node.type} {node.friendly_name!r} refuses a mask with more rows or columns than the scores, which its page "
+        "does not allow: OpenVINO repeats a single query or key for it"
+        for node in nodes
+        if node is not None
+    ]
 
 
 _DIFFERENCES: dict[str, Callable[[Node, Inputs], str | None]] = {

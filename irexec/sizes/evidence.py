@@ -46,7 +46,8 @@ class Evidence:
         self._prober, self._paths = prober, paths
         known = paths.accepted() >= 0
         order = np.argsort(paths.points[known].sum(1), kind="stable")
-        self.points: list[Sizes] = [tuple(row) for row in paths.points[known][order].tolist()]
+        self._rows = paths.points[known][order]
+        self.points: list[Sizes] = [tuple(row) for row in self._rows.tolist()]
         self._accepted = (paths.accepted()[known] == 1)[order]
         self._pinned = paths.is_pinned()[known][order]
         self._number = paths.decided[known][order]
@@ -69,10 +70,11 @@ class Evidence:
                     break
         return groups
 
-    def differing(self, alternatives: Alternatives, groups: Sequence[int]) -> int:
-        """Return the number of decided combinations that the description puts on the wrong side."""
+    def differing(self, alternatives: Alternatives, groups: Sequence[int]) -> list[Sizes]:
+        """Return the decided combinations that the description puts on the wrong side, the smallest first."""
         holding = np.logical_or.reduce([self._all(each) for each in alternatives] or [np.zeros(len(self.points), bool)])
-        return int(np.sum((holding & self._equal(groups)) != self._accepted))
+        wrong = np.flatnonzero((holding & self._equal(groups)) != self._accepted)
+        return [self.points[row] for row in wrong]
 
     def conditions(self) -> list[list[Guard | Choice]] | None:
         """Return lists of conditions from the traces, if plain inference agrees with them at further combinations."""
@@ -112,7 +114,7 @@ class Evidence:
             and (self._paths.accepted() >= 0).all()
             and len(self.accepted) >= _enough(alternatives, groups)
         )
-        return bool(is_whole) and self.differing(alternatives, groups) == 0
+        return bool(is_whole) and not self.differing(alternatives, groups)
 
     def _is_needed(self, holding: list[Any], place: int, equal: Any, anywhere: Any) -> bool:
         others = [each for number, each in enumerate(holding) if number != place]
@@ -138,17 +140,18 @@ class Evidence:
     def output(self, number: int, axis: int, fitted: Expression | None, samples: Samples) -> Expression | None:
         """Return an expression with the size of an output's axis at all accepted combinations, if there is one.
 
-        `samples`: sizes of the axis that plain inference gave; `fitted` has all of them.
+        `samples`: sizes of the axis that plain inference gave; `fitted` has these. None where no expression has all.
         """
         values = self._sizes_of(number, axis)
         if values is None:
             return fitted
         rows, sizes = values
-        points = [*(self.points[row] for row in rows), *(point for point, _ in samples)]
+        drawn = np.array([point for point, _ in samples], np.int64).reshape(len(samples), -1)
+        points = np.concatenate([self._rows[rows], drawn])
         sizes += [size for _, size in samples]
-        if fitted is not None and all(fitted.value(each) == size for each, size in zip(points, sizes, strict=True)):
+        if fitted is not None and all(map(lambda row, size: fitted.value(tuple(row)) == size, points.tolist(), sizes)):
             return fitted
-        columns = list(np.array(points, np.int64).T)
+        columns = list(points.T)
         formulas = self._formulas(number, axis)
         tried = [np.broadcast_to(formula.value(columns), len(points)) for formula in formulas]
         for formula, found in zip(formulas, tried, strict=True):
@@ -167,7 +170,7 @@ class Evidence:
             return Combined(
                 "max", tuple(sorted((formulas[each] for each in below), key=lambda formula: sorted(formula.dims)))
             )
-        return fitted
+        return None
 
     def _formulas(self, number: int, axis: int) -> list[Formula]:
         """Return the different formulas of an output's axis in all traces, the simplest first."""
@@ -193,9 +196,8 @@ class Evidence:
             shape = each.outputs[number]
             if shape is None or axis >= len(shape) or shape[axis] is None:
                 return None
-            points = np.array([self.points[row] for row in own], np.int64)
             entry = shape[axis]
-            found = each.tape.evaluate(points)(entry.entry) if is_traced(entry) else entry
+            found = each.tape.evaluate(self._rows[own])(entry.entry) if is_traced(entry) else entry
             rows += own.tolist()
             sizes += np.broadcast_to(found, len(own)).tolist()
         return (rows, sizes) if rows else None
@@ -210,8 +212,7 @@ class Evidence:
         return np.asarray(np.logical_and.reduce([np.ones(len(self.points), bool), *map(self._holds, conditions)]))
 
     def _equal(self, groups: Sequence[int]) -> np.ndarray[Any, Any]:
-        rows = np.array(self.points, np.int64).reshape(len(self.points), len(groups))
-        return np.asarray((rows == rows[:, list(groups)]).all(1))
+        return np.asarray((self._rows == self._rows[:, list(groups)]).all(1))
 
 
 def _is_size(expression: Expression) -> bool:

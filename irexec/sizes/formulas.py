@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from irexec.records import field, record
+from irexec.sizes.calls import Number, straight
 from irexec.sizes.expressions import Names
 from irexec.sizes.probe import Sizes
 from irexec.types.traced import Operand, Tape
@@ -310,15 +311,29 @@ class Formulas:
                 waiting.pop()
                 continue
             kind, *operands = self._tape.entries[current]
+            function = operands.pop(0) if kind == "call" else None
             if kind == "size":
                 self._known[current] = size(operands[0])
             elif kind == "constant":
                 self._known[current] = number(operands[0])
             elif missing := [each for each in operands if each not in self._known]:
                 waiting += missing
+            elif function is not None:
+                self._known[current] = self._called(function, operands)
             else:
                 self._known[current] = self._computed(kind, *(self._known[each] for each in operands))
         return self._known[entry]
+
+    def _called(self, function: Any, operands: list[Operand]) -> Formula | None:
+        """Return the formula of a call, if it is a quotient or a remainder of one argument."""
+        own = [self._tape.values[each] for each in operands]
+        found = straight(function, own) if isinstance(function, Number) else None
+        argument = None if found is None else self._known[operands[found.place]]
+        if found is None or argument is None:
+            return None
+        whole = add(multiply(number(found.factor), argument), number(found.shift))
+        made = self._computed("//", whole, number(found.divisor))
+        return self._computed("%", made, number(found.modulus)) if found.modulus else made
 
     @staticmethod
     def _computed(kind: str, one: Formula | None, other: Formula | None) -> Formula | None:

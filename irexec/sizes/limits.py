@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from irexec.graph.model import Node, Value
 from irexec.graph.ports import port_name
 from irexec.inference.inference import Inference
-from irexec.sizes.differences import differences
+from irexec.sizes.case import Reason
+from irexec.sizes.differences import differences, refusals
 from irexec.sizes.expressions import Combined, Expression
 from irexec.sizes.names import assignment
 from irexec.sizes.probe import Prober, Sizes
@@ -22,8 +23,10 @@ Expressions = Sequence[Sequence[Expression | None] | None]
 """An expression for each dimension of each output; None if none is known."""
 
 
-def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: Sequence[Sizes]) -> list[str]:
-    """Return the limits of the answer as sentences. `samples`: accepted combinations."""
+def limits(
+    found: Study, symbols: Sequence[str], outputs: Expressions, samples: Sequence[Sizes], reasons: Sequence[Reason]
+) -> list[str]:
+    """Return the limits of the answer as sentences. `samples`: accepted combinations; `reasons`: the refusals."""
     prober = found.prober
     return [
         *_tables(prober, symbols, samples),
@@ -32,6 +35,7 @@ def limits(found: Study, symbols: Sequence[str], outputs: Expressions, samples: 
         *_declarations(found, samples),
         *_states(prober),
         *differences(prober, _smallest(found, samples)),
+        *refusals(reasons),
         *_gaps(found, symbols),
     ]
 

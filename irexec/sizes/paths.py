@@ -18,6 +18,9 @@ _ALONG = (*range(1, 66), 70, 72, 77, 80, 96, 98, 100, 112, 126, 127, 128, 129, 1
 _FAR = (288, 320, 384, 448, 511, 512, 513, 640, 1023, 1024, 1025, 2048, 4095, 4096, 10007, 1 << 17)
 _PAIRED = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 14, 16, 18, 20, 24, 32, 36, 48, 64, 96, 100, 128)
 _RANDOM = 600
+_LARGEST = (1 << 63) - 1
+# The number of dimensions up to which all these sizes are tried; of more dimensions, fewer sizes are.
+_MANY = 12
 # Traces whose equalities are solved, and how often each.
 _MOST_SOLVED, _SOLVED = 8, 80
 _MOST_BASES = 6
@@ -38,21 +41,17 @@ class Paths:
         self._chance = Random(11)
         self.points = np.zeros((0, len(prober.dims)), np.int64)
         self.decided = np.zeros(0, np.int64)
+        self._bounds = np.array([(max(1, dim.low), dim.high or _LARGEST) for dim in prober.dims], np.int64).T
         self.add(seeds)
 
     def add(self, points: Iterable[Sizes]) -> None:
         """Add combinations that the declared bounds allow, each once."""
         known = set(map(tuple, self.points.tolist()))
-        fresh = [
-            sizes
-            for sizes in dict.fromkeys(points)
-            if sizes not in known
-            and all(size > 0 for size in sizes)
-            and all(dim.allows(size) for dim, size in zip(self._prober.dims, sizes, strict=True))
-        ]
-        if not fresh:
+        fresh = [sizes for sizes in dict.fromkeys(points) if sizes not in known]
+        rows = np.array(fresh, np.int64).reshape(-1, len(self._prober.dims))
+        rows = rows[((rows >= self._bounds[0]) & (rows <= self._bounds[1])).all(1)]
+        if not len(rows):
             return
-        rows = np.array(fresh, np.int64)
         decided = np.full(len(rows), -1)
         for number, each in enumerate(self.traces):
             decided = np.where((decided < 0) & each.tape.holds(rows), number, decided)
@@ -97,15 +96,16 @@ class Paths:
         if not len(bases):
             return
         chosen = [tuple(row) for row in bases[np.linspace(0, len(bases) - 1, _MOST_BASES).astype(int)].tolist()]
+        end = time.monotonic() + _SECONDS
         self.add(self._around(list(dict.fromkeys(chosen))))
-        self.add(self._related(list(dict.fromkeys(chosen))))
+        self.add(self._related(list(dict.fromkeys(chosen)), end))
         self.add(self._solved())
 
     def _around(self, bases: Sequence[Sizes]) -> Iterator[Sizes]:
         count = len(self._prober.dims)
-        for base in bases[:3]:
+        for base in bases[: 3 if count <= _MANY else 1]:
             for dim in range(count):
-                for size in (*_ALONG, *_FAR):
+                for size in (*_ALONG, *_FAR)[:: count // _MANY + 1]:
                     yield _with(base, {dim: size})
         pairs = [(one, other) for one in range(count) for other in range(one + 1, count)]
         sizes = _PAIRED if len(pairs) <= 3 else _PAIRED[:: 2 if len(pairs) <= 10 else 4]
@@ -146,8 +146,9 @@ class Paths:
                             sizes[place] = each.solved(sizes, place)
                 yield tuple(sizes)
 
-    def _related(self, bases: Sequence[Sizes]) -> Iterator[Sizes]:
-        """Yield combinations of two sizes that differ from a base for which a trace of an accepted one holds."""
+    def _related(self, bases: Sequence[Sizes], end: float) -> Iterator[Sizes]:
+        """Yield combinations of two sizes that differ from a base for which a trace of an accepted one holds, until
+        a time."""
         count = len(self._prober.dims)
         accepting = [each for each in self.traces if each.outcome.accepted][:8]
         sizes = np.array((*range(1, 130), 144, 192, 196, 256, 384, 512), np.int64)
@@ -160,6 +161,8 @@ class Paths:
                     rows[:, one] = np.repeat(_PAIRED, len(sizes))
                     rows[:, other] = np.tile(sizes, len(_PAIRED))
                     for each in accepting:
+                        if time.monotonic() > end:
+                            return
                         found = rows[each.tape.holds(rows)]
                         if 0 < len(found) < 400:
                             yield from map(tuple, found[:60].tolist())

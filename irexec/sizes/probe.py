@@ -16,6 +16,7 @@ from irexec.inference.inference import Inference
 from irexec.inference.repeats import Repeats
 from irexec.inference.variables import check_variables
 from irexec.records import record
+from irexec.sizes.calls import Layers
 from irexec.sizes.declared import open_places
 from irexec.types import PartialShape, TensorType
 
@@ -125,6 +126,7 @@ class Prober:
         self._deadlines: list[float] = []
         self.reached = _reached(model, {number for dim in self.dims for number, _ in dim.places})
         self._repeats = Repeats()
+        self.layers = Layers()
         self._fixed = Inference()
         self._changing: list[tuple[int, Node]] = []
         self._prepare()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from itertools import product
+from itertools import combinations, product
 
 from irexec.graph.model import Node
 from irexec.sizes.case import Case, Reason
 from irexec.sizes.probe import Prober, Sizes
 
 # Combinations at which the shapes of the outputs are compared.
-_ALONG, _TOGETHER = 12, 30
+_ALONG, _MOST_PAIRS, _TOGETHER = 12, 150, 30
 
 
 def accepted_samples(prober: Prober, cases: Sequence[Case]) -> list[Sizes]:
@@ -23,10 +23,10 @@ def accepted_samples(prober: Prober, cases: Sequence[Case]) -> list[Sizes]:
         for dim, accepted in case.choices.items():
             for size in (*accepted.some(_ALONG), *accepted.some(4, beyond=3000)):
                 found.setdefault(case.fill({dim: size}))
-        for first, second in product(case.choices, repeat=2):
-            if first < second:
-                for one, other in product(case.choices[first].some(3)[1:], case.choices[second].some(3)[1:]):
-                    found.setdefault(case.fill({first: one, second: other}))
+        pairs = list(combinations(sorted(case.choices), 2))
+        for first, second in pairs[:: len(pairs) // _MOST_PAIRS + 1]:
+            for one, other in product(case.choices[first].some(3)[1:], case.choices[second].some(3)[1:]):
+                found.setdefault(case.fill({first: one, second: other}))
         for _ in range(_TOGETHER):
             if (sizes := case.draw(chance)) is not None:
                 found.setdefault(sizes)

@@ -21,8 +21,9 @@ from irexec.inference.propagate import propagate
 from irexec.inference.variables import check_variables
 from irexec.ops.declare.operator import Breach
 from irexec.records import record
+from irexec.sizes.calls import Hidden, Layer, Layers
 from irexec.sizes.probe import Extents, Outcome, Prober, Sizes
-from irexec.types import Array, Dimension, PartialShape, TensorType
+from irexec.types import Dimension, PartialShape, TensorType
 from irexec.types.tape_program import Program
 from irexec.types.traced import Tape, Traced, is_traced, untraced
 
@@ -70,45 +71,10 @@ class _Refused(Exception):
     """The rule of a layer reported a breach of its constraints."""
 
 
-class _Hidden(TensorType):
-    """The type of a tensor whose contents follow from traced numbers by floats or kernels: a reader pins these."""
-
-    __slots__ = ("shown", "sources")
-
-    def __init__(self, shape: PartialShape, shown: TensorType, sources: Sequence[Traced]) -> None:
-        super().__init__(shown.element_type, shape)
-        self.shown, self.sources = shown, sources
-
-    def _pinned(self) -> TensorType:
-        for number in self.sources:
-            int(number)
-        return self.shown
-
-    @property
-    def value(self) -> Array | None:
-        return self._pinned().value
-
-    @property
-    def has_value(self) -> bool:
-        return self.shown.has_value
-
-    @property
-    def held(self) -> Any:
-        return self._pinned().held
-
-    @property
-    def known(self) -> list[int | Dimension] | None:
-        return self._pinned().known
-
-    @property
-    def scalar(self) -> Any:
-        return self._pinned().scalar
-
-
 def trace(prober: Prober, sizes: Sizes) -> Trace:
     """Infer the model at these sizes, plainly and with numbers on a tape."""
     tape = Tape()
-    tracing = _Tracing(tape)
+    tracing = _Tracing(tape, prober.layers)
     outcome, plain, refusing = prober.followed(sizes)
     traced_sizes = {
         place: tape.size(number, size, max(dim.low, min(size, 1)), dim.high)
@@ -151,8 +117,8 @@ class _Tracing:
 
     has_given_types = False
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+    def __init__(self, tape: Tape, layers: Layers) -> None:
+        self.tape, self.layers = tape, layers
         self.types: dict[Node, Types] = {}
         self.findings = Findings()
         self.inference = Inference()
@@ -162,7 +128,7 @@ class _Tracing:
         """Return the tracing of a body, with the interface that operators with bodies need."""
         plain = Inferring(Findings(), declared=False)
         plain.model(body.model, [_untraced_type(type) for type in parameters])
-        inner = _Tracing(self.tape)
+        inner = _Tracing(self.tape, self.layers)
         inner.inference.take(plain.inference)
         inner.broken = plain.broken
         inner.types.update({node: (type,) for node, type in zip(body.model.parameters, parameters, strict=True)})
@@ -194,26 +160,62 @@ class _Tracing:
             return
         expected = plain.outputs(node)
         made: Types | None = None
+        pins, guards = len(self.tape.pinned), len(self.tape.guards)
+        faults = self.broken + self.findings.error_count
         try:
             made = self._inferred(node, inputs, expected)
+            if self.broken + self.findings.error_count > faults and refused:
+                raise _Refused
         except _Refused:
-            if refused:
+            if refused and len(self.tape.pinned) == pins:
                 return
         except Exception:  # A rule that cannot compute with traced numbers.
             made = None
-        if refused:
-            _pin(inputs)
-            return
-        if made is not None and all(_agree(own, other) for own, other in zip(made, expected, strict=False)):
-            sources = _sources(inputs)
+        agrees = made is not None and all(_agree(own, other) for own, other in zip(made, expected, strict=False))
+        sources = _sources(inputs)
+        layer = self.layers.of(node, inputs, sources) if sources else None
+        if made is not None and agrees and len(self.tape.pinned) == pins and not refused:
             self.types[node] = tuple(
-                _Hidden(own.shape, other, sources)
-                if other.has_value and not own.has_value and own.partial is None
-                else own
-                for own, other in zip(made, expected, strict=False)
+                self._with_contents(own, other, layer, number, sources)
+                for number, (own, other) in enumerate(zip(made, expected, strict=False))
             )
+        elif layer is None:
+            if not agrees or refused:
+                _pin(inputs)
+            elif made is not None:
+                self.types[node] = tuple(made)
         else:
-            _pin(inputs)
+            self.tape.rewind(pins, guards)
+            if layer.hold(sources):
+                self.types[node] = tuple(
+                    self._with_contents(self._called(own, layer, number, sources), own, layer, number, sources)
+                    for number, own in enumerate(expected)
+                )
+
+    def _called(self, plain: TensorType, layer: Layer, output: int, sources: Sequence[Traced]) -> TensorType:
+        """Return the type of an output whose extents a call of its layer computes."""
+        if plain.shape.rank is None:
+            return plain.without_value()
+        dims = [
+            own if number is None else Dimension(number)
+            for own, number in zip(plain.shape, layer.dims(output, sources), strict=True)
+        ]
+        return TensorType(plain.element_type, PartialShape(dims))
+
+    def _with_contents(
+        self, own: TensorType, plain: TensorType, layer: Layer | None, output: int, sources: Sequence[Traced]
+    ) -> TensorType:
+        """Return a traced type with the contents that plain inference finds, as numbers on the tape or hidden."""
+        if not plain.has_value or own.has_value or own.partial is not None:
+            return own
+        numbers: list[Any] = []
+        if layer is not None and plain.element_type.is_integral_number and not _is_traced_shape(own.shape):
+            numbers = layer.contents(output, sources)
+        if not numbers:
+            return Hidden(own.shape, plain, sources, layer, output)
+        partial = np.empty(len(numbers), object)
+        partial[:] = numbers
+        return TensorType(own.element_type, own.shape, partial=partial.reshape(own.shape.to_shape()))
 
     def _inferred(self, node: Node, inputs: Sequence[TensorType | None], expected: Types) -> Types | None:
         """Return the types that the operator's rule finds; None where it fails. Raises _Refused for a breach."""
@@ -229,7 +231,7 @@ class _Tracing:
             return None
         if breaches:
             raise _Refused
-        if any(type.__class__ is _Hidden for type in inputs):
+        if any(type.__class__ is Hidden for type in inputs):
             return types
         if node.type in _COMPARISONS and (compared := self._compared(node, inputs, types)) is not None:
             return compared
@@ -263,7 +265,7 @@ class _Tracing:
 
 def _untraced_type(type: TensorType) -> TensorType:
     """Return a type as plain inference has it."""
-    if isinstance(type, _Hidden):
+    if isinstance(type, Hidden):
         return type.shown
     shape = type.shape
     if shape.rank is not None and any(is_traced(dim.min) or is_traced(dim.max) for dim in shape):
@@ -278,11 +280,13 @@ def _untraced_type(type: TensorType) -> TensorType:
 
 
 def _is_special(type: TensorType) -> bool:
-    if type.__class__ is _Hidden:
-        return True
-    if type.shape.rank is not None and any(is_traced(dim.min) for dim in type.shape):
+    if type.__class__ is Hidden or _is_traced_shape(type.shape):
         return True
     return type.partial is not None and any(map(is_traced, type.partial.ravel()))
+
+
+def _is_traced_shape(shape: PartialShape) -> bool:
+    return shape.rank is not None and any(is_traced(dim.min) for dim in shape)
 
 
 def _sources(inputs: Iterable[TensorType | None]) -> list[Traced]:
@@ -291,7 +295,7 @@ def _sources(inputs: Iterable[TensorType | None]) -> list[Traced]:
     for type in inputs:
         if type is None:
             continue
-        numbers: list[Any] = [*type.sources] if isinstance(type, _Hidden) else []
+        numbers: list[Any] = [*type.sources] if isinstance(type, Hidden) else []
         if type.shape.rank is not None:
             numbers += [each for dim in type.shape for each in (dim.min, dim.max)]
         if type.partial is not None:

@@ -15,8 +15,9 @@ class Program:
     def __init__(self, tape: Tape, wanted: Sequence[Operand]) -> None:
         self._blank: list[Any] = [None] * len(tape.entries)
         self._sizes: list[tuple[Operand, int]] = []
-        # An operation writes its result to the last operand; a comparison has None there, and must have `result`.
-        self._steps: list[tuple[Callable[[Any, Any], Any], Operand, Operand, Operand | None, Any]] = []
+        # An operation writes its result to the last operand; a comparison has None there, and must have `result`, which
+        # are the operands of a call.
+        self._steps: list[tuple[Callable[..., Any], Operand, Operand, Operand | None, Any]] = []
         self._wanted = list(wanted)
         known = [False] * len(tape.entries)
         for (operation, left, right), result in tape.guards.items():
@@ -41,6 +42,7 @@ class Program:
             if known[current]:
                 continue
             kind, *operands = tape.entries[current]
+            function = operands.pop(0) if kind == "call" else None
             if kind == "size":
                 self._sizes.append((current, operands[0]))
             elif kind == "constant":
@@ -48,6 +50,8 @@ class Program:
             elif missing := [each for each in operands if not known[each]]:
                 waiting += [current, *missing]
                 continue
+            elif function is not None:
+                self._steps.append((function, 0, 0, current, operands))
             else:
                 self._steps.append((APPLY[kind], *operands, current, None))
             known[current] = True
@@ -59,7 +63,9 @@ class Program:
             values[entry] = sizes[dim]
         try:
             for apply, left, right, target, result in self._steps:
-                if target is not None:
+                if target is not None and result is not None:
+                    values[target] = apply(*(values[each] for each in result))
+                elif target is not None:
                     values[target] = apply(values[left], values[right])
                 elif apply(values[left], values[right]) is not result:
                     return None

@@ -10,7 +10,7 @@ from irexec.types.dimension import Dimension
 from irexec.types.element import DYNAMIC, ElementType
 from irexec.types.shape import ANY_SHAPE, PartialShape
 from irexec.types.stored import Stored
-from irexec.types.traced import plain_number
+from irexec.types.traced import is_traced, plain_number
 
 if TYPE_CHECKING:
     Array: TypeAlias = np.ndarray[Any, Any]
@@ -86,6 +86,8 @@ class TensorType:
     def scalar(self) -> Any:
         """The one element of a known scalar or one-element tensor; None when it is not known."""
         value = self._value
+        if self.partial is not None and self.partial.size == 1 and is_traced(one := self.partial.item()):
+            return one
         if value is None or value.size != 1:
             return None
         return value.values[0] if isinstance(value, Stored) else value.reshape(-1)[0].item()

@@ -13,7 +13,7 @@ Operand = int
 """The number of an entry of a tape."""
 
 Entry = tuple[Any, ...]
-"""("size", dim), ("constant", number), or an operation with its operands."""
+"""("size", dim), ("constant", number), ("call", function, operands...), or an operation with its operands."""
 
 
 def _extreme(choose: Callable[[Any, Any], Any], of_arrays: str) -> Callable[[Any, Any], Any]:
@@ -62,6 +62,11 @@ class Tape:
 
     def constant(self, value: int) -> Operand:
         return self._entry(("constant", value), value, (value, value))
+
+    def call(self, function: Callable[..., int], operands: Sequence[Operand]) -> Traced:
+        """Return the result of a function, which is called for each combination of sizes."""
+        value = function(*(self.values[each] for each in operands))
+        return Traced(self, self._entry(("call", function, *operands), value, (-_FAR, _FAR)))
 
     def apply(self, operation: str, left: Operand, right: Operand) -> Any:
         """Return the result of an operation: a plain number where the sizes do not decide it."""
@@ -118,6 +123,7 @@ class Tape:
             while waiting:
                 current = waiting[-1]
                 kind, *operands = self.entries[current]
+                function = operands.pop(0) if kind == "call" else None
                 if current in known:
                     waiting.pop()
                 elif kind == "size":
@@ -126,6 +132,8 @@ class Tape:
                     known[current] = np.int64(operands[0])
                 elif missing := [each for each in operands if each not in known]:
                     waiting += missing
+                elif function is not None:
+                    known[current] = _called(function, [known[each] for each in operands])
                 else:
                     left, right = (known[each] for each in operands)
                     if kind in ("//", "%"):
@@ -323,6 +331,13 @@ for _operation, _name in (("+", "add"), ("-", "sub"), ("*", "mul"), ("//", "floo
     setattr(Traced, f"__r{_name}__", _arithmetic(_operation, True))
 for _operation, _name in (("==", "eq"), ("<", "lt"), ("<=", "le")):
     setattr(Traced, f"__{_name}__", _comparison(_operation))
+
+
+def _called(function: Callable[..., int], columns: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Return the result of a function for each row of its arguments; equal ones are computed once."""
+    rows = np.stack(np.broadcast_arrays(*columns), -1).reshape(-1, len(columns))
+    different, places = np.unique(rows, axis=0, return_inverse=True)
+    return np.array([function(*row) for row in different.tolist()], np.int64)[places.reshape(-1)]
 
 
 def smaller(one: Any, other: Any) -> Any:

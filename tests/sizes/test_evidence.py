@@ -21,6 +21,11 @@ pytestmark = pytest.mark.any_python
 NAMES = ["x", "y", "z"]
 
 
+def joined(one, other):  # type: ignore[no-untyped-def]
+    """Join two tensors, so that their sizes must be equal."""
+    return op.concat([op.unsqueeze(one, _whole(0)), op.unsqueeze(other, _whole(0))], 0)
+
+
 def formula(compute) -> str:  # type: ignore[no-untyped-def]
     tape = Tape()
     made = compute(*(tape.size(number, value, 1, None) for number, value in enumerate((37, 22, 5))))
@@ -93,7 +98,7 @@ def test_a_trace_holds_where_plain_inference_has_the_same_outcome(name: str) -> 
 
 
 def answer(results, inputs) -> dict:  # type: ignore[no-untyped-def, type-arg]
-    return irexec.shapes(irexec.Model([results], inputs)).to_dict()
+    return irexec.shapes(irexec.Model(results if isinstance(results, list) else [results], inputs)).to_dict()
 
 
 def test_a_product_is_derived_from_the_comparisons() -> None:
@@ -174,3 +179,72 @@ def test_few_sizes_are_proved_where_all_of_them_are_decided() -> None:
     assert shapes.conditions == [["batch in [1, 2]", "length in [1, 6]"]]
     assert shapes.evidence == "proved"
     assert shapes.certainty == [["proved", "proved"]]
+
+
+def _floats(data, axis: int):  # type: ignore[no-untyped-def]
+    return op.convert(op.gather(op.shape_of(data), _whole(axis), np.int64(0)), np.float32)
+
+
+def test_sizes_computed_in_floats_are_proved() -> None:
+    """A remainder, and a rounded-up quotient, both in f32."""
+    data, other = _input("data", [-1, -1]), _input("other", [-1])
+    rest = op.convert(op.mod(_floats(data, 1), np.float32([6])), np.int64)
+    longer = op.pad(data, _whole(0, 0), op.concat([_whole(0), rest], 0), "constant", np.float32(0))
+    parts = op.convert(op.ceiling(op.divide(_floats(data, 0), np.float32([3]))), np.int64)
+    rows = op.range(np.int64(0), op.squeeze(parts, _whole(0)), np.int64(1), "f32")
+    found = answer([joined(longer, data), joined(rows, other)], [data, other])
+    assert found["accepts"] == [["other == (batch + 2) // 3", "data_1 % 6 == 0"]]
+    assert found["certainty"] == [["proved", "proved"]] and found["evidence"] == "proved"
+
+
+def test_scales_of_floats_are_proved() -> None:
+    image = _input("image", [1, 3, -1])
+    small = op.max_pool(image, [2], [1], [0], [0], [3], "ceil").output(0)
+    large = op.interpolate(small, np.float32([2]), "nearest", "scales", axes=_whole(2))
+    found = answer(op.concat([large, image], 1), [image])
+    assert found["accepts"] == [["length % 2 == 0", "length >= 4"]] and found["evidence"] == "proved"
+
+
+def test_a_rounding_of_floats_is_an_exception_that_is_shown() -> None:
+    """254.99998 rows are 254: the quotient of two sizes in f32 times one of them."""
+    data, other = _input("data", [1, 1, -1]), _input("other", [1, 1, -1])
+    scale = op.divide(_floats(data, 2), _floats(other, 2))
+    found = answer(op.add(data, op.interpolate(other, scale, "linear", "scales", axes=_whole(2))), [data, other])
+    assert found["evidence"] == "proved" or any(
+        "refused although all conditions hold" in each for each in found["limits"]
+    )
+
+
+def test_a_square_root_has_no_expression() -> None:
+    data = _input("data", [-1, 4])
+    side = op.convert(op.sqrt(_floats(data, 0)), np.int64)
+    found = answer(op.reshape(data, op.concat([side, side, _whole(4)], 0), False), [data])
+    assert found["outputs"] == [["?", "?", 4]] and found["evidence"] == "incomplete"
+
+
+def test_the_trip_count_of_a_loop_and_the_branch_of_an_if_are_proved() -> None:
+    data, other = _input("data", [1, -1]), _input("other", [-1, -1])
+    inner = _input("inner", [1, -1])
+    body = irexec.Model([op.constant(np.bool_(True)), op.tanh(inner)], [inner])
+    loop = op.loop(op.squeeze(op.gather(op.shape_of(other), _whole(0), np.int64(0)), _whole(0)), np.bool_(True))
+    loop.set_function(body)
+    loop.set_special_body_ports([-1, 0])
+    made = body.results[1].input(0).get_source_output()
+    loop.set_merged_input(inner, data.output(0), made)
+    found = answer(joined(loop.get_concatenated_slices(made, 0, 1, 1, -1, 0), other), [data, other])
+    assert found["accepts"] == [[]] and found["evidence"] == "proved"
+    assert found["outputs"] == [[2, "batch", "data_1"]]
+
+
+def test_masks_larger_than_the_scores_are_mentioned() -> None:
+    query, mask = _input("query", [1, 2, -1, 4]), _input("mask", [1, 1, -1, -1])
+    found = answer(op.scaled_dot_product_attention(query, query, query, mask), [query, mask])
+    assert any("refuses a mask with more rows or columns than the scores" in each for each in found["limits"])
+
+
+def test_many_dimensions_take_seconds() -> None:
+    inputs = [_input(f"x{number}", [-1, -1]) for number in range(30)]
+    rows = op.concat([op.reshape(each, _whole(-1), False) for each in inputs], 0)
+    shapes = irexec.shapes(irexec.Model([rows, op.relu(inputs[7])], inputs), seconds=20)
+    assert shapes.conditions == [[]] and shapes.evidence == "proved"
+    assert shapes.to_dict()["outputs"][1] == ["batch_8", "x7_1"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,6 @@ from irexec.ops.declare.operator import Check
 from irexec.ops.rules.axes import length_of
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import MAX_LENGTH, Dimension, PartialShape, TensorType
-from irexec.types.traced import is_traced
-
-_MOST_PARTS = 16
 
 
 @group
@@ -52,11 +48,6 @@ def scaled_extent(extent: int, scale: float) -> int:
     factor = np.float32(scale)
     if factor == 1:
         return extent
-    if is_traced(extent):
-        ratio = Fraction(float(factor)).limit_denominator(_MOST_PARTS)
-        # The margin adds less than a part below this extent.
-        if abs(float(ratio) - factor) < 1e-7 and extent < 1 << 15:
-            return extent * ratio.numerator // ratio.denominator
     with np.errstate(over="ignore"):
         scaled = np.float32(extent) * (factor + np.float32(1e-6))
     return int(scaled) if np.isfinite(scaled) else MAX_LENGTH + 1

@@ -1,0 +1,349 @@
+"""Calls: layers whose inference cannot compute with numbers on a tape, as functions of the numbers that they read.
+
+A tape calls such a function for each combination of sizes: plain inference of the layer, and of the layers before it
+whose contents it reads. So nothing is assumed of floating-point arithmetic or of a rule that branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from irexec.graph.model import Node
+from irexec.inference.propagate import propagate
+from irexec.ops.declare.operator import Breach, ConstraintError
+from irexec.records import record
+from irexec.types import Array, Dimension, PartialShape, TensorType
+from irexec.types.traced import Traced, is_traced
+
+MOST_CONTENTS = 16
+"""The number of elements of a tensor up to which its contents become numbers on a tape."""
+# The number of combinations that a layer remembers.
+_MOST_KNOWN = 1 << 16
+# Numbers at which a function is compared with a formula, and the largest divisor of one.
+_SAMPLES = (*range(1, 42), 50, 63, 64, 65, 96, 100, 127, 128, 129, 224, 255, 256, 257, 511, 512, 1000, 4096)
+_MOST_PARTS = 64
+# The number of samples that a formula must have.
+_ENOUGH = 12
+
+
+@record(frozen=True)
+class Slot:
+    """A place for a number on a tape, which an argument fills."""
+
+    place: int
+
+
+@record(frozen=True)
+class _Given:
+    """A type with a Slot for each number on a tape."""
+
+    type: TensorType
+    dims: tuple[Any, ...] | None
+    contents: tuple[Any, ...] | None
+
+    def at(self, numbers: Sequence[int]) -> TensorType | None:
+        shape = self.type.shape
+        if self.dims is not None:
+            shape = PartialShape([Dimension(numbers[d.place]) if isinstance(d, Slot) else d for d in self.dims])
+        if self.contents is None:
+            return TensorType(self.type.element_type, shape, self.type.held)
+        filled = [numbers[each.place] if isinstance(each, Slot) else each for each in self.contents]
+        extents = [extent.value for extent in shape]
+        if any(isinstance(each, Dimension) for each in filled):
+            partial = np.empty(len(filled), object)
+            partial[:] = filled
+            return TensorType(self.type.element_type, shape, partial=partial.reshape(extents))
+        return TensorType(
+            self.type.element_type, shape, np.array(filled, self.type.element_type.dtype).reshape(extents)
+        )
+
+
+@record(frozen=True)
+class _Made:
+    """An output of another layer, with the places of the arguments that this layer has."""
+
+    layer: Layer
+    output: int
+    places: tuple[int, ...]
+
+    def at(self, numbers: Sequence[int]) -> TensorType | None:
+        types = self.layer.types(tuple(numbers[place] for place in self.places))
+        return None if types is None else types[self.output]
+
+
+class Hidden(TensorType):
+    """The type of a tensor whose contents no numbers on a tape represent, because they are floats or too many. Where a
+    rule reads them, what follows holds for these contents only.
+
+    `shown`: the contents at the traced sizes. `layer` computes them as its output number `output`.
+    """
+
+    __slots__ = ("layer", "output", "shown", "sources")
+
+    def __init__(
+        self, shape: PartialShape, shown: TensorType, sources: Sequence[Traced], layer: Layer | None, output: int
+    ) -> None:
+        super().__init__(shown.element_type, shape)
+        self.shown, self.sources, self.layer, self.output = shown, sources, layer, output
+
+    def _read(self) -> TensorType:
+        if self.layer is None or not self.layer.hold_contents(self.output, self.sources):
+            for number in self.sources:
+                int(number)
+        return self.shown
+
+    @property
+    def value(self) -> Array | None:
+        return self._read().value
+
+    @property
+    def has_value(self) -> bool:
+        return self.shown.has_value
+
+    @property
+    def held(self) -> Any:
+        return self._read().held
+
+    @property
+    def known(self) -> list[int | Dimension] | None:
+        return self._read().known
+
+    @property
+    def scalar(self) -> Any:
+        return self._read().scalar
+
+
+class Layer:
+    """The inference of one layer as a function of the numbers that its inputs have on a tape."""
+
+    def __init__(self, node: Node, inputs: Sequence[_Given | _Made | None]) -> None:
+        self._node, self._inputs = node, inputs
+        self._known: dict[tuple[int, ...], list[TensorType] | None] = {}
+        self.kinds: dict[Hashable, int] = {}
+
+    def types(self, numbers: tuple[int, ...]) -> list[TensorType] | None:
+        """Return the types of the outputs for these numbers; None where the layer refuses them."""
+        if numbers not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[numbers] = self._types(numbers)
+        return self._known[numbers]
+
+    def _types(self, numbers: tuple[int, ...]) -> list[TensorType] | None:
+        operator = self._node.operator
+        inputs = [None if each is None else each.at(numbers) for each in self._inputs]
+        assert operator is not None
+        if any(made is None and given is not None for made, given in zip(inputs, self._inputs, strict=True)):
+            return None
+        breaches: list[Breach] = []
+        types = operator.infer(inputs, self._node.attributes, breaches)
+        if breaches:
+            return None
+        try:
+            return propagate(operator, inputs, self._node.attributes, types)
+        except (ConstraintError, MemoryError):
+            return None
+
+    def hold(self, sources: Sequence[Traced]) -> bool:
+        """Make it a guard that the layer's outputs are of the present kind, or that it refuses its inputs; return
+        whether it accepts them."""
+        return _held(Kind(self), sources) != 0
+
+    def hold_contents(self, output: int, sources: Sequence[Traced]) -> bool:
+        """Make it a guard that an output has the present contents; return False where these are too large."""
+        contents = self.contents(output, sources)
+        return bool(contents) and all(not is_traced(each) or each == each.number for each in contents)
+
+    def dims(self, output: int, sources: Sequence[Traced]) -> list[Any]:
+        """Return the extents of an output as numbers on the tape; None for those that are not known.
+
+        An extent that seems to be constant or one of the sources is that, under a guard.
+        """
+        own = [number.number for number in sources]
+        types = self.types(tuple(own))
+        shape = types[output].shape if types is not None else PartialShape.dynamic()
+        changed = [_with(own, place, number + step) for place, number in enumerate(own) for step in (1, 2, 64)]
+        dims: list[Any] = []
+        for axis, extent in enumerate(shape if shape.rank is not None else ()):
+            function = Number(self, output, axis=axis)
+            dims.append(_call(function, sources) if extent.is_static else None)
+            found = [(numbers, function.value(numbers)) for numbers in changed] if extent.is_static else []
+            for place, candidate in enumerate((extent.min, *sources)):
+                agrees = all(value in (None, [extent.min, *numbers][place]) for numbers, value in found)
+                if found and agrees and dims[-1] == candidate:
+                    dims[-1] = candidate
+                    break
+        return dims
+
+    def contents(self, output: int, sources: Sequence[Traced]) -> list[Any]:
+        """Return the contents of an output as numbers on the tape: of floats, their bits. That there are as many is a
+        guard."""
+        count = _held(Kind(self, output), sources)
+        return [_call(Number(self, output, element=place), sources) for place in range(count)]
+
+
+@record(frozen=True)
+class Kind:
+    """The kind of a layer's outputs as a number: 0 where it refuses its inputs; with `output`, the number of elements
+    of its contents."""
+
+    layer: Layer
+    output: int | None = None
+
+    def __call__(self, *numbers: int) -> int:
+        types = self.layer.types(numbers)
+        if types is None:
+            return 0
+        if self.output is not None:
+            return len(_bits(types[self.output]))
+        kinds = self.layer.kinds
+        return kinds.setdefault(tuple(map(_kind_of, types)), 1 + len(kinds))
+
+
+@record(frozen=True)
+class Number:
+    """An extent of a layer's output, or an element of its contents, as a function of the layer's numbers."""
+
+    layer: Layer
+    output: int
+    axis: int | None = None
+    element: int | None = None
+
+    def __call__(self, *numbers: int) -> int:
+        return self.value(numbers) or 0
+
+    def value(self, numbers: Sequence[int]) -> int | None:
+        """Return the number; None where the layer refuses its inputs, or its output is of another kind."""
+        types = self.layer.types(tuple(numbers))
+        if types is None:
+            return None
+        if self.element is not None:
+            bits = _bits(types[self.output])
+            return bits[self.element] if self.element < len(bits) else None
+        shape, axis = types[self.output].shape, self.axis or 0
+        return shape[axis].value if shape.rank is not None and axis < shape.rank and shape[axis].is_static else None
+
+
+class Layers:
+    """The layers that were called, each once, so that all tapes share what they know."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Layer] = {}
+
+    def of(self, node: Node, inputs: Sequence[TensorType | None], sources: Sequence[Traced]) -> Layer | None:
+        """Return the layer for these inputs, whose numbers are `sources`; None if it has bodies or a state, or if
+        contents that it reads are not computed by a layer."""
+        if node.bodies or node.has_state or node.operator is None or not all(map(_is_computed, inputs)):
+            return None
+        places = {number.entry: place for place, number in enumerate(sources)}
+        made = [None if type is None else _template(type, places) for type in inputs]
+        key = (node, *map(_key, made))
+        return self._known.setdefault(key, Layer(node, made))
+
+
+def _is_computed(type: TensorType | None) -> bool:
+    if isinstance(type, Hidden):
+        return type.layer is not None
+    return type is None or not type.has_value or not any(map(is_traced, _extents(type)))
+
+
+def _extents(type: TensorType) -> list[Any]:
+    return [] if type.shape.rank is None else [dim.min for dim in type.shape]
+
+
+def _template(type: TensorType, places: dict[int, int]) -> _Given | _Made:
+    if isinstance(type, Hidden) and type.layer is not None:
+        return _Made(type.layer, type.output, tuple(places[number.entry] for number in type.sources))
+    dims = contents = None
+    if any(map(is_traced, _extents(type))):
+        dims = tuple(Slot(places[dim.min.entry]) if is_traced(dim.min) else dim for dim in type.shape)  # type: ignore[attr-defined]
+    if type.partial is not None:
+        contents = tuple(
+            Slot(places[each.entry]) if is_traced(each) else each for each in type.partial.ravel().tolist()
+        )
+    return _Given(type, dims, contents)
+
+
+def _key(made: _Given | _Made | None) -> Hashable:
+    if not isinstance(made, _Given):
+        return made
+    type = made.type
+    value = type.held
+    held = None if value is None else (value.tobytes() if isinstance(value, np.ndarray) else id(value))
+    return type.element_type, type.shape if made.dims is None else made.dims, held, made.contents
+
+
+def _call(function: Callable[..., int], sources: Sequence[Traced]) -> Any:
+    return sources[0].tape.call(function, [number.entry for number in sources])
+
+
+def _held(function: Callable[..., int], sources: Sequence[Traced]) -> int:
+    """Return the number that a function has at the traced sizes, and make it a guard that it has it."""
+    number = _call(function, sources)
+    present = int(number.number)
+    return present if number == present else 0
+
+
+def _is_small(type: TensorType) -> bool:
+    return type.shape.is_static and prod(extent.value for extent in type.shape) <= MOST_CONTENTS
+
+
+def _bits(type: TensorType) -> list[int]:
+    """Return the contents as whole numbers: of floats, their bits; nothing where they are not known or too large."""
+    if not type.has_value or not _is_small(type):
+        return []
+    value = np.asarray(type.value)
+    if value.dtype.kind not in "iub":
+        value = value.view(f"i{value.itemsize}") if value.itemsize in (1, 2, 4, 8) else np.zeros(0, int)
+    return [int(each) for each in value.ravel()]
+
+
+def _kind_of(type: TensorType) -> Hashable:
+    return type.element_type, None if type.shape.rank is None else tuple(extent.is_static for extent in type.shape)
+
+
+@record(frozen=True)
+class Straight:
+    """`(factor*x + shift) // divisor`, or `% modulus` of that, of the argument x at `place`."""
+
+    place: int
+    factor: int
+    shift: int
+    divisor: int
+    modulus: int = 0
+
+
+def straight(function: Number, own: Sequence[int]) -> Straight | None:
+    """Return the formula that a number has at all samples, if it depends on one argument only."""
+    found = [
+        place
+        for place, number in enumerate(own)
+        if len({function.value(_with(own, place, each)) for each in (number, number + 1, 2, 7, 40, 256)} - {None}) > 1
+    ]
+    if len(found) != 1:
+        return None
+    tried = [(each, function.value(_with(own, found[0], each))) for each in _SAMPLES]
+    points = [(each, value) for each, value in tried if value is not None]
+    if len(points) < _ENOUGH:
+        return None
+    (first, low), (last, high) = points[0], points[-1]
+    slope = Fraction(high - low, last - first).limit_denominator(_MOST_PARTS)
+    factor, divisor = slope.numerator, slope.denominator
+    shift = max(divisor * value - factor * each for each, value in points)
+    if all((factor * each + shift) // divisor == value for each, value in points):
+        return Straight(found[0], factor, shift, divisor)
+    for modulus in range(2, _MOST_PARTS + 1):
+        for sign in (1, -1):
+            shift = (low - sign * first) % modulus
+            if all((sign * each + shift) % modulus == value for each, value in points):
+                return Straight(found[0], sign, shift, 1, modulus)
+    return None
+
+
+def _with(numbers: Sequence[int], place: int, number: int) -> list[int]:
+    return [number if each == place else own for each, own in enumerate(numbers)]
