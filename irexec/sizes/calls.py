@@ -247,20 +247,20 @@ class Layers:
 
 
 def _is_computed(type: TensorType | None) -> bool:
-    if isinstance(type, Hidden):
-        return type.layer is not None
-    return type is None or not type.has_value or not any(map(is_traced, _extents(type)))
-
-
-def _extents(type: TensorType) -> list[Any]:
-    return [] if type.shape.rank is None else [dim.min for dim in type.shape]
+    """Return whether the type at other numbers follows from them; that of an interval between numbers does not."""
+    if type is None or isinstance(type, Hidden):
+        return type is None or type.layer is not None
+    dims = [] if type.shape.rank is None else [*type.shape]
+    contents = [] if type.partial is None else [each for each in type.partial.ravel() if isinstance(each, Dimension)]
+    traced = [dim for dim in (*dims, *contents) if is_traced(dim.min) or is_traced(dim.max)]
+    return all(dim.min is dim.max for dim in traced) and not (traced and type.has_value)
 
 
 def _template(type: TensorType, places: dict[int, int]) -> _Given | _Made:
     if isinstance(type, Hidden) and type.layer is not None:
         return _Made(type.layer, type.output, tuple(places[number.entry] for number in type.sources))
     dims = contents = None
-    if any(map(is_traced, _extents(type))):
+    if type.shape.rank is not None and any(is_traced(dim.min) for dim in type.shape):
         dims = tuple(Slot(places[dim.min.entry]) if is_traced(dim.min) else dim for dim in type.shape)  # type: ignore[attr-defined]
     if type.partial is not None:
         contents = tuple(

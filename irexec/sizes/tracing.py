@@ -130,7 +130,7 @@ class _Tracing:
         plain.model(body.model, [_untraced_type(type) for type in parameters])
         inner = _Tracing(self.tape, self.layers)
         inner.inference.take(plain.inference)
-        inner.broken = plain.broken
+        inner.broken, inner.findings = plain.broken, plain.findings
         inner.types.update({node: (type,) for node, type in zip(body.model.parameters, parameters, strict=True)})
         for node in body.model.nodes:
             inner.node(node, plain.inference, False)

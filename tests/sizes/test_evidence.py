@@ -236,6 +236,20 @@ def test_the_trip_count_of_a_loop_and_the_branch_of_an_if_are_proved() -> None:
     assert found["outputs"] == [[2, "batch", "data_1"]]
 
 
+def test_the_widened_state_of_a_loop_is_proved() -> None:
+    data, other = _input("data", [-1, 4]), _input("other", [-1, 4])
+    inner = [_input(f"inner{number}", [-1, 4]) for number in range(2)]
+    body = irexec.Model([op.constant(np.bool_(True)), op.add(*inner)], inner)
+    loop = op.loop(np.int64(3), np.bool_(True))
+    loop.set_function(body)
+    loop.set_special_body_ports([-1, 0])
+    made = body.results[1].input(0).get_source_output()
+    loop.set_merged_input(inner[0], data.output(0), made)
+    loop.set_invariant_input(inner[1], other.output(0))
+    found = answer(loop.get_iter_value(made, -1), [data, other])
+    assert found["evidence"] == "proved" and found["outputs"] == [["max(batch, batch_2)", 4]]
+
+
 def test_masks_larger_than_the_scores_are_mentioned() -> None:
     query, mask = _input("query", [1, 2, -1, 4]), _input("mask", [1, 1, -1, -1])
     found = answer(op.scaled_dot_product_attention(query, query, query, mask), [query, mask])
