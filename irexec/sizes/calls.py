@@ -78,7 +78,7 @@ class _Made:
 
 class Hidden(TensorType):
     """The type of a tensor whose contents no numbers on a tape represent, because they are floats or too many. Where a
-    rule reads them, what follows holds for these contents only.
+    rule reads them, what follows holds for these contents only, and the tape counts that.
 
     `shown`: the contents at the traced sizes. `layer` computes them as its output number `output`.
     """
@@ -92,6 +92,7 @@ class Hidden(TensorType):
         self.shown, self.sources, self.layer, self.output = shown, sources, layer, output
 
     def _read(self) -> TensorType:
+        self.sources[0].tape.reads += 1
         if self.layer is None or not self.layer.hold_contents(self.output, self.sources):
             for number in self.sources:
                 int(number)

@@ -160,30 +160,28 @@ class _Tracing:
             return
         expected = plain.outputs(node)
         made: Types | None = None
-        pins, guards = len(self.tape.pinned), len(self.tape.guards)
+        pins, guards, reads = len(self.tape.pinned), len(self.tape.guards), self.tape.reads
         faults = self.broken + self.findings.error_count
         try:
             made = self._inferred(node, inputs, expected)
             if self.broken + self.findings.error_count > faults and refused:
                 raise _Refused
         except _Refused:
-            if refused and len(self.tape.pinned) == pins:
+            if refused and (len(self.tape.pinned), self.tape.reads) == (pins, reads):
                 return
         except Exception:  # A rule that cannot compute with traced numbers.
             made = None
         agrees = made is not None and all(_agree(own, other) for own, other in zip(made, expected, strict=False))
         sources = _sources(inputs)
         layer = self.layers.of(node, inputs, sources) if sources else None
-        if made is not None and agrees and len(self.tape.pinned) == pins and not refused:
+        is_recorded = (len(self.tape.pinned), self.tape.reads) == (pins, reads)
+        if made is not None and agrees and not refused and (is_recorded or layer is None):
             self.types[node] = tuple(
                 self._with_contents(own, other, layer, number, sources)
                 for number, (own, other) in enumerate(zip(made, expected, strict=False))
             )
         elif layer is None:
-            if not agrees or refused:
-                _pin(inputs)
-            elif made is not None:
-                self.types[node] = tuple(made)
+            _pin(inputs)
         else:
             self.tape.rewind(pins, guards)
             if layer.hold(sources):

@@ -45,7 +45,7 @@ class Tape:
 
     `entries`: every number that was computed, equal ones once. `guards`: every comparison whose result the sizes
     decide, with this result. `pinned`: the entries that were turned into plain numbers, with the number of guards
-    before each: the tape holds for these numbers only.
+    before each: the tape holds for these numbers only. `reads`: how often contents were read that are not on the tape.
     """
 
     def __init__(self) -> None:
@@ -53,6 +53,7 @@ class Tape:
         self.values: list[int] = []
         self.guards: dict[tuple[str, Operand, Operand], bool] = {}
         self.pinned: dict[Operand, int] = {}
+        self.reads = 0
         self._bounds: list[tuple[int, int]] = []
         self._known: dict[Entry, Operand] = {}
 
