@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
+import json
 import random
 
 import pytest
@@ -62,6 +64,22 @@ def test_conditions_and_outputs(answer: tuple[str, irexec.Model, irexec.Shapes])
     assert found["outputs"] == OUTPUTS[name]
     assert found["evidence"] == "proved"
     assert [len(each) for each in found["certainty"]] == [len(each) for each in found["accepts"]]
+
+
+WORDS = (
+    ast.Expression | ast.Compare | ast.BinOp | ast.UnaryOp | ast.USub | ast.Call | ast.List | ast.Name | ast.Constant
+    | ast.Load | ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Mod | ast.In | ast.cmpop
+)  # fmt: skip
+
+
+def test_conditions_and_sizes_have_the_documented_grammar(answer: tuple[str, irexec.Model, irexec.Shapes]) -> None:
+    found = json.loads(json.dumps(answer[2].to_dict()))
+    symbols = {dim["symbol"] for dim in found["dims"]} | {"max", "min"}
+    sizes = [size for shape in found["outputs"] for size in shape if isinstance(size, str) and size != "?"]
+    for text in [*itertools.chain(*found["accepts"]), *sizes]:
+        for node in ast.walk(ast.parse(text, mode="eval")):
+            assert isinstance(node, WORDS), text
+            assert not isinstance(node, ast.Name) or node.id in symbols
 
 
 def test_the_conditions_hold_where_inference_finds_no_error(answer: tuple[str, irexec.Model, irexec.Shapes]) -> None:
