@@ -23,7 +23,7 @@ from irexec.types.traced import Traced, is_traced
 MOST_CONTENTS = 16
 """The number of elements of a tensor up to which its contents become numbers on a tape."""
 # The number of combinations that a layer remembers.
-_MOST_KNOWN = 1 << 16
+_MOST_KNOWN = 1 << 14
 # Numbers at which a function is compared with a formula, and the largest divisor of one.
 _SAMPLES = (*range(1, 42), 50, 63, 64, 65, 96, 100, 127, 128, 129, 224, 255, 256, 257, 511, 512, 1000, 4096)
 _MOST_PARTS = 64
@@ -126,12 +126,14 @@ class Layer:
         self._node, self._inputs = node, inputs
         self._known: dict[tuple[int, ...], list[TensorType] | None] = {}
         self.kinds: dict[Hashable, int] = {}
+        self._bits: dict[tuple[int, ...], list[int]] = {}
 
     def types(self, numbers: tuple[int, ...]) -> list[TensorType] | None:
         """Return the types of the outputs for these numbers; None where the layer refuses them."""
         if numbers not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
+                self._bits.clear()
             self._known[numbers] = self._types(numbers)
         return self._known[numbers]
 
@@ -149,6 +151,15 @@ class Layer:
             return propagate(operator, inputs, self._node.attributes, types)
         except (ConstraintError, MemoryError):
             return None
+
+    def bits(self, numbers: tuple[int, ...], output: int) -> list[int]:
+        """Return the contents of an output for these numbers as whole numbers: of floats, their bits; nothing where
+        they are not known or too large."""
+        found = self._bits.get((output, *numbers))
+        if found is None:
+            types = self.types(numbers)
+            found = self._bits[output, *numbers] = [] if types is None else _bits(types[output])
+        return found
 
     def hold(self, sources: Sequence[Traced]) -> bool:
         """Make it a guard that the layer's outputs are of the present kind, or that it refuses its inputs; return
@@ -197,11 +208,11 @@ class Kind:
     output: int | None = None
 
     def __call__(self, *numbers: int) -> int:
+        if self.output is not None:
+            return len(self.layer.bits(numbers, self.output))
         types = self.layer.types(numbers)
         if types is None:
             return 0
-        if self.output is not None:
-            return len(_bits(types[self.output]))
         kinds = self.layer.kinds
         return kinds.setdefault(tuple(map(_kind_of, types)), 1 + len(kinds))
 
@@ -220,12 +231,12 @@ class Number:
 
     def value(self, numbers: Sequence[int]) -> int | None:
         """Return the number; None where the layer refuses its inputs, or its output is of another kind."""
+        if self.element is not None:
+            bits = self.layer.bits(tuple(numbers), self.output)
+            return bits[self.element] if self.element < len(bits) else None
         types = self.layer.types(tuple(numbers))
         if types is None:
             return None
-        if self.element is not None:
-            bits = _bits(types[self.output])
-            return bits[self.element] if self.element < len(bits) else None
         shape, axis = types[self.output].shape, self.axis or 0
         return shape[axis].value if shape.rank is not None and axis < shape.rank and shape[axis].is_static else None
 
@@ -295,7 +306,6 @@ def _is_small(type: TensorType) -> bool:
 
 
 def _bits(type: TensorType) -> list[int]:
-    """Return the contents as whole numbers: of floats, their bits; nothing where they are not known or too large."""
     if not type.has_value or not _is_small(type):
         return []
     value = np.asarray(type.value)

@@ -114,9 +114,12 @@ class Tape:
         for guard in list(self.guards)[guards:]:
             del self.guards[guard]
 
-    def evaluate(self, sizes: np.ndarray[Any, Any]) -> Callable[[Operand], Any]:
-        """Return a function that gives the values of an entry at many combinations of sizes, one in each row."""
-        known: dict[Operand, Any] = {}
+    def evaluate(
+        self, sizes: np.ndarray[Any, Any], known: dict[Operand, Any] | None = None
+    ) -> Callable[[Operand], Any]:
+        """Return a function that gives the values of an entry at many combinations of sizes, one in each row. `known`:
+        the values that are known, to which it adds others."""
+        known = {} if known is None else known
 
         def value(entry: Operand) -> Any:
             # Operands come before their results, so that no recursion is needed.
@@ -146,8 +149,8 @@ class Tape:
 
     def holds(self, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """Return for each row of sizes whether all guards hold and all pinned entries have their values."""
-        rows = np.arange(len(sizes))
-        value = self.evaluate(sizes)
+        rows, known = np.arange(len(sizes)), dict[Operand, Any]()
+        value = self.evaluate(sizes, known)
         pins = [("==", entry, None, True) for entry in self.pinned]
         for operation, left, right, result in (*((*guard, result) for guard, result in self.guards.items()), *pins):
             other = self.values[left] if right is None else value(right)
@@ -157,7 +160,8 @@ class Tape:
                 rows = rows[holding]
                 if not len(rows):
                     break
-                value = self.evaluate(sizes[rows])
+                known = {entry: each[holding] if np.ndim(each) else each for entry, each in known.items()}
+                value = self.evaluate(sizes[rows], known)
         found = np.zeros(len(sizes), bool)
         found[rows] = True
         return found
