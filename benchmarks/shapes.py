@@ -2,7 +2,7 @@
 
 python benchmarks/shapes.py [--count N] [MODEL.xml ...]
 
-Without models, those of dynamic_models.py and _2 to _7; dynamic_exports.py writes others. For each model: the time of
+Without models, those of dynamic_models.py and _2 to _8; dynamic_exports.py writes others. For each model: the time of
 the study, the combinations at which both agree, those that irexec accepts and OpenVINO refuses, and the reverse, and
 output sizes that differ or are not known. What OpenVINO's `reshape` accepts and running refuses counts as refused. At
 the end: how many models of each kind are described exactly.
@@ -168,6 +168,7 @@ def own_models(folder: Path) -> list[str]:
     import dynamic_models_5  # noqa: F401
     import dynamic_models_6  # noqa: F401
     import dynamic_models_7  # noqa: F401
+    import dynamic_models_8  # noqa: F401
     from dynamic_models import MODELS
 
     for name, make in MODELS.items():
