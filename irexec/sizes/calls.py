@@ -6,7 +6,7 @@ whose contents it reads. So nothing is assumed of floating-point arithmetic or o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -15,11 +15,13 @@ import numpy as np
 
 from irexec.graph.model import Node
 from irexec.inference.propagate import propagate
-from irexec.ops.declare.operator import Breach, ConstraintError
+from irexec.ops.declare.operator import Breach
 from irexec.records import record
 from irexec.types import Array, Dimension, PartialShape, TensorType
-from irexec.types.traced import Traced, is_traced
+from irexec.types.traced import Operand, Traced, is_traced
 
+Numbers = Mapping[Operand, int] | Sequence[int]
+"""The numbers to put in place of the entries of a tape."""
 MOST_CONTENTS = 16
 """The number of elements of a tensor up to which its contents become numbers on a tape."""
 # The number of combinations that a layer remembers.
@@ -31,49 +33,29 @@ _MOST_PARTS = 64
 _ENOUGH = 12
 
 
-@record(frozen=True)
-class Slot:
-    """A place for a number on a tape, which an argument fills."""
+def filled(type: TensorType, numbers: Numbers) -> TensorType | None:
+    """Return a type with other numbers in place of those on a tape; None where the layer that computes its contents
+    refuses them."""
+    if isinstance(type, Hidden):
+        if type.layer is None:
+            return type.shown
+        types = type.layer.types(tuple(numbers[number.entry] for number in type.sources))
+        return None if types is None else types[type.output]
 
-    place: int
+    def plain(number: Any) -> Any:
+        return numbers[number.entry] if is_traced(number) else number
 
-
-@record(frozen=True)
-class _Given:
-    """A type with a Slot for each number on a tape."""
-
-    type: TensorType
-    dims: tuple[Any, ...] | None
-    contents: tuple[Any, ...] | None
-
-    def at(self, numbers: Sequence[int]) -> TensorType | None:
-        shape = self.type.shape
-        if self.dims is not None:
-            shape = PartialShape([Dimension(numbers[d.place]) if isinstance(d, Slot) else d for d in self.dims])
-        if self.contents is None:
-            return TensorType(self.type.element_type, shape, self.type.held)
-        filled = [numbers[each.place] if isinstance(each, Slot) else each for each in self.contents]
-        extents = [extent.value for extent in shape]
-        if any(isinstance(each, Dimension) for each in filled):
-            partial = np.empty(len(filled), object)
-            partial[:] = filled
-            return TensorType(self.type.element_type, shape, partial=partial.reshape(extents))
-        return TensorType(
-            self.type.element_type, shape, np.array(filled, self.type.element_type.dtype).reshape(extents)
-        )
-
-
-@record(frozen=True)
-class _Made:
-    """An output of another layer, with the places of the arguments that this layer has."""
-
-    layer: Layer
-    output: int
-    places: tuple[int, ...]
-
-    def at(self, numbers: Sequence[int]) -> TensorType | None:
-        types = self.layer.types(tuple(numbers[place] for place in self.places))
-        return None if types is None else types[self.output]
+    shape = type.shape
+    if shape.rank is not None and any(is_traced(dim.min) or is_traced(dim.max) for dim in shape):
+        shape = PartialShape([Dimension(plain(dim.min), plain(dim.max)) for dim in shape])
+    if type.partial is None:
+        return type if shape is type.shape else TensorType(type.element_type, shape, type.held)
+    contents = np.empty(type.partial.size, object)
+    contents[:] = [plain(each) for each in type.partial.ravel()]
+    contents = contents.reshape(type.partial.shape)
+    if any(isinstance(each, Dimension) for each in contents.ravel()):
+        return TensorType(type.element_type, shape, partial=contents)
+    return TensorType(type.element_type, shape, contents.astype(type.element_type.dtype))
 
 
 class Hidden(TensorType):
@@ -122,8 +104,8 @@ class Hidden(TensorType):
 class Layer:
     """The inference of one layer as a function of the numbers that its inputs have on a tape."""
 
-    def __init__(self, node: Node, inputs: Sequence[_Given | _Made | None]) -> None:
-        self._node, self._inputs = node, inputs
+    def __init__(self, node: Node, inputs: Sequence[TensorType | None], sources: Sequence[Traced]) -> None:
+        self._node, self._inputs, self._sources = node, inputs, [number.entry for number in sources]
         self._known: dict[tuple[int, ...], list[TensorType] | None] = {}
         self.kinds: dict[Hashable, int] = {}
         self._bits: dict[tuple[int, ...], list[int]] = {}
@@ -139,17 +121,16 @@ class Layer:
 
     def _types(self, numbers: tuple[int, ...]) -> list[TensorType] | None:
         operator = self._node.operator
-        inputs = [None if each is None else each.at(numbers) for each in self._inputs]
+        known = dict(zip(self._sources, numbers, strict=True))
+        inputs = [None if each is None else filled(each, known) for each in self._inputs]
         assert operator is not None
         if any(made is None and given is not None for made, given in zip(inputs, self._inputs, strict=True)):
             return None
         breaches: list[Breach] = []
-        types = operator.infer(inputs, self._node.attributes, breaches)
-        if breaches:
-            return None
         try:
-            return propagate(operator, inputs, self._node.attributes, types)
-        except (ConstraintError, MemoryError):
+            types = operator.infer(inputs, self._node.attributes, breaches)
+            return None if breaches else propagate(operator, inputs, self._node.attributes, types)
+        except Exception:  # A broken constraint of known values, or numbers that the layers before it refuse.
             return None
 
     def bits(self, numbers: tuple[int, ...], output: int) -> list[int]:
@@ -253,9 +234,20 @@ class Layers:
         if node.bodies or node.has_state or node.operator is None or not all(map(_is_computed, inputs)):
             return None
         places = {number.entry: place for place, number in enumerate(sources)}
-        made = [None if type is None else _template(type, places) for type in inputs]
-        key = (node, *map(_key, made))
-        return self._known.setdefault(key, Layer(node, made))
+        key = (node, *(None if type is None else _key(type, places) for type in inputs))
+        return self._known.setdefault(key, Layer(node, inputs, sources))
+
+
+def _key(type: TensorType, places: dict[Operand, int]) -> Hashable:
+    """Return a key of a type, in which the numbers on a tape are those of the sources at their places."""
+    if isinstance(type, Hidden):
+        return type.layer, type.output, tuple(places[number.entry] for number in type.sources)
+    value = type.held
+    numbers = [each for dim in type.shape for each in (dim.min, dim.max)] if type.shape.rank is not None else [None]
+    contents = [] if type.partial is None else type.partial.ravel().tolist()
+    held = value.tobytes() if isinstance(value, np.ndarray) else value
+    own = ((None, places[each.entry]) if is_traced(each) else each for each in (*numbers, "", *contents))
+    return type.element_type, held, *own
 
 
 def _is_computed(type: TensorType | None) -> bool:
@@ -266,28 +258,6 @@ def _is_computed(type: TensorType | None) -> bool:
     contents = [] if type.partial is None else [each for each in type.partial.ravel() if isinstance(each, Dimension)]
     traced = [dim for dim in (*dims, *contents) if is_traced(dim.min) or is_traced(dim.max)]
     return all(dim.min is dim.max for dim in traced) and not (traced and type.has_value)
-
-
-def _template(type: TensorType, places: dict[int, int]) -> _Given | _Made:
-    if isinstance(type, Hidden) and type.layer is not None:
-        return _Made(type.layer, type.output, tuple(places[number.entry] for number in type.sources))
-    dims = contents = None
-    if type.shape.rank is not None and any(is_traced(dim.min) for dim in type.shape):
-        dims = tuple(Slot(places[dim.min.entry]) if is_traced(dim.min) else dim for dim in type.shape)  # type: ignore[attr-defined]
-    if type.partial is not None:
-        contents = tuple(
-            Slot(places[each.entry]) if is_traced(each) else each for each in type.partial.ravel().tolist()
-        )
-    return _Given(type, dims, contents)
-
-
-def _key(made: _Given | _Made | None) -> Hashable:
-    if not isinstance(made, _Given):
-        return made
-    type = made.type
-    value = type.held
-    held = None if value is None else (value.tobytes() if isinstance(value, np.ndarray) else id(value))
-    return type.element_type, type.shape if made.dims is None else made.dims, held, made.contents
 
 
 def _call(function: Callable[..., int], sources: Sequence[Traced]) -> Any:

@@ -21,7 +21,7 @@ from irexec.inference.propagate import propagate
 from irexec.inference.variables import check_variables
 from irexec.ops.declare.operator import Breach
 from irexec.records import record
-from irexec.sizes.calls import Hidden, Layer, Layers
+from irexec.sizes.calls import Hidden, Layer, Layers, filled
 from irexec.sizes.probe import Extents, Outcome, Prober, Sizes
 from irexec.types import Dimension, PartialShape, TensorType
 from irexec.types.tape_program import Program
@@ -127,7 +127,7 @@ class _Tracing:
     def body(self, body: Body, parameters: Types) -> _Tracing:
         """Return the tracing of a body, with the interface that operators with bodies need."""
         plain = Inferring(Findings(), declared=False)
-        plain.model(body.model, [_untraced_type(type) for type in parameters])
+        plain.model(body.model, [filled(type, self.tape.values) or TensorType() for type in parameters])
         inner = _Tracing(self.tape, self.layers)
         inner.inference.take(plain.inference)
         inner.broken, inner.findings = plain.broken, plain.findings
@@ -259,22 +259,6 @@ class _Tracing:
             arrays.append(array.reshape(type.shape.to_shape()))
         made = np.asarray(node.operator.kernel(*arrays, **node.operator.bind(node.attributes))).astype(bool)
         return [TensorType(types[0].element_type, types[0].shape, made)]
-
-
-def _untraced_type(type: TensorType) -> TensorType:
-    """Return a type as plain inference has it."""
-    if isinstance(type, Hidden):
-        return type.shown
-    shape = type.shape
-    if shape.rank is not None and any(is_traced(dim.min) or is_traced(dim.max) for dim in shape):
-        shape = PartialShape([Dimension(*untraced([dim.min, dim.max])) for dim in shape])
-    if type.partial is None:
-        return type if shape is type.shape else TensorType(type.element_type, shape, type.held)
-    numbers = untraced(type.partial.ravel().tolist())
-    if any(isinstance(number, Dimension) for number in numbers):
-        return TensorType(type.element_type, shape, partial=type.partial)
-    dtype = type.element_type.dtype
-    return TensorType(type.element_type, shape, np.array(numbers, dtype).reshape(type.partial.shape))
 
 
 def _is_special(type: TensorType) -> bool:
