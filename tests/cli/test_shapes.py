@@ -94,7 +94,7 @@ def test_a_table_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         ("batch,depth\n1,2\n", "line 1: the column 'depth' is not one of batch, H, W, image"),
         ("batch,H,W\n1,2\n", "line 2: 2 values, expected 3"),
         ("batch,H,W\n1,2,x\n", "line 2: W is 'x', expected one size"),
-        ("batch,H\n1,4\n", "line 2: there is no size of W"),
+        ("batch,H\n1,4\n", "line 2: the column W is missing"),
         ("image\n1x3\n", "line 2: image is '1x3', expected 4 dimensions"),
     ],
 )
