@@ -7,6 +7,7 @@ API has another order or another name, `_CALLS` lists it, once. The operator's o
 from __future__ import annotations
 
 import inspect
+from ast import literal_eval
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import GenericAlias
@@ -193,20 +194,16 @@ def _own_parameters(operator: Operator) -> dict[str, Parameter]:
         default = None if port.optional else inspect.Parameter.empty
         own[port.name] = Parameter(port.name, port.name, kind, index, default=default)
     for attribute in operator.attributes:
-        default = inspect.Parameter.empty if attribute.required else attribute.default
-        own[attribute.name] = Parameter(
-            attribute.name, attribute.name, "attribute", attribute=attribute, default=default
-        )
+        name, default = attribute.name, inspect.Parameter.empty if attribute.required else attribute.default
+        own[name] = Parameter(name, name, "attribute", attribute=attribute, default=default)
     return own
 
 
 def _literal(text: str) -> Any:
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return {"True": True, "False": False}.get(text, text)
+    try:
+        return literal_eval(text)
+    except ValueError:
+        return text
 
 
 @cache
@@ -254,8 +251,7 @@ def bind(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, An
             given.others.update(value)
     declared = {a.file_name: a for a in operator.attributes} | {a.name: a for a in operator.attributes}
     for key, value in given.others.items():
-        attribute = declared.get(key)
-        if attribute is None:
+        if (attribute := declared.get(key)) is None:
             attributes[key] = value
         elif value is not None:
             attributes[attribute.file_name] = attribute_value(attribute, value, any_case=any_case)
@@ -282,10 +278,8 @@ class _Given:
 def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, Any]) -> _Given:
     """Return the value of each parameter. Raises IRError for too many arguments, and for duplicate ones."""
     takes = parameters(operator)
-    in_order = [p for p in takes if not p.keyword_only]
     items, positional = _variadic_items(operator, positional)
-    if items is not None:
-        in_order = [p for p in in_order if p.kind != "inputs"]
+    in_order = [p for p in takes if not p.keyword_only and (items is None or p.kind != "inputs")]
     if len(positional) > len(in_order) + 1:
         names = ", ".join(p.name for p in in_order)
         raise IRError(Findings().add("P007", f"{operator} takes {names}; {len(positional)} arguments were given"))
@@ -339,10 +333,8 @@ def _variadic_items(operator: Operator, positional: tuple[Any, ...]) -> tuple[li
 def attribute_value(attribute: Attribute, value: Any, *, any_case: bool = True) -> Any:
     """Return an argument as the attribute's Python type: names in any letter case, arrays as tuples."""
     base = base_type(attribute.annotation)
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
-    if isinstance(value, np.generic):
-        value = value.item()
     if base is ElementType:
         return _element_type(value)
     if base is PartialShape:
