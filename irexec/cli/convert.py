@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Iterator
 
-from irexec.cli.inputs import check_readable, exit_code, refuse
+from irexec.cli.inputs import check_readable, exit_code, not_written, refuse
 from irexec.cli.options import add_limit, add_output, release
 from irexec.cli.streams import print_line
-from irexec.diagnostics import IRError, Place, Report
+from irexec.diagnostics import IRError, Report
 from irexec.diagnostics.render import write
 from irexec.ops.declare.contents import OPSETS
 
@@ -87,8 +87,7 @@ def _converted(args: argparse.Namespace) -> Report:
     except IRError as error:
         return error.report
     except (OSError, ValueError) as error:
-        message = f"the file cannot be written: {getattr(error, 'strerror', None) or error}"
-        return refuse("U007", message, place=Place(file=args.output))
+        return not_written(args.output, error)
     return report
 
 

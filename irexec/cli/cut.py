@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import Loaded, add_input_arguments, load_with_inputs
-from irexec.cli.inputs import exit_code, refuse
+from irexec.cli.inputs import exit_code, not_written, refused
 from irexec.cli.options import add_limit, add_output, whole
-from irexec.diagnostics import Place, Report
+from irexec.diagnostics import Report
 from irexec.diagnostics.render import write
 
 if TYPE_CHECKING:
@@ -84,9 +84,7 @@ def _save(extract: Extract, path: str, loaded: Loaded) -> int:
     try:
         files = extract.save(path)
     except OSError as error:
-        message = f"the file cannot be written: {error.strerror or error}"
-        write(refuse("U007", message, place=Place(file=path)), sys.stderr)
-        return 2
+        return refused(not_written(path, error))
     page = Printout()
     show_extract(extract, [str(file) for file in files], loaded.reference.model, page)
     sys.stdout.write(page.text)

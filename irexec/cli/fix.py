@@ -7,7 +7,16 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-from irexec.cli.inputs import STDIN, check_readable, check_weights, find_files, no_models, read_stdin, refuse
+from irexec.cli.inputs import (
+    STDIN,
+    check_readable,
+    check_weights,
+    find_files,
+    no_models,
+    not_written,
+    read_stdin,
+    refuse,
+)
 from irexec.cli.options import SECONDS, add_extensions, add_limit, add_weights
 from irexec.cli.shown import FOR_MACHINES, add_choice_arguments, add_showing_arguments, begin, show_findings
 from irexec.diagnostics import IRError, Place, Report
@@ -97,7 +106,7 @@ def fixed_by(
     except FileChanged as error:
         return refuse("U007", str(error), place=Place(file=path))
     except OSError as error:
-        return refuse("U007", f"the file cannot be written: {error.strerror or error}", place=Place(file=path))
+        return not_written(path, error)
     stream = out or sys.stdout
     stream.write(_shown(difference(path, before, after.data), stream) if diff else made_text(path, after))
     return after.report

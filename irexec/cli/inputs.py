@@ -28,6 +28,12 @@ def refuse(code: str, message: str, *, place: Place | None = None, hint: str | N
     return findings.report
 
 
+def not_written(path: str, error: OSError | ValueError) -> Report:
+    """Return the finding about a file that cannot be written."""
+    reason = getattr(error, "strerror", None) or error
+    return refuse("U007", f"the file cannot be written: {reason}", place=Place(file=path))
+
+
 def check_readable(path: str, role: str = "the model", *, stdin: bool = False) -> Report:
     """Return an empty report, or U001 if there is no file to read at `path`; with `stdin`, STDIN is accepted.
 

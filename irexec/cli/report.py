@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from irexec.cli.given import add_input_arguments
-from irexec.cli.inputs import check_readable, exit_code, refuse
+from irexec.cli.inputs import check_readable
 from irexec.cli.observe import add_observation_arguments, observations
 from irexec.cli.options import add_limit, add_output
-from irexec.cli.shown import add_choice_arguments, begin
+from irexec.cli.shown import add_choice_arguments, begin, write_output
 from irexec.cli.streams import print_line
-from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import write
 from irexec.ir.guard import reads
@@ -84,14 +83,6 @@ def _output(args: argparse.Namespace) -> str:
 
 
 def _save(output: Path, text: str) -> int:
-    from irexec.arrays.saving import save_text
-
-    try:
-        save_text(output, text)
-    except OSError as error:
-        place = Place(file=str(output))
-        report = refuse("U007", f"the file cannot be written: {error.strerror or error}", place=place)
-        write(report, sys.stderr)
-        return exit_code(report)
-    print_line(f"{output} ({len(text.encode()) / 1e6:.2g} MB)")
-    return 0
+    if not (code := write_output(str(output), text)):
+        print_line(f"{output} ({len(text.encode()) / 1e6:.2g} MB)")
+    return code

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import check_readable, refuse
+from irexec.cli.inputs import check_readable, not_written, refused
 from irexec.cli.options import add_extensions, add_limit, add_weights
 from irexec.diagnostics import IRError, Place, Report
 from irexec.diagnostics.findings import Findings
@@ -149,10 +149,7 @@ def _unbake(shapes: Shapes, path: str) -> int:
     try:
         write_model(made.model, path)
     except OSError as error:
-        write(
-            refuse("U007", f"the file cannot be written: {error.strerror or error}", place=Place(file=path)), sys.stderr
-        )
-        return 2
+        return refused(not_written(path, error))
     lines = [*map(str, made.changes), *(f"verified: {each}" for each in made.verified)]
     for line in (*lines, *(f"still fixed: {each}" for each in made.kept), f"saved {path}"):
         print(line)

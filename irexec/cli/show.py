@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from irexec.cli.inputs import check_readable, exit_code, refuse
+from irexec.cli.inputs import check_readable, exit_code
 from irexec.cli.options import add_extensions, add_limit, add_output, add_shapes, add_weights
-from irexec.cli.shown import add_choice_arguments, begin
+from irexec.cli.shown import add_choice_arguments, begin, write_output
 from irexec.cli.streams import print_line
-from irexec.diagnostics import IRError, Place, Report
+from irexec.diagnostics import IRError, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
 
@@ -67,14 +67,8 @@ def run(args: argparse.Namespace) -> int:
     if args.output is None:
         sys.stdout.write(text)
         return exit_code(report)
-    from irexec.arrays.saving import save_text
-
-    try:
-        save_text(args.output, text)
-    except OSError as error:
-        message = f"the file cannot be written: {error.strerror or error}"
-        write(refuse("U007", message, place=Place(file=args.output)), sys.stderr)
-        return 2
+    if code := write_output(args.output, text):
+        return code
     print_line(args.output)
     return exit_code(report)
 

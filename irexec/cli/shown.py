@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from argparse import SUPPRESS
 from collections.abc import Iterable
 from typing import IO
 
 from irexec.cli.extension import load_extensions
-from irexec.cli.inputs import exit_code, refuse
+from irexec.cli.inputs import exit_code, not_written, refuse, refused
 from irexec.cli.options import add_output, whole
 from irexec.cli.settings import Settings, read_settings
-from irexec.diagnostics import Place, Report
+from irexec.diagnostics import Report
 from irexec.diagnostics.choice import Choice, names_no_code
 from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.folded import grouped
@@ -106,9 +105,7 @@ def write_output(path: str, text: str) -> int:
     try:
         save_text(path, text)
     except OSError as error:
-        reason = f"the file cannot be written: {error.strerror or error}"
-        write(refuse("U007", reason, place=Place(file=path)), sys.stderr)
-        return 2
+        return refused(not_written(path, error))
     return 0
 
 
