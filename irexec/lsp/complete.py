@@ -11,6 +11,7 @@ from irexec.catalog.text import opsets_text
 from irexec.ir.xml.events import Event, Span, attribute_texts, events
 from irexec.lsp.cursor import Cursor
 from irexec.ops.declare import contents
+from irexec.ops.declare.attributes import attribute_text as value_text
 from irexec.types import DYNAMIC, ElementType
 
 _GRAMMAR = {
@@ -89,7 +90,7 @@ def _attributes(cursor: Cursor) -> Iterator[Choice]:
     facts = operator_of(cursor.layer) if cursor.element == "data" else None
     for attribute in facts.attributes if facts is not None else ():
         if attribute.name not in cursor.others:
-            initial = "" if attribute.default is None else written_value(attribute.default)
+            initial = "" if attribute.default is None else value_text(attribute.default)
             detail = f"{attribute.type}, required" if attribute.required else attribute.type
             new = _written(cursor, attribute.name, initial)
             yield Choice(new, detail, cursor.span, attribute_text(attribute), attribute.name)
@@ -160,17 +161,10 @@ def _port_ids(text: str, layer_id: str, side: str) -> Iterator[tuple[str, str]]:
             yield port.get("id", ""), port.get("precision", "")
 
 
-def written_value(value: object) -> str:
-    """Return a default as a file writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ",".join(map(written_value, value)) if isinstance(value, (list, tuple)) else str(value)
-
-
 def attribute_text(attribute: AttributeFacts) -> str:
     """Return the values of an attribute, as one line of Markdown."""
     values = f": {', '.join(f'`{value}`' for value in attribute.values)}" if attribute.values else ""
     default = "required" if attribute.required else "optional"
     if not attribute.required and attribute.default is not None:
-        default = f"default `{written_value(attribute.default)}`"
+        default = f"default `{value_text(attribute.default)}`"
     return f"`{attribute.name}`: {attribute.type}{values}; {default}"

@@ -7,17 +7,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from irexec.arrays.listed import Listed, ListedValue
+from irexec.arrays.listed import Listed
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import At
 from irexec.ir.document import Layer, Port
 from irexec.ir.xml.events import Span
 from irexec.ops.declare import contents
+from irexec.ops.declare.attributes import attribute_text
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.signature import TypeFrom
 from irexec.pages.assignments import Assignment
 from irexec.pages.excerpt import PageText
 from irexec.pages.page import TextExample, is_output
+from irexec.snippets.complete import leaves
 from irexec.snippets.reader import SnippetLayer, SnippetPort
 from irexec.types import F32, I32, I64, ElementType
 
@@ -101,8 +103,8 @@ class _Binder:
         if 0 not in unsaid:
             return
         members = [i for i in unsaid if i == 0 or (ports[0].name is not None and ports[i].name == ports[0].name)]
-        leaves = [leaf for i in members for leaf in _leaves(inputs[i])]
-        if all(isinstance(leaf, int) and not isinstance(leaf, bool) for leaf in leaves):
+        listed = [port.listed.value for i in members if (port := inputs[i]).listed is not None]
+        if all(isinstance(leaf, int) and not isinstance(leaf, bool) for leaf in leaves(listed)):
             yield from ((kind, members) for kind in (I32, I64) if kind in ports[0].types)
 
     def _layer(self, inputs: list[SnippetPort], outputs: list[SnippetPort], data: dict[str, str]) -> SnippetLayer:
@@ -177,7 +179,7 @@ class _Binder:
             value: Any = given.value if given is not None else made.get(_folded(attribute.name))
             if value is None:
                 continue
-            text = _attribute_text(value)
+            text = attribute_text(value)
             data[attribute.file_name] = _TYPE_WORDS.get(text, text)
             if given is not None:
                 self.spans[At(1, attribute.file_name)] = given.span
@@ -229,24 +231,5 @@ class _Binder:
         return SnippetPort(port, given.name, Listed(given.value, given.name, given.kind), place, elided=not dims)
 
 
-def _leaves(port: SnippetPort) -> Iterator[ListedValue]:
-    """Yield the single values that are listed at a port."""
-    waiting = [port.listed.value] if port.listed is not None else []
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, list):
-            waiting += value
-        else:
-            yield value
-
-
 def _folded(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
-
-
-def _attribute_text(value: ListedValue | Any) -> str:
-    if isinstance(value, (list, tuple)):
-        return ",".join(_attribute_text(item) for item in value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)

@@ -270,7 +270,7 @@ def _kind_of(listed: Listed, elements: Elements) -> ElementType | None:
     if listed.kind in ElementType.by_name and ElementType.by_name[listed.kind] in elements.types:
         return ElementType.by_name[listed.kind]
     leaf: Any = listed.value
-    items = _leaves(leaf)
+    items = leaves(leaf)
     kinds = {type(i) for i in items}
     if kinds <= {bool} and items and BOOLEAN in elements.types:
         return BOOLEAN
@@ -283,9 +283,10 @@ def _kind_of(listed: Listed, elements: Elements) -> ElementType | None:
     return None
 
 
-def _leaves(value: Any) -> list[Any]:
+def leaves(value: Any) -> list[Any]:
+    """Return the single values in nested lists."""
     if isinstance(value, list):
-        return [leaf for item in value for leaf in _leaves(item)]
+        return [leaf for item in value for leaf in leaves(item)]
     return [value]
 
 
