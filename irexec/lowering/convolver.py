@@ -33,6 +33,8 @@ TASK_BYTES = 1 << 19
 MOST_PADDED = 8
 # A padded input of at most this size is shared by all tasks.
 SHARED_BYTES = 1 << 21
+# The cost of an element of a padded input, in multiply-adds.
+PADDING_WORK = 16
 # The number of products in a partial sum: their weights stay in the first-level cache, and the total is more accurate.
 DEPTH_STEP = 512
 # With fewer pixels per task than this, the output channels are divided instead.
@@ -261,21 +263,29 @@ class _Padding:
         channels = convolver.batch * convolver.groups * convolver.inputs
         self.channel = block.channel_size
         self.size = channels * self.channel + convolver.step
-        self.tasks = Records.of(split(channels, convolver.wanted))
-        lines = block.lines_of(0)
+        self.tasks = Records.of(list(self._divided(channels, block)))
         fields: dict[str, Field] = {
             "input": 0,
             "padded": 0,
             "pad": convolver.pad_function().address,
             "channel_input": convolver.image,
             "channel_padded": self.channel,
-            "lines": Records.named(LINE, lines),
-            "line_count": len(lines),
             "stride": convolver.windows.strides[2],
         }
         self.layer = Records.named(PADDING, [fields])
         made = compiler()
         self.function = made.made("pad_channels", 4, lambda module, name: write_padding(module, name, made.lanes))
+
+    def _divided(self, channels: int, block: Shifted) -> Iterator[list[Field]]:
+        """Yield tasks by lines, then by channels: consecutive threads convolve most of the pixels that they padded."""
+        wanted = tasks_for(self.size * PADDING_WORK)
+        pieces = split(block.lines, min(wanted, MOST_PADDED))
+        lines = block.lines_of(0)
+        for first, last in pieces:
+            part = [line for plane in range(0, len(lines), block.lines) for line in lines[plane + first : plane + last]]
+            records = Records.named(LINE, part)
+            for channel, end in split(channels, wanted // len(pieces)):
+                yield [channel, end, records, len(part)]
 
     def padded(self, work: Work, data: Array) -> Array:
         padded = work.scratch("padded input", (self.size,))

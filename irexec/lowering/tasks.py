@@ -21,13 +21,17 @@ from irexec.lowering.llvm.memory import Records, begin
 from irexec.lowering.llvm.pool import (
     AT,
     AWAKE,
+    CORE,
+    CORE_OF,
     MEMBERS,
+    PART_SIZE,
+    PARTS,
     PATIENCE,
     REST,
     REST_FOR,
     SCRATCH,
     SCRATCH_STRIDE,
-    SIZE,
+    size,
     write_lead,
     write_sequence,
     write_serve,
@@ -40,6 +44,8 @@ SPINS = 4000
 BREAK = 20
 # The number of multiply-adds from which a second thread is worth its cost.
 WORTH_PRODUCTS = 1 << 20
+# The numbers of a cache line.
+_LINE = 8
 # Compiled code begins a task in no time: there are more of them than parts, so that threads are done at the same time.
 TASKS = 4
 
@@ -86,9 +92,11 @@ class State:
         made = compiler()
         self._lead = made.made("lead", 7, lambda module, name: write_lead(module, name, made.lanes)).call
         self._members = 1 + members
-        self.numbers = np.zeros(SIZE, np.int64)
+        memory = np.zeros(size(members) + _LINE, np.int64)
+        self.numbers = memory[-begin(memory) // memory.itemsize % _LINE :]
         self.numbers[PATIENCE] = SPINS
-        self.numbers[REST], self.numbers[REST_FOR] = _rest()
+        self.numbers[REST], self.numbers[REST_FOR] = _system("usleep"), BREAK
+        self.numbers[CORE_OF] = _system("sched_getcpu")
         self.numbers[MEMBERS] = members
         self.address = begin(self.numbers)
         self._scratch, self._size = np.empty(0, np.uint8), 0
@@ -121,10 +129,19 @@ def _run_sequence() -> Callable[..., None]:
 
 
 @cache
-def _rest() -> tuple[int, int]:
-    """Return a function of the system that leaves the core to others, and for how long it should."""
-    found = getattr(ctypes.CDLL(None), "usleep", None) if os.name == "posix" else None
-    return (0, 0) if found is None else (ctypes.cast(found, ctypes.c_void_p).value or 0, BREAK)
+def _system(name: str) -> int:
+    """Return the address of a function of the system; 0 if there is none."""
+    found = getattr(ctypes.CDLL(None), name, None) if os.name == "posix" else None
+    return 0 if found is None else ctypes.cast(found, ctypes.c_void_p).value or 0
+
+
+@cache
+def _core_of_caller() -> Callable[[], int]:
+    """Return a function that returns the number of the calling thread's core; a negative number that no member has if
+    threads cannot be moved.
+    """
+    can_move = hasattr(os, "sched_setaffinity") and _system("sched_getcpu")
+    return ctypes.CDLL(None).sched_getcpu if can_move else lambda: -2
 
 
 class ThreadPool:
@@ -134,13 +151,19 @@ class ThreadPool:
         made = compiler()
         self._serve = made.made("serve", 2, lambda module, name: write_serve(module, name, made.lanes)).call
         self._state = State(members)
+        # The cores on which members were last seen.
+        self._cores = self._state.numbers[PARTS + PART_SIZE + CORE :: PART_SIZE]
+        self._cores[:] = -1
         self._turn = threading.Lock()
         self._wakers = [threading.Lock() for _ in range(members)]
         self._ended = False
+        self._threads = []
         for number, waker in enumerate(self._wakers, 1):
             waker.acquire()
             arguments = (number, waker)
-            threading.Thread(target=self._member, args=arguments, name=f"irexec-pool-{number}", daemon=True).start()
+            thread = threading.Thread(target=self._member, args=arguments, name=f"irexec-pool-{number}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
 
     def __len__(self) -> int:
         return len(self._wakers)
@@ -154,6 +177,8 @@ class ThreadPool:
         if not self._turn.acquire(blocking=False):
             return False
         try:
+            if (core := _core_of_caller()()) in self._cores.tolist():
+                self._move_off(core)
             if isinstance(work, Job):
                 self._wake_all()
                 self._state.lead(work)
@@ -166,6 +191,20 @@ class ThreadPool:
         finally:
             self._turn.release()
         return True
+
+    def _move_off(self, core: int) -> None:
+        """Move members off the caller's core. The system may leave them there as long as they spin, and then two
+        threads take turns on one core.
+        """
+        for place, thread in enumerate(self._threads):
+            if self._cores[place] != core or thread.native_id is None:
+                continue
+            self._cores[place] = -1
+            with suppress(OSError):
+                cores = os.sched_getaffinity(thread.native_id)
+                if len(cores) > len(self._threads):
+                    os.sched_setaffinity(thread.native_id, cores - {core})
+                    os.sched_setaffinity(thread.native_id, cores)
 
     def _wake_all(self) -> None:
         """Wake who sleeps."""

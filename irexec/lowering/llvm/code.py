@@ -70,6 +70,12 @@ class Code:
         kind = ir.FunctionType(ir.VoidType(), [I64] * len(values)).as_pointer()
         self.builder.call(self.builder.inttoptr(address.value, kind), values)
 
+    def result_at(self, address: Number) -> Number:
+        """Call the function at an address that takes nothing and returns a number of 32 bits."""
+        kind = ir.FunctionType(I32, []).as_pointer()
+        found = self.builder.call(self.builder.inttoptr(address.value, kind), [])
+        return Number(self, self.builder.sext(found, I64))
+
     def end(self) -> Code:
         self.builder.ret_void()
         return self
@@ -273,8 +279,8 @@ class Run:
     def put_shared(self, index: int, value: Number) -> None:
         self.code.builder.store_atomic(value.value, (self + index).pointer, "release", 8)
 
-    def add_shared(self, index: int, value: int) -> None:
-        self.code.builder.atomic_rmw("add", (self + index).pointer, I64(value), "acq_rel")
+    def add_shared(self, index: int, value: int | Number) -> None:
+        self.code.builder.atomic_rmw("add", (self + index).pointer, self.code.number(value).value, "acq_rel")
 
     def replaced(self, index: int, old: Number, new: Number) -> Any:
         """Compare and swap: if the number is `old`, store `new` and return true."""

@@ -37,8 +37,8 @@ TASK = (
     "singles",  # single sums of the last tile, if any
 )  # fmt: skip
 # For an input that is padded in advance, once for all tasks.
-PADDING = ("input", "padded", "pad", "channel_input", "channel_padded", "lines", "line_count", "stride")
-CHANNELS = ("first", "last")
+PADDING = ("input", "padded", "pad", "channel_input", "channel_padded", "stride")
+CHANNELS = ("first", "last", "lines", "line_count")
 LINE = ("target", "before", "source", "count", "after")
 
 
@@ -201,13 +201,13 @@ def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
 
 
 def write_padding(module: Any, name: str, lanes: int) -> Code:
-    """Write `pad(padding, channels, scratch, round)`: copy some channels of an input with their padding."""
+    """Write `pad(padding, channels, scratch, round)`: copy some lines of some channels with their padding."""
     code = Code(module, name, 4, lanes)
     padding, task = Fields(code.parameters[0], PADDING), Fields(code.parameters[1], CHANNELS)
     with code.loop(task.first, task.last) as channel:
         source = padding.input.floats() + channel * padding.channel_input
         target = padding.padded.floats() + channel * padding.channel_padded
-        code.run_at(padding.pad, source.address, target.address, padding.lines, padding.line_count, padding.stride)
+        code.run_at(padding.pad, source.address, target.address, task.lines, task.line_count, padding.stride)
     return code.end()
 
 

@@ -1,34 +1,48 @@
 """Threads that share the tasks of compiled code among themselves, without Python, and spin while they wait.
 
 A job is a function, a record that all of its tasks share, and a table with a record for each task. It is executed in
-one or several rounds; each round starts after the previous round is complete. One 64-bit word is the state of the job:
-the number of rounds that this pool ever began, the number of tasks in this round, and the index of the next task. A
-thread takes a task by adding one to the word with a compare and swap. That fails for a thread that read the word in an
-earlier round, so it does not matter which threads take part or when they join.
+one or several rounds; each round starts after the previous round is complete. Each thread has a part of the tasks: a
+range of consecutive ones, which it takes from the front. A thread whose part is done takes the last tasks of other
+parts. So threads rarely write to the same memory, which takes as long as a small task where cores are far apart, and
+consecutive layers, which divide the same pixels, find them in the cache of the same core.
+
+One 64-bit word is the state of a part: the number of rounds that this pool ever began, the end of the remaining tasks,
+and the first one. A thread takes a task by a compare and swap of the word. That fails for a thread that read the word
+in an earlier round, so it does not matter which threads take part or when they join.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from irexec.lowering.llvm.code import I64, Code, Fields, Number
+from irexec.lowering.llvm.code import I64, Code, Fields, Number, Run
 
-# The position of each number in the pool's state. Numbers that different threads write are in different cache lines.
-WORD, DONE, AWAKE, ROUND, JOB = 0, 8, 16, 24, 25
-# A job: addresses of the function, of the shared record, of the tasks; the bytes between two tasks.
-FUNCTION, SHARED, TASKS, STRIDE = range(JOB, JOB + 4)
+# The position of each number in the pool's state. Numbers that different threads write are in different cache lines,
+# and not in adjacent ones, which processors fetch together.
+DONE, AWAKE, SETTINGS, PARTS = 0, 16, 32, 48
 # Settings kept from job to job: the address of the members' scratch memory and the bytes of scratch memory per member;
 # the number of spins for which a member waits; the system function that yields the core and its duration; the number of
 # members besides the caller.
-SCRATCH, SCRATCH_STRIDE, PATIENCE, REST, REST_FOR, MEMBERS = range(32, 38)
+SCRATCH, SCRATCH_STRIDE, PATIENCE, REST, REST_FOR, MEMBERS = range(SETTINGS, SETTINGS + 6)
+# The system function that returns the number of the core of the calling thread, or 0.
+CORE_OF = SETTINGS + 6
 # The next job of a sequence of jobs.
-AT = 38
-SIZE = 40
+AT = SETTINGS + 7
+# The part of a thread, with the job in the same cache line: the state word; addresses of the function, of the shared
+# record, of the tasks; the bytes between two tasks; the round of the job. In another one, the core of the thread.
+WORD, FUNCTION, SHARED, TASKS, STRIDE, ROUND = range(6)
+CORE = 8
+PART_SIZE = 32
 # The fields of one job of a sequence, as the parameters of `lead` after the first.
 SEQUENCED = ("rounds", "count", "function", "shared", "tasks", "stride")
-# The state word: index in the low bits, count in the middle bits, number of the round in the remaining bits.
+# The state word: first task in the low bits, end in the middle bits, number of the round in the remaining bits.
 BITS = 20
 MOST_TASKS = (1 << BITS) - 1
+
+
+def size(members: int) -> int:
+    """Return the length of the state of a pool."""
+    return PARTS + (1 + members) * PART_SIZE
 
 
 def write_lead(module: Any, name: str, lanes: int) -> Code:
@@ -39,20 +53,27 @@ def write_lead(module: Any, name: str, lanes: int) -> Code:
     PATIENCE spins, unless the address REST is 0: a member that the system interrupted in the middle of a task may need
     this core.
     """
-    take, wait = _take(module, f"{name}_take", lanes), _wait(module, f"{name}_wait", lanes)
+    share, wait = _share(module, f"{name}_share", lanes), _wait(module, f"{name}_wait", lanes)
     code = Code(module, name, 7, lanes)
     address, rounds, count, *job = code.parameters
     state = address.numbers()
-    for place, value in enumerate(job, JOB):
-        state.put(place, value.value)
+    threads = state.number(MEMBERS) + 1
     with code.loop(0, rounds) as number:
-        state.put(ROUND, number.value)
         state.put(DONE, code.number(0).value)
-        before = state.number(WORD) & -(1 << 2 * BITS)
-        state.put_shared(WORD, before + (1 << 2 * BITS) + count * (1 << BITS))
-        code.run(take, address, 0, 0)
+        with code.loop(0, threads) as member:
+            part = _part(state, member)
+            before = part.number(WORD) & -(1 << 2 * BITS)
+            for place, value in enumerate((*job, number), FUNCTION):
+                part.put(place, value.value)
+            first, end = ((count * each + threads - 1) // threads for each in (member, member + 1))
+            part.put_shared(WORD, before + (1 << 2 * BITS) + end * (1 << BITS) + first)
+        code.run(share, address, 0)
         code.run(wait, address, count)
     return code.end()
+
+
+def _part(state: Run, member: Number) -> Run:
+    return state + (member * PART_SIZE + PARTS)
 
 
 def write_sequence(module: Any, name: str, lanes: int) -> None:
@@ -85,40 +106,58 @@ def write_sequence(module: Any, name: str, lanes: int) -> None:
 
 def write_serve(module: Any, name: str, lanes: int) -> None:
     """Write `serve(state, member)`: take part in every job until no job has arrived for PATIENCE spins."""
-    take = _take(module, f"{name}_take", lanes)
+    share = _share(module, f"{name}_share", lanes)
     code = Code(module, name, 2, lanes)
     address, member = code.parameters
-    state = address.numbers()
-    state.add_shared(AWAKE, 1)
-    code.run(take, address, state.number(PATIENCE), member)
-    state.add_shared(AWAKE, -1)
-    code.end()
-
-
-def _take(module: Any, name: str, lanes: int) -> Code:
-    """Write `take(state, patience, member)`: execute tasks until none came for more than `patience` spins."""
-    code = Code(module, name, 3, lanes)
-    address, patience, member = code.parameters
     state, b = address.numbers(), code.builder
+    own, patience, core_of = _part(state, member), state.number(PATIENCE), state.number(CORE_OF)
     idle = b.alloca(I64)
     b.store(I64(0), idle)
+    state.add_shared(AWAKE, 1)
     with code.rounds() as end:
-        word = state.shared(WORD)
-        index = word & MOST_TASKS
-        with b.if_else(index < (word >> BITS & MOST_TASKS)) as (some, none):
+        with b.if_else(_has_tasks(own.shared(WORD))) as (some, none):
             with some:
-                called = state.number(FUNCTION)
-                task = state.number(TASKS) + index * state.number(STRIDE)
-                scratch = state.number(SCRATCH) + member * state.number(SCRATCH_STRIDE)
-                shared, number = state.number(SHARED), state.number(ROUND)
-                with code.when(state.replaced(WORD, word, word + 1)):
-                    code.run_at(called, shared, task, scratch, number)
-                    state.add_shared(DONE, 1)
+                code.run(share, address, member)
+                with code.when(code.number(0) < core_of):
+                    own.put(CORE, code.result_at(core_of).value)
                 b.store(I64(0), idle)
             with none:
                 code.pause()
                 b.store(b.add(b.load(idle), I64(1)), idle)
         end(patience < Number(code, b.load(idle)))
+    state.add_shared(AWAKE, -1)
+    code.end()
+
+
+def _has_tasks(word: Number) -> Any:
+    return (word & MOST_TASKS) < (word >> BITS & MOST_TASKS)
+
+
+def _share(module: Any, name: str, lanes: int) -> Code:
+    """Write `share(state, member)`: execute tasks, the own ones first, until no part has any left; then count them."""
+    code = Code(module, name, 2, lanes)
+    address, member = code.parameters
+    state, b = address.numbers(), code.builder
+    threads = state.number(MEMBERS) + 1
+    done = b.alloca(I64)
+    b.store(I64(0), done)
+    with code.loop(0, threads) as turn:
+        owner = (member + turn) % threads
+        part, is_own = _part(state, owner), turn < 1
+        with code.rounds() as end:
+            word = part.shared(WORD)
+            end(b.not_(_has_tasks(word)))
+            index = Number(code, b.select(is_own, (word & MOST_TASKS).value, ((word >> BITS & MOST_TASKS) - 1).value))
+            called, shared, number = part.number(FUNCTION), part.number(SHARED), part.number(ROUND)
+            task = part.number(TASKS) + index * part.number(STRIDE)
+            scratch = state.number(SCRATCH) + member * state.number(SCRATCH_STRIDE)
+            taken = Number(code, b.select(is_own, I64(1), I64(-(1 << BITS))))
+            with code.when(part.replaced(WORD, word, word + taken)):
+                code.run_at(called, shared, task, scratch, number)
+                b.store(b.add(b.load(done), I64(1)), done)
+    total = Number(code, b.load(done))
+    with code.when(code.number(0) < total):
+        state.add_shared(DONE, total)
     return code.end()
 
 
