@@ -69,7 +69,10 @@ class _WithoutIndices(Pooling):
 
     def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
         values = super().__call__(*inputs)
-        return values, np.broadcast_to(self._unused, values.shape)
+        return values, *self.unread(values.shape)
+
+    def unread(self, shape: tuple[int, ...]) -> Sequence[Array]:
+        return (np.broadcast_to(self._unused, shape),)
 
 
 @lowers(max_pool_8, max_pool_14)

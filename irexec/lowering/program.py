@@ -134,10 +134,19 @@ class _Builder:
             return None
         arrays = [self._slots[slot] for slot in inputs]
         if (group := self._groups.get(number)) is not None:
-            out = self._outs.get(number)
-            return [out] if out is not None and self._has_tasks(number, group, out) else None
+            out = self._outs[number] if number in self._outs else self._own(number, group, arrays)
+            is_done = out is not None and self._has_tasks(number, group, out)
+            return [out, *group.form.unread(out.shape)] if out is not None and is_done else None
         is_view = step.operator.view and not step.takes_out
         return self._viewed(number, step, arrays) if is_view else None
+
+    def _own(self, number: int, group: Group, arrays: Sequence[Any]) -> Array | None:
+        """Return memory for the f32 result of a step without a buffer in the plan; None if it outlives the run."""
+        shape = group.form.shape(*arrays)
+        if shape is None or self._plan.steps[number].types[0].element_type.dtype != F32:
+            return None
+        memory = self._copies.memory(number, prod(shape))
+        return None if memory is None else memory.reshape(shape)
 
     def _has_tasks(self, number: int, group: Group, out: Array) -> bool:
         """Add the jobs of a group, and return whether they are all its work."""
@@ -187,7 +196,7 @@ class _Builder:
         is_wide = slot in self._wide and dtype == step.dtype
         if not step.operator.reshapes or not (is_wide or step.dtype == dtype == F32):
             return None
-        memory = self._copies.memory(number, results[0])
+        memory = self._copies.memory(number, results[0].size)
         if memory is None or not self._work.copied(self._wide[slot] if is_wide else arrays[0], memory):
             return None
         memory = memory.reshape(results[0].shape)
@@ -226,12 +235,12 @@ class _Copies:
         self._outputs = [step.outputs for step in plan.steps]
         self._live: list[tuple[int, Array]] = []
 
-    def memory(self, number: int, result: Array) -> Array | None:
-        """Return memory for the single result of a step, as in a run; None for values that outlive the run."""
+    def memory(self, number: int, size: int) -> Array | None:
+        """Return memory for the first result of a step; None for values that outlive the run."""
         group = self._sharing.group[self._outputs[number][0]]
         if group in self._escaping:
             return None
-        return self._taken(number, self._end[group], result.size)
+        return self._taken(number, self._end[group], size)
 
     def until_read(self, number: int, slots: Sequence[int], shape: tuple[int, ...]) -> Array:
         """Return memory from a step on until nothing reads these slots any more."""

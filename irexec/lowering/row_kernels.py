@@ -17,6 +17,7 @@ from irexec.types import Array
 
 # The cost of an element, in multiply-adds.
 WORK: dict[Kind, int] = {
+    "sum": 2,
     "mean": 2,
     "length": 3,
     "largest": 2,

@@ -1,4 +1,6 @@
-"""Layers over rows, the last axes of a tensor, lowered in f32: MVN, SoftMax, and reductions."""
+"""Layers over rows, the last axes of a tensor, lowered in f32: MVN, SoftMax, and reductions; some of these also over
+columns, along axes that other axes follow.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +8,29 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
+from irexec.lowering.llvm.columns import Kind as ColumnKind
+from irexec.lowering.llvm.columns import write_columns
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.rows import Kind
 from irexec.lowering.narrow import computes_in_f32
-from irexec.lowering.row_kernels import CompiledRows
+from irexec.lowering.row_kernels import WORK, CompiledRows
 from irexec.lowering.table import Lowered, Site, lowers
+from irexec.lowering.tasks import tasks_for
 from irexec.lowering.work import Work
 from irexec.ops.activation.softmax import softmax_1, softmax_8
 from irexec.ops.declare.operator import Operator
 from irexec.ops.normalization.mvn import mvn_1, mvn_6, reduced_axes
-from irexec.ops.reduction.reduction import reduce_l2_4, reduce_max_1, reduce_mean_1, reduce_min_1
+from irexec.ops.reduction.reduction import reduce_l2_4, reduce_max_1, reduce_mean_1, reduce_min_1, reduce_sum_1
+from irexec.threads.parallel import split
 from irexec.types import Array
 
 # Smaller arrays are left to NumPy, which has less overhead, as are rows so long that only NumPy's pairwise sums are
 # exact enough.
 LEAST_SIZE, SHORTEST, LONGEST = 1 << 5, 2, 1 << 16
+# Fewer columns side by side would leave most of a vector unused.
+LEAST_WIDTH = 8
 
 
 class RowWise(Lowered):
@@ -54,6 +63,64 @@ class RowWise(Lowered):
         return prod(data.shape[data.ndim - self._axes :])
 
 
+class ColumnWise(Lowered):
+    """A layer that applies `kind` to the columns of f32 data: along `axes`, which are consecutive.
+
+    `keep_dims`: whether a result of one element for each column keeps the axes; None for a result of the data's shape.
+    """
+
+    def __init__(self, site: Site, kind: ColumnKind, axes: range, keep_dims: bool | None = None) -> None:
+        super().__init__(site)
+        self._kind: ColumnKind = kind
+        self._axes, self._keep_dims = axes, keep_dims
+        self.selects = kind in ("largest", "smallest")
+        made = compiler()
+        self._function = made.made(
+            f"columns_{kind}", 4, lambda module, name: write_columns(module, name, made.lanes, kind)
+        )
+
+    def shape(self, data: Array, *others: Any) -> tuple[int, ...] | None:
+        if data.size < LEAST_SIZE or prod(data.shape[self._axes.stop :]) < LEAST_WIDTH:
+            return None
+        extents: list[int] = list(data.shape)
+        if self._keep_dims is not None:
+            extents[self._axes.start : self._axes.stop] = [1] * (len(self._axes) * self._keep_dims)
+        return tuple(extents)
+
+    def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
+        data = inputs[0]
+        planes, depth, width = (
+            prod(data.shape[part])
+            for part in (
+                slice(self._axes.start),
+                slice(self._axes.start, self._axes.stop),
+                slice(self._axes.stop, None),
+            )
+        )
+        vectors = -(-width // compiler().lanes)
+        layer = Records.of([[work.contiguous(data), out, depth, width, vectors]])
+        parts = split(planes * vectors, tasks_for(data.size * WORK[self._kind]))
+        work.add(self._function, layer, Records.of(parts))
+
+
+_OVER_COLUMNS: dict[Kind, ColumnKind] = {
+    "sum": "sum",
+    "largest": "largest",
+    "smallest": "smallest",
+    "softmax": "softmax",
+}
+
+
+def _over(site: Site, axes: Sequence[int], rank: int, kind: Kind, keep_dims: bool | None = None) -> Lowered | None:
+    """Return the form of a kind that applies to rows as well as to columns."""
+    if (count := last_axes(axes, rank)) is not None:
+        return RowWise(site, count, kind, 1.0, keep_dims)
+    found = sorted({axis % rank for axis in axes if -rank <= axis < rank})
+    if not found or len(found) < len(axes) or found[-1] - found[0] >= len(found) or kind not in _OVER_COLUMNS:
+        return None
+    return ColumnWise(site, _OVER_COLUMNS[kind], range(found[0], found[-1] + 1), keep_dims)
+
+
 def last_axes(axes: Sequence[int], rank: int) -> int | None:
     """Return how many last axes these are; None if they are other ones."""
     found = sorted(axis % rank for axis in axes if -rank <= axis < rank)
@@ -63,9 +130,9 @@ def last_axes(axes: Sequence[int], rank: int) -> int | None:
 @lowers(softmax_1, softmax_8)
 def _(site: Site, *, axis: int) -> Lowered | None:
     x = site.types.inputs[0]
-    if x is None or x.rank is None or not computes_in_f32(x.element_type) or axis not in (-1, x.rank - 1):
+    if x is None or x.rank is None or not computes_in_f32(x.element_type):
         return None
-    return RowWise(site, 1, "softmax")
+    return _over(site, [axis], x.rank, "softmax")
 
 
 def _mvn(site: Site, axes: Sequence[int], normalize_variance: bool, eps: float, inside: bool) -> Lowered | None:
@@ -101,11 +168,11 @@ def _reduces(operator: Operator, kind: Kind) -> None:
         data, axes = site.types.inputs[0], site.types.constants[1]
         if data is None or axes is None or data.rank is None or not computes_in_f32(data.element_type):
             return None
-        count = last_axes(axes.reshape(-1).tolist(), data.rank)
-        return None if count is None else RowWise(site, count, kind, 1.0, keep_dims)
+        return _over(site, axes.reshape(-1).tolist(), data.rank, kind, keep_dims)
 
 
 _reduces(reduce_l2_4, "length")
 _reduces(reduce_max_1, "largest")
 _reduces(reduce_mean_1, "mean")
 _reduces(reduce_min_1, "smallest")
+_reduces(reduce_sum_1, "sum")

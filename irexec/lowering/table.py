@@ -28,7 +28,10 @@ _MODULES = {
     **dict.fromkeys(("AvgPool", "MaxPool"), "pooling"),
     **dict.fromkeys(("Gelu", "Mish", "Sigmoid", "Swish", "Tanh"), "pointwise"),
     **dict.fromkeys(("GRUSequence", "LSTMSequence", "RNNSequence"), "sequence"),
-    **dict.fromkeys(("MVN", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "SoftMax", "Softmax"), "rows"),
+    **dict.fromkeys(
+        ("MVN", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "SoftMax", "Softmax"), "rows"
+    ),
+    **dict.fromkeys(("DepthToSpace", "Interpolate", "Pad", "Roll", "ShuffleChannels", "SpaceToDepth"), "selecting"),
     "Concat": "concat",
     "DynamicQuantizeLSTM": "quantized_sequence",
     "GroupNormalization": "group_normalization",
@@ -77,6 +80,10 @@ class Lowered:
         The answer depends on the shapes, strides and element types of the arrays, not on their elements.
         """
         raise NotImplementedError
+
+    def unread(self, shape: tuple[int, ...]) -> Sequence[Array]:
+        """Return the further results, which no layer reads, where the first one has a shape."""
+        return ()
 
     def takes(self, types: NodeTypes) -> bool:
         """Return whether compiled code takes arrays of these static types."""

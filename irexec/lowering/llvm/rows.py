@@ -16,11 +16,13 @@ from irexec.lowering.llvm.code import F32, F64, I32, I64, Change, Code, Fields, 
 from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.functions import exp_below_0
 
-# Kinds. "mean": the sum divided by the first number. "length": the root of the sum of squares, divided by the first
+# Kinds. "sum". "mean": the sum divided by the width. "length": the root of the sum of squares, divided by the first
 # number. "largest" and "smallest": the extreme element, nan if any element is nan. "centred": each element minus the
 # mean. "normalized_inside" and "normalized_outside": each element minus the mean, divided by the standard deviation,
 # with the first number added inside or outside of the root.
-Kind = Literal["mean", "length", "largest", "smallest", "centred", "normalized_inside", "normalized_outside", "softmax"]
+Kind = Literal[
+    "sum", "mean", "length", "largest", "smallest", "centred", "normalized_inside", "normalized_outside", "softmax"
+]
 # The fields of `rows`' record, each a 64-bit number. Lengths count elements of f32.
 LAYER = (
     "source", "result", "operands", "numbers",  # addresses; `operands` belong to the following layers
@@ -41,13 +43,13 @@ def write_rows(module: Any, name: str, lanes: int, kind: Kind, after: Sequence[A
         result = layer.result.floats() + row * layer.width
         if kind == "softmax":
             _softmax(code, source, result, layer.width)
-        elif kind == "mean":
-            count = code.builder.sitofp(layer.width.value, F32)
+        elif kind in ("mean", "sum"):
+            count = ir.Constant(F32, 1.0) if kind == "sum" else code.builder.sitofp(layer.width.value, F32)
             layer.result.floats().put(row, _mean(code, layer.width, source.vector, count))
         elif kind == "length":
             layer.result.floats().put(row, _mean(code, layer.width, source.vector, number, partial(_root, code)))
-        elif kind in _EXTREMES:
-            layer.result.floats().put(row, _extreme(code, layer.width, source.vector, *_EXTREMES[kind]))
+        elif kind in EXTREMES:
+            layer.result.floats().put(row, _extreme(code, layer.width, source.vector, *EXTREMES[kind]))
         else:
             change = epilogue(code, after, layer.operands, code.number(0), row * layer.width)
             _normalize(code, source, result, layer.width, kind, number, change)
@@ -113,7 +115,7 @@ def _root(code: Code, scalar: Any) -> Any:
 
 
 # By kind: LLVM's function and its neutral element.
-_EXTREMES = {"largest": ("maximum", float("-inf")), "smallest": ("minimum", float("inf"))}
+EXTREMES = {"largest": ("maximum", float("-inf")), "smallest": ("minimum", float("inf"))}
 
 
 def _extreme(code: Code, width: Number, read: Callable[[Number, Any], Any], name: str, neutral: float) -> Any:

@@ -80,5 +80,6 @@ def small_ones_too(setting: Callable[[Any, str, Any], object]) -> None:
 
     setting(rows, "LEAST_SIZE", 1)
     setting(rows, "SHORTEST", 1)
+    setting(rows, "LEAST_WIDTH", 1)
     setting(pointwise, "LEAST_WORK", 1)
     setting(work, "LEAST_SIZE", 1)
