@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import product
 from math import prod
@@ -89,6 +89,8 @@ class CompiledConvolver:
         self._functions: dict[tuple[After, ...], Native] = {}
         self.padding: _Padding | None = None
         tasks = list(self._divided())
+        self.tile = self.tile._replace(narrow=self._narrow({task["pixels"] for task in tasks}))
+        tasks = [task | self._tiles(task["pixels"]) for task in tasks]
         self.is_last = not any(task["tiles"] for task in tasks)
         self._records = Records.named(TASK, tasks)
         padded = max(task["channel_padded"] for task in tasks) * self.inputs + self.step
@@ -109,6 +111,7 @@ class CompiledConvolver:
             made, tile, is_short, is_last = compiler(), self.tile, self.is_short, self.is_last
             kind = self.kind
             shape = f"{tile.height}x{tile.width}+{tile.extra}{'short' * is_short}{'last' * is_last}"
+            shape += f"and{tile.narrow}" * (tile.narrow > 0)
             name = "_".join(("convolve", kind, shape, *(step.name for step in after)))
 
             def write(module: Any, name: str) -> None:
@@ -200,17 +203,20 @@ class CompiledConvolver:
             return product([(0, 1)], self._runs(parts, width))
         most = max(height // -(-self.step // width), 1)
 
-        def tiles(parts: int) -> int:
-            return sum(-(-(stop - start) * width // self.step) for start, stop in split(height, parts))
+        def vectors(parts: int) -> int:
+            """Return the vectors of all tiles."""
+            pixels = [(stop - start) * width for start, stop in split(height, parts)]
+            last = self._narrow({*pixels}) or self.tile.width
+            return sum(n // self.step * self.tile.width + (n % self.step > 0) * last for n in pixels)
 
         # A few parts more or less may fill their tiles better.
         candidates = range(min(max(parts * 3 // 4, 1), most), min(parts * 3 // 2, most) + 1)
-        return product(split(height, min(candidates, key=tiles)), [(0, width)])
+        return product(split(height, min(candidates, key=vectors)), [(0, width)])
 
     def _run_of_pixels(self, start: int, stop: int, offsets: Records) -> dict[str, Any]:
         """Return a task for pixels of an input that is read in place."""
         padding = {"lines": 0, "line_count": 0, "channel_padded": 0}
-        return {"input": start, "result": start, "offsets": offsets} | padding | self._tiles(stop - start)
+        return {"input": start, "result": start, "offsets": offsets, "pixels": stop - start} | padding
 
     def _padded(self, z: int, rows: Range, span: Range) -> dict[str, Any]:
         """Return a task for pixels of one plane; the input under them is copied with its padding."""
@@ -223,15 +229,24 @@ class CompiledConvolver:
             "lines": Records.named(LINE, lines),
             "line_count": len(lines),
             "channel_padded": block.channel_size,
-        } | self._tiles(block.pixels)
+            "pixels": block.pixels,
+        }
+
+    def _narrow(self, runs: Iterable[int]) -> int:
+        """Return the vectors of a last tile for all of these runs of pixels, or 0 if it is as wide as the others."""
+        rests = [pixels % self.step for pixels in runs if pixels >= self.step]
+        last = max((-(-rest // compiler().lanes) for rest in rests if rest > self.tile.extra), default=0)
+        return last if last < self.tile.width else 0
 
     def _tiles(self, pixels: int) -> dict[str, int]:
         """Return the tiles of a run of pixels."""
         whole, rest = divmod(pixels, self.step)
         singles = rest if whole and rest <= self.tile.extra else 0
-        tiles = whole - 1 if singles else whole + (rest > 0)
+        has_narrow = whole > 0 and rest > singles and self.tile.narrow > 0
+        tiles = whole - 1 if singles else whole + (rest > 0 and not has_narrow)
         last = pixels - self.step if not singles else (whole - 1) * self.step
-        return {"pixels": pixels, "tiles": tiles, "last_tile": max(last, 0), "singles": singles}
+        narrow = pixels - self.tile.narrow * compiler().lanes if has_narrow else -1
+        return {"tiles": tiles, "last_tile": max(last, 0), "singles": singles, "narrow": narrow}
 
     def _places(self, block: Shifted) -> Records:
         """Return the offset of each product's first pixel."""

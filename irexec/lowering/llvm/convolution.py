@@ -35,6 +35,7 @@ TASK = (
     "lines", "line_count", "channel_padded",  # an address: the padding of the input; 0 lines if it is not padded
     "pixels", "tiles", "last_tile",  # pixels of each sum; tiles without single sums; the last possible start of a tile
     "singles",  # single sums of the last tile, if any
+    "narrow",  # the start of a narrow tile at the end; a negative number if there is none
 )  # fmt: skip
 # For an input that is padded in advance, once for all tasks.
 PADDING = ("input", "padded", "pad", "channel_input", "channel_padded", "stride")
@@ -63,6 +64,7 @@ def write_convolve(
         return _write_tile(module, f"{name}_{part}", lanes, tile, is_short, after, kind)
 
     plain = None if is_last else write("tile", tile._replace(extra=0), is_short)
+    narrow = write("narrow", tile._replace(width=tile.narrow, extra=0), False) if tile.narrow else None
     last = write("last", tile, False) if tile.extra else None
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
@@ -108,6 +110,9 @@ def write_convolve(
                     # The last tile may overlap the tile before it; both then compute the same sums of the same
                     # products.
                     sums(plain, (number * step).at_most(task.last_tile), task.pixels.at_most(step))
+            if narrow is not None:
+                with code.when(code.number(-1) < task.narrow):
+                    sums(narrow, task.narrow, code.number(tile.narrow * lanes))
             if last is not None:
                 with code.when(code.number(0) < task.singles):
                     sums(last, task.last_tile, task.singles + step)
@@ -123,7 +128,7 @@ def _write_tile(
     `left`, the sums are stored there, otherwise the sums of `rows` rows are finished and stored in the result: `count`
     pixels of each, from `place` on.
     """
-    height, width, extra = tile
+    height, width, extra, _ = tile
     code = Code(module, name, 12, lanes)
     weights, data, offsets, depth, added, left, scratch, layer_place, channel, rows, place, count = code.parameters
     layer, sums, b = Fields(layer_place, LAYER), scratch.floats(), code.builder
@@ -184,7 +189,7 @@ def _write_tile(
 
 def _first_sums(code: Code, layer: Fields, channel: Number, tile: Tile, kind: Arithmetic) -> list[Any]:
     """Return the sums of a tile before the first product: vectors of each row, then single sums of all rows."""
-    height, width, extra = tile
+    height, width, extra, _ = tile
     if not has_starts(kind):
         return [no_sums(kind, code.lanes)] * (height * width) + [no_sums(kind, height)] * extra
     starts = layer.starts.floats() + channel

@@ -18,11 +18,15 @@ class Native(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """Sums kept in registers: the number of rows, of vectors per row, and of single sums after the last vector."""
+    """Sums kept in registers: the number of rows, of vectors per row, and of single sums after the last vector.
+
+    The last tile of some columns may have only `narrow` vectors per row, if this is not 0.
+    """
 
     height: int
     width: int
     extra: int = 0
+    narrow: int = 0
 
 
 # Tiles of (rows, vectors), by number of registers; they leave registers for the vectors that are read and for a weight.
@@ -69,9 +73,10 @@ class Compiler:
             height, width = tile
             whole, rest = divmod(columns, width * self.lanes)
             single = rest if whole and rest <= most and height in VECTOR_HEIGHTS else 0
+            last = 0 if rest == single else -(-rest // self.lanes) if whole else width
             # Vectors are read unaligned, which takes longer than multiplying them.
-            once = max(height * width, 1.5 * width + height) + 2
-            return -(-rows // height) * ((whole + (rest > single)) * once + single)
+            once, narrow = (max(height * n, 1.5 * n + height) + 2 for n in (width, last))
+            return -(-rows // height) * (whole * once + (last > 0) * narrow + single)
 
         height, width = min(TILES[self.registers], key=cycles)
         whole, rest = divmod(columns, width * self.lanes)
