@@ -13,9 +13,9 @@ import numpy as np
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Arithmetic
-from irexec.lowering.llvm.convolution import LAYER, LINE, PADDING, TASK, write_convolve, write_pad, write_padding
+from irexec.lowering.llvm.convolution import LAYER, LINE, TASK, write_convolve, write_pad
 from irexec.lowering.llvm.host import Native
-from irexec.lowering.llvm.memory import Field, Records
+from irexec.lowering.llvm.memory import Records
 from irexec.lowering.products import CompiledProduct
 from irexec.lowering.shifted import Shifted
 from irexec.lowering.tasks import tasks_for
@@ -23,18 +23,11 @@ from irexec.lowering.work import Work
 from irexec.ops.convolution.columns import Range
 from irexec.ops.declare.prepared import Prepared
 from irexec.ops.rules.windows import Windows
-from irexec.threads.parallel import split
+from irexec.threads.parallel import num_threads, split
 from irexec.types import Array
 
 # The padded input of one task stays in the second-level cache.
 TASK_BYTES = 1 << 19
-# The maximum number of tasks with separate padding that an input is divided into for the threads; shared lines are
-# padded twice.
-MOST_PADDED = 8
-# A padded input of at most this size is shared by all tasks.
-SHARED_BYTES = 1 << 21
-# The cost of an element of a padded input, in multiply-adds.
-PADDING_WORK = 16
 # The number of products in a partial sum: their weights stay in the first-level cache, and the total is more accurate.
 DEPTH_STEP = 512
 # With fewer pixels per task than this, the output channels are divided instead.
@@ -87,7 +80,6 @@ class CompiledConvolver:
         # Sums of bytes start at zero in each part.
         self.depth_step = DEPTH_STEP if bytes is None else self.weights.shape[2]
         self._functions: dict[tuple[After, ...], Native] = {}
-        self.padding: _Padding | None = None
         tasks = list(self._divided())
         self.tile = self.tile._replace(narrow=self._narrow({task["pixels"] for task in tasks}))
         tasks = [task | self._tiles(task["pixels"]) for task in tasks]
@@ -102,8 +94,6 @@ class CompiledConvolver:
     ) -> None:
         """Convolve and apply the layers in `after`, given as operand records, see `llvm.epilogue`."""
         data = work.contiguous(data)
-        if self.padding is not None:
-            data = self.padding.padded(work, data)
         work.add(self._function(after), self.layer.filled(data, out, operands), self._records, self.scratch)
 
     def _function(self, after: tuple[After, ...]) -> Native:
@@ -136,7 +126,7 @@ class CompiledConvolver:
                     "pad": self.pad_function().address,
                     "depth": self.weights.shape[2],
                     "depth_step": self.depth_step,
-                    "group_input": self.inputs * (self.padding.channel if self.padding else self.image),
+                    "group_input": self.inputs * self.image,
                     "channel_input": self.image,
                     "inputs": self.inputs,
                     "group_result": self.outputs * self.plane,
@@ -150,10 +140,14 @@ class CompiledConvolver:
         )
 
     def _divided(self) -> Iterator[dict[str, Any]]:
-        """Return about the requested number of tasks; the input of each stays in the cache."""
+        """Return about the requested number of tasks; the input of each stays in the cache.
+
+        If the input needs padding, each task pads its own part, so that it remains in the cache of one core. Lines that
+        two parts share are padded twice: therefore there is one part for each thread, if the parts fit into caches. The
+        sums do not depend on the parts.
+        """
         group_parts = split(self.groups, self.wanted)
         wanted = -(-self.wanted // (self.batch * len(group_parts)))
-        image = self.image
         if self.is_direct:
             offsets = Records(np.arange(self.inputs) * self.image)
             parts = max(-(-self.inputs * self.pixels * F32.itemsize // TASK_BYTES), wanted)
@@ -161,19 +155,11 @@ class CompiledConvolver:
         else:
             whole = Shifted(self.windows, (0, self.windows.counts[1]), (0, self.windows.counts[2]))
             nbytes = self.inputs * whole.channel_size * F32.itemsize
-            if self.windows.counts[0] == 1 and self.batch * self.groups * nbytes <= SHARED_BYTES:
-                # All tasks read the same input, so it is padded once.
-                self.padding = _Padding(self, whole)
-                image = self.padding.channel
-                offsets = self._places(whole)
-                chunks = [self._run_of_pixels(*run, offsets) for run in self._runs(min(wanted, self._most_runs))]
-            else:
-                wanted = min(wanted, -(-MOST_PADDED // (self.batch * len(group_parts))))
-                parts = max(-(-nbytes // TASK_BYTES), -(-wanted // self.windows.counts[0]))
-                chunks = [
-                    self._padded(z, *part)
-                    for z, part in product(range(self.windows.counts[0]), self._rectangles(parts))
-                ]
+            wanted = min(wanted, -(-num_threads() // (self.batch * len(group_parts))))
+            parts = max(-(-nbytes // TASK_BYTES), -(-wanted // self.windows.counts[0]))
+            chunks = [
+                self._padded(z, *part) for z, part in product(range(self.windows.counts[0]), self._rectangles(parts))
+            ]
         block_parts = split(self.blocks, -(-wanted // len(chunks)))
         for chunk, n, (g0, g1), (b0, b1) in product(chunks, range(self.batch), group_parts, block_parts):
             yield chunk | {
@@ -181,7 +167,7 @@ class CompiledConvolver:
                 "last_group": g1,
                 "first_block": b0,
                 "last_block": b1,
-                "input": chunk["input"] + n * self.groups * self.inputs * image,
+                "input": chunk["input"] + n * self.groups * self.inputs * self.image,
                 "result": chunk["result"] + n * self.groups * self.outputs * self.plane,
             }
 
@@ -209,9 +195,11 @@ class CompiledConvolver:
             last = self._narrow({*pixels}) or self.tile.width
             return sum(n // self.step * self.tile.width + (n % self.step > 0) * last for n in pixels)
 
-        # A few parts more or less may fill their tiles better.
+        # A few parts more or less may fill their tiles better; few parts are divided evenly among the threads.
         candidates = range(min(max(parts * 3 // 4, 1), most), min(parts * 3 // 2, most) + 1)
-        return product(split(height, min(candidates, key=vectors)), [(0, width)])
+        threads = num_threads()
+        even = [number for number in candidates if number % threads == 0 or number > 4 * threads]
+        return product(split(height, min(even or candidates, key=vectors)), [(0, width)])
 
     def _run_of_pixels(self, start: int, stop: int, offsets: Records) -> dict[str, Any]:
         """Return a task for pixels of an input that is read in place."""
@@ -269,43 +257,6 @@ class WholeConvolver:
 @cache
 def _by_columns(after: tuple[After, ...]) -> tuple[After, ...]:
     return tuple(step._replace(takes="column") if step.takes == "channel" else step for step in after)
-
-
-class _Padding:
-    """The input of a convolution with its padding, in scratch memory."""
-
-    def __init__(self, convolver: CompiledConvolver, block: Shifted) -> None:
-        channels = convolver.batch * convolver.groups * convolver.inputs
-        self.channel = block.channel_size
-        self.size = channels * self.channel + convolver.step
-        self.tasks = Records.of(list(self._divided(channels, block)))
-        fields: dict[str, Field] = {
-            "input": 0,
-            "padded": 0,
-            "pad": convolver.pad_function().address,
-            "channel_input": convolver.image,
-            "channel_padded": self.channel,
-            "stride": convolver.windows.strides[2],
-        }
-        self.layer = Records.named(PADDING, [fields])
-        made = compiler()
-        self.function = made.made("pad_channels", 4, lambda module, name: write_padding(module, name, made.lanes))
-
-    def _divided(self, channels: int, block: Shifted) -> Iterator[list[Field]]:
-        """Yield tasks by lines, then by channels: consecutive threads convolve most of the pixels that they padded."""
-        wanted = tasks_for(self.size * PADDING_WORK)
-        pieces = split(block.lines, min(wanted, MOST_PADDED))
-        lines = block.lines_of(0)
-        for first, last in pieces:
-            part = [line for plane in range(0, len(lines), block.lines) for line in lines[plane + first : plane + last]]
-            records = Records.named(LINE, part)
-            for channel, end in split(channels, wanted // len(pieces)):
-                yield [channel, end, records, len(part)]
-
-    def padded(self, work: Work, data: Array) -> Array:
-        padded = work.scratch("padded input", (self.size,))
-        work.add(self.function, self.layer.filled(data, padded), self.tasks)
-        return padded
 
 
 def pad_function(padding: float | bytes = 0.0) -> Native:

@@ -37,9 +37,6 @@ TASK = (
     "singles",  # single sums of the last tile, if any
     "narrow",  # the start of a narrow tile at the end; a negative number if there is none
 )  # fmt: skip
-# For an input that is padded in advance, once for all tasks.
-PADDING = ("input", "padded", "pad", "channel_input", "channel_padded", "stride")
-CHANNELS = ("first", "last", "lines", "line_count")
 LINE = ("target", "before", "source", "count", "after")
 
 
@@ -203,17 +200,6 @@ def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
     for lane, scalar in enumerate(scalars):
         vector = code.builder.insert_element(vector, scalar, ir.Constant(I32, lane))
     return vector
-
-
-def write_padding(module: Any, name: str, lanes: int) -> Code:
-    """Write `pad(padding, channels, scratch, round)`: copy some lines of some channels with their padding."""
-    code = Code(module, name, 4, lanes)
-    padding, task = Fields(code.parameters[0], PADDING), Fields(code.parameters[1], CHANNELS)
-    with code.loop(task.first, task.last) as channel:
-        source = padding.input.floats() + channel * padding.channel_input
-        target = padding.padded.floats() + channel * padding.channel_padded
-        code.run_at(padding.pad, source.address, target.address, task.lines, task.line_count, padding.stride)
-    return code.end()
 
 
 def write_pad(module: Any, name: str, lanes: int, padding: float | bytes = 0.0) -> Code:
