@@ -48,7 +48,8 @@ class RowWise(Lowered):
         self.along = "column" if axes == 1 and kind.startswith("normalized") else None
 
     def shape(self, data: Array, *others: Any) -> tuple[int, ...] | None:
-        is_taken = data.size >= LEAST_SIZE and SHORTEST <= self._width(data) <= LONGEST
+        longest = data.size if self.selects else LONGEST
+        is_taken = data.size >= LEAST_SIZE and SHORTEST <= self._width(data) <= longest
         if not is_taken or self._keep_dims is None:
             return data.shape if is_taken else None
         return (*data.shape[: data.ndim - self._axes], *[1] * (self._axes * self._keep_dims))
