@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
-from support.amounts import amount
 from support.lowering import kernels, lowered
 
 import irexec
@@ -54,6 +53,17 @@ def dynamic_model() -> Model:
     return Model([last, ops.gelu(last, approximation_mode="erf")], [x])
 
 
+def images_of(seed: int) -> Model:
+    """Convolutions with padding, pooling, a resized image, and rows of bytes."""
+    x = ops.parameter([1, 3, 24, 20], np.float32, name="x")
+    convolved = ops.convolution(x, ops.constant(numbers(8, 3, 3, 3, seed=seed)), [1, 1], [1, 1], [1, 1], [1, 1])
+    pooled = irexec.opset1.max_pool(ops.relu(convolved), [2, 2], [0, 0], [0, 0], [2, 2])
+    twice = ops.interpolate(pooled, np.float32([2, 2]), "nearest", "scales", axes=np.int64([2, 3]))
+    low, high = np.float32(0), np.float32(4)
+    quantised = ops.fake_quantize(ops.concat([twice, convolved], 1), low, high, low, high, 256)
+    return Model([ops.softmax(quantised, axis=1)], [x])
+
+
 def bits(compiled: Any, *given: np.ndarray) -> list[bytes]:
     return [result.tobytes() for result in compiled(list(given)).to_tuple()]
 
@@ -62,23 +72,28 @@ def bits(compiled: Any, *given: np.ndarray) -> list[bytes]:
 def test_the_same_bits_in_many_calls_whatever_happens_in_between(compile: Any) -> None:
     """Other models, other numbers of threads, other inputs, other shapes, other requests."""
     model, x = model_of(), numbers(1, 4, 30, 32)
-    compiled, changing = compile(model), compile(dynamic_model())
-    rows = numbers(9, 48)
-    expected, of_rows = bits(compiled, x), bits(changing, rows)
+    compiled, changing, drawing = compile(model), compile(dynamic_model()), compile(images_of(0))
+    rows, image = numbers(9, 48), numbers(1, 3, 24, 20)
+    expected, of_rows, of_image = bits(compiled, x), bits(changing, rows), bits(drawing, image)
     try:
-        for call in range(amount(30, 12)):
+        for call in range(30):
             parallel.set_num_threads(1 + call % 3)
-            other = (kernels, lowered, irexec.compile_model)[call % 3](model_of(call + 1))
-            for _ in range(call % 4):
-                other([numbers(1, 4, 30, 32, seed=call)])
+            compile_other = (kernels, lowered, irexec.compile_model)[call % 3]
+            others = [(model_of(call + 1), (1, 4, 30, 32)), (images_of(call + 1), (1, 3, 24, 20))]
+            for other, shape in others[call % 2 :]:
+                made = compile_other(other)
+                for _ in range(call % 4):
+                    made([numbers(*shape, seed=call)])
             compiled([numbers(1, 4, 30, 32, seed=call)])
             changing([numbers(call % 5 + 1, 48, seed=call)])
             assert bits(compiled.create_infer_request().infer if call % 2 else compiled, x) == expected
             assert bits(changing, rows) == of_rows
+            assert bits(drawing, image) == of_image
     finally:
         parallel.set_num_threads(None)
     # Another compiled model, as another process has it.
     assert bits(compile(model), x) == expected
+    assert bits(compile(images_of(0)), image) == of_image
 
 
 def test_a_model_without_a_hint_is_lowered_after_its_own_calls_and_work(monkeypatch: pytest.MonkeyPatch) -> None:
