@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from irexec.engine.lowered import Call, Program
-from irexec.engine.memory import MOST_COPIED, Sharing, may_view
+from irexec.engine.memory import Sharing, may_view
 from irexec.engine.plan import Plan
 from irexec.engine.step import Step
 from irexec.lowering.fusion import Group
@@ -38,6 +38,9 @@ from irexec.lowering.tasks import Sequence as JobSequence
 from irexec.lowering.wide import Wide
 from irexec.lowering.work import F32, Work
 from irexec.types import Array
+
+# Copying a larger input takes longer than the calls of its readers that the copy saves.
+MOST_COPIED = 1 << 20
 
 
 def program(plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array], groups: Mapping[int, Group]) -> Program:
