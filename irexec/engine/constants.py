@@ -36,7 +36,7 @@ _MAX_SMALL = 64
 # bits have fewer elements in total: copies of this size cost little memory.
 LEAST_PACKED, LEAST_PACKED_TOTAL = 1 << 14, 1 << 21
 # The last layers of those that compute such a matrix.
-_LAST = frozenset({"Convert", "Multiply", "Reshape", "Transpose"})
+_LAST = frozenset({"Convert", "Multiply", "Reshape", "Subtract", "Transpose"})
 
 
 class Packed:

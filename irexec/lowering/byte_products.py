@@ -50,7 +50,10 @@ def whole_product(site: Site, grid: Grid) -> WholeProduct | None:
     constant, attributes = site.types.constants[1], site.types.attributes
     if constant is None or constant.ndim != 2 or constant.dtype != np.float64 or not compiler().has_bytes:
         return None
-    columns = as_matrix(constant, attributes["transpose_b"], 1).T
+    if isinstance(constant, PackedMatrix):
+        columns = constant.rows(0, constant.codes.rows, np.empty((constant.codes.rows, constant.codes.columns), F32))
+    else:
+        columns = as_matrix(constant, attributes["transpose_b"], 1).T
     depth = columns.shape[1]
     if attributes["transpose_a"] or depth % ELEMENT_BYTES or not 0 < depth <= MOST_PRODUCTS or not len(columns):
         return None

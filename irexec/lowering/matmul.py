@@ -37,7 +37,7 @@ def _(site: Site, *, transpose_a: bool, transpose_b: bool) -> Lowered | None:
     if declared in (F32, np.float64) and not transpose_a and (found := byte_product(site, transpose_b)) is not None:
         return found
     if isinstance(packed := site.types.constants[1], PackedMatrix):
-        return PackedProduct(site, packed) if can_multiply(packed) else None
+        return PackedProduct(site, packed) if packed.dtype != np.float64 and can_multiply(packed) else None
     left, right = (c if c is not None and c.ndim else None for c in site.types.constants)
     if computes_in_f32(site.types.outputs[0].element_type) and right is None and (left is None or left.flags.aligned):
         return BothComputed(site, transpose_a, transpose_b)

@@ -32,10 +32,11 @@ def product(a: Array, b: PackedMatrix, /, *, out: Array | None = None) -> Array:
     the kernel's result for the unpacked matrix; those of a matrix that is laid out anew differ by rounding.
     """
     left, columns = as_matrix(a, False, 0), b.codes.rows
-    target = summing_buffer((*a.shape[:-1], columns), F32, out)
+    dtype = b.dtype if b.dtype == np.float64 else F32
+    target = summing_buffer((*a.shape[:-1], columns), dtype, out)
     with np.errstate(over="ignore", invalid="ignore"):
         into_rows = target.reshape(*left.shape[:-1], columns)
-        multiply_by_columns(left.astype(np.float32, copy=False), Turned(b), into_rows)
+        multiply_by_columns(left.astype(dtype, copy=False), Turned(b), into_rows)
     return settle(target, a.dtype, out)
 
 

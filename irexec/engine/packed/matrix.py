@@ -46,7 +46,7 @@ class PackedMatrix(Packed):
         self.shape = (codes.columns, codes.rows) if is_upright else (codes.rows, codes.columns)
         assert final.dtype is not None
         self.dtype = final.dtype
-        self.is_zero_exact = zero is None or self._is_exact(zero)
+        self.is_zero_exact = zero is None or is_zero_exact(codes.type, zero)
         # Zero points that are subtracted before the elements are converted to f32.
         self._whole_zero = None if zero is None or not self.is_zero_exact else _whole(zero, codes.type.bitwidth)
         # The rows (or row for all) whose products round_raised takes, and whether it takes all, or any.
@@ -61,13 +61,6 @@ class PackedMatrix(Packed):
     def copy(self) -> PackedMatrix:
         """Return the matrix itself, which is read-only."""
         return self
-
-    def _is_exact(self, zero: Array) -> bool:
-        """Return whether a code minus its zero point is a whole number that every float type holds."""
-        if self.codes.type not in INTEGERS or not bool(np.all(zero == np.rint(zero))):
-            return False
-        low, high = RANGES[self.codes.type]
-        return bool(high - zero.min() <= _EXACT and zero.max() - low <= _EXACT)
 
     def _find_raised(self) -> Array:
         """Return for each row (or once for all rows) whether round_raised takes its products."""
@@ -132,6 +125,14 @@ class PackedMatrix(Packed):
         return f"{self.dtype}{list(self.shape)} packed as {self.codes.type}"
 
 
+def is_zero_exact(type: ElementType, zero: Array) -> bool:
+    """Return whether a code of a type minus its zero point is a whole number that every float type holds."""
+    if type not in INTEGERS or not bool(np.all(zero == np.rint(zero))):
+        return False
+    low, high = RANGES[type]
+    return bool(high - zero.min() <= _EXACT and zero.max() - low <= _EXACT)
+
+
 def _round(out: Array, type: ElementType) -> None:
     """Round elements in f32 to a type, in place."""
     if type is F16:
@@ -167,4 +168,5 @@ class Turned:
         self._matrix, self.shape = matrix, (matrix.codes.columns, matrix.codes.rows)
 
     def columns(self, start: int, stop: int) -> Array:
-        return self._matrix.rows(start, stop, scratch("unpacked", (stop - start, self.shape[0]), F32)).T
+        rows = self._matrix.rows(start, stop, scratch("unpacked", (stop - start, self.shape[0]), F32))
+        return (rows.astype(np.float64) if self._matrix.dtype == np.float64 else rows).T

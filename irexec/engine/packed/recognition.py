@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 import numpy as np
 
 from irexec.engine.constants import Folding, may_be_packed
-from irexec.engine.packed.codes import TYPES, Codes
-from irexec.engine.packed.matrix import PackedMatrix
+from irexec.engine.packed.codes import INTEGERS, TYPES, Codes
+from irexec.engine.packed.matrix import PackedMatrix, is_zero_exact
 from irexec.graph.model import Node, Value
 from irexec.inference import Inference
-from irexec.types import BF16, F16, F32, Array, TensorType
+from irexec.types import BF16, F16, F32, F64, Array, TensorType
 
-_FLOATS = frozenset({F16, BF16, F32})
+_FLOATS = frozenset({F16, BF16, F32, F64})
 _ARITHMETIC = ("Subtract", "Multiply")
 
 
@@ -92,6 +93,8 @@ class _Search:
         parameters = {kind: self._parameters(operand, grouped, is_turned) for kind, operand in steps.items()}
         if any(found is None for found in parameters.values()):
             return None
+        if arithmetic is F64 and not self._is_whole(source, parameters):
+            return None
         codes = Codes.of(source.node, arithmetic, (rows, columns))
         if codes is not None and is_turned:
             codes = codes.turned()
@@ -99,6 +102,11 @@ class _Search:
             return None
         groups = max([1, *(p.shape[1] for p in parameters.values() if p is not None)])
         return PackedMatrix(codes, parameters.get("Subtract"), parameters.get("Multiply"), groups, final, is_upright)
+
+    def _is_whole(self, source: Value, parameters: Mapping[str, Array | None]) -> bool:
+        """Return whether all elements are whole numbers, which f32 holds as well as f64."""
+        type, zero = self._inference[source].element_type, parameters.get("Subtract")
+        return type in INTEGERS and "Multiply" not in parameters and (zero is None or is_zero_exact(type, zero))
 
     def _before(self, value: Value) -> Value:
         before = value.node.inputs[0]

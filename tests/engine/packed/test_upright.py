@@ -116,3 +116,40 @@ def test_a_matrix_from_a_file_is_not_unpacked_as_a_whole(tmp_path: Path) -> None
         tracemalloc.stop()
     # The codes in their new order have 2 MB, the matrix in f32 has 16.
     assert peak < 8 << 20
+
+
+def in_f64(type: str, form: str, zero: np.ndarray | None, scale: np.ndarray | None = None) -> irexec.Model:
+    """A product of whole numbers in f64, as ONNX's MatMulInteger is stored."""
+    shape = (96, K) if form == "turned" else (K, 96)
+    x = ops.convert(constant(np.random.default_rng(0), type, shape), "f64")
+    x = x if zero is None else ops.subtract(x, ops.constant(zero))
+    x = x if scale is None else ops.multiply(x, ops.constant(scale))
+    if form != "upright":
+        x = ops.transpose(x, np.array([1, 0]))
+    rows = ops.parameter([-1, K], np.float64, name="x")
+    return irexec.Model([ops.matmul(rows, x, False, form == "back")], [rows], "in f64")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("type", RANGES)
+@pytest.mark.parametrize("zero", [None, np.float64(3), "columns"])
+def test_whole_numbers_in_f64(type: str, form: str, zero: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums are exact, whoever adds them."""
+    if isinstance(zero, str):
+        zero = np.arange(96.0).reshape((96, 1) if form == "turned" else (1, 96)) % 5
+    graph = in_f64(type, form, zero)
+    compiled = [CompiledModel(graph), CompiledModel(graph, Backend(Mode.AT_ONCE))]
+    assert all(len(packed(each)) == 1 for each in compiled)
+    with monkeypatch.context() as patched:
+        patched.setattr(constants, "LEAST_PACKED", 1 << 40)
+        folded = CompiledModel(graph)
+    for rows in (1, 7, 200):
+        given = np.random.default_rng(rows).integers(0, 256, (rows, K)).astype(np.float64)
+        for each in compiled:
+            np.testing.assert_array_equal(each([given]).to_tuple()[0], folded([given]).to_tuple()[0])
+
+
+@pytest.mark.parametrize(("zero", "scale"), [(0.5, None), (400.0, None), (None, 0.25)])
+def test_other_numbers_in_f64_are_folded(zero: float | None, scale: float | None) -> None:
+    parameters = [None if number is None else np.float64(number) for number in (zero, scale)]
+    assert not packed(CompiledModel(in_f64("i8", "upright", *parameters)))
