@@ -173,6 +173,9 @@ def test_rows_that_a_page_leaves_undefined(name: str, defined: tuple[int, int], 
         "StridedSlice-1/f32/begin_mask=0/end_mask=0/new_axis_mask=1/shrink_axis_mask=1/data=[3]/begin=i64[1]{0}"
         "/end=i64[1]{1}",
         "ReorgYolo-2/f32/stride=2/data=[1,6,4,4]",
+        "GroupedMatMul-17/f32/mat_a=[4,3]/mat_b=[2,5,3]/offsets=i64[2]{1,3}",
+        "Divide-1/i32/a=[2]/b=[2]{0,3}",
+        "Tile-1/f32/data=[2]/repeats=i64[1]{-1}",
     ],
 )
 def test_inputs_for_which_there_is_no_result(name: str) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from irexec.ops.compute.products import settle, sum_dtype, summing_buffer
-from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, require, rounded
 from irexec.ops.matrix.product import multiply
 from irexec.ops.rules.axes import integers
 from irexec.ops.rules.shapes import has_rank
@@ -88,3 +88,10 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     ends = np.sort(rng.integers(0, tokens + 1, types[port].shape.to_shape()))
     ends[-1:] = tokens
     return ends.astype(types[port].element_type.dtype)
+
+
+@grouped_matmul_17.undefined_for
+def _(mat_a: Array, mat_b: Array, offsets: Array | None = None) -> Undefined:
+    """Rows behind the last offset, which is the number of tokens on the page."""
+    ends = [] if offsets is None else integers(offsets)
+    return "no result" if ends and ends[-1] != len(mat_a) else False
