@@ -17,6 +17,8 @@ _NO_EDGES = frozenset({
     "GatherTree",
 })  # fmt: skip
 """Operators of these categories whose results for NaN, infinities or zeros are left open."""
+_INTERPOLATING = frozenset({"DeformableConvolution"})
+"""Operators of linear categories whose weights may be 0: an infinity beside a sample becomes NaN or nothing."""
 _TIES = ("sort", "reduction", "comparison", "condition")
 
 
@@ -33,7 +35,7 @@ def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
         found.append("tails")
     if category in ("activation", "arithmetic") and kind.is_real:
         found.append("far")
-    if category in _LINEAR and kind.is_real:
+    if category in _LINEAR and kind.is_real and operator.type not in _INTERPOLATING:
         found.append("sparse")
     if category in ("movement", "comparison", "type"):
         found.append("large")
