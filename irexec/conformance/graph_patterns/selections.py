@@ -95,8 +95,11 @@ def _after(g: Graph, y: Value, then: str) -> Value:
     near=("none", "other axis", "two axes", "keep_dims", "one twice", "other axis of one"),
     kind=("f32", "i32", "u8", "boolean"),
     after=("none", "relu", "read between", "transpose"),
+    between=("none", "unsqueeze", "reshape"),
 )
-def stacked(g: Graph, *, reduction: str, count: str, made: str, axis: str, near: str, kind: str, after: str) -> None:
+def stacked(
+    g: Graph, *, reduction: str, count: str, made: str, axis: str, near: str, kind: str, after: str, between: str
+) -> None:
     """Values that are joined along a new axis, which is reduced: the same as their maximum or sum, or nearly."""
     base = g.base.name if kind == "f32" else kind
     values = [g.input(["N", 3, 1], base) for _ in range(int(count))]
@@ -109,6 +112,10 @@ def stacked(g: Graph, *, reduction: str, count: str, made: str, axis: str, near:
     if after == "read between":
         g.result(y)
     rank = 4 if made != "none" else 3
+    if between != "none":
+        # A further axis before the first one.
+        y = _raised(g, y, 0, "unsqueeze") if between == "unsqueeze" else _flat(g, y)
+        rank, place = rank + 1, place + 1
     along = (place + 1) % rank if near == "other axis" else place
     axes = _axes(along, (along + 1) % rank) if near == "two axes" else _axes(along)
     keep = {"keep_dims": "true" if near == "keep_dims" else "false"}
@@ -120,6 +127,12 @@ def stacked(g: Graph, *, reduction: str, count: str, made: str, axis: str, near:
     elif after == "transpose":
         y = g.op("Transpose-1", [y, np.arange(y.type.rank or 2)[::-1].astype(np.int64).copy()])
     g.result(y)
+
+
+def _flat(g: Graph, y: Value) -> Value:
+    """Return a value with a further first axis, by a Reshape to a computed shape."""
+    shape = g.op("Concat-1", [_axes(1), g.op("ShapeOf-3", [y], {"output_type": "i64"})], {"axis": "0"})
+    return g.op("Reshape-1", [y, shape], _PLAIN)
 
 
 def _raised(g: Graph, x: Value, place: int, made: str) -> Value:
