@@ -247,7 +247,7 @@ def plain(array: Array) -> Array:
 
 
 def typed(array: Array, kind: ElementType) -> Array:
-    """Return an array as it came, in the element type that the model declares where the bits have its width."""
+    """Return a received array in the element type that the model declares, if the bits have its width."""
     dtype = kind.dtype
     if dtype is None or array.dtype == dtype or array.dtype.kind == "U":
         return array

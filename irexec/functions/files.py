@@ -163,7 +163,7 @@ class CheckedPages(Result):
 
     @property
     def ok(self) -> bool:
-        """Whether no page has an error."""
+        """Whether all pages are free of errors."""
         return self.report.ok
 
     @property

@@ -102,8 +102,8 @@ class Server(LanguageServer):
     async def ask_soon(
         self, uri: str, position: lsp.Position, answer: Callable[[Opened, Analysis, int], T]
     ) -> T | None:
-        """Return the same as `ask`, about an offset; during a long check, an answer about the same place in the version
-        before.
+        """Return the same as `ask`, about an offset; during a long check, an answer about this place in the previous
+        version.
         """
         opened = self.opened.get(uri)
         if opened is not None and opened.checking is not None and opened.earlier is not None:

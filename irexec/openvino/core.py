@@ -202,8 +202,8 @@ def read_model(model: Source, weights: Source | Tensor | None = None, *, mode: M
     `model` may also be the bytes or the text of an IR, a stream that holds them, or an `.onnx` file or its bytes, which
     are converted (extra `onnx`). `weights` is a path, bytes or a Tensor, by default the `.bin` beside the file.
 
-    What OpenVINO reads without ambiguity is read, however it is written, with one Python warning that gives the number
-    of findings. `mode="strict"` refuses a file in which `validate` finds an error, and compares results at run time
+    Any file that OpenVINO reads without ambiguity is read, with one Python warning about the first finding and
+    the number of the others. `mode="strict"` refuses a file in which `validate` finds an error, and compares results at run time
     with the dims that the file declares.
 
     Raises IRError, whose `report` lists every finding, for a file that is refused.

@@ -60,7 +60,7 @@ def _leads_nowhere(node: Node) -> bool:
 def changed(what: Node | graph.Model) -> None:
     """Record that a node's inputs, attributes or bodies, or a model's inputs or outputs, have changed.
 
-    What a file declares at the ports of a changed node no longer holds.
+    The types that a file declares at the ports of a changed node no longer hold.
     """
     global _changes
     if isinstance(what, Node):

@@ -31,7 +31,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> PageFile |
 
 
 class WrongExample(Exception):
-    """An example with errata, or one that cannot be read."""
+    """An example with errors, or an example that cannot be read."""
 
 
 class PageFile(pytest.File):

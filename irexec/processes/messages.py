@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple
 Parts = Sequence[bytes | bytearray | memoryview]
 
 PROGRAM, ITS_COPY = "__main__", "__mp_main__"
-"""The program that has a child process, and what it is named there: as by `multiprocessing`, it is not to run again."""
+"""The main program, and its name in a child process: it must not run again there, as with `multiprocessing`."""
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM}
 """The signals that are blocked when a child process starts: before it handles them they would print a traceback."""

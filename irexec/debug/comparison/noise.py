@@ -1,7 +1,7 @@
 """Noise: how far a layer may be off because the other side computes with fewer bits than the model declares.
 
-A runtime may compute in bf16 or f16, and quantize the activations of products whose weights have few bits. What this
-can do to a layer is measured: the layer is run with its inputs, constants and results rounded at random.
+A runtime may compute in bf16 or f16, and quantize the activations of products whose weights have few bits. The effect
+on a layer is measured: the layer is run with its inputs, constants and results rounded at random.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lanes: many choices of one board on many inputs, computed side by side in one pass over the layers.
 
-What lanes have in common is computed once: a layer runs for each different combination of the values that it reads.
+Work that lanes have in common is done once: a layer runs for each different combination of the values that it reads.
 So each choice is only computed again from the first layer on that it changes.
 """
 

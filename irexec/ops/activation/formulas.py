@@ -97,7 +97,7 @@ def mish(x: Array, out: Array, scratch: Array) -> None:
 
 
 def softplus(x: Array, out: Array, scratch: Array, *, threshold: float) -> None:
-    """ln(eˣ + 1) below the threshold, x from it on."""
+    """ln(eˣ + 1) below the threshold, x above it."""
     y, above = scratch[0], scratch[1]
     np.minimum(x, x.dtype.type(threshold), out=y)
     np.exp(y, y)

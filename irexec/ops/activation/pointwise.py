@@ -218,7 +218,7 @@ def _sigmoid_of(x: Array) -> Array:
 
 @operator("SoftPlus", "opset4", shapes=same_as(), inplace="x", tolerance=rounded(8))
 def softplus_4(x: T, /, *, out: Array | None = None) -> T:
-    """ln(eˣ + 1), and x itself from a threshold on that depends on the type (f32: 20, f16: 11)."""
+    """ln(eˣ + 1), or x above a threshold that depends on the type (f32: 20, f16: 11)."""
     return blockwise(partial(softplus, threshold=_THRESHOLDS.get(x.dtype.name, 20.0)), x, out)
 
 

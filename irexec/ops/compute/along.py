@@ -9,7 +9,7 @@ import numpy as np
 from irexec.types import Array
 
 NUMPYS_RANK = 32
-"""What NumPy's indexing by arrays, and so take_along_axis, can do; arrays themselves may have twice as many."""
+"""The maximum rank for NumPy's indexing by arrays, and so for take_along_axis; arrays may have twice as many axes."""
 
 
 def take_along(array: Array, index: Array, axis: int) -> Array:

@@ -2,7 +2,7 @@
 
 Source: operation pages ConvolutionBackpropData-1, GroupConvolutionBackpropData-1. With `output_shape` given, pads
 follow the page's formula also for auto_pad explicit and valid, where OpenVINO takes the attributes or zero. If
-`output_shape` extends beyond the data, the rest is zeros at the end, as OpenVINO, ONNX and TensorFlow have it: the
+`output_shape` extends beyond the data, the rest is zeros at the end, as in OpenVINO, ONNX and TensorFlow: the
 formula's total padding is at least 0.
 """
 

@@ -128,9 +128,9 @@ class Signature:
     def fault_of_count(
         self, count: int, missing: Sequence[str] = (), *, with_bodies: bool = False
     ) -> tuple[str, str] | None:
-        """Return what is wrong with a number of input ports, and the numbers that are allowed; None if it is allowed.
+        """Return a message about a wrong number of input ports, and the allowed numbers; None if it is allowed.
 
-        missing: the names of inputs that lack a tensor. with_bodies: which inputs are required depends on the bodies.
+        missing: the names of inputs that lack a tensor. with_bodies: the bodies determine which inputs are required.
         """
         low, high = max(self.min_inputs, int(self.is_variadic)), self.max_inputs
         low = min(low, 1) if with_bodies else low

@@ -224,7 +224,7 @@ def prior_box_clustered_1(
     """[2, 4 * rows * columns * len(width)]: the boxes as (xmin, ymin, xmax, ymax), and their variances.
 
     A step_w or step_h of 0 is `step`; when both are still 0 the centres spread over the image. image_size is
-    output_size when it is left out (the page has it optional, OpenVINO requires it).
+    output_size when it is left out (it is optional on the page, and required in OpenVINO).
 
     C1: output_size and image_size are 1D of two elements. C2: they are not negative, and the image is not empty.
     C3: variance has 0, 1 or 4 elements. C4: there are as many widths as heights.

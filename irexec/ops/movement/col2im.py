@@ -1,6 +1,6 @@
 """Col2Im: sliding blocks combined into an image.
 
-Source: operation page Col2Im-15. The page has output_size, kernel_size and stride as attributes; OpenVINO reads and
+Source: operation page Col2Im-15. On the page output_size, kernel_size and stride are attributes; OpenVINO reads and
 writes the first two as inputs and the last as `strides`. irexec accepts both forms.
 """
 

@@ -1,7 +1,7 @@
 """GatherElements: one element per index, along one axis.
 
-Source: operation page GatherElements-6. The page has indices in [0, n - 1]; OpenVINO counts negative ones from the end,
-and so does irexec.
+Source: operation page GatherElements-6. The page allows indices in [0, n - 1]; OpenVINO and irexec count
+negative ones from the end.
 """
 
 from __future__ import annotations
