@@ -20,7 +20,7 @@ _PLACES = ("offset", "size", "element_type", "shape")
 
 
 class Classes:
-    """Numbers of computations. Models whose layers are to have the same numbers are given to the same object."""
+    """Numbers for computations, equal for equal computations; one object serves all models to be compared."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}

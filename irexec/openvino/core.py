@@ -203,8 +203,8 @@ def read_model(model: Source, weights: Source | Tensor | None = None, *, mode: M
     are converted (extra `onnx`). `weights` is a path, bytes or a Tensor, by default the `.bin` beside the file.
 
     Any file that OpenVINO reads without ambiguity is read, with one Python warning about the first finding and
-    the number of the others. `mode="strict"` refuses a file in which `validate` finds an error, and compares results at run time
-    with the dims that the file declares.
+    the number of the others. `mode="strict"` refuses a file in which `validate` finds an error, and compares results at
+    run time with the dims that the file declares.
 
     Raises IRError, whose `report` lists every finding, for a file that is refused.
     """

@@ -28,7 +28,7 @@ class ModelInfo:
 
 @dataclass
 class Flow:
-    """The current values (several if the picture is in planes), their properties, and the model's side."""
+    """The current values (several if the image is in planes), their properties, and the model's side."""
 
     values: list[Value]
     layout: Layout

@@ -1,4 +1,4 @@
-"""Formats of pictures, and the methods of resizing and padding."""
+"""Formats of images, and the methods of resizing and padding."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from irexec.openvino.members import Members, member
 
 
 class ColorFormat(Members):
-    """The meaning of a picture's channels and planes."""
+    """The meaning of an image's channels and planes."""
 
     UNDEFINED = member(0)
     NV12_SINGLE_PLANE = member(1)
@@ -21,7 +21,7 @@ class ColorFormat(Members):
 
 
 class ResizeAlgorithm(Members):
-    """The method of resizing a picture."""
+    """The method of resizing an image."""
 
     RESIZE_LINEAR = member(0)
     RESIZE_CUBIC = member(1)
@@ -31,7 +31,7 @@ class ResizeAlgorithm(Members):
 
 
 class PaddingMode(Members):
-    """The values around a padded picture."""
+    """The values around a padded image."""
 
     CONSTANT = member(0)
     REFLECT = member(2)
@@ -51,5 +51,5 @@ CHANNELS = {
     ColorFormat.RGBX: 4,
     ColorFormat.BGRX: 4,
 }
-# The formats in which a model takes a picture.
+# The formats in which a model takes an image.
 OF_MODELS = (ColorFormat.UNDEFINED, ColorFormat.RGB, ColorFormat.BGR, ColorFormat.GRAY)

@@ -52,19 +52,19 @@ class InputTensorInfo:
         return self
 
     def set_shape(self, shape: Any) -> InputTensorInfo:
-        """Set the shape. Raises RuntimeError if a size of the picture was set."""
+        """Set the shape. Raises RuntimeError if a size of the image was set."""
         self._check_alone(self.spatial)
         self.shape = PartialShape(shape)
         return self
 
     def set_spatial_static_shape(self, height: int, width: int) -> InputTensorInfo:
-        """Set the size of the picture. Raises RuntimeError if a shape was set."""
+        """Set the size of the image. Raises RuntimeError if a shape was set."""
         self._check_alone(self.shape)
         self.spatial = (Dimension(height), Dimension(width))
         return self
 
     def set_spatial_dynamic_shape(self) -> InputTensorInfo:
-        """Allow any size of the picture. Raises RuntimeError if a shape was set."""
+        """Allow any size of the image. Raises RuntimeError if a shape was set."""
         self._check_alone(self.shape)
         self.spatial = (ANY_DIMENSION, ANY_DIMENSION)
         return self
@@ -83,7 +83,7 @@ class InputTensorInfo:
         return self
 
     def set_from(self, tensor: Any) -> InputTensorInfo:
-        """Set element type and shape from a tensor or array. Raises RuntimeError if a size of the picture was set."""
+        """Set element type and shape from a tensor or array. Raises RuntimeError if a size of the image was set."""
         expected(tensor, (Tensor, np.ndarray), "set_from()")
         self._check_alone(self.spatial)
         given = tensor if isinstance(tensor, Tensor) else Tensor(np.ascontiguousarray(tensor))

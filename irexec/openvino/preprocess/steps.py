@@ -77,7 +77,7 @@ class PreProcessSteps(_Steps):
     def resize(
         self, alg: ResizeAlgorithm, dst_height: int | None = None, dst_width: int | None = None
     ) -> PreProcessSteps:
-        """Resize the picture, by default to the model's size."""
+        """Resize the image, by default to the model's size."""
         size = None if dst_height is None or dst_width is None else (dst_height, dst_width)
         text = "resize to model width/height" if size is None else f"resize to ({size[0]}, {size[1]})"
         return self._add(text, lambda flow: _resize(flow, alg, size))
@@ -91,7 +91,7 @@ class PreProcessSteps(_Steps):
         )
 
     def pad(self, pads_begin: Sequence[int], pads_end: Sequence[int], value: Any, mode: PaddingMode) -> PreProcessSteps:
-        """Add this number of elements around the picture."""
+        """Add this number of elements around the image."""
         fill = float(value[0]) if isinstance(value, (list, tuple)) else float(value)
         name = expected(mode, PaddingMode, "pad()").name.lower()
 

@@ -125,7 +125,7 @@ def deformable_convolution_1(
     *inputs: Annotated[Any, InputsOf(deformable_convolution_8, without=1)],
     **rest: Annotated[Any, AttributesOf(deformable_convolution_8, without="bilinear_interpolation_pad")],
 ) -> T:
-    """DeformableConvolution-8 without a mask and without blending at the border. Constraints as there."""
+    """DeformableConvolution-8 without a mask and without blending at the border. The same constraints."""
     return np.asarray(deformable_convolution_8.compute(*inputs, **rest))
 
 

@@ -177,7 +177,7 @@ def _check_anchors(check: Check, twice: Dimension, four_times: Dimension, settin
 
 @operator("Proposal", "opset1", tolerance=rounded(64), shapes=_rois)
 def proposal_1(class_probs: T, bbox_deltas: T, image_shape: T, /, *, settings: Settings) -> T:
-    """As Proposal-4 without the probabilities. C1 to C4 as there."""
+    """As Proposal-4 without the probabilities. C1 to C4 are the same."""
     return _propose(class_probs, bbox_deltas, image_shape, settings)[0]
 
 

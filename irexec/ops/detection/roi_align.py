@@ -210,7 +210,7 @@ def roi_align_3(
     *inputs: Annotated[Any, InputsOf(roi_align_9)],
     **rest: Annotated[Any, AttributesOf(roi_align_9, without="aligned_mode")],
 ) -> T:
-    """As ROIAlign-9 in the mode asymmetric. C1 to C3 as there."""
+    """As ROIAlign-9 in the mode asymmetric. C1 to C3 are the same."""
     return np.asarray(roi_align_9.compute(*inputs, **rest))
 
 

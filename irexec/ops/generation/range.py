@@ -49,7 +49,7 @@ def range_1(start: T, stop: T, step: T, /) -> T:
 def range_4(start: T1, stop: T2, step: T3, /, *, output_type: ElementType) -> Annotated[Array, TypeFrom("output_type")]:
     """As Range-1 in `output_type`, to which the inputs are first cast, rounding towards zero.
 
-    Constraints likewise. Shape rule: C3 output_type is numeric.
+    The same constraints. Shape rule: C3 output_type is numeric.
     """
     return _range(start, stop, step, output_type)
 

@@ -127,7 +127,7 @@ def nv12_to_rgb_8(arg: T, uv: T | None = None, /) -> T:
 
 @operator("NV12toBGR", "opset8", shapes=_nv12_shape, tolerance=rounded(16))
 def nv12_to_bgr_8(arg: T, uv: T | None = None, /) -> T:
-    """As NV12toRGB-8 with the channels in the order blue, green, red. C1 to C3 as there."""
+    """As NV12toRGB-8 with the channels in the order blue, green, red. C1 to C3 are the same."""
     return _from_nv12(arg, uv, bgr=True)
 
 
@@ -143,7 +143,7 @@ def i420_to_rgb_8(arg: T, u: T | None = None, v: T | None = None, /) -> T:
 
 @operator("I420toBGR", "opset8", shapes=_i420_shape, tolerance=rounded(16))
 def i420_to_bgr_8(arg: T, u: T | None = None, v: T | None = None, /) -> T:
-    """As I420toRGB-8 with the channels in the order blue, green, red. C1 to C4 as there."""
+    """As I420toRGB-8 with the channels in the order blue, green, red. C1 to C4 are the same."""
     return _from_i420(arg, u, v, bgr=True)
 
 
@@ -188,5 +188,5 @@ def rgb_to_nv12_17(image: T, /, *, single_plane: bool = True) -> list[T]:
 
 @operator("BGRtoNV12", "opset17", shapes=_planes, tolerance=rounded(16))
 def bgr_to_nv12_17(image: T, /, *, single_plane: bool = True) -> list[T]:
-    """As RGBtoNV12-17 for channels in the order blue, green, red. C1 and C2 as there."""
+    """As RGBtoNV12-17 for channels in the order blue, green, red. C1 and C2 are the same."""
     return _to_nv12(image, single_plane, bgr=True)

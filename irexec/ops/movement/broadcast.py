@@ -71,7 +71,7 @@ def broadcast_1(
     *,
     mode: Annotated[Literal["numpy", "explicit", "none"], ReaderDefault("none")] = "numpy",
 ) -> T:
-    """As Broadcast-3, without the mode "bidirectional". Constraints likewise, but for C7: it takes axes_mapping."""
+    """As Broadcast-3, without the mode "bidirectional". The same constraints, except C7: axes_mapping is allowed."""
     view: Array = broadcast_3.compute(data, target_shape, axes_mapping, mode="explicit" if mode == "none" else mode)
     return view
 

@@ -61,8 +61,9 @@ def _(form: OlderForm, data: TensorType, indices: TensorType, *, batch_dims: int
 
 @operator("GatherND", "opset5", values="kernel")
 def gather_nd_5(data: T, indices: T_IND, /, *, batch_dims: NonNegative = 0, out: Array | None = None) -> T:
-    """As GatherND-8, with the batch dimensions of the result flattened into one. Constraints C1 to C5 likewise, but for
-    C3: the batch dimensions are equal.
+    """As GatherND-8, with the batch dimensions of the result flattened into one.
+
+    Constraints C1 to C5 are the same, except C3: the batch dimensions are equal.
     """
     result: Array = gather_nd_8.compute(data, indices, batch_dims=batch_dims)
     if batch_dims > 1:

@@ -79,7 +79,7 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
 
 @operator("Pad", "opset1", values="kernel")
 def pad_1(*inputs: Annotated[Any, InputsOf(pad_12)], pad_mode: PadMode, out: Array | None = None) -> T:
-    """As Pad-12. Constraints likewise, and C6: counts are not negative (OpenVINO accepts them)."""
+    """As Pad-12. The same constraints, and C6: counts are not negative (OpenVINO accepts them)."""
     _check_counts(require, *map(integers, inputs[1:3]))
     return np.asarray(pad_12.compute(*inputs, pad_mode=pad_mode, out=out))
 

@@ -72,7 +72,7 @@ def _along_channels(data: Array, factor: Array, term: Array, out: Array | None) 
 def batch_norm_inference_1(
     gamma: T, beta: T, data: T, mean: T, variance: T, /, *, epsilon: Epsilon, out: Array | None = None
 ) -> T:
-    """BatchNormInference-5 with the inputs in another order, or in the same. Constraints as there."""
+    """BatchNormInference-5 with the inputs in another order, or in the same. The same constraints."""
     if gamma.ndim > 1:
         data, gamma, beta = gamma, beta, data
     return np.asarray(batch_norm_inference_5.compute(data, gamma, beta, mean, variance, epsilon=epsilon, out=out))

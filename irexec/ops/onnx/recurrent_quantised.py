@@ -64,7 +64,7 @@ def dynamic_quantize_lstm_7(
     how: Recurrence,
     input_forget: bool = False,
 ) -> tuple[T, T, T]:
-    """LSTM of ONNX with w [directions, input, 4 * hidden] and r [directions, hidden, 4 * hidden]. C1, C2 as there.
+    """LSTM of ONNX with w [directions, input, 4 * hidden] and r [directions, hidden, 4 * hidden]. C1, C2 are the same.
 
     Scales and zero points are per direction or per column of a direction.
     """

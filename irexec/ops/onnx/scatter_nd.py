@@ -66,19 +66,19 @@ def scatter_nd_18(
 def scatter_nd_16(
     data: T, indices: T_IND, updates: T, /, *, reduction: Reduction16 = "none", out: Array | None = None
 ) -> T:
-    """As version 18, without the reductions max and min. Constraints C1 to C6 likewise."""
+    """As version 18, without the reductions max and min. The same constraints C1 to C6."""
     return _scatter(data, indices, updates, reduction, out)
 
 
 @operator("ScatterND", "onnx13", inplace="data", values="kernel")
 def scatter_nd_13(data: T, indices: T_IND, updates: T, /, *, out: Array | None = None) -> T:
-    """As version 16, without a reduction. Constraints C1 to C5 likewise."""
+    """As version 16, without a reduction. The same constraints C1 to C5."""
     return _scatter(data, indices, updates, "none", out)
 
 
 @operator("ScatterND", "onnx11", inplace="data", values="kernel")
 def scatter_nd_11(data: T11, indices: T_IND, updates: T11, /, *, out: Array | None = None) -> T11:
-    """As version 13, without bf16. Constraints C1 to C5 likewise."""
+    """As version 13, without bf16. The same constraints C1 to C5."""
     return _scatter(data, indices, updates, "none", out)
 
 

@@ -75,7 +75,7 @@ def _divided(sums: Array, counts: Array) -> Array:
 def avg_pool_14(
     data: T, /, *, out: Array | None = None, **rest: Annotated[Any, AttributesOf(avg_pool_16, without="dilations")]
 ) -> T:
-    """AvgPool-16 without dilations. Constraints as there."""
+    """AvgPool-16 without dilations. The same constraints."""
     return np.asarray(avg_pool_16.compute(data, out=out, **rest))
 
 
@@ -98,7 +98,7 @@ def avg_pool_1(
     out: Array | None = None,
     **rest: Annotated[Any, AttributesOf(avg_pool_14)],
 ) -> T:
-    """AvgPool-14 without rounding ceil_torch. Constraints as there."""
+    """AvgPool-14 without rounding ceil_torch. The same constraints."""
     return np.asarray(avg_pool_14.compute(data, rounding_type=rounding_type, out=out, **rest))
 
 

@@ -47,7 +47,7 @@ def max_pool_14(
 def max_pool_8(
     data: T, /, *, rounding_type: Literal["floor", "ceil"] = "floor", **rest: Annotated[Any, AttributesOf(max_pool_14)]
 ) -> tuple[T, T_IND]:
-    """MaxPool-14 without rounding ceil_torch. Constraints as there."""
+    """MaxPool-14 without rounding ceil_torch. The same constraints."""
     values, indices = max_pool_14.compute(data, rounding_type=rounding_type, **rest)
     return values, indices
 

@@ -58,7 +58,7 @@ def _(form: OlderForm, *inputs: TensorType | None, negative_indices_mode: str) -
 
 @operator("OneHot", "opset1")
 def one_hot_1(*inputs: Annotated[Any, InputsOf(one_hot_16)], axis: int) -> T2:
-    """As OneHot-16 with negative indices ignored. Constraints likewise."""
+    """As OneHot-16 with negative indices ignored. The same constraints."""
     return np.asarray(one_hot_16.compute(*inputs, axis=axis))
 
 

@@ -37,7 +37,7 @@ def squeeze_1(data: T, axes: T_INT | None = None, /) -> T:
 def squeeze_15(data: T, axes: T_INT | None = None, /, *, allow_axis_skip: bool = False) -> T:
     """As Squeeze-1. `allow_axis_skip`: a named dimension that may or may not be 1 leaves the rank unknown.
 
-    Constraints likewise.
+    The same constraints.
     """
     view: Array = squeeze_1.compute(data, axes)
     return view

@@ -147,7 +147,7 @@ def multiclass_nms_8(
     *inputs: Annotated[Any, InputsOf(multiclass_nms_9, without=1)],
     **rest: Annotated[Any, AttributesOf(multiclass_nms_9)],
 ) -> tuple[T, T_IND, T_IND]:
-    """As MulticlassNms-9 with boxes that all classes share. C1 to C3 as there."""
+    """As MulticlassNms-9 with boxes that all classes share. C1 to C3 are the same."""
     result: tuple[Array, Array, Array] = multiclass_nms_9.compute(*inputs, **rest)
     return result
 

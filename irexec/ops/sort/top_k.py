@@ -69,14 +69,14 @@ _BLOCK = 1 << 20
 
 @operator("TopK", "opset3")
 def top_k_3(data: T, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_11, without="stable")]) -> tuple[T, Indices]:
-    """As TopK-11. Constraints likewise."""
+    """As TopK-11. The same constraints."""
     values, indices = top_k_11.compute(data, k, **rest)
     return values, indices
 
 
 @operator("TopK", "opset1")
 def top_k_1(data: T, k: T_K, /, **rest: Annotated[Any, AttributesOf(top_k_3)]) -> tuple[T, Indices]:
-    """As TopK-11. Constraints likewise."""
+    """As TopK-11. The same constraints."""
     values, indices = top_k_11.compute(data, k, **rest)
     return values, indices
 

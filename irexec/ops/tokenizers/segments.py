@@ -227,8 +227,8 @@ def _(check: Check, begins: TensorType, ends: TensorType) -> PartialShape:
 
 @operator("RaggedToRagged", "extension")
 def ragged_to_ragged(row_ids: Index, row_count: Index, /) -> tuple[Index, Index]:
-    """Return the begins and ends of rows, of the row of each element; elements from the first too large row on are left
-    out.
+    """Return the begins and ends of rows, given the row of each element; elements after the first row that is too large
+    are omitted.
 
     C1: row_count has one element. C2: the rows are in ascending order and not negative. C3: row_count is not negative.
     """
