@@ -21,7 +21,7 @@ def _axes(*values: int) -> np.ndarray:
     rank=("3", "2", "4"),
 )  # fmt: skip
 def layer_norm(g: Graph, *, near: str, root: str, affine: str, rank: str) -> None:
-    """LayerNorm as its layers."""
+    """LayerNorm written as several layers."""
     width = g.channels(4, 8, 16, 17, 33)
     dims: list[int | str] = {"2": ["S", width], "3": ["N", "S", width], "4": ["N", 3, "S", width]}[rank]  # type: ignore[assignment]
     x = g.input(dims)
@@ -75,7 +75,7 @@ def _affine(g: Graph, y: Value, affine: str, width: int, near: str) -> Value:
     square=("power", "multiply"),
 )
 def rms_norm(g: Graph, *, near: str, root: str, affine: str, square: str) -> None:
-    """RMSNorm as its layers."""
+    """RMSNorm written as several layers."""
     width = g.channels(4, 8, 16, 17, 33)
     x = g.input(["N", "S", width])
     squared = g.op("Multiply-1", [x, x]) if square == "multiply" else g.op("Power-1", [x, g.number(2.0)])
@@ -94,7 +94,7 @@ def rms_norm(g: Graph, *, near: str, root: str, affine: str, square: str) -> Non
     kv=("same", "longer", "transposed"),
 )
 def attention(g: Graph, *, mask: str, near: str, heads: str, kv: str) -> None:
-    """Products, scale, mask, SoftMax: attention as its layers."""
+    """Attention written as several layers: products, scale, mask, SoftMax."""
     count, width = int(heads), g.channels(4, 8, 16)
     keys: str = "S" if kv != "longer" else "H"
     q, v = g.input(["N", count, "S", width]), g.input(["N", count, keys, width])
@@ -123,7 +123,7 @@ def attention(g: Graph, *, mask: str, near: str, heads: str, kv: str) -> None:
     near=("none", "constant", "other input", "one minus", "order"),
 )  # fmt: skip
 def activation(g: Graph, *, form: str, near: str) -> None:
-    """Activations as their layers."""
+    """Activations written as several layers."""
     n, miss = g.number, 1.25 if near == "constant" else 1.0
     x = g.input(["N", 3, "S"])
     y = g.input(["N", 3, "S"]) if near == "other input" else x

@@ -50,10 +50,10 @@ class Culprit:
     """The first layers of a model that are wrong by themselves; several layers if they are wrong only together.
 
     `outer` lists the layers whose bodies contain them, and `iteration` is the iteration of the innermost body. `inputs`
-    are the inputs of these layers, `outputs` the results of the other side. `changes`: what the other model's layer
-    does differently, where the other side is a model. `module`: whose result the last layer computes, if the other side
-    consists of modules. `limit`: the tolerance in units in the last place, if it is one. `together`: the layers whose
-    inputs and outputs are known, if not just these.
+    are the inputs of these layers, `outputs` the results of the other side. `changes`: the differences of the other
+    model's layer, if the other side is a model. `module`: the module whose result the last layer computes, if the other
+    side consists of modules. `limit`: the tolerance, if it is in units in the last place. `together`: the layers whose
+    inputs and outputs are known, if these are not exactly the wrong ones.
     """
 
     model: Model
