@@ -72,7 +72,7 @@ def _overflows(node: Node, inputs: Inputs) -> bool:
 
 
 def exceeds(node: object, inputs: Inputs) -> bool:
-    """Return whether a layer's integer results are others than those of 64 bits, so that they wrap."""
+    """Return whether a layer's integer results differ from those computed in 64 bits, so that they wrap."""
     assert isinstance(node, Node)
     if node.operator is None or not node.outputs or CONTENTS.get(node.type, ("",))[0].split(".")[0] not in _SUMMING:
         return False

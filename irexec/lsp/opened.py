@@ -17,9 +17,9 @@ from irexec.lsp.units import Unit, Units
 class Opened:
     """One version of an open document. `checking` ends with the analysis, which is `checked` from then on.
 
-    `earlier` is the version that was checked last, while this one is not. A version that was replaced is held by
-    nothing but that, and goes without the garbage collector: a task that is cancelled holds its coroutine and so its
-    version, which therefore drops the task.
+    `earlier` is the version that was checked last, while this one is not. A replaced version has no other
+    references, and is freed without the garbage collector: a cancelled task holds its coroutine and so its version,
+    which therefore drops the task.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Layers that a compiler removes, merges or shares, and what is almost such a layer."""
+"""Layers that a compiler removes, merges or shares, and near misses of such layers."""
 
 from __future__ import annotations
 

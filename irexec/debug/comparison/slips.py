@@ -127,4 +127,4 @@ def _agrees(
 
 
 def _reading(value: Value, instead_of: Value) -> str:
-    return f"the values are those of reading {value.node.friendly_name} instead of {instead_of.node.friendly_name}"
+    return f"the values result from reading {value.node.friendly_name} instead of {instead_of.node.friendly_name}"

@@ -23,7 +23,7 @@ def concat_1(*tensors: T, axis: int, out: Array | None = None) -> T:
     """All `tensors` along `axis`, in the order of the ports.
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C2 for ranks that differ or are 0, C3 for shapes
-    that differ off the axis.
+    that differ in another dimension.
     """
     result: Array = np.concatenate(tensors, axis, out)
     return result
@@ -52,7 +52,7 @@ def _(check: Check, *tensors: TensorType, axis: int) -> PartialShape:
                 holds("C3")
                 common = merged
                 continue
-            message = f"{port} has shape {tensor.shape}, expected {common} off axis {at}"
+            message = f"{port} has shape {tensor.shape}, expected {common}"
             check("C3", False, message, port=port, found=str(tensor.shape), allowed=str(common))
     if at is None:
         return common

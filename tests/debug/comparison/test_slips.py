@@ -49,7 +49,7 @@ def test_what_is_read_instead(slip: str, value: str, tmp_path: Path) -> None:
     found = through_a_dump(model(slip), tmp_path)
     assert found.culprit is not None
     assert [node.friendly_name for node in found.culprit.nodes] == ["last"]
-    assert f"the values are those of reading {value} instead of product" in found.verdict
+    assert f"the values result from reading {value} instead of product" in found.verdict
     assert (tmp_path / "saved" / "culprit.xml") in found.culprit.save(tmp_path / "saved")
 
 
@@ -72,7 +72,7 @@ def test_what_is_read_instead_by_a_runtime_that_rounds(slip: str, value: str, tm
     found = compare(run, Folder(tmp_path))
     assert found.culprit is not None
     assert [node.friendly_name for node in found.culprit.nodes] == ["last"]
-    assert f"the values are those of reading {value} instead of product" in found.verdict
+    assert f"the values result from reading {value} instead of product" in found.verdict
 
 
 def test_what_no_slip_explains_is_named_together(tmp_path: Path) -> None:
