@@ -170,11 +170,12 @@ def _advice(unknown: str, known: Collection[str]) -> str:
     return f": did you mean {' or '.join(others)}?" if others else _suggestion(unknown, known)
 
 
-def _suggestion(name: str, known: Iterable[str]) -> str:
+def _suggestion(name: str, known: Collection[str]) -> str:
     """Return similar names, as the end of a message."""
     from irexec.diagnostics.nearest import did_you_mean
 
-    advice = did_you_mean(name, known)
+    longer = [each for each in known if len(name) > 2 and each.startswith(name)]
+    advice = did_you_mean(name, longer or known, cutoff=0.0 if longer else 0.6)
     return f": {advice}" if advice else ""
 
 

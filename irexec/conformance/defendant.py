@@ -81,6 +81,9 @@ class Defendant:
         self._landed: Answer | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="irexec-conformance-")
         self.described: dict[str, str] = {}
+        file, _, name = self._file.rpartition(":")
+        if not name or not Path(file).is_file():
+            raise Unusable(f"{runtime!r} is neither {', '.join(KNOWN)} nor FILE.py:Class")
 
     @property
     def name(self) -> str:

@@ -89,6 +89,12 @@ def test_baseline_and_junit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "needs the strings `case` and `reason`" in capsys.readouterr().err
 
 
+def test_a_runtime_that_does_not_exist_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["conformance", "--with", "nope", "--only", "Tile-1", "--cases", "1"]) == 2
+    message = "'nope' is neither openvino, onnxruntime, irexec nor FILE.py:Class"
+    assert message in capsys.readouterr().err
+
+
 def test_a_reproducer_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = "Sigmoid-1/f32/x=[?9|4,3]@1,0/turned/seed1"
     assert main(["conformance", *WRONG, "--case", case, "--reproducers", str(tmp_path)]) == 1

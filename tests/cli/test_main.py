@@ -63,6 +63,7 @@ def test_usage(arguments: list[str], code: int, capsys: pytest.CaptureFixture[st
     ("arguments", "advice"),
     [
         (["validat", "m.xml"], "unknown command 'validat': did you mean validate?"),
+        (["val", "m.xml"], "unknown command 'val': did you mean validate?"),
         (["zzzzzz"], "unknown command 'zzzzzz'"),
         (["--versoin"], "unrecognized arguments: --versoin: did you mean --version?"),
         (
