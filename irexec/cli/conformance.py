@@ -58,7 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     judged.add_argument("--python", default="", metavar="PATH", help="the Python interpreter that has the runtime")
     judged.add_argument(
-        "--limit-of-case", type=float, default=60.0, metavar="SECONDS", help="time limit for one case (default: 60)"
+        "--limit",
+        dest="limit_of_case",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="time limit for each case, in seconds (default: 60)",
     )
     cases = parser.add_argument_group("cases")
     amount = cases.add_mutually_exclusive_group()

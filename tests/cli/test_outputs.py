@@ -82,7 +82,7 @@ READ_OR_NOT_FILES = {
     *("--shape", "--seed", "--precision", "--page", "--mode", "--format", "--sort", "--until", "--repeat", "--as"),
     *("--jobs", "--cluster", "--config", "--limit", "--atol", "--rtol", "--window", "--worst", "--select", "--ignore"),
     *(
-        *("--device", "--python", "--limit-of-case", "--minutes", "--cases", "--only", "--case", "--baseline"),
+        *("--device", "--python", "--minutes", "--cases", "--only", "--case", "--baseline"),
         "--target",
         "--most",
         "--fail-on",
