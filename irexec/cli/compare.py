@@ -41,13 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_runtime_options(parser, 600, "response of OTHER")
     add_input_arguments(parser)
+    parser.add_argument(
+        "--window", type=whole(1), metavar="N", help="number of layers whose values are kept in memory at once"
+    )
     add_sample_argument(parser)
     add_many_arguments(parser)
     judge = parser.add_argument_group("tolerances (default: the tolerance of each operator)")
     add_bounds(judge)
-    judge.add_argument(
-        "--window", type=whole(1), metavar="N", help="number of layers whose values are kept in memory at once"
-    )
     show = parser.add_argument_group("output")
     add_format_argument(show, "json prints one object, which irexec report --compare reads")
     show.add_argument(
