@@ -39,7 +39,7 @@ class Layout:
         if len(set(known)) != len(known) or self.names.count("...") > 1:
             raise RuntimeError(f"the layout {text!r} names an axis twice")
         if not all(name.replace("_", "").isalnum() for name in known):
-            raise RuntimeError(f"the layout {text!r} has a name that is not of letters and digits")
+            raise RuntimeError(f"the layout {text!r} has a name with characters other than letters and digits")
 
     @staticmethod
     def scalar() -> Layout:
