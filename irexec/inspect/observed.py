@@ -75,9 +75,9 @@ class Error(BaseModel):
 
 
 class Compared(BaseModel):
-    """One layer in both runs. `outer` names the layers in whose bodies it stands, the outermost first.
+    """One layer in both runs. `outer` names the layers whose bodies contain it, outermost first.
 
-    `own` is the error when the layer is given the reference's inputs, `total` the one with the errors that reach it.
+    `own` is the error for the reference's inputs, `total` the error that includes those of preceding layers.
     `agrees`: its own error is within its tolerance, which `tolerance` describes in words.
     """
 

@@ -78,5 +78,5 @@ def test_a_loop_keeps_its_state() -> None:
     loop.set_body(body)
     loop.set_merged_input(inner, x.output(0), body.results[0].output(0))
     model = ov.Model([loop.get_iter_value(body.results[0].output(0), -1)], [x])
-    with pytest.raises(NotOffered, match="its body runs as it is"):
+    with pytest.raises(NotOffered, match="its body runs unchanged"):
         offline.apply_low_latency_transformation(model)

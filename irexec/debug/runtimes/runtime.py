@@ -49,7 +49,7 @@ class Loaded(Protocol):
     precision: str
 
     def results(self, steps: Steps) -> list[list[Array]]:
-        """Return the model's results, per step, with nothing shown that would change how it runs. Raises CannotRun."""
+        """Return the model's results, per step, without exposing any layer. Raises CannotRun."""
 
     def observe(self, steps: Steps, values: Sequence[Value]) -> Sequence[Mapping[Value, Array]]:
         """Return the runtime's results for these values of the model, per step; values that it does not have are
@@ -111,7 +111,7 @@ class HasStates(Protocol):
     """A loaded model whose variables can be read."""
 
     def states(self, steps: Steps) -> list[dict[str, Array]]:
-        """Return the variables after each step, by `variable_id`, with nothing shown that would change how it runs."""
+        """Return the variables after each step, by `variable_id`, without exposing any layer."""
 
 
 @runtime_checkable

@@ -46,7 +46,7 @@ class LowLatency2(ModelPass):
         """Raise NotOffered for a model with TensorIterator or Loop: irexec keeps their state in the layer."""
         loops = [node.friendly_name for node in checked_model(model).walk() if node.type in ("TensorIterator", "Loop")]
         if loops:
-            raise NotOffered(f"variables in the place of the state of {loops[0]!r}", "its body runs as it is")
+            raise NotOffered(f"the conversion of the state of {loops[0]!r} to variables", "its body runs unchanged")
         return False
 
 
