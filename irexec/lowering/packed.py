@@ -148,7 +148,7 @@ def _is_x86() -> bool:
 
 
 def can_multiply(matrix: PackedMatrix) -> bool:
-    """Return whether compiled code takes the groups of a matrix: of 4-bit elements, an even number in each group."""
+    """Return whether compiled code supports the groups of a matrix: groups of 4-bit elements have an even size."""
     length, rest = divmod(matrix.codes.columns, matrix.groups)
     return not rest and bool(length) and not (matrix.codes.type.bitwidth == 4 and length % 2)
 
