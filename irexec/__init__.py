@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 # The modules of the public names. For type checkers and readers they are listed in api.py.
 _HOMES = {
-    "irexec.debug.sensitivity.analysis": "sensitivity",
     "irexec.diagnostics.deadline": "time_limit",
     "irexec.diagnostics": "Diagnostic IRError Report Severity",
     "irexec.fixes.files": "validate",
     "irexec.functions.debugging": "Comparison Differences Reduction compare diff reduce",
     "irexec.functions.files": "CheckedPages Fixed ModelReport doctest fix report",
+    "irexec.functions.progress": "sensitivity shapes",
     "irexec.openvino.async_queue": "AsyncInferQueue",
     "irexec.openvino.compiled": "CompiledModel",
     "irexec.openvino.core": "Core Extension OpExtension Version compile_model get_batch get_version read_model "
@@ -47,7 +47,6 @@ _HOMES = {
     "irexec.openvino.type_info": "DiscreteTypeInfo",
     "irexec.ops.declare.operator": "operator",
     "irexec.sizes.answer": "Shapes",
-    "irexec.sizes.ask": "shapes",
     "irexec.types.dimension": "Dimension",
     "irexec.types.element": "ElementType Type",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from irexec.debug.sensitivity.analysis import sensitivity as sensitivity
 from irexec.diagnostics import Diagnostic as Diagnostic
 from irexec.diagnostics import IRError as IRError
 from irexec.diagnostics import Report as Report
@@ -21,6 +20,8 @@ from irexec.functions.files import ModelReport as ModelReport
 from irexec.functions.files import doctest as doctest
 from irexec.functions.files import fix as fix
 from irexec.functions.files import report as report
+from irexec.functions.progress import sensitivity as sensitivity
+from irexec.functions.progress import shapes as shapes
 from irexec.openvino.async_queue import AsyncInferQueue as AsyncInferQueue
 from irexec.openvino.compiled import CompiledModel as CompiledModel
 from irexec.openvino.core import Core as Core
@@ -66,7 +67,6 @@ from irexec.openvino.tensor import TensorVector as TensorVector
 from irexec.openvino.type_info import DiscreteTypeInfo as DiscreteTypeInfo
 from irexec.ops.declare.operator import operator as operator
 from irexec.sizes.answer import Shapes as Shapes
-from irexec.sizes.ask import shapes as shapes
 from irexec.types.dimension import Dimension as Dimension
 from irexec.types.element import ElementType as ElementType
 from irexec.types.element import Type as Type

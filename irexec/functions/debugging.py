@@ -29,6 +29,8 @@ from irexec.graph.model import Model
 from irexec.render.compare import show_comparison
 from irexec.render.diff import show_changes
 from irexec.render.printing import Printout
+from irexec.render.reduce import ReductionStatus
+from irexec.render.status import NotebookStatus, bar
 from irexec.types import Array
 
 LIMIT = 600.0
@@ -68,7 +70,13 @@ def compare(
     RuntimeError for a runtime that cannot.
     """
     reference = reference_of(model_of(model, weights), inputs, shapes, seed)
-    found = compare_runs(reference, _runtime(other, reference.model, config, limit), bounds=_bounds(atol, rtol))
+    runtime = _runtime(other, reference.model, config, limit)
+    with NotebookStatus() as status:
+
+        def show(done: int, total: int) -> None:
+            status.show(f"{bar(done, total)} {done} of {total} layers compared with {runtime.name}")
+
+        found = compare_runs(reference, runtime, bounds=_bounds(atol, rtol), progress=show)
     return Comparison(**{field.name: getattr(found, field.name) for field in fields(found)})
 
 
@@ -215,5 +223,6 @@ def reduce(
     found = begin(judge, cases)
     if found is None:
         raise ValueError(f"nothing to reduce: {judge.name} does not fail on {name_of(model)} with these inputs")
-    go_through(found, judge, (), STAGES)
+    with NotebookStatus() as status:
+        go_through(found, judge, [ReductionStatus(status)], STAGES)
     return Reduction(found.case, found.message, found.tried, size_of(reference.model))

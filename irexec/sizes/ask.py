@@ -28,19 +28,20 @@ def shapes(
     *,
     weights: PathLike | bytes | None = None,
     seconds: float = DEFAULT_SECONDS,
+    progress: Callable[[int], None] | None = None,
 ) -> Shapes:
     """Return the sizes of the dynamic dimensions that a model accepts, found by inference at some hundred combinations.
 
     `model`: a model, or a file or bytes of IR or ONNX. `given`: shapes of inputs by name, such as "?,3,224,224", and
     sizes of symbols of the answer, such as `seq` 128. `seconds`: the time within which the model is studied; what was
-    found by then is returned.
+    found by then is returned. `progress` is called with the number of combinations.
 
     Raises IRError where the model has errors or the rank of an input is not known, and ValueError for a name or a shape
     that does not fit the model.
     """
     if not isinstance(model, Model):
         model = accepted(read(model, weights, mode="openvino"))
-    return accepted_shapes(model, given, seconds=seconds)
+    return accepted_shapes(model, given, seconds=seconds, progress=progress)
 
 
 class UnknownName(ValueError):

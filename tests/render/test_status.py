@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import irexec
 from irexec.render import status
 from irexec.render.status import Status
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+SEGMENTER = SAMPLES / "segmenter" / "model.xml"
+CLASSIFIER, CONVERTED = (SAMPLES / name / "model.xml" for name in ("classifier", "converted"))
 
 
 class Terminal(io.StringIO):
@@ -36,3 +43,35 @@ def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_files_get_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told(io.StringIO(), monkeypatch, 0.0) == ""
+
+
+class Handle:
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def update(self, data: dict[str, str], *, raw: bool) -> None:
+        self.shown.append(data["text/plain"])
+
+
+def test_a_notebook_shows_it_below_the_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    handle = Handle()
+
+    def display(data: dict[str, str], *, raw: bool, display_id: bool) -> Handle:
+        handle.update(data, raw=raw)
+        return handle
+
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    monkeypatch.setattr(status, "PATIENCE", 0.0)
+    assert irexec.shapes(SEGMENTER).symbols
+    assert "combinations of sizes" in handle.shown[0] and handle.shown[-1] == ""
+    handle.shown.clear()
+    assert not irexec.compare(CLASSIFIER, CONVERTED).agrees
+    assert "layers compared with" in handle.shown[0] and handle.shown[-1] == ""
+
+
+def test_programs_show_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status, "PATIENCE", 0.0)
+    irexec.shapes(SEGMENTER)
+    assert capsys.readouterr() == ("", "")

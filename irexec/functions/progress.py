@@ -1,0 +1,30 @@
+"""Functions that take long, with their progress below the cell of a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from irexec.debug.sensitivity import analysis
+from irexec.render.status import NotebookStatus
+from irexec.sizes import ask
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_notebooks(function: Callable[P, R], text: str) -> Callable[P, R]:
+    """Return the function; by default its argument `progress` shows a text with the numbers done and planned."""
+
+    @wraps(function)
+    def called(*args: P.args, **keywords: P.kwargs) -> R:
+        with NotebookStatus() as status:
+            keywords.setdefault("progress", lambda *numbers: status.show(text.format(*numbers)))
+            return function(*args, **keywords)
+
+    return called
+
+
+sensitivity = in_notebooks(analysis.sensitivity, "{0} of {1} groups of layers measured")
+shapes = in_notebooks(ask.shapes, "{0} combinations of sizes")
