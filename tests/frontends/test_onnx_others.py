@@ -182,7 +182,7 @@ def test_open_extents_are_those_with_which_the_model_runs(tmp_path: Path) -> Non
     pytest.importorskip("onnxruntime")
     path = saved(tmp_path, "g (float[n] x) => (float[2,4] y) <int64[2] s = {2, 4}> { y = Reshape(x, s) }")
     (heard,) = others.Question(path, ["ONNX Runtime"]).answers()
-    assert heard.messages == [(None, "runs the model with ones as inputs, dynamic extents being 8")]
+    assert heard.messages == [(None, "runs the model with ones as inputs and dynamic extents of 8")]
 
 
 def test_a_model_that_fails_whatever_its_extents_are(tmp_path: Path) -> None:
@@ -190,5 +190,5 @@ def test_a_model_that_fails_whatever_its_extents_are(tmp_path: Path) -> None:
     text = "g (float[n] x) => (float[m] y) <int64[2] s = {3, 5}> { z = Concat<axis = 0>(x, x) y = Reshape(z, s) }"
     (heard,) = others.Question(saved(tmp_path, text), ["ONNX Runtime"]).answers()
     assert heard.messages[0][1].startswith(
-        "loads the model, and fails with ones as inputs, whatever its dynamic extents are: "
+        "loads the model, and fails with ones as inputs and any dynamic extents: "
     )

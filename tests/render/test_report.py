@@ -181,7 +181,7 @@ def test_what_quantisers_cost_is_laid_over_with_the_curve(tmp_path: Path, capsys
     strength, words, sign = marks[str(index_of(data, most["layers"][0]))]
     assert strength == pytest.approx(most["recovered"], abs=1e-3) and sign == "●"
     assert words.startswith(f"recovers {100 * most['recovered']:.3g} %, own SNR ")
-    assert "what int4-weights costs, for the target 90%: exclude" in data["descriptions"][0]
+    assert "loss of accuracy of int4-weights, target 90%: exclude" in data["descriptions"][0]
 
 
 def test_another_model_stands_beside_with_the_changes_that_diff_prints(

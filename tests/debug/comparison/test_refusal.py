@@ -75,4 +75,4 @@ def test_the_command_names_the_layer_that_openvino_rejects(
         assert main(["compare", "m.xml", "--extension", "unheard.py", "--with", "openvino"]) == 2
     finally:
         REGISTRY.pop(("Unheard", "elsewhere"), None)
-    assert "it arises at four (Unheard): the layers before it can be run" in " ".join(capsys.readouterr().err.split())
+    assert "it occurs at four (Unheard): the layers before it can be run" in " ".join(capsys.readouterr().err.split())
