@@ -75,7 +75,7 @@ class OnnxGraph:
         return name
 
     def new(self) -> str:
-        """Return a name for a value between."""
+        """Return a new name for an intermediate value."""
         return f"t{len(self._nodes)}"
 
     def _entry(self, value: Value, name: str, known: bool = True) -> Any:

@@ -19,7 +19,7 @@ from irexec.types import BF16, F16, F32, Array, TensorType
 
 _HALVES = (F16, BF16)
 _NUDGE = 4 * float(np.finfo(np.float32).eps)
-"""The distances by which values between layers are moved, the same as for inputs."""
+"""The distances by which values between layers are perturbed, the same as for inputs."""
 
 
 def judge_model(
