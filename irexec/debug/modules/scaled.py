@@ -18,7 +18,7 @@ _LEAST, _NEAR = 8, 1e-4
 def scaled(
     model: Model, inputs: Sequence[Array], results: Mapping[Made, Array], paired: Collection[Value]
 ) -> set[Made]:
-    """Return those results that equal a value of the model but for a factor and an offset of each channel.
+    """Return those results that equal a value of the model except for a factor and an offset of each channel.
 
     ConvNeXt, for example, multiplies the result of a convolution by a vector, which becomes part of its weights.
     `results`: of modules that have no pair, for these `inputs`. `paired`: the values that have one.
@@ -43,8 +43,8 @@ def scaled(
 
 
 def is_scaled(one: Array, other: Array) -> bool:
-    """Return whether an array is another one but for a factor and an offset of each channel, along any axis but the
-    first.
+    """Return whether an array equals another one except for a factor and an offset of each channel, along any axis
+    other than the first.
     """
     if one.shape != other.shape or one.dtype.kind != "f" or other.dtype.kind != "f":
         return False

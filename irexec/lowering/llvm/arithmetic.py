@@ -33,7 +33,7 @@ def sums_type(kind: Arithmetic, count: int) -> Any:
 
 
 def no_sums(kind: Arithmetic, count: int) -> Any:
-    """Return sums of no products."""
+    """Return the initial sums, which are zero."""
     return ir.Constant(sums_type(kind, count), None)
 
 
