@@ -189,6 +189,4 @@ def test_a_model_that_fails_whatever_its_extents_are(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     text = "g (float[n] x) => (float[m] y) <int64[2] s = {3, 5}> { z = Concat<axis = 0>(x, x) y = Reshape(z, s) }"
     (heard,) = others.Question(saved(tmp_path, text), ["ONNX Runtime"]).answers()
-    assert heard.messages[0][1].startswith(
-        "loads the model, and fails with ones as inputs and any dynamic extents: "
-    )
+    assert heard.messages[0][1].startswith("loads the model, and fails with ones as inputs and any dynamic extents: ")
