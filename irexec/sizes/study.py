@@ -52,7 +52,8 @@ def study(prober: Tracer, seconds: float) -> Study:
             _explore(prober, base, made)
         except OutOfProbes:
             made.is_complete = False
-        made.paths = followed(prober, [base, *(case.base for case in made.cases), *prober.known])
+        if prober.dims:
+            made.paths = followed(prober, [base, *(case.base for case in made.cases), *prober.known])
     if not made.cases:
         made.cases.append(Case(base, {dim: Accepted(None, (size,)) for dim, size in enumerate(base)}))
     made.is_complete = made.is_complete and not any(case.unexplained for case in made.cases)
