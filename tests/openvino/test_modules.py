@@ -102,10 +102,12 @@ def test_convert_model_reports_what_it_does_not_convert(tmp_path: Path) -> None:
     x = irexec.opset13.parameter([2], np.float32, name="x")
     irexec.save_model(irexec.Model([irexec.opset13.relu(x)], [x], "saved"), tmp_path / "m.xml")
     assert irexec.convert_model(tmp_path / "m.xml", verbose=True).get_friendly_name() == "saved"
+    for shape in ([5], {"x": [5]}, [[5]], irexec.PartialShape([5])):
+        assert irexec.convert_model(tmp_path / "m.xml", input=shape).input().shape == [5]
     with pytest.raises(NotOffered, match="conversion of function objects"):
         irexec.convert_model(lambda value: value)
     with pytest.raises(NotOffered, match="or with options"):
-        irexec.convert_model(tmp_path / "m.xml", input=[2])
+        irexec.convert_model(tmp_path / "m.xml", output="a")
     with pytest.raises(TypeError, match="'nonsense'"):
         irexec.convert_model(tmp_path / "m.xml", nonsense=1)
     with pytest.raises((OSError, RuntimeError), match=r"nowhere\.onnx"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from irexec.openvino.checks import expected
 from irexec.openvino.core import read_model
 from irexec.openvino.editing import checked_model
 from irexec.openvino.exceptions import NotOffered, OVError, missing
+from irexec.openvino.shapes import PartialShape
 
 _READABLE = ("ir", "onnx")
 _NEAREST = "irexec reads .xml and .onnx; export the model to one of them"
@@ -128,12 +130,16 @@ def convert_model(
 ) -> Any:
     """Return the Model of an IR or ONNX file, or of its bytes, without layers that return an input unchanged.
 
-    Objects of other frameworks, and options, are not offered. Raises NotOffered, OSError, IRError.
+    `input`: the shapes of inputs: one, several by position, or `{name: shape}`. Objects of other frameworks, and other
+    options, are not offered. Raises NotOffered, OSError, IRError.
     """
-    options = [given for given in (input, output, example_input, extension) if given is not None] or dynamo
+    options = [given for given in (output, example_input, extension) if given is not None] or dynamo
     known = isinstance(input_model, (str, bytes)) or any(hasattr(input_model, n) for n in ("__fspath__", "getvalue"))
     if options or not known:
         raise NotOffered(f"conversion of {type(input_model).__name__} objects, or with options", _NEAREST)
     model = read_model(input_model)
+    if input is not None:
+        several = isinstance(input, (list, tuple)) and all(isinstance(each, (list, PartialShape)) for each in input)
+        model.reshape(input if isinstance(input, Mapping) else dict(enumerate(input)) if several else {0: input})
     apply_moc_transformations(model, cf=False)
     return model
