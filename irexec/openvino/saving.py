@@ -9,6 +9,7 @@ from irexec.graph.model import Model, Node
 from irexec.graph.runtime_info import RuntimeAttribute
 from irexec.graph.write import write_model
 from irexec.openvino.arguments import PathLike
+from irexec.openvino.construction import check_parameters
 from irexec.openvino.editing import checked_model, current, order
 from irexec.openvino.opsets import opset
 from irexec.types import F16, F32
@@ -29,7 +30,7 @@ def save_model(model: Model, output_model: PathLike, compress_to_fp16: bool = Fa
     True; irexec writes the model unchanged.) The files from which the model was read may be replaced: both are written
     or neither, and the model keeps its values. Raises IRError for anything that IR cannot represent, OSError.
     """
-    model = current(checked_model(model))
+    model = _complete(model)
     write_model(_compressed(model) if compress_to_fp16 else model, output_model)
 
 
@@ -40,11 +41,17 @@ def serialize(model: Model, xml_path: PathLike, bin_path: PathLike = "", version
     RuntimeError for another one.
     """
     number = ir_version(version)
-    written = current(checked_model(model))
+    written = _complete(model)
     if number == 10:
         written = copied(written)
         _drop_what_ir_10_lacks(written)
     write_model(written, xml_path, weights=bin_path or None, version=number)
+
+
+def _complete(model: Model) -> Model:
+    """Return the model with its changes. Raises RuntimeError if a node takes a Parameter that was removed."""
+    check_parameters(current(checked_model(model)))
+    return model
 
 
 def ir_version(name: str) -> int:

@@ -50,6 +50,7 @@ _BUILD = "`build` adds layers; OpenVINO also folds constants"
 _BEYOND = "an extent that becomes known while running must fit; OpenVINO computes with whatever memory follows"
 _STEP_LAYOUT = "the layout of a step is that of the model"
 _PARTLY = "a refused change of a model changes no types; OpenVINO has inferred those before the refused layer"
+_FOLDED = "folding replaces the layers that others take; OpenVINO replaces those that only folded layers take, too"
 _MERGED = "`reshape` keeps equal layers; OpenVINO merges them"
 _NONE = "None stands for an argument that is left out"
 
@@ -168,7 +169,12 @@ KNOWN = [
         program=r"(?s)ops\.scatter_update.*ops\.scatter_update",
     ),
     Known("shapes", _MEMORY, line=r"r\d+\.infer\(\)", raised=_FAILED),
-    Known("looser", "OpenVINO validates nodes before their inputs", program="replace_parameter", line="compile"),
+    Known(
+        "looser",
+        "OpenVINO validates nodes before their inputs",
+        program="replace_parameter",
+        line="compile|serialize|save_model",
+    ),
     Known("stricter", _AT_ONCE, mine=r"error\[O001\] (axis|axes\[\d\]|the axis) .*is outside \["),
     Known("exception type", _AT_ONCE, mine=r"error\[O001\] (axis|axes\[\d\]|the axis) .*is outside \["),
     Known("stricter", _AT_ONCE, line=r"build\(\)", mine=r"error\[O"),
@@ -222,6 +228,10 @@ KNOWN = [
         line="get_attributes",
         theirs=r"\d\.\d{12}",
     ),
+    Known("names", _FOLDED, line="get_target_inputs", theirs=r"^\[\]$", program="ConstantFolding"),
+    Known("shapes", "a copy of Pad has the inputs of Pad", line=r"save_model.*get_ops", program=r"ops\.pad\("),
+    Known("names", "Python's collector frees replaced nodes", line="get_target_inputs", program=r"node = \{.*\}"),
+    Known("stricter", _TYPES, line="compile_model", mine=r"error\[O003\] slope"),
     Known("names", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
     Known("shapes", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
     Known("results", _OLD_RANGE, theirs=r"array\(\[[^.]*\]\)|^\[[^.]*\]$", mine=r"\.", program=_NEW_RANGE),
