@@ -264,7 +264,7 @@ def pad_function(padding: float | bytes = 0.0) -> Native:
     name = "pad" if padding == 0 else "pad_with_lowest"
     if isinstance(padding, bytes):
         name = f"pad_with_{padding.hex()}"
-    return made.made(name, 5, lambda module, name: write_pad(module, name, made.lanes, padding))
+    return made.made(name, 6, lambda module, name: write_pad(module, name, made.lanes, padding))
 
 
 def _packed(weights: Array, height: int) -> Array:

@@ -77,6 +77,7 @@ def write_convolve(
                 task.lines,
                 task.line_count,
                 layer.stride,
+                1,
             )
         base = Run(code, code.builder.select(is_padded, scratch.pointer, source.pointer))
         with code.loop(task.first_block, task.last_block) as block:
@@ -203,16 +204,18 @@ def _beginning_with(code: Code, scalars: Sequence[Any]) -> Any:
 
 
 def write_pad(module: Any, name: str, lanes: int, padding: float | bytes = 0.0) -> Code:
-    """Write `pad(source, target, lines, line_count, stride)`: copy one channel's lines with the padding before and
-    after each: a number, or the bytes of an element.
+    """Write `pad(source, target, lines, line_count, stride, fills)`: copy one channel's lines and, unless `fills` is 0,
+    write the padding before and after each: a number, or the bytes of an element.
     """
-    code = Code(module, name, 5, lanes)
+    code = Code(module, name, 6, lanes)
     source, target = code.parameters[0].floats(), code.parameters[1].floats()
-    lines, line_count, stride = code.parameters[2:]
+    lines, line_count, stride, fills = code.parameters[2:]
     with code.loop(0, line_count) as number:
         line = Fields((lines.numbers() + number * len(LINE)).address, LINE)
         begin = target + line.target
-        fill_run(begin, line.before, padding)
+        with code.when(code.number(0) < fills):
+            fill_run(begin, line.before, padding)
+            fill_run(begin + line.before + line.count, line.after, padding)
         pixels, row = begin + line.before, source + line.source
         with code.when(stride < 2):
             copy_run(row, pixels, line.count)
@@ -221,5 +224,4 @@ def write_pad(module: Any, name: str, lanes: int, padding: float | bytes = 0.0) 
                 copy_every_second(row, pixels, line.count)
             with code.when(code.number(2) < stride), code.loop(0, line.count) as x:
                 pixels.put(x, row.scalar(x * stride))
-        fill_run(pixels + line.count, line.after, padding)
     return code.end()

@@ -51,7 +51,9 @@ def write_sliding(
     begins = [scratch + task.offsets.numbers().number(column) for column in columns]
     with code.loop(task.first, task.last) as channel:
         source = layer.input.floats() + task.input + channel * layer.channel_input
-        code.run_at(layer.pad, source.address, scratch.address, task.lines, task.line_count, layer.stride)
+        # The padding stays where it is: the lines of the next channel are in the same places.
+        fills = (task.first + 1 - channel).at_least(0)
+        code.run_at(layer.pad, source.address, scratch.address, task.lines, task.line_count, layer.stride, fills)
         kernel = layer.weights.floats() + (task.first_weights + channel) * len(taps)
         weights = [] if is_largest else [code.splat(kernel.scalar(number)) for number in range(len(taps))]
         plane = task.result + channel * layer.channel_result
