@@ -15,7 +15,9 @@ import math
 import random
 import tempfile
 import time
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import irexec
 from irexec.types import PartialShape
@@ -55,13 +57,20 @@ def of_openvino(path: str, given: list[PartialShape]) -> list[list[int | None] |
     """The output shapes that OpenVINO infers; None where it refuses the inputs."""
     import openvino
 
-    model = openvino.Core().read_model(path)
+    model = _read(path).clone()
     try:
         model.reshape({port: openvino.PartialShape(str(s)) for port, s in zip(model.inputs, given, strict=True)})
     except RuntimeError:
         return None
     shapes = [port.partial_shape for port in model.outputs]
     return [[d.get_length() if d.is_static else None for d in s] if s.rank.is_static else None for s in shapes]
+
+
+@lru_cache(maxsize=1)
+def _read(path: str) -> Any:
+    import openvino
+
+    return openvino.Core().read_model(path)
 
 
 def runs(path: str, given: list[PartialShape]) -> bool | None:
@@ -89,7 +98,8 @@ class Description:
 
     def __init__(self, shapes: irexec.Shapes) -> None:
         answer = shapes.to_dict()
-        self._symbols = [dim["symbol"] for dim in answer["dims"]]
+        named = {dim["id"]: dim["symbol"] for dim in answer["dims"]}
+        self._symbols = [named[dim.id] for dim in shapes.dims]
         self._accepts = [[compile(text, "accepts", "eval") for text in each] for each in answer["accepts"]]
         self._outputs = [
             [compile(str(size), "outputs", "eval") if size != "?" else None for size in dims] if dims != "?" else []
