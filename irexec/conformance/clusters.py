@@ -13,7 +13,7 @@ from irexec.ops.declare.contents import CONTENTS
 
 _NUMBERS = re.compile(r"\b0x[0-9a-f]+\b|\d+")
 _MESSAGE = 90
-_LOCATION = re.compile(r"failed at (?:src/)?(\S+:\d+)")
+_LOCATION = re.compile(r"(?:failed at|Exception from) (?:src/)?(?!\S*infer_request\.cpp)(\S+:\d+)")
 _AS_F32 = "f64 with values that f32 does not have"
 _F64_INFINITY = re.compile(r"e\+3[78] instead of -?inf")
 _BROADCASTING = frozenset({"arithmetic", "comparison", "logical", "bitwise"})

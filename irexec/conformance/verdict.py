@@ -186,6 +186,9 @@ def _second_look(
     if measured.ulp and np.isfinite(measured.ulp):
         error = measured
     if _agrees_with_exact(case, inputs, found, expected, tolerance):
+        if case.operator.startswith("graph.") and case.facts.get("type") in ("f16", "bf16"):
+            # irexec rounds between the layers, as the types of the model ask for; a runtime need not.
+            return Verdict("passed")
         return Verdict("reference", f"exact evaluation agrees with the runtime: {shown_error(error)}", output=number)
     at = "" if error.at is None else f" at {list(error.at)}"
     place = error.at

@@ -207,7 +207,7 @@ def test_failures_with_one_cause_are_one_cluster() -> None:
     empty, layers = {"type": "f32", "empty": "yes"}, {"type": "i8", "layers": "Divide-1"}
     findings = [
         Finding("a", "error", f"{place}: Eltwise", "LessEqual-1", "dynamic", {}),
-        Finding("b", "error", f"{place}: Another", "Divide-1", "sequence", {}),
+        Finding("b", "error", "Exception from src/plugins/c.cpp:52: Another", "Divide-1", "sequence", {}),
         Finding("c", "shape", "shape [1] instead of [0]", "Less-1", "static", empty),
         Finding("d", "shape", "shape [1, 1] instead of [0, 1]", "BitwiseXor-13", "static", empty),
         Finding("e", "wrong", "1 ulp", "Divide-1", "static", {"type": "i8"}),
