@@ -92,9 +92,10 @@ def in_range(
     elif isinstance(values, Sequence):
         place, values = next(((f"[{n}]", value) for n, value in enumerate(values) if not fits(value)), ("", None))
     allowed = f"{least} or more" if most is None else f"{least} to {most}" if most > least else str(least)
-    expected = (
-        f"expected {allowed}" if most is None or most >= least else f"but the range from {least} to {most} is empty"
-    )
+    expected = f"expected {allowed}"
+    if most is not None and most <= least:
+        only = f"{expected}, the only allowed value"
+        expected = only if most == least else f"but the range from {least} to {most} is empty"
     message = f"{port}{place} is {values}, {expected}"
     return check(constraint, fits(values), message, port=port, found=str(values), allowed=allowed, **details)
 
