@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from irexec.conformance.draft import Draft, DraftPort, integers
+from irexec.conformance.draft import MOST_ELEMENTS, Draft, DraftPort, integers
 from irexec.ops.declare.attributes import Attribute, base_type
 from irexec.types import BF16, BOOLEAN, F16, F32, F64, FOREIGN, I8, I32, I64, STRING, U8, ElementType
 
@@ -108,9 +109,9 @@ def rename_extent(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def reshape(port: DraftPort, shape: tuple[int, ...]) -> None:
-    """Set the shape; values are repeated or cut to fit."""
-    if shape != port.shape and port.values is not None:
-        count = int(np.prod(shape, dtype=np.int64))
+    """Set the shape; values are repeated or cut to fit, unless the shape is too large for a case."""
+    count = math.prod(shape)
+    if shape != port.shape and port.values is not None and count <= MOST_ELEMENTS:
         own = port.values or (0,)
         port.values = tuple(own[i % len(own)] for i in range(count))
     port.shape = shape

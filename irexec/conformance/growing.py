@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Iterator
 from functools import cache
@@ -19,7 +20,7 @@ from irexec.conformance.values import draw_inputs, draw_values
 from irexec.ops.declare.contents import CONTENTS
 from irexec.ops.declare.operator import Operator
 from irexec.records import field, record
-from irexec.types import Array, ElementType
+from irexec.types import Array, ElementType, TensorType
 
 _GROUPS = {
     "elementwise": ("arithmetic", "activation"),
@@ -295,6 +296,10 @@ def _computed(operator: Operator, attributes: dict[str, object], arrays: list[Ar
     """Return the results of a call; None if the calls cannot continue with them."""
     given = {a.name: attributes.get(a.name, a.default) for a in operator.attributes}
     try:
+        # Values may ask for results of any size, such as those of a Tile.
+        types = operator.infer([None if a is None else TensorType.of(a) for a in arrays], given, [])
+        if any(t.shape.is_static and math.prod(t.shape.to_shape()) > _MOST_ELEMENTS for t in types):
+            return None
         made = operator.compute(*[None if a is None else a.copy() for a in arrays], **given)
     except Exception:
         return None

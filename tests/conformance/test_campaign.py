@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 
@@ -10,11 +11,14 @@ import pytest
 from irexec.conformance import block, defendant
 from irexec.conformance.campaign import GROWN_SHARE, Extent, families, rounds
 from irexec.conformance.case import Case, operator_named
+from irexec.conformance.changes import reshape
 from irexec.conformance.clusters import clusters_of, fault_of
 from irexec.conformance.defendant import Answer, Defendant
+from irexec.conformance.draft import draft_of
 from irexec.conformance.open import profiles_of
 from irexec.conformance.report import failures, from_json, to_json
 from irexec.conformance.results import Finding, Tally
+from irexec.conformance.seeds import calls_of
 from irexec.conformance.verdict import WRAPS, Verdict
 from irexec.types import F32, I32, I64
 
@@ -126,3 +130,15 @@ def test_a_campaign_outlives_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -
         assert {finding.detail for finding in tally.findings} == {"not judged (not enough memory)"}
         assert (tally.findings[0].name == "Abs-1#0") is (name == "draw")
     assert judge("Abs-1#0+2").totals == {"passed": 2}
+
+
+def test_a_shape_that_is_too_large_takes_no_memory() -> None:
+    """Extents are multiplied before it is known whether the call is legal."""
+    draft = draft_of(operator_named("Squeeze-1"), calls_of()["Squeeze-1"][0])
+    port = draft.given[-1]
+    assert port.values is not None
+    tracemalloc.start()
+    reshape(port, (10**6, 10**6))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10**5 and not draft.is_legal()
