@@ -25,7 +25,7 @@ class ExampleRun:
     report: Report
 
     def arrays(self) -> dict[str, Array]:
-        """Return the results as --save writes them: `output`, or `output_0`, `output_1`, ...; of layers, by layer."""
+        """Return the results as `-o` writes them: `output`, or `output_0`, `output_1`, ...; of layers, by layer."""
         arrays = {}
         for number, example in enumerate(self.examples):
             for index, output in enumerate(example.outputs):

@@ -36,7 +36,7 @@ def reverse_1(data: T, axis: T_AXIS, /, *, mode: Literal["index", "mask"]) -> T:
 def _(check: Check, data: TensorType, axis: TensorType, *, mode: str) -> PartialShape:
     has_rank(check, "C3", axis, 1, "axis")
     boolean = axis.element_type is BOOLEAN
-    found = f"axis is {axis.element_type}, which mode {mode!r} does not take"
+    found = f"axis is {axis.element_type}, which mode {mode!r} does not accept"
     check("C4", axis.element_type is DYNAMIC or boolean == (mode == "mask"), found, port="axis")
     if mode == "index":
         known_axes(check, "C1", axis, data.rank, "axis")

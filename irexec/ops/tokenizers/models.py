@@ -283,7 +283,7 @@ def _cut_by(inputs: Sequence[Array], model: Trie) -> tuple[Array, Array, Array]:
         at = 0
         while at < len(text):
             number, end = model.longest(text, at)
-            require("C4", end > at, f"no entry of the vocabulary begins {text[at : at + 20]!r}")
+            require("C4", end > at, f"no entry of the vocabulary begins with {text[at : at + 20]!r}")
             found.append(number)
             at = end
         return found

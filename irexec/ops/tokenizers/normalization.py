@@ -70,7 +70,7 @@ def case_fold(
 def _(
     check: Check, begins: TensorType, ends: TensorType, chars: TensorType, *rest: TensorType, encoding: str, lower: bool
 ) -> list[TensorType]:
-    check("C4", lower or not encoding, "folding in utf-8 changes to lower case only", attribute="lower")
+    check("C4", lower or not encoding, "case folding in utf-8 requires lower case", attribute="lower")
     return _with_flags(check, begins, ends, chars, *rest)
 
 
