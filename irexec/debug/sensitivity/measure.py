@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from irexec.arrays.saving import archive_names
 from irexec.debug.sensitivity.lanes import Lane, Pass, Watch
-from irexec.debug.sensitivity.metrics import Metric, Score
+from irexec.debug.sensitivity.metrics import Metric, Results, Score
 from irexec.debug.sensitivity.rows import Rows
 from irexec.debug.sensitivity.statistics import Statistics
+from irexec.debug.sensitivity.superposition import Sketches
 from irexec.debug.sensitivity.switches import Board, Site, Unit
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model, Value
@@ -90,8 +91,10 @@ class Trials:
             compiled = CompiledModel(reference)
             expected = [list(compiled.infer_new_request(step).to_tuple()) for step in self.inputs]
         self._expected = [dict(zip(self._names, results, strict=True)) for results in expected]
-        self.best, self.fine = self._score(expected), self._score(fine)
-        self.coarse = self.proven(Choice())
+        coarse = self._alone(Choice())
+        self.best, self.fine, self.coarse = (self._score(results) for results in (expected, fine, coarse))
+        self._sketches = Sketches(self._expected)
+        self.errors: dict[Collection[Site], Array] = {(): self._sketches(self._named(fine))}
 
     @property
     def inferences(self) -> float:
@@ -106,10 +109,15 @@ class Trials:
         return [Effect(*pair) for pair in zip(scores[: len(units)], scores[len(units) :], strict=True)]
 
     def scores(self, choices: Sequence[Choice]) -> list[Score]:
-        """Return the score of each choice; the choices share what they have in common. Raises IRError and BadMetric."""
+        """Return the score of each choice; the choices share what they have in common. Raises IRError and BadMetric.
+
+        Sketches of the errors of choices `from_fine` are kept.
+        """
         found = []
-        for results in self._together(choices):
+        for choice, results in zip(choices, self._together(choices), strict=True):
             found.append(self._score(results))
+            if choice.from_fine:
+                self.errors[choice.changed] = self._sketches(self._named(results))
         return found
 
     def proven(self, choice: Choice) -> Score:
@@ -165,5 +173,7 @@ class Trials:
         return results
 
     def _score(self, results: Sequence[Sequence[Array]]) -> Score:
-        found = [dict(zip(self._names, step, strict=True)) for step in results]
-        return self.metric.score(self._expected, found)
+        return self.metric.score(self._expected, self._named(results))
+
+    def _named(self, results: Sequence[Sequence[Array]]) -> Results:
+        return [dict(zip(self._names, step, strict=True)) for step in results]

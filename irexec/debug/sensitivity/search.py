@@ -9,18 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from irexec.debug.sensitivity.measure import Choice, Effect, Trials
-from irexec.debug.sensitivity.metrics import Score
+from irexec.debug.sensitivity.metrics import Score, decibels
+from irexec.debug.sensitivity.superposition import predicted
 from irexec.debug.sensitivity.switches import Unit
+from irexec.types import Array
 
 Progress = Callable[[int, int], None]
 # The largest set of layers that is made minimal by trying to leave out each layer.
 _TRIED = 64
-# The number of groups that are chosen one by one; the number of candidates for each, those that gain most on their own;
-# the number of candidates that are tried together.
+# The number of first points of the curve that are measured.
 _EACH = 8
-_NEAR = 16
-_AT_ONCE = 4
-# The factor between neighbouring points of the rest of the curve, and the number of points that are measured together.
+# The factor between neighbouring points of the rest of the curve, and the number of sets that are measured together.
 _FACTOR = 1.5
 _TOGETHER = 16
 
@@ -94,8 +93,10 @@ def _less(more: float, less: float) -> float:
 def search(trials: Trials, effects: Mapping[Unit, Effect], target: Target, progress: Progress) -> Found:
     """Find few layers whose exclusion meets the target, and measure the way there. Raises IRError and BadMetric.
 
-    Layers are added one by one, each time the one that gains most beside those before; then those that the target does
-    not need are dropped. The score of the set is that of a run of its model alone.
+    Layers are added one by one, each time the one that gains most beside those before: with the metric `snr` by the sum
+    of the errors that each layer has alone, otherwise by what it gains alone. The sets on this way are measured, and
+    layers that the target does not need are dropped from the first one that meets it. The score of the set is that of a
+    run of its model alone.
     """
     return _Search(trials, effects, target, progress).found()
 
@@ -107,6 +108,7 @@ class _Search:
         self.trials, self.target, self.progress = trials, target, progress
         self.groups = trials.board.groups
         self.scores: dict[frozenset[str], Score] = {frozenset(): trials.coarse}
+        self.alone = {frozenset(unit.sites): effect.alone.noise for unit, effect in effects.items()}
         # Excluding layers that leaves out one unit and nothing else was measured already.
         known = {frozenset(unit.sites): effect.without for unit, effect in effects.items()}
         for group in self.groups:
@@ -114,9 +116,9 @@ class _Search:
                 self.scores[group] = score
 
     def found(self) -> Found:
-        order = self._order()
+        order, expected = self._order()
         sets = [frozenset[str]().union(*order[:count]) for count in range(len(order) + 1)]
-        reached = self._reached(sets)
+        reached = self._reached(sets, expected)
         chosen = score = None
         if reached is not None:
             fewest = self._fewest(sets[reached])
@@ -129,61 +131,62 @@ class _Search:
         single = [Point(sorted(group), self.scores[group]) for group in self.groups]
         return Found(single, curve, chosen, score)
 
-    def _order(self) -> list[frozenset[str]]:
-        """Return the groups, each the one that gains most beside those before it; after some, as they gain alone. If
-        one meets the target alone, the smallest one of these is the first.
+    def _order(self) -> tuple[list[frozenset[str]], int | None]:
+        """Return the groups, those that gain most first, and the number of them that is expected to meet the target. If
+        one group meets the target alone, the smallest of these is the first.
         """
         self._measure(self.groups)
-        left = sorted(self.groups, key=lambda group: self._loss(group))
+        left = sorted(self.groups, key=lambda group: (self._loss(group), -self._harm(group)))
         alone = [group for group in left if self._is_met(self.scores[group])]
         if alone and not self._is_met(self.trials.coarse):
             left.insert(0, left.pop(left.index(min(alone, key=len))))
-            return left
-        order: list[frozenset[str]] = []
-        excluded = frozenset[str]()
-        while left and len(order) < _EACH and not self._is_met(self.scores[excluded]):
-            best = self._next(excluded, left)
-            left.remove(best)
-            order.append(best)
-            excluded |= best
-        return [*order, *left]
+            return left, 1
+        if not self.trials.metric.is_noise:
+            return left, None
+        found = predicted(*self._errors(left))
+        if found is None:
+            return left, None
+        scores = [Score(noise, decibels(noise)) for noise in found.left]
+        return found.order, next((count for count, score in enumerate(scores) if self._is_met(score)), None)
 
-    def _next(self, excluded: frozenset[str], left: Sequence[frozenset[str]]) -> frozenset[str]:
-        """Return the group that gains most beside those that are excluded.
+    def _errors(self, groups: Sequence[frozenset[str]]) -> tuple[Array, dict[frozenset[str], Array]]:
+        """Return sketches of the error that all units make together, and of the part that each group has in it."""
+        errors, sites = self.trials.errors, {group: self.trials.board.excluding(group) for group in groups}
+        causes = [*dict.fromkeys([*self.alone, *sites.values()])]
+        self.trials.scores([Choice(cause, from_fine=True) for cause in causes if cause not in errors])
+        with np.errstate(invalid="ignore"):
+            parts = {group: errors[sites[group]] - errors[()] for group in groups}
+            return errors[()] + sum(errors[unit] - errors[()] for unit in self.alone), parts
 
-        The search ends where the best of some gains more than the next ones did alone.
+    def _harm(self, group: frozenset[str]) -> float:
+        """Return the noise of the units of a group, each alone."""
+        sites = self.trials.board.excluding(group)
+        return sum(noise for unit, noise in self.alone.items() if unit <= sites)
+
+    def _reached(self, sets: list[frozenset[str]], expected: int | None) -> int | None:
+        """Return the smallest number of groups of the order that meets the target: many numbers are tried at once, with
+        the sets that the expected one has without one of its layers.
         """
-        best = left[0]
-        for begin in range(0, min(_NEAR, len(left)), _AT_ONCE):
-            some = left[begin : begin + _AT_ONCE]
-            self._measure([excluded | group for group in some])
-            best = min(best, *some, key=lambda group: self._loss(excluded | group))
-            following = left[begin + _AT_ONCE : begin + _AT_ONCE + 1]
-            if following and self._gain(excluded, best) >= self._gain(frozenset(), following[0]):
-                break
-        return best
-
-    def _gain(self, excluded: frozenset[str], group: frozenset[str]) -> float:
-        return _less(self._loss(excluded)[0], self._loss(excluded | group)[0])
-
-    def _reached(self, sets: list[frozenset[str]]) -> int | None:
-        """Return the smallest number of groups of the order that meets the target: many numbers are tried at once."""
         low, high = 0, len(sets) - 1
-        tried = [0, *_further(0, high)]
+        tried = {0, *_further(0, high)}
+        smaller: list[frozenset[str]] = []
+        if expected is not None:
+            tried |= {max(0, expected - 1), expected, min(expected + 1, high)}
+            smaller = _fewer(sets[expected]) if len(sets[expected]) <= _TOGETHER else []
         while True:
-            self._measure([sets[count] for count in tried])
-            met = next((count for count in tried if self._is_met(self.scores[sets[count]])), None)
+            self._measure([*(sets[count] for count in sorted(tried)), *smaller])
+            met = next((count for count in sorted(tried) if self._is_met(self.scores[sets[count]])), None)
             if met is None:
                 return None
             low, high = max((count for count in tried if count < met), default=met), met
             if high - low <= 1:
                 return high
-            tried = sorted({*np.linspace(low, high, _TOGETHER + 2).astype(int).tolist()})
+            tried, smaller = {*np.linspace(low, high, _TOGETHER + 2).astype(int).tolist()}, []
 
     def _fewest(self, layers: frozenset[str]) -> frozenset[str]:
         """Drop layers one by one that the target does not need, each time the one that is missed least."""
         while 1 < len(layers) <= _TRIED:
-            fewer = [layers - {name} for name in sorted(layers)]
+            fewer = _fewer(layers)
             self._measure(fewer)
             best = min(fewer, key=self._loss)
             if not self._is_met(self.scores[best]):
@@ -209,6 +212,11 @@ class _Search:
         self.progress(len(self.scores), len(self.scores) + len(new))
         choices = [Choice(self.trials.board.excluding(layers)) for layers in new]
         self.scores |= zip(new, self.trials.scores(choices), strict=True)
+
+
+def _fewer(layers: frozenset[str]) -> list[frozenset[str]]:
+    """Return the sets without one of the layers."""
+    return [layers - {name} for name in sorted(layers)] if len(layers) > 1 else []
 
 
 def _further(count: int, end: int) -> list[int]:
