@@ -16,8 +16,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import written_boxes  # noqa: F401  (each registers its network)
+import written_counts  # noqa: F401
 import written_decoder  # noqa: F401
 import written_encoder  # noqa: F401
+import written_folds  # noqa: F401
 import written_images  # noqa: F401
 import written_sequences  # noqa: F401
 from verdicts import _ROUNDED, Planted, effect, judged, largest, through

@@ -15,11 +15,12 @@ from irexec.debug.comparison.remarks import remarks
 from irexec.debug.comparison.result import Comparison, Row, few
 from irexec.debug.comparison.slips import slipped
 from irexec.debug.comparison.variants import widened
-from irexec.debug.errors import Bounds, Error, measure, within
+from irexec.debug.errors import NONE, Bounds, Error, measure, within
 from irexec.debug.record import Reference
 from irexec.debug.runtimes.runtime import Described, Failed, HasLayerPairs, HasModules, Runtime
 from irexec.debug.tolerances import FUSED
 from irexec.graph.cut import Cutter
+from irexec.graph.model import Model
 from irexec.graph.ports import port_name
 from irexec.types import Array
 
@@ -88,7 +89,7 @@ def compare(
         found.culprit = None
     if found.culprit is None and not found.same and comparing.unfused:
         # Where no layers were run as one, rounding does not explain what an exact layer computes.
-        found.culprit = comparing.first([row for row in found.rows if not row.limit], stays=True)
+        found.culprit = comparing.first([r for r in found.rows if not r.limit and not r.made_up_for], stays=True)
     if found.culprit is None and failed is not None:
         found.culprit = failing(reference.model, layer_pairs, failed.layer)
     if found.culprit is None and plain and not found.same:
@@ -121,11 +122,11 @@ def _judge_results(
 ) -> None:
     """Decide whether the results agree although they are not equal, where no layer is wrong by itself."""
     reference, bounds = comparing.reference, comparing.bounds
-    if any(row.tolerance == "random" for row in found.rows):
-        return
+    found.random, random = _random(found, reference.model)
+    errors = [[NONE if index in random else error for index, error in enumerate(step)] for step in errors]
     if bounds is not None:
-        steps = zip(reference.results(), plain, strict=True)
-        agrees = all(within(a, b, bounds) for ours, theirs in steps for a, b in zip(ours, theirs, strict=True))
+        steps = zip(reference.results(), plain, errors, strict=True)
+        agrees = all(not e or within(a, b, bounds) for step in steps for a, b, e in zip(*step, strict=True))
     else:
         # A runtime that shows no layers runs several as one, and rounds each otherwise than when it is observed.
         exact = {row.node for row in found.rows if found.exact and not comparing.is_restructured(row)}
@@ -143,11 +144,13 @@ def _judge_results(
             explains = [[max(pair) for pair in zip(step, ends, strict=True)] for step in explains]
         # In another export of a network, layers that are not the same may have been paired.
         reexport = found.exact and len(exact) < len(found.rows)
-        changes = any(row.compensated and row.node in exact for row in found.rows) and not reexport
+        compensated = (row for row in found.rows if row.compensated and not row.made_up_for)
+        changes = any(row.node in exact for row in compensated) and not reexport
         agrees = not unexplained(errors, explains) and not changes
         if not agrees and not found.exact and (wide := widened(reference.model)) is not None:
             # Weights that are decompressed in f16 may be decompressed in f32.
             alike = _errors(Reference(wide, reference.steps), plain)
+            alike = [[NONE if index in random else error for index, error in enumerate(step)] for step in alike]
             agrees = not unexplained(alike, explains)
     if agrees:
         return
@@ -162,6 +165,24 @@ def _judge_results(
         if found.culprit is None:
             _, found.hidden, found.culprit = look_behind(reference, runtime, comparing.loaded, plain, bounds)
     found.where = where(found.rows, comparing.together)
+
+
+def _random(found: Comparison, model: Model) -> tuple[list[str], set[int]]:
+    """Return the names of layers with random values that differ or were not seen, and the numbers of the results that
+    depend on one of them.
+    """
+    alike = {row.node for row in found.rows if row.total is not None and not row.total}
+    random = [n for n in model.nodes if n.operator is not None and n.operator.tolerance.kind == "random"]
+    stack = [node for node in random if node not in alike]
+    names, reached = [node.friendly_name for node in stack], {*stack}
+    written = {n.attributes.get("variable_id"): n for n in model.nodes if n.type == "ReadValue"}
+    while stack:
+        node = stack.pop()
+        read = written.get(node.attributes.get("variable_id")) if node.type == "Assign" else None
+        readers = [user for value in node.outputs for user in value.users] if read is None else [read]
+        stack += [reader for reader in readers if reader not in reached]
+        reached.update(readers)
+    return names, {index for index, result in enumerate(model.results) if result in reached}
 
 
 def _reads_a_paired_layer(comparing: Comparing, culprit: Culprit) -> bool:

@@ -1,11 +1,12 @@
 """Compensation: whether the error of a wrong layer reaches the results, or later layers compensate for it.
 
-Weights that are halved and doubled again make wrong layers between them, and the same results.
+Weights that are halved and doubled again, or permuted along an axis over which the next product sums, make wrong layers
+between them, and the same results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from irexec.debug.comparison.result import Row
 from irexec.graph.model import Model, Node
@@ -13,6 +14,8 @@ from irexec.graph.model import Model, Node
 _ROUNDING = 256.0
 """The units in the last place of f32 that accumulated rounding of other layers may reach in the results."""
 _BITS = 32
+# How many times its own error is larger than that of its values where a layer makes up for what it reads.
+_VANISHING = 1024.0
 
 
 class Compensation:
@@ -26,11 +29,20 @@ class Compensation:
         """Return whether every way from a layer to a result leads through a layer whose values agree. `rounded`: other
         layers on the way may round differently, so that small differences remain.
         """
-        stack, seen = [row.node], {row.node}
+        return self._is_stopped(row.node, lambda known: _is_clean(known, rounded))
+
+    def is_made_up_for(self, row: Row) -> bool:
+        """Return whether every way from a layer to a result leads through a wrong layer whose own error makes up for
+        what it reads: with the inputs of the other side only that layer gives right values, but for rounding.
+        """
+        return self._is_stopped(row.node, lambda known: _is_equal(known) or _makes_up(known))
+
+    def _is_stopped(self, first: Node, stops: Callable[[Row], bool]) -> bool:
+        stack, seen = [first], {first}
         while stack:
             node = stack.pop()
             known = self._rows.get(node)
-            if known is not None and _is_clean(known, rounded):
+            if known is not None and known.can_differ and stops(known):
                 continue
             if node.type == "Result":
                 return False
@@ -49,8 +61,19 @@ class Compensation:
 
 def _is_clean(row: Row, rounded: bool) -> bool:
     """Return whether the values of a layer, as they are in both runs, differ by no more than rounding."""
-    if row.total is None or not row.can_differ:
+    if row.total is None:
         return False
     kind = row.node.outputs[0].element_type
     limit = max(row.limit, _ROUNDING) if rounded and kind.bitwidth >= _BITS else row.limit
     return not row.total or (bool(kind.is_real) and row.total.ulp <= limit)
+
+
+def _is_equal(row: Row) -> bool:
+    return row.total is not None and not row.total
+
+
+def _makes_up(row: Row) -> bool:
+    own, total = row.own, row.total
+    if row.agrees or own is None or own.reason or total is None or total.ulp > _ROUNDING:
+        return False
+    return row.node.outputs[0].element_type.bitwidth >= _BITS and own.ulp >= _VANISHING * max(total.ulp, 1.0)

@@ -238,6 +238,8 @@ def _narrowed(wide: Array, narrow: Array) -> str:
     """Return the type to which one array has to be rounded to become the other; empty if none does."""
     if wide.dtype != np.float32 or narrow.dtype != np.float32 or wide.shape != narrow.shape:
         return ""
+    if not narrow.any() or np.isfinite(wide).all() != np.isfinite(narrow).all():
+        return ""  # Nothing is left of the values.
     with np.errstate(over="ignore"):
         rounded = ((kind, wide.astype(kind.dtype).astype(np.float32)) for kind in _NARROW)
         return next((str(kind) for kind, array in rounded if same(array, narrow)), "")

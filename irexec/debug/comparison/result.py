@@ -28,7 +28,8 @@ class Row:
 
     `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
     is None if the inputs of these layers are unknown, or if the results are random. `compensated`: the layer computes
-    something else, but later layers make up for it. `limit`: the tolerance in units in the last place; `noise`: what
+    something else, but later layers make up for it; `made_up_for`: layers that compute something else as well.
+    `limit`: the tolerance in units in the last place; `noise`: what
     rounding in the other side's types explains beyond it. `can_differ`: whether there are values that could differ.
     `module`: the module of the other side whose result the layer computes. `changed`: the other model has the layer
     otherwise, whatever it reads.
@@ -48,6 +49,7 @@ class Row:
     can_differ: bool = False
     module: str = ""
     changed: bool = False
+    made_up_for: bool = False
 
     @property
     def is_marginal(self) -> bool:
@@ -96,7 +98,7 @@ class Comparison:
     the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
     could differ. `exact`: both sides are run by irexec. `notes`: where rounding becomes a jump, what the inputs
     did not exercise, and layers that differ without an effect on them. `plain`: the other side's results per step, when
-    no layer was exposed.
+    no layer was exposed. `random`: layers with random values on which results depend that therefore differ.
     """
 
     other: str
@@ -116,6 +118,7 @@ class Comparison:
     where: str = ""
     notes: list[str] = field(default_factory=list)
     plain: list[list[Array]] = field(default_factory=list, repr=False)
+    random: list[str] = field(default_factory=list)
 
     @property
     def unseen(self) -> int:
@@ -176,6 +179,9 @@ class Comparison:
                 what = f"{'layer exceeds its' if len(others) == 1 else 'layers exceed their'} tolerance"
             return f"{same} {self.other}; {len(others)} {what}: {few(others)}"
         worst = max((error for _, error in self.results), key=lambda e: e.ulp, default=None)
+        if self.random and worst:
+            cause = f"the random values of {few(self.random)} make the results differ"
+            return f"{agree} with {self.other}, but {cause}: {off(worst)}{unseen}"
         if self.precision in LOWER and worst:
             return f"{agree} with {self.other}, within the rounding of {self.precision}: {off(worst)}{unseen}"
         if self.exact and worst:

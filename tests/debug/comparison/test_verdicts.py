@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from support.verdicts import ROWS, compared, named
 
 import irexec
 from irexec import Model
 from irexec import opset15 as ops
 from irexec.cli.main import main
 from irexec.debug.comparison.compare import compare
-from irexec.debug.comparison.result import Comparison
 from irexec.debug.record import Reference
 from irexec.debug.runtimes.dumping import dump
 from irexec.debug.runtimes.folder import Folder
@@ -21,15 +20,6 @@ from irexec.debug.runtimes.runtime import OtherModel
 
 F = np.float32
 RNG = np.random.default_rng(0)
-
-
-def compared(right: Model, other: Model, *steps: Any) -> Comparison:
-    """Two models on the inputs of one or more steps."""
-    return compare(Reference(right, [list(step) for step in steps]), OtherModel("other.xml", other))
-
-
-def named(found: Comparison) -> list[str]:
-    return [node.friendly_name for node in found.culprit.nodes] if found.culprit is not None else []
 
 
 # Masks
@@ -174,113 +164,6 @@ def test_the_other_model_fails_because_of_a_layer_before() -> None:
     assert "then fails: sum (Add)" in found.verdict
 
 
-# The same results
-
-
-def scaled_inside(factor: float, *, wrong: bool = False) -> Model:
-    """Two products between which all values are larger by a factor."""
-    x = ops.parameter([4, 8], F, name="x")
-    weights = np.random.default_rng(2).normal(0, 1, (2, 8, 8)).astype(F)
-    first = ops.matmul(x, weights[0] * F(factor), name="first")
-    bent = ops.relu(first, name="relu")
-    second = ops.matmul(bent, weights[1] / F(factor), name="second")
-    last = ops.multiply(second, F(1.25 if wrong else 1.5), name="last")
-    return Model([last], [x], "scaled")
-
-
-ROWS = RNG.normal(0, 1, (4, 8)).astype(F)
-
-
-@pytest.mark.parametrize("factor", [0.5, 2.0, 1024.0])
-def test_the_same_results_with_other_values_in_between(factor: float) -> None:
-    found = compared(scaled_inside(1), scaled_inside(factor), [ROWS])
-    assert found.agrees and found.same
-    assert found.verdict.startswith("the same results as other.xml; ")
-    assert "first" in found.others and "second" in found.others
-    assert all(row.compensated for row in found.rows if not row.agrees)
-
-
-def test_a_fault_behind_other_values_in_between() -> None:
-    """What is made up for is not what makes the results differ."""
-    found = compared(scaled_inside(1), scaled_inside(2, wrong=True), [ROWS])
-    assert not found.agrees
-    assert named(found) == ["last"]
-
-
-def test_the_exit_codes_of_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    np.save(tmp_path / "x.npy", ROWS)
-    models = {"right": scaled_inside(1), "same": scaled_inside(2), "wrong": scaled_inside(1, wrong=True)}
-    for name, model in models.items():
-        irexec.save_model(model, tmp_path / f"{name}.xml")
-    given = ["compare", str(tmp_path / "right.xml"), "--input", f"x={tmp_path / 'x.npy'}", "--with"]
-    assert main([*given, str(tmp_path / "same.xml")]) == 0
-    assert capsys.readouterr().out.startswith("the same results as")
-    assert main([*given, str(tmp_path / "wrong.xml")]) == 1
-    text = capsys.readouterr().out
-    assert text.startswith("first wrong layer: last (Multiply): ") and " % off (no difference is expected)" in text
-
-
-# No noise
-
-
-@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
-@pytest.mark.parametrize("factor", [1.03, 1.002])
-def test_weights_that_are_slightly_larger(kind: str, factor: float) -> None:
-    """Of f16, 64 units in the last place are 6 %."""
-
-    def model(factor: float) -> Model:
-        x = ops.parameter([4, 8], F, name="x")
-        weights = np.random.default_rng(3).normal(0, 1, (8, 8)) * factor
-        narrow = ops.convert(x, kind, name="narrow")
-        product = ops.matmul(narrow, ops.constant(weights.astype(F), kind), name="product")
-        return Model([ops.convert(ops.relu(product, name="relu"), "f32", name="wide")], [x], "f16")
-
-    found = compared(model(1), model(factor), [ROWS])
-    assert not found.agrees
-    assert named(found) == ["product"]
-
-
-def test_weights_of_f16_that_are_slightly_larger_through_a_dump(tmp_path: Path) -> None:
-    def model(factor: float) -> Model:
-        x = ops.parameter([4, 64], np.float16, name="x")
-        weights = (np.random.default_rng(3).normal(0, 1, (64, 8)) * factor).astype(np.float16)
-        return Model([ops.relu(ops.matmul(x, weights, name="product"), name="relu")], [x], "f16")
-
-    run = Reference(model(1), [[RNG.normal(0, 1, (4, 64)).astype(np.float16)]])
-    dump(run, OtherModel("other.xml", model(1.03)), tmp_path)
-    found = compare(run, Folder(tmp_path))
-    assert not found.agrees and named(found) == ["product"]
-    dump(run, OtherModel("other.xml", model(1)), tmp_path / "same")
-    assert compare(run, Folder(tmp_path / "same")).agrees
-
-
-@pytest.mark.parametrize("name", ["a", "b"])
-def test_an_attribute_within_the_tolerance(name: str) -> None:
-    """A change that is smaller than rounding is a change, whatever the layers are called."""
-
-    def model(epsilon: float) -> Model:
-        x = ops.parameter([4, 8], F, name="x")
-        return Model([ops.mvn(x, np.int64([1]), True, epsilon, "inside_sqrt", name=f"{name}_norm")], [x], "mvn")
-
-    found = compared(model(1e-5), model(1.2e-5), [ROWS])
-    assert not found.agrees
-    assert "eps is 1.2e-05 instead of 1e-05" in found.verdict
-
-
-def test_another_way_to_round_is_no_fault() -> None:
-    """x / 3 beside x * (1 / 3)."""
-
-    def model(divides: bool) -> Model:
-        x = ops.parameter([4, 8], F, name="x")
-        wide = ops.exp(x, name="exp")
-        third = ops.divide(wide, F(3), name="third") if divides else ops.multiply(wide, F(1) / F(3), name="third")
-        return Model([ops.tanh(third, name="tanh")], [x], "third")
-
-    found = compared(model(True), model(False), [ROWS])
-    assert found.agrees and not found.same
-    assert found.verdict.startswith("the same results, but for rounding, as other.xml")
-
-
 # Edges
 
 
@@ -331,86 +214,3 @@ def test_a_result_that_reads_another_layer() -> None:
     found = compared(model(False), model(True), [ROWS])
     assert not found.agrees
     assert "reads a instead of b" in found.verdict
-
-
-# States
-
-
-def cached(*, swapped: bool = False, factor: float = 1.0, assigns_input: bool = False) -> Model:
-    """A cache that grows by each step's rows."""
-    x = ops.parameter([-1, 4], F, name="x")
-    past = ops.read_value(ops.constant(np.zeros((0, 4), F)), "cache", "f32", [-1, 4], name="past")
-    new = ops.multiply(x, F(factor), name="new")
-    parts = [new, past] if swapped else [past, new]
-    all_rows = ops.concat(parts, 0, name="all")
-    assign = ops.assign(new if assigns_input else all_rows, "cache", name="assign")
-    weights = F([1, 2, 3, 4])
-    rows = ops.cum_sum(ops.multiply(all_rows, weights, name="weighted"), np.int64(0), name="sums")
-    return Model([rows], [assign], [x], "cached")
-
-
-STEPS = [[RNG.normal(0, 1, (n, 4)).astype(F)] for n in (3, 1, 1)]
-
-
-def test_an_empty_state_hides_the_order_and_this_is_reported() -> None:
-    found = compared(cached(), cached(swapped=True), STEPS[0])
-    assert found.same
-    assert "the state was empty in every step" in " ".join(found.notes)
-    assert "with one step only" in " ".join(found.notes)
-    assert any("all (Concat) reads" in note for note in found.notes), found.notes
-
-
-def test_a_second_step_shows_the_order() -> None:
-    found = compared(cached(), cached(swapped=True), *STEPS)
-    assert named(found) == ["all"]
-    assert found.culprit is not None and found.culprit.step >= 1
-    assert not any("empty" in note for note in found.notes)
-
-
-def test_another_value_is_assigned() -> None:
-    found = compared(cached(), cached(assigns_input=True), *STEPS)
-    assert not found.agrees
-    assert named(found) == ["assign"]
-    assert "reads new instead of all" in found.verdict
-
-
-def test_a_culprit_of_a_later_step_only() -> None:
-    """A limit that only the rows of the third step reach."""
-
-    def model(most: float) -> Model:
-        x = ops.parameter([1, 4], F, name="x")
-        return Model([ops.exp(ops.clamp(x, -1, most, name="clamped"), name="exp")], [x], "late")
-
-    steps = [[np.full((1, 4), value, F)] for value in (0.1, 0.2, 5.0)]
-    found = compared(model(3.0), model(2.0), *steps)
-    assert named(found) == ["clamped"]
-    assert found.culprit is not None and found.culprit.step == 2
-
-
-# What was not exercised
-
-
-def test_an_axis_of_one_element_is_reported() -> None:
-    x = ops.parameter([1, -1], F, name="x")
-    model = Model([ops.softmax(x, 1, name="probabilities")], [x], "one")
-    notes = compared(model, model, [F([[3]])]).notes
-    assert "not exercised: input x has one element along axis 1 in every step" in notes
-    assert any(note.startswith("not exercised: probabilities: an axis of one element") for note in notes)
-    assert compared(model, model, [F([[3, 4]])]).notes == []
-
-
-def test_a_branch_that_is_not_taken_is_reported() -> None:
-    x, condition = ops.parameter([2], F, name="x"), ops.parameter([], bool, name="condition")
-    bodies = []
-    for kind in (ops.relu, ops.tanh):
-        inner = ops.parameter([2], F, name="inner")
-        bodies.append(Model([kind(inner)], [inner], kind.__name__))
-    chosen = ops.if_op(condition, name="chosen")
-    chosen.set_then_body(bodies[0])
-    chosen.set_else_body(bodies[1])
-    chosen.set_input(x.output(0), *(body.parameters[0] for body in bodies))
-    chosen.set_output(*(body.results[0] for body in bodies))
-    model = Model([chosen.output(0)], [x, condition], "branches")
-    steps = [[F([1, -2]), np.array(flag)] for flag in (True, True)]
-    notes = compared(model, model, *steps).notes
-    assert notes == ["not exercised: the else branch of chosen did not run"]

@@ -1,0 +1,112 @@
+"""irexec compare: the same results although layers compute other things."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.verdicts import ROWS, compared, named, through_a_dump
+
+import irexec
+from irexec import Model
+from irexec import opset15 as ops
+from irexec.cli.main import main
+
+F = np.float32
+
+
+def scaled_inside(factor: float, *, wrong: bool = False) -> Model:
+    """Two products between which all values are larger by a factor."""
+    x = ops.parameter([4, 8], F, name="x")
+    weights = np.random.default_rng(2).normal(0, 1, (2, 8, 8)).astype(F)
+    first = ops.matmul(x, weights[0] * F(factor), name="first")
+    bent = ops.relu(first, name="relu")
+    second = ops.matmul(bent, weights[1] / F(factor), name="second")
+    last = ops.multiply(second, F(1.25 if wrong else 1.5), name="last")
+    return Model([last], [x], "scaled")
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0, 1024.0])
+def test_the_same_results_with_other_values_in_between(factor: float) -> None:
+    found = compared(scaled_inside(1), scaled_inside(factor), [ROWS])
+    assert found.agrees and found.same
+    assert found.verdict.startswith("the same results as other.xml; ")
+    assert "first" in found.others and "second" in found.others
+    assert all(row.compensated for row in found.rows if not row.agrees)
+
+
+def test_a_fault_behind_other_values_in_between() -> None:
+    """What is made up for is not what makes the results differ."""
+    found = compared(scaled_inside(1), scaled_inside(2, wrong=True), [ROWS])
+    assert not found.agrees
+    assert named(found) == ["last"]
+
+
+def test_the_exit_codes_of_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "x.npy", ROWS)
+    models = {"right": scaled_inside(1), "same": scaled_inside(2), "wrong": scaled_inside(1, wrong=True)}
+    for name, model in models.items():
+        irexec.save_model(model, tmp_path / f"{name}.xml")
+    given = ["compare", str(tmp_path / "right.xml"), "--input", f"x={tmp_path / 'x.npy'}", "--with"]
+    assert main([*given, str(tmp_path / "same.xml")]) == 0
+    assert capsys.readouterr().out.startswith("the same results as")
+    assert main([*given, str(tmp_path / "wrong.xml")]) == 1
+    text = capsys.readouterr().out
+    assert text.startswith("first wrong layer: last (Multiply): ") and " % off (no difference is expected)" in text
+
+
+# Values that other layers make up for
+
+
+def hidden(f: str) -> Model:
+    """Two products, whose hidden values another model may have in another order or scale."""
+    rng = np.random.default_rng(4)
+    x = ops.parameter([4, 8], F, name="x")
+    up, bias, down = (rng.normal(0, 1, shape).astype(F) for shape in ((8, 32), 32, (32, 8)))
+    order = rng.permutation(32)
+    if "permuted" in f:
+        up, bias, down = up[:, order], bias[order], down[order]
+    if "scaled" in f:
+        up, bias, down = up * F(3), bias * F(3), down / F(3)
+    if "later" in f:
+        down = down * F(1.01)
+    if "only first" in f:
+        down = rng.permutation(down)
+    wide = ops.relu(ops.add(ops.matmul(x, up, name="up"), bias, name="bias"), name="relu")
+    return Model([ops.tanh(ops.add(ops.matmul(wide, down, name="down"), x, name="sum"), name="end")], [x], "hidden")
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("f", ["permuted", "scaled", "permuted and scaled"])
+def test_hidden_values_in_another_order_or_scale(f: str, recorded: bool, tmp_path: Path) -> None:
+    """Sums in another order round differently, so the results are not quite equal."""
+    models = hidden(""), hidden(f)
+    found = through_a_dump(*models, tmp_path, [ROWS]) if recorded else compared(*models, [ROWS])
+    assert found.agrees and not found.same
+    assert found.verdict.startswith("the same results, but for rounding, as other.xml")
+    assert {"up", "down"} <= {row.node.friendly_name for row in found.rows if not row.agrees}
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("f", ["permuted, down larger later", "permuted, only first"])
+def test_hidden_values_that_nothing_makes_up_for(f: str, recorded: bool, tmp_path: Path) -> None:
+    models = hidden(""), hidden(f)
+    found = through_a_dump(*models, tmp_path, [ROWS]) if recorded else compared(*models, [ROWS])
+    assert not found.agrees
+    assert named(found)[0] in ("up", "down")
+
+
+def test_a_bias_that_is_added_behind_a_sum_through_a_dump(tmp_path: Path) -> None:
+    """The layers of the same name read other values, exact ones among them."""
+
+    def model(later: bool) -> Model:
+        x = ops.parameter([4, 8], F, name="x")
+        y = ops.exp(x, name="exp")
+        y = y if later else ops.add(y, F(0.3), name="biased")
+        y = ops.add(y, x, name="sum")
+        y = ops.add(y, F(0.3), name="late") if later else y
+        return Model([ops.tanh(ops.minimum(y, F(50), name="limited"), name="end")], [x], "bias")
+
+    found = through_a_dump(model(False), model(True), tmp_path, [ROWS])
+    assert found.agrees and not found.same

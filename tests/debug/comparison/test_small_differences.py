@@ -1,0 +1,78 @@
+"""irexec compare: what is smaller than rounding, and still a difference; and what is only rounding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.verdicts import ROWS, compared, named
+
+from irexec import Model
+from irexec import opset15 as ops
+from irexec.debug.comparison.compare import compare
+from irexec.debug.record import Reference
+from irexec.debug.runtimes.dumping import dump
+from irexec.debug.runtimes.folder import Folder
+from irexec.debug.runtimes.runtime import OtherModel
+
+F = np.float32
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("factor", [1.03, 1.002])
+def test_weights_that_are_slightly_larger(kind: str, factor: float) -> None:
+    """Of f16, 64 units in the last place are 6 %."""
+
+    def model(factor: float) -> Model:
+        x = ops.parameter([4, 8], F, name="x")
+        weights = np.random.default_rng(3).normal(0, 1, (8, 8)) * factor
+        narrow = ops.convert(x, kind, name="narrow")
+        product = ops.matmul(narrow, ops.constant(weights.astype(F), kind), name="product")
+        return Model([ops.convert(ops.relu(product, name="relu"), "f32", name="wide")], [x], "f16")
+
+    found = compared(model(1), model(factor), [ROWS])
+    assert not found.agrees
+    assert named(found) == ["product"]
+
+
+def test_weights_of_f16_that_are_slightly_larger_through_a_dump(tmp_path: Path) -> None:
+    def model(factor: float) -> Model:
+        x = ops.parameter([4, 64], np.float16, name="x")
+        weights = (np.random.default_rng(3).normal(0, 1, (64, 8)) * factor).astype(np.float16)
+        return Model([ops.relu(ops.matmul(x, weights, name="product"), name="relu")], [x], "f16")
+
+    run = Reference(model(1), [[RNG.normal(0, 1, (4, 64)).astype(np.float16)]])
+    dump(run, OtherModel("other.xml", model(1.03)), tmp_path)
+    found = compare(run, Folder(tmp_path))
+    assert not found.agrees and named(found) == ["product"]
+    dump(run, OtherModel("other.xml", model(1)), tmp_path / "same")
+    assert compare(run, Folder(tmp_path / "same")).agrees
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_an_attribute_within_the_tolerance(name: str) -> None:
+    """A change that is smaller than rounding is a change, whatever the layers are called."""
+
+    def model(epsilon: float) -> Model:
+        x = ops.parameter([4, 8], F, name="x")
+        return Model([ops.mvn(x, np.int64([1]), True, epsilon, "inside_sqrt", name=f"{name}_norm")], [x], "mvn")
+
+    found = compared(model(1e-5), model(1.2e-5), [ROWS])
+    assert not found.agrees
+    assert "eps is 1.2e-05 instead of 1e-05" in found.verdict
+
+
+def test_another_way_to_round_is_no_fault() -> None:
+    """x / 3 beside x * (1 / 3)."""
+
+    def model(divides: bool) -> Model:
+        x = ops.parameter([4, 8], F, name="x")
+        wide = ops.exp(x, name="exp")
+        third = ops.divide(wide, F(3), name="third") if divides else ops.multiply(wide, F(1) / F(3), name="third")
+        return Model([ops.tanh(third, name="tanh")], [x], "third")
+
+    found = compared(model(True), model(False), [ROWS])
+    assert found.agrees and not found.same
+    assert found.verdict.startswith("the same results, but for rounding, as other.xml")

@@ -1,0 +1,95 @@
+"""irexec compare: variables over several steps, and what the inputs did not exercise."""
+
+from __future__ import annotations
+
+import numpy as np
+from support.verdicts import compared, named
+
+from irexec import Model
+from irexec import opset15 as ops
+
+F = np.float32
+RNG = np.random.default_rng(0)
+
+
+# States
+
+
+def cached(*, swapped: bool = False, factor: float = 1.0, assigns_input: bool = False) -> Model:
+    """A cache that grows by each step's rows."""
+    x = ops.parameter([-1, 4], F, name="x")
+    past = ops.read_value(ops.constant(np.zeros((0, 4), F)), "cache", "f32", [-1, 4], name="past")
+    new = ops.multiply(x, F(factor), name="new")
+    parts = [new, past] if swapped else [past, new]
+    all_rows = ops.concat(parts, 0, name="all")
+    assign = ops.assign(new if assigns_input else all_rows, "cache", name="assign")
+    weights = F([1, 2, 3, 4])
+    rows = ops.cum_sum(ops.multiply(all_rows, weights, name="weighted"), np.int64(0), name="sums")
+    return Model([rows], [assign], [x], "cached")
+
+
+STEPS = [[RNG.normal(0, 1, (n, 4)).astype(F)] for n in (3, 1, 1)]
+
+
+def test_an_empty_state_hides_the_order_and_this_is_reported() -> None:
+    found = compared(cached(), cached(swapped=True), STEPS[0])
+    assert found.same
+    assert "the state was empty in every step" in " ".join(found.notes)
+    assert "with one step only" in " ".join(found.notes)
+    assert any("all (Concat) reads" in note for note in found.notes), found.notes
+
+
+def test_a_second_step_shows_the_order() -> None:
+    found = compared(cached(), cached(swapped=True), *STEPS)
+    assert named(found) == ["all"]
+    assert found.culprit is not None and found.culprit.step >= 1
+    assert not any("empty" in note for note in found.notes)
+
+
+def test_another_value_is_assigned() -> None:
+    found = compared(cached(), cached(assigns_input=True), *STEPS)
+    assert not found.agrees
+    assert named(found) == ["assign"]
+    assert "reads new instead of all" in found.verdict
+
+
+def test_a_culprit_of_a_later_step_only() -> None:
+    """A limit that only the rows of the third step reach."""
+
+    def model(most: float) -> Model:
+        x = ops.parameter([1, 4], F, name="x")
+        return Model([ops.exp(ops.clamp(x, -1, most, name="clamped"), name="exp")], [x], "late")
+
+    steps = [[np.full((1, 4), value, F)] for value in (0.1, 0.2, 5.0)]
+    found = compared(model(3.0), model(2.0), *steps)
+    assert named(found) == ["clamped"]
+    assert found.culprit is not None and found.culprit.step == 2
+
+
+# What was not exercised
+
+
+def test_an_axis_of_one_element_is_reported() -> None:
+    x = ops.parameter([1, -1], F, name="x")
+    model = Model([ops.softmax(x, 1, name="probabilities")], [x], "one")
+    notes = compared(model, model, [F([[3]])]).notes
+    assert "not exercised: input x has one element along axis 1 in every step" in notes
+    assert any(note.startswith("not exercised: probabilities: an axis of one element") for note in notes)
+    assert compared(model, model, [F([[3, 4]])]).notes == []
+
+
+def test_a_branch_that_is_not_taken_is_reported() -> None:
+    x, condition = ops.parameter([2], F, name="x"), ops.parameter([], bool, name="condition")
+    bodies = []
+    for kind in (ops.relu, ops.tanh):
+        inner = ops.parameter([2], F, name="inner")
+        bodies.append(Model([kind(inner)], [inner], kind.__name__))
+    chosen = ops.if_op(condition, name="chosen")
+    chosen.set_then_body(bodies[0])
+    chosen.set_else_body(bodies[1])
+    chosen.set_input(x.output(0), *(body.parameters[0] for body in bodies))
+    chosen.set_output(*(body.results[0] for body in bodies))
+    model = Model([chosen.output(0)], [x, condition], "branches")
+    steps = [[F([1, -2]), np.array(flag)] for flag in (True, True)]
+    notes = compared(model, model, *steps).notes
+    assert notes == ["not exercised: the else branch of chosen did not run"]
