@@ -196,7 +196,7 @@ class Comparison:
             text = text or f"first wrong {layers}: {culprit.described}: "
             text += ", ".join(culprit.changes[:_FEW])
         if self.precision in LOWER:
-            text += f"; the other runtime computes in {self.precision}"
+            text += f"; the other side computes in {self.precision}"
         if self.failure is not None:
             text += f"; {self.other} then fails: {self.failure}"
         return f"{text}; only if the layers between them are not observed" if self.hidden else text
@@ -206,7 +206,9 @@ class Comparison:
         """Possible causes of the verdict, and suggested next steps."""
         errors = [error for _, error in self.results]
         cache = self.about.get("KV_CACHE_PRECISION", "")
-        return list(hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees, cache))
+        return list(
+            hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees and not self.random, cache)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison in the form of `Comparison`, which `irexec report` reads, with more fields."""

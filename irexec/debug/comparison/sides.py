@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 from irexec.debug.comparison.result import Comparison
@@ -36,12 +35,30 @@ class Sides:
         right = [one for one in self.found if one.agrees]
         if not wrong:
             return f"irexec, {_listed(self.found)} agree"
+        groups = self._groups(wrong)
         if right:
             verb = "differs" if len(wrong) == 1 else "differ"
-            return f"{_listed(wrong)} {verb} from the others: irexec and {_listed(right)} agree{_also(wrong, right)}"
-        if all(self._is_close(a, b) for a, b in combinations(self.found, 2)):
+            alike = " and agree with each other" if len(wrong) > 1 == len(groups) else ""
+            others = f"irexec and {_listed(right)} agree{_also(wrong, right)}"
+            return f"{_listed(wrong)} {verb} from the others{alike}: {others}"
+        if len(groups) == 1:
             return f"irexec differs from all others: {_listed(self.found)} agree with each other"
-        return f"irexec, {_listed(self.found)} all differ from each other"
+        if len(groups) == len(wrong):
+            return f"irexec, {_listed(self.found)} all differ from each other"
+        agree = [f"{_listed(group)} agree with each other" for group in groups if len(group) > 1]
+        alone = ["irexec", *(one.other for group in groups if len(group) == 1 for one in group)]
+        return f"{', '.join(agree)}, {_joined(alone)} {'differs' if len(alone) == 1 else 'differ'} from all others"
+
+    def _groups(self, found: Sequence[Comparison]) -> list[list[Comparison]]:
+        """Return the sides in groups that are much closer to each other than to irexec."""
+        groups: list[list[Comparison]] = []
+        for one in found:
+            group = next((g for g in groups if all(self._is_close(one, other) for other in g)), None)
+            if group is None:
+                groups.append([one])
+            else:
+                group.append(one)
+        return groups
 
     def _is_close(self, one: Comparison, other: Comparison) -> bool:
         """Return whether two sides are much closer to each other than either is to irexec."""
@@ -59,7 +76,10 @@ class Sides:
 
 
 def _listed(found: Sequence[Comparison]) -> str:
-    names = [one.other for one in found]
+    return _joined([one.other for one in found])
+
+
+def _joined(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from irexec.graph.model import Model, Node, Value
 from irexec.ir.files import read_file
 from irexec.ir.guard import reads
 from irexec.runs.dump import INDEX, body_folder, numbered_folders
-from irexec.types import DYNAMIC, Array, ElementType
+from irexec.types import DYNAMIC, F16, Array, ElementType
 
 
 class Folder:
@@ -99,6 +100,12 @@ class _Step:
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise CannotRun(f"{path} cannot be read: {error!r}") from None
 
+    def precision_of(self, model: Model) -> str:
+        """Return the type in which the runtime computed, or in which another tool wrote the values of f32."""
+        if self.runtime or self.precision or any(v.element_type is F16 for n in model.nodes for v in n.outputs):
+            return self.precision
+        return "f16" if _is_narrow(self._files.values()) else ""
+
     @property
     def is_empty(self) -> bool:
         """Whether the run ended with an error before this step."""
@@ -127,7 +134,7 @@ class _Loaded:
     """The arrays of one run, which cannot be run again."""
 
     def __init__(self, folder: Folder, model: Model) -> None:
-        self.folder, self.model, self.precision = folder, model, folder.steps[0].precision
+        self.folder, self.model, self.precision = folder, model, folder.steps[0].precision_of(model)
         self.about, self.repeats = folder.steps[0].about, folder.steps[0].repeats
 
     def results(self, steps: Steps) -> list[list[Array]]:
@@ -177,6 +184,15 @@ class _Loaded:
 
     def fused(self) -> list[list[str]]:
         return []
+
+
+def _is_narrow(files: Iterable[Path]) -> bool:
+    """Return whether all real numbers were written in f16."""
+    kinds = set()
+    for file in files:
+        with suppress(OSError, ValueError):
+            kinds.add(np.load(file, mmap_mode="r").dtype)
+    return {kind for kind in kinds if kind.kind == "f"} == {np.dtype(np.float16)}
 
 
 def _read(path: Path) -> Any:

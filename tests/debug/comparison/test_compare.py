@@ -228,7 +228,7 @@ def test_a_lower_precision_is_part_of_the_verdict(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Aligned, "precision", "bf16")
     found = compare(reference("classifier"), Wrong("stem/conv", lambda x: x.astype(bfloat16).astype(x.dtype)))
     assert named(found) == ["stem/conv"], found.verdict
-    assert found.verdict.endswith("; the other runtime computes in bf16")
+    assert found.verdict.endswith("; the other side computes in bf16")
 
 
 def test_openvino_in_a_body() -> None:

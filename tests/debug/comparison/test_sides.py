@@ -21,7 +21,7 @@ from irexec.types import Array
 
 def sides(*layers: str) -> Sides:
     found = [compare(reference("loop"), Wrong(layer)) for layer in layers]
-    for one, letter in zip(found, "ABC", strict=False):
+    for one, letter in zip(found, "ABCD", strict=False):
         one.other = letter
     return Sides(found)
 
@@ -38,6 +38,15 @@ def test_all_agree() -> None:
         (("nothing", "nothing", "scaled"), "C differs from the others: irexec and A and B agree, also about scaled"),
         (("last", "nothing", "scaled"), "A and C differ from the others: irexec and B agree, also about last"),
         (("last", "last"), "irexec differs from all others: A and B agree with each other"),
+        (
+            ("last", "nothing", "last"),
+            "A and C differ from the others and agree with each other: irexec and B agree, also about last",
+        ),
+        (("last", "last", "scaled"), "A and B agree with each other, irexec and C differ from all others"),
+        (
+            ("last", "scaled", "scaled", "last"),
+            "A and D agree with each other, B and C agree with each other, irexec differs from all others",
+        ),
         (("last", "scaled"), "irexec, A and B all differ from each other"),
     ],
 )

@@ -159,3 +159,23 @@ def test_samples_of_a_model_with_states(tmp_path: Path, capsys: pytest.CaptureFi
     np.savez(tmp_path / "batch.npz", words=np.zeros((2, 1, 4), np.int64))
     assert main(["compare", model, "--with", model, "--inputs", str(tmp_path / "batch.npz")]) == 2
     assert "this model has state" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.1])
+def test_arrays_that_a_tool_wrote_in_f16(factor: float, tmp_path: Path) -> None:
+    """What was lost when they were written is no error of a layer."""
+
+    def model(factor: float) -> irexec.Model:
+        x = ops.parameter([4, 8], np.float32, name="x")
+        first = ops.matmul(x, np.random.default_rng(0).normal(0, 1, (8, 8)).astype(np.float32), name="first")
+        second = ops.matmul(first, np.eye(8, dtype=np.float32)[::-1] * np.float32(factor), name="second")
+        return irexec.Model([ops.tanh(second, name="end")], [x], "written")
+
+    given = np.random.default_rng(1).normal(0, 1, (4, 8)).astype(np.float32)
+    run, other = Reference(model(1.0), [[given]]), Reference(model(factor), [[given]])
+    values = [value for node in other.model.nodes if node.inputs for value in node.outputs]
+    for value, array in other.record(values)[0].items():
+        np.save(tmp_path / f"{value.node.friendly_name}.npy", array.astype(np.float16))
+    found = compare(run, Folder(tmp_path))
+    assert found.agrees == (factor == 1.0)
+    assert found.agrees or (found.culprit is not None and found.culprit.described == "second (MatMul)")
