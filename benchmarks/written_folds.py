@@ -22,7 +22,7 @@ FAULTS["folds"] = {
     "variance of n - 1": "normalized",
     "softmax over square axis": "weights",
     "two faults that partly cancel": "up",
-    "fault behind a permutation": "down",
+    "fault behind a permutation": "up up/bias down",
     "tied weights untied": "second",
     "concat of square axes": "pair",
     "maximum for minimum": "limited",

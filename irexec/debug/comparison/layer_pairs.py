@@ -203,6 +203,11 @@ class LayerPairs:
         """Return whether there is a difference other than reading layers that have no counterpart."""
         return any(_UNPAIRED not in text for text in self.changes(node))
 
+    def is_replaced(self, node: Node) -> bool:
+        """Return whether the counterpart is of another type: it may compute what several layers compute here."""
+        other = self.alignment.forward.get(node)
+        return other is not None and other.type != node.type
+
     def _input(self, node: Node, port: int, one: Value | None, two: Value | None) -> str:
         where = f"input {port}"
         if node.operator is not None:

@@ -234,9 +234,10 @@ class Comparing:
         kept = {v: their[v] for v in given}
         made = {v: their[v] for v in node.outputs if v in their}
         changes = self.layer_pairs.changes(node) if self.layer_pairs is not None else []
-        if self.layer_pairs is not None and len(nodes) > 1 and not self.layer_pairs.is_changed(node):
+        pairs = self.layer_pairs
+        if pairs is not None and len(nodes) > 1 and (not pairs.is_changed(node) or pairs.is_replaced(node)):
             changes = []
-        elif self.layer_pairs is not None and len(nodes) > 1:
+        elif pairs is not None and len(nodes) > 1:
             # The layers behind it have no counterparts because this one reads something else.
             with suppress(IRError):  # Their inputs are such that they could not be computed.
                 nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)

@@ -122,3 +122,27 @@ def test_a_result_that_reads_another_layer_is_named_although_the_right_ones_have
     assert found.culprit is not None
     assert [node.friendly_name for node in found.culprit.nodes] == ["out"]
     assert found.culprit.changes == ["reads first instead of last"]
+
+
+def folded(kernel: np.ndarray, fold: bool) -> Model:
+    """A mean, a convolution and a normalization, or a convolution and a sum that compute the same."""
+    x = ops.parameter([1, 3, 8, 8], F, name="x")
+    mean, gamma, beta = F(0.5), F([1.5, 0.5, 2, 1]), F([0.1, 0.2, 0.3, 0.4])
+    if fold:
+        made = ops.convolution(
+            x, kernel[:, ::-1] * gamma.reshape(-1, 1, 1, 1), [1, 1], [0, 0], [0, 0], [1, 1], name="both"
+        )
+        moved = beta - mean * (kernel.sum((1, 2, 3)) * gamma)
+        made = ops.add(made, moved.reshape(1, -1, 1, 1), name="norm")
+    else:
+        made = ops.gather(ops.subtract(x, mean, name="centred"), np.int64([2, 1, 0]), np.int64(1), name="turned")
+        made = ops.convolution(made, kernel, [1, 1], [0, 0], [0, 0], [1, 1], name="c")
+        made = ops.batch_norm_inference(made, gamma, beta, F([0] * 4), F([1] * 4), 0.0, name="norm")
+    return Model([ops.relu(made, name="end")], [x], "folded")
+
+
+def test_a_layer_that_stands_for_several_is_not_blamed_alone() -> None:
+    """The kernel is wrong, but the other model has a sum where this one has a normalization."""
+    assert compared(folded(RNG_KERNEL, False), folded(RNG_KERNEL, True), IMAGE).agrees
+    found = compared(folded(RNG_KERNEL, False), folded(RNG_KERNEL[..., ::-1], True), IMAGE)
+    assert found.culprit is not None and "c" in [node.friendly_name for node in found.culprit.nodes]
