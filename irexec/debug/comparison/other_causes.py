@@ -10,7 +10,7 @@ from irexec.debug.comparison.result import Row
 from irexec.debug.comparison.together import Together
 from irexec.debug.comparison.windows import SHOWN_BYTES, comparable, observed, sizes_of, windows
 from irexec.debug.errors import NONE, Error, measure
-from irexec.debug.record import Reference, same
+from irexec.debug.record import Reference, known_value, same
 from irexec.debug.runtimes.runtime import HasStates, Loaded, ObservesWithResults, Repeats
 from irexec.debug.tolerances import FUSED
 from irexec.graph.model import Model, Node, Value
@@ -111,7 +111,25 @@ def misread_result(
                         error = max((step[index] for step in errors), key=lambda e: e.ulp)
                         text = f"reads {value.node.friendly_name} instead of {_source(result)}"
                         return Culprit(model, [result], (), error, "exact", changes=[text])
-    return _unequal_to_source(reference, loaded, plain, errors)
+    return _without_layers(reference, plain, errors, wrong) or _unequal_to_source(reference, loaded, plain, errors)
+
+
+def _without_layers(
+    reference: Reference, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]], wrong: Sequence[int]
+) -> Culprit | None:
+    """Return the wrong result that is an input of the model there, or should be an input or a constant."""
+    model = reference.model
+    for index in wrong:
+        result = model.results[index]
+        steps = [(step, made[index]) for step, made in zip(reference.steps, plain, strict=True)]
+        read = [v for k, v in enumerate(model.inputs) if all(_is_equal(step[k], made) for step, made in steps)]
+        value = result.inputs[0]
+        if read or (value is not None and (value in model.inputs or known_value(value) is not None)):
+            text = f"reads {read[0].node.friendly_name} instead of {_source(result)}" if read else ""
+            text = text or f"is not the value of {_source(result)}"
+            error = max((step[index] for step in errors), key=lambda e: e.ulp)
+            return Culprit(model, [result], (), error, "exact", changes=[text])
+    return None
 
 
 def _unequal_to_source(

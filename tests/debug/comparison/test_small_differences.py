@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.verdicts import ROWS, compared, named
+from support.verdicts import ROWS, compared, named, through_a_dump
 
 from irexec import Model
 from irexec import opset15 as ops
@@ -76,3 +76,22 @@ def test_another_way_to_round_is_no_fault() -> None:
     found = compared(model(True), model(False), [ROWS])
     assert found.agrees and not found.same
     assert found.verdict.startswith("the same results, but for rounding, as other.xml")
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("kind", ["constant", "input"])
+def test_a_result_without_a_layer(kind: str, recorded: bool, tmp_path: Path) -> None:
+    def model(wrong: bool) -> Model:
+        x, y = (ops.parameter([4, 8], F, name=name) for name in "xy")
+        plain = (y if wrong else x) if kind == "input" else ops.constant(F([1, 3 if wrong else 2]), name="plain")
+        ends = [ops.result(ops.add(x, y, name="sum"), name="first"), ops.result(plain, name="second")]
+        return Model(ends, [], [x, y], "plain")
+
+    steps = [ROWS, ROWS + 1]
+    found = (
+        through_a_dump(model(False), model(True), tmp_path, steps)
+        if recorded
+        else compared(model(False), model(True), steps)
+    )
+    assert not found.agrees and named(found) == ["second"]
+    assert ("reads y instead of x" in found.verdict) == (kind == "input")
