@@ -207,11 +207,11 @@ class Op:
 
     # Creating nodes
 
-    def make(self, type: str, *inputs: Input, opset: int | str, **attributes: Any) -> Value:
+    def make(self, type: str, *inputs: Input, opset: int | str = 1, **attributes: Any) -> Value:
         """Create a node and return its first output."""
         return self.make_node(type, *inputs, opset=opset, **attributes).outputs[0]
 
-    def make_node(self, type: str, *inputs: Input, opset: int | str, **attributes: Any) -> Node:
+    def make_node(self, type: str, *inputs: Input, opset: int | str = 1, **attributes: Any) -> Node:
         """Create a node of the operator that `opset` introduced: a number for IR's opsets, "onnx18" for ONNX's.
 
         Arrays, integers and lists of integers among the inputs become constants.
@@ -261,7 +261,7 @@ class Op:
         """Return the value converted to another element type, by IR's rules."""
         if value.element_type is kind:
             return value
-        return self.make("Convert", value, opset=1, destination_type=kind)
+        return self.make("Convert", value, destination_type=kind)
 
     def reals(self, value: Value) -> Value:
         """Return the value in a float type: integers are converted to f64."""
@@ -270,12 +270,16 @@ class Op:
     def shape_of(self, value: Value) -> Value:
         return self.make("ShapeOf", value, opset=3, output_type="i64")
 
+    def extent(self, value: Value, axis: int | list[int]) -> Value:
+        """Return the extent of an axis as a scalar, or those of several axes as a vector."""
+        return self.make("Gather", self.shape_of(value), axis, 0, opset=8)
+
     def reshape(self, value: Value, shape: Input, zero_copies: bool = False) -> Value:
         """Return the same elements in another shape. A constant is reshaped at once, as most biases and scales are."""
         stored = value.node.constant
         if stored is not None and isinstance(shape, list) and not zero_copies and _fits(stored, shape):
             return self.constant(stored.reshape(shape), value.element_type)
-        return self.make("Reshape", value, shape, opset=1, special_zero=zero_copies)
+        return self.make("Reshape", value, shape, special_zero=zero_copies)
 
     def same(self, value: Value) -> Value:
         """Return the value under another name."""

@@ -11,12 +11,12 @@ from irexec.graph.model import Value
 
 @translates("Relu", since=(1, 6, 13, 14))
 def _relu(op: Op) -> Value:
-    return op.make("ReLU", op[0], opset=1)
+    return op.make("ReLU", op[0])
 
 
 @translates("Sigmoid", since=(1, 6, 13))
 def _sigmoid(op: Op) -> Value:
-    return op.make("Sigmoid", op[0], opset=1)
+    return op.make("Sigmoid", op[0])
 
 
 @translates("Softplus", since=(1, 22))
@@ -52,51 +52,51 @@ def _gelu(op: Op) -> Value:
 
 @translates("Elu", since=(1, 6, 22))
 def _elu(op: Op) -> Value:
-    return op.make("Elu", op[0], opset=1, alpha=op.number("alpha", 1.0))
+    return op.make("Elu", op[0], alpha=op.number("alpha", 1.0))
 
 
 @translates("Celu", since=(12, 28))
 def _celu(op: Op) -> Value:
     alpha = op.like(op.number("alpha", 1.0))
-    inner = op.make("Elu", op.make("Divide", op[0], alpha, opset=1), opset=1, alpha=1.0)
-    return op.make("Multiply", inner, alpha, opset=1)
+    inner = op.make("Elu", op.make("Divide", op[0], alpha), alpha=1.0)
+    return op.make("Multiply", inner, alpha)
 
 
 @translates("Selu", since=(1, 6, 22))
 def _selu(op: Op) -> Value:
     # Version 1 has its own constants, with fewer digits.
     alpha, gamma = (1.6732, 1.0507) if op.version == 1 else (1.67326319217681884765625, 1.05070102214813232421875)
-    return op.make("Selu", op[0], op.like(op.number("alpha", alpha)), op.like(op.number("gamma", gamma)), opset=1)
+    return op.make("Selu", op[0], op.like(op.number("alpha", alpha)), op.like(op.number("gamma", gamma)))
 
 
 @translates("HardSigmoid", since=(1, 6, 22))
 def _hard_sigmoid(op: Op) -> Value:
-    return op.make("HardSigmoid", op[0], op.like(op.number("alpha", 0.2)), op.like(op.number("beta", 0.5)), opset=1)
+    return op.make("HardSigmoid", op[0], op.like(op.number("alpha", 0.2)), op.like(op.number("beta", 0.5)))
 
 
 @translates("LeakyRelu", since=(1, 6, 16))
 def _leaky_relu(op: Op) -> Value:
-    return op.make("PReLU", op[0], op.like(op.number("alpha", 0.01)), opset=1)
+    return op.make("PReLU", op[0], op.like(op.number("alpha", 0.01)))
 
 
 @translates("PRelu", since=(7, 9, 16))
 def _prelu(op: Op) -> Value:
     # IR's PReLU applies a slope of rank 1 to the channels, ONNX's to the last axis.
     x, slope = op[0], op[1]
-    product = op.make("Multiply", x, slope, opset=1)
-    negative = op.make("Less", x, op.like(0), opset=1)
-    return op.make("Select", negative, product, x, opset=1)
+    product = op.make("Multiply", x, slope)
+    negative = op.make("Less", x, op.like(0))
+    return op.make("Select", negative, product, x)
 
 
 @translates("PRelu", since=(1, 6))
 def _early_prelu(op: Op) -> Value:
-    return op.make("PReLU", op[0], op[1], opset=1)
+    return op.make("PReLU", op[0], op[1])
 
 
 @translates("ThresholdedRelu", since=(10, 22))
 def _thresholded_relu(op: Op) -> Value:
-    above = op.make("Greater", op[0], op.like(op.number("alpha", 1.0)), opset=1)
-    return op.make("Select", above, op[0], op.like(0), opset=1)
+    above = op.make("Greater", op[0], op.like(op.number("alpha", 1.0)))
+    return op.make("Select", above, op[0], op.like(0))
 
 
 @translates("Shrink", since=(9,))
@@ -104,10 +104,10 @@ def _shrink(op: Op) -> Value:
     # Integers are shifted by a real number and only then rounded towards zero.
     x = op.reals(op[0])
     bias, bound = op.number_of(op.number("bias", 0.0), x), op.number("lambd", 0.5)
-    below = op.make("Less", x, op.number_of(-bound, x), opset=1)
-    above = op.make("Greater", x, op.number_of(bound, x), opset=1)
-    upper = op.make("Select", above, op.make("Subtract", x, bias, opset=1), op.number_of(0, x), opset=1)
-    return op.convert(op.make("Select", below, op.make("Add", x, bias, opset=1), upper, opset=1), op.kind())
+    below = op.make("Less", x, op.number_of(-bound, x))
+    above = op.make("Greater", x, op.number_of(bound, x))
+    upper = op.make("Select", above, op.make("Subtract", x, bias), op.number_of(0, x))
+    return op.convert(op.make("Select", below, op.make("Add", x, bias), upper), op.kind())
 
 
 _SOFT = {"Softmax": ("SoftMax", 8), "LogSoftmax": ("LogSoftmax", 5)}
@@ -162,7 +162,6 @@ def flattened(op: Op, axis: int, rank: int) -> Value:
     shape = op.shape_of(op[0])
     begin, end = op.constant(np.arange(axis)), op.constant(np.arange(axis, rank))
     rows, columns = (
-        op.make("ReduceProd", op.make("Gather", shape, part, 0, opset=8), [0], opset=1, keep_dims=True)
-        for part in (begin, end)
+        op.make("ReduceProd", op.make("Gather", shape, part, 0, opset=8), [0], keep_dims=True) for part in (begin, end)
     )
-    return op.reshape(op[0], op.make("Concat", rows, columns, opset=1, axis=0))
+    return op.reshape(op[0], op.make("Concat", rows, columns, axis=0))

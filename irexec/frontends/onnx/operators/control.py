@@ -162,7 +162,7 @@ def _stacked(op: Op, value: Value, axis: int = 0) -> Value:
     """Return one iteration's slice of an output that is stacked along a new axis."""
     if value.element_type in CONTAINERS:
         op.refuse(f"a {value.element_type} cannot be an output of each iteration")
-    return op.make("Unsqueeze", value, [axis], opset=1)
+    return op.make("Unsqueeze", value, [axis])
 
 
 @translates("Scan", since=(9, *_VERSIONS))
@@ -189,8 +189,8 @@ def _scan_8(op: Op) -> list[Value]:
     of_each = []
     for batch in range(batches.value):
         own = [op.make("Gather", value, batch, 0, opset=8) for value in values]
-        of_each.append([op.make("Unsqueeze", value, [0], opset=1) for value in _scanned(op, own, states)])
-    return [op.make("Concat", *parts, opset=1, axis=0) for parts in zip(*of_each, strict=True)]
+        of_each.append([op.make("Unsqueeze", value, [0]) for value in _scanned(op, own, states)])
+    return [op.make("Concat", *parts, axis=0) for parts in zip(*of_each, strict=True)]
 
 
 def _scanned(op: Op, values: list[Value], states: int) -> list[Value]:

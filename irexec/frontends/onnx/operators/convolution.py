@@ -72,7 +72,7 @@ def grouped(op: Op, kernel: Value, groups: int) -> Value:
         return op.constant(weights.reshape(groups, -1, *weights.shape[1:]), kernel.element_type)
     shape = op.shape_of(kernel)
     rest = op.make("Slice", shape, [1], [2**31], [1], opset=8)
-    target = op.make("Concat", [groups, -1], rest, opset=1, axis=0)
+    target = op.make("Concat", [groups, -1], rest, axis=0)
     return op.reshape(kernel, target)
 
 
@@ -113,7 +113,7 @@ def with_bias(op: Op, y: Value, bias: Value | None, rank: int) -> Value:
     """Add a number for each channel."""
     if bias is None:
         return y
-    return op.make("Add", y, op.reshape(bias, [1, -1, *[1] * (rank - 2)]), opset=1)
+    return op.make("Add", y, op.reshape(bias, [1, -1, *[1] * (rank - 2)]))
 
 
 @translates("Conv", since=(1, 11, 22))
@@ -144,7 +144,7 @@ def _conv_transpose(op: Op) -> Value:
     elif mode.startswith("SAME"):
         # The number of elements follows from the image and the strides.
         extents = op.make("Slice", op.shape_of(x), [2], [2 + count], [1], opset=8)
-        wanted = op.make("Multiply", extents, options["strides"], opset=1)
+        wanted = op.make("Multiply", extents, options["strides"])
     elif mode == "VALID":
         options["pads_begin"] = options["pads_end"] = [0] * count
     if wanted is not None:
@@ -153,9 +153,9 @@ def _conv_transpose(op: Op) -> Value:
     options["output_padding"] = added
     groups = op.integer("group", 1)
     if groups == 1:
-        y = op.make("ConvolutionBackpropData", x, kernel, wanted, opset=1, **options)
+        y = op.make("ConvolutionBackpropData", x, kernel, wanted, **options)
     else:
-        y = op.make("GroupConvolutionBackpropData", x, grouped(op, kernel, groups), wanted, opset=1, **options)
+        y = op.make("GroupConvolutionBackpropData", x, grouped(op, kernel, groups), wanted, **options)
     return with_bias(op, y, op.get(2), count + 2)
 
 

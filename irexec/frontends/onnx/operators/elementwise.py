@@ -52,12 +52,12 @@ for _name, _entry in _UNARY.items():
 
 @translates("Neg", since=(1, 6, 13))
 def _negate(op: Op) -> Value:
-    return op.make("Negative", op[0], opset=1)
+    return op.make("Negative", op[0])
 
 
 @translates("Reciprocal", since=(1, 6, 13))
 def _reciprocal(op: Op) -> Value:
-    return op.make("Divide", op.like(1), op[0], opset=1)
+    return op.make("Divide", op.like(1), op[0])
 
 
 @translates("IsInf", since=(10, 20))
@@ -75,20 +75,20 @@ _BINARY = {"Add": "Add", "Sub": "Subtract", "Mul": "Multiply", "Div": "Divide", 
 
 @translates("Add", "Sub", "Mul", since=(7, 13, 14))
 def _binary(op: Op) -> Value:
-    return op.make(_BINARY[op.type], op[0], op[1], opset=1)
+    return op.make(_BINARY[op.type], op[0], op[1])
 
 
 @translates("Div", since=(7, 13, 14))
 def _divide(op: Op) -> Value:
     # Integer division rounds towards zero.
-    return op.make("Divide", op[0], op[1], opset=1, m_pythondiv=False)
+    return op.make("Divide", op[0], op[1], m_pythondiv=False)
 
 
 @translates("Add", "Sub", "Mul", "Div", since=(1, 6))
 @translates("Pow", since=(1,))
 def _early_binary(op: Op) -> Value:
     options = {"m_pythondiv": False} if op.type == "Div" else {}
-    return op.make(_BINARY[op.type], op[0], early_operand(op), opset=1, **options)
+    return op.make(_BINARY[op.type], op[0], early_operand(op), **options)
 
 
 def early_operand(op: Op) -> Value:
@@ -99,23 +99,23 @@ def early_operand(op: Op) -> Value:
     axis = op.integer("axis", -1)
     rank, own = op.needs_rank(0), op.needs_rank(1)
     after = rank - own - axis if axis >= 0 else 0
-    return op.make("Unsqueeze", b, [own + i for i in range(after)], opset=1) if after > 0 else b
+    return op.make("Unsqueeze", b, [own + i for i in range(after)]) if after > 0 else b
 
 
 @translates("Mod", since=(10, 13, 28))
 def _mod(op: Op) -> Value:
     # With fmod the result has the dividend's sign, as in IR's Mod; otherwise the divisor's, as in FloorMod.
-    return op.make("Mod" if op.flag("fmod") else "FloorMod", op[0], op[1], opset=1)
+    return op.make("Mod" if op.flag("fmod") else "FloorMod", op[0], op[1])
 
 
 @translates("Pow", since=(7, 12, 13, 15))
 def _power(op: Op) -> Value:
     base, exponent = op[0], op[1]
     if base.element_type is exponent.element_type:
-        return op.make("Power", base, exponent, opset=1)
+        return op.make("Power", base, exponent)
     # The result has the base's type; an integer base with a real exponent is computed as a real number.
     common = _wider(base.element_type, exponent.element_type)
-    raised = op.make("Power", op.convert(base, common), op.convert(exponent, common), opset=1)
+    raised = op.make("Power", op.convert(base, common), op.convert(exponent, common))
     return op.convert(raised, base.element_type)
 
 
@@ -136,15 +136,15 @@ def _fold(op: Op) -> Value:
     if len(op) == 1:
         return op.same(op[0])
     operands = [op[i] for i in range(len(op))]
-    return reduce(lambda a, b: op.make(type, a, b, opset=1), operands)
+    return reduce(lambda a, b: op.make(type, a, b), operands)
 
 
 @translates("Mean", since=(1, 6, 8, 13))
 def _mean(op: Op) -> Value:
     total = op[0]
     for i in range(1, len(op)):
-        total = op.make("Add", total, op[i], opset=1)
-    return op.make("Divide", total, op.like(len(op)), opset=1)
+        total = op.make("Add", total, op[i])
+    return op.make("Divide", total, op.like(len(op)))
 
 
 @translates("Clip", since=(11, 12, 13))
@@ -158,9 +158,9 @@ def _clip(op: Op) -> Value:
             return clamped
     # The upper bound is applied last: it is the result if the lower bound exceeds it.
     if low is not None:
-        x = op.make("Maximum", x, low, opset=1)
+        x = op.make("Maximum", x, low)
     if high is not None:
-        x = op.make("Minimum", x, high, opset=1)
+        x = op.make("Minimum", x, high)
     return x if x is not op[0] else op.same(x)
 
 
@@ -171,19 +171,19 @@ def _clip_6(op: Op) -> Value:
     clamped = _clamped(op, low, high)
     if clamped is not None:
         return clamped
-    x = op.make("Maximum", op[0], op.like(low), opset=1)
-    return op.make("Minimum", x, op.like(high), opset=1)
+    x = op.make("Maximum", op[0], op.like(low))
+    return op.make("Minimum", x, op.like(high))
 
 
 def _clamped(op: Op, low: float, high: float) -> Value | None:
     """Return a Clamp if the bounds are constants in order; otherwise, or if the type may lack them, None."""
     fits = op.kind() in FLOATS and op.kind().bitwidth >= 32 and -inf < low <= high < inf
-    return op.make("Clamp", op[0], opset=1, min=float(low), max=float(high)) if fits else None
+    return op.make("Clamp", op[0], min=float(low), max=float(high)) if fits else None
 
 
 @translates("Where", since=(9, 16))
 def _where(op: Op) -> Value:
-    return op.make("Select", op[0], op[1], op[2], opset=1)
+    return op.make("Select", op[0], op[1], op[2])
 
 
 @translates("CumSum", since=(11, 14))

@@ -20,38 +20,38 @@ def experimental(*operators: str) -> Callable[[Translator], Translator]:
 
 @experimental("Affine")
 def _affine(op: Op) -> Value:
-    scaled = op.make("Multiply", op[0], op.like(op.number("alpha", 1.0)), opset=1)
-    return op.make("Add", scaled, op.like(op.number("beta", 0.0)), opset=1)
+    scaled = op.make("Multiply", op[0], op.like(op.number("alpha", 1.0)))
+    return op.make("Add", scaled, op.like(op.number("beta", 0.0)))
 
 
 @experimental("Scale")
 def _scale(op: Op) -> Value:
-    return op.make("Multiply", op[0], op.like(op.number("scale", 1.0)), opset=1)
+    return op.make("Multiply", op[0], op.like(op.number("scale", 1.0)))
 
 
 @experimental("ImageScaler")
 def _image_scaler(op: Op) -> Value:
     bias = np.array(op.numbers("bias") or [0.0]).reshape(-1, 1, 1).astype(op.kind().dtype)
-    scaled = op.make("Multiply", op[0], op.like(op.number("scale", 1.0)), opset=1)
-    return op.make("Add", scaled, op.constant(bias, op.kind()), opset=1)
+    scaled = op.make("Multiply", op[0], op.like(op.number("scale", 1.0)))
+    return op.make("Add", scaled, op.constant(bias, op.kind()))
 
 
 @experimental("ScaledTanh")
 def _scaled_tanh(op: Op) -> Value:
-    inner = op.make("Multiply", op[0], op.like(op.number("beta", 1.0)), opset=1)
-    return op.make("Multiply", op.make("Tanh", inner, opset=1), op.like(op.number("alpha", 1.0)), opset=1)
+    inner = op.make("Multiply", op[0], op.like(op.number("beta", 1.0)))
+    return op.make("Multiply", op.make("Tanh", inner), op.like(op.number("alpha", 1.0)))
 
 
 @experimental("ParametricSoftplus")
 def _softplus(op: Op) -> Value:
-    inner = op.make("Multiply", op[0], op.like(op.number("beta", 1.0)), opset=1)
-    return op.make("Multiply", op.make("SoftPlus", inner, opset=4), op.like(op.number("alpha", 1.0)), opset=1)
+    inner = op.make("Multiply", op[0], op.like(op.number("beta", 1.0)))
+    return op.make("Multiply", op.make("SoftPlus", inner, opset=4), op.like(op.number("alpha", 1.0)))
 
 
 @experimental("ThresholdedRelu")
 def _thresholded(op: Op) -> Value:
-    above = op.make("Greater", op[0], op.like(op.number("alpha", 1.0)), opset=1)
-    return op.make("Select", above, op[0], op.like(0), opset=1)
+    above = op.make("Greater", op[0], op.like(op.number("alpha", 1.0)))
+    return op.make("Select", above, op[0], op.like(0))
 
 
 @experimental("Crop")

@@ -17,11 +17,11 @@ Rule = Callable[[Op, Node, Value], list[Value]]
 
 
 def _binary(op: Op, type: str, a: Value, b: Value) -> Value:
-    return op.make(type, a, b, opset=1)
+    return op.make(type, a, b)
 
 
 def _negative(op: Op, x: Value) -> Value:
-    return op.make("Negative", x, opset=1)
+    return op.make("Negative", x)
 
 
 def _product(op: Op, node: Node, back: Value) -> list[Value]:
@@ -40,8 +40,8 @@ def _matrices(op: Op, node: Node, back: Value) -> list[Value]:
     plain = not (node.attributes["transpose_a"] or node.attributes["transpose_b"])
     if not plain or not a.type.shape.rank == b.type.shape.rank == 2:
         op.refuse("the derivative of this matrix product is not supported")
-    of_a = op.make("MatMul", back, b, opset=1, transpose_b=True)
-    return [of_a, op.make("MatMul", a, back, opset=1, transpose_a=True)]
+    of_a = op.make("MatMul", back, b, transpose_b=True)
+    return [of_a, op.make("MatMul", a, back, transpose_a=True)]
 
 
 def _root(op: Op, node: Node, back: Value) -> list[Value]:
@@ -61,7 +61,7 @@ def _tanh(op: Op, node: Node, back: Value) -> list[Value]:
 
 def _rectified(op: Op, node: Node, back: Value) -> list[Value]:
     above = _binary(op, "Greater", _inputs(node)[0], op.number_of(0, back))
-    return [op.make("Select", above, back, op.number_of(0, back), opset=1)]
+    return [op.make("Select", above, back, op.number_of(0, back))]
 
 
 _RULES: dict[str, Rule] = {
@@ -136,4 +136,4 @@ def _summed(op: Op, back: Value, like: Value) -> Value:
         return back
     more = len(shape) - len(wanted)
     axes = [*range(more), *(i + more for i, extent in enumerate(wanted) if extent == 1 != shape[i + more])]
-    return op.reshape(op.make("ReduceSum", back, axes, opset=1, keep_dims=True), list(wanted))
+    return op.reshape(op.make("ReduceSum", back, axes, keep_dims=True), list(wanted))

@@ -40,7 +40,7 @@ def _early_pair(op: Op) -> Value:
 
 @translates("Not", since=(1,))
 def _not(op: Op) -> Value:
-    return op.make("LogicalNot", op[0], opset=1)
+    return op.make("LogicalNot", op[0])
 
 
 @translates("BitwiseNot", since=(18,))

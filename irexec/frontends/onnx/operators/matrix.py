@@ -13,7 +13,7 @@ from irexec.types import F64
 
 @translates("MatMul", since=(1, 9, 13))
 def _matmul(op: Op) -> Value:
-    return op.make("MatMul", op[0], op[1], opset=1)
+    return op.make("MatMul", op[0], op[1])
 
 
 @translates("Gemm", since=(1, 6, 7, 9, 11, 13))
@@ -28,7 +28,7 @@ def _gemm(op: Op) -> Value:
     if added is not None:
         added = _times(op, added, op.number("beta", 1.0))
         kind = F64 if F64 in (result.element_type, added.element_type) else op.kind()
-        result = op.make("Add", op.convert(result, kind), op.convert(added, kind), opset=1)
+        result = op.make("Add", op.convert(result, kind), op.convert(added, kind))
     return op.convert(result, op.kind())
 
 
@@ -37,4 +37,4 @@ def _times(op: Op, x: Value, factor: float) -> Value:
     if factor == 1.0:
         return x
     x = op.reals(x)
-    return op.make("Multiply", x, op.number_of(factor, x), opset=1)
+    return op.make("Multiply", x, op.number_of(factor, x))

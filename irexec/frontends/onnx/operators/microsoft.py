@@ -31,8 +31,8 @@ def _fused_matmul(op: Op) -> Value:
     # If the batch is transposed, the first axis contains the rows.
     a = moved(op, a, 0, op.needs_rank(0) - 2) if op.flag("transBatchA") else a
     b = moved(op, b, 0, op.needs_rank(1) - 2) if op.flag("transBatchB") else b
-    product, alpha = op.make("MatMul", a, b, opset=1, **options), op.number("alpha", 1.0)
-    return product if alpha == 1 else op.make("Multiply", product, op.like(alpha), opset=1)
+    product, alpha = op.make("MatMul", a, b, **options), op.number("alpha", 1.0)
+    return product if alpha == 1 else op.make("Multiply", product, op.like(alpha))
 
 
 @microsoft("Gelu")
@@ -42,7 +42,7 @@ def _gelu(op: Op) -> Value:
 
 @microsoft("BiasGelu")
 def _bias_gelu(op: Op) -> Value:
-    return op.make("Gelu", op.make("Add", op[0], op[1], opset=1), opset=7, approximation_mode="erf")
+    return op.make("Gelu", op.make("Add", op[0], op[1]), opset=7, approximation_mode="erf")
 
 
 @microsoft("FastGelu")
@@ -57,14 +57,14 @@ def _quick_gelu(op: Op) -> Value:
 
 def plus(op: Op, x: Value, other: Value | None) -> Value:
     """Return the sum, or the value itself if there is no other operand."""
-    return x if other is None else op.make("Add", x, other, opset=1)
+    return x if other is None else op.make("Add", x, other)
 
 
 def moved(op: Op, x: Value, axis: int, to: int) -> Value:
     """Return the value with one axis moved."""
     order = [i for i in range(x.type.shape.rank or 0) if i != axis]
     order.insert(to, axis)
-    return op.make("Transpose", x, op.constant(np.array(order)), opset=1)
+    return op.make("Transpose", x, order)
 
 
 # Norms
@@ -73,12 +73,12 @@ def moved(op: Op, x: Value, axis: int, to: int) -> Value:
 def root_mean_square(op: Op, x: Value, scale: Value, axes: list[int], epsilon: float) -> tuple[Value, Value]:
     """Return x divided by its root mean square and multiplied by the scale, and the factor that was applied to it."""
     wide = x if x.element_type is F64 else op.convert(x, F32)
-    squares = op.make("Multiply", wide, wide, opset=1)
-    mean = op.make("ReduceMean", squares, axes, opset=1, keep_dims=True)
-    root = op.make("Sqrt", op.make("Add", mean, op.number_of(epsilon, wide), opset=1), opset=1)
-    inverse = op.make("Divide", op.number_of(1, wide), root, opset=1)
-    normal = op.convert(op.make("Multiply", wide, inverse, opset=1), x.element_type)
-    return op.make("Multiply", normal, scale, opset=1), inverse
+    squares = op.make("Multiply", wide, wide)
+    mean = op.make("ReduceMean", squares, axes, keep_dims=True)
+    root = op.make("Sqrt", op.make("Add", mean, op.number_of(epsilon, wide)))
+    inverse = op.make("Divide", op.number_of(1, wide), root)
+    normal = op.convert(op.make("Multiply", wide, inverse), x.element_type)
+    return op.make("Multiply", normal, scale), inverse
 
 
 @microsoft("SimplifiedLayerNormalization")
@@ -90,13 +90,13 @@ def _simplified(op: Op) -> list[Value]:
 
 @microsoft("SkipLayerNormalization")
 def _skip_layer_norm(op: Op) -> list[Value | None]:
-    total = plus(op, op.make("Add", op[0], op[1], opset=1), op.get(4))
+    total = plus(op, op.make("Add", op[0], op[1]), op.get(4))
     return [layer_norm(op, total, op[2], op.get(3), op.number("epsilon", 1e-12)), None, None, total]
 
 
 @microsoft("SkipSimplifiedLayerNormalization")
 def _skip_simplified(op: Op) -> list[Value | None]:
-    total = plus(op, op.make("Add", op[0], op[1], opset=1), op.get(3))
+    total = plus(op, op.make("Add", op[0], op[1]), op.get(3))
     normal, _ = root_mean_square(op, total, op[2], [-1], op.number("epsilon", 1e-12))
     return [normal, None, None, total]
 
@@ -105,7 +105,7 @@ def layer_norm(op: Op, x: Value, scale: Value, bias: Value | None, epsilon: floa
     """Return the value normalised along the last axis."""
     wide = x if x.element_type is F64 else op.convert(x, F32)
     normal = op.convert(normalized(op, wide, [-1], epsilon), x.element_type)
-    return plus(op, op.make("Multiply", normal, scale, opset=1), bias)
+    return plus(op, op.make("Multiply", normal, scale), bias)
 
 
 @microsoft("EmbedLayerNormalization")
@@ -116,20 +116,20 @@ def _embed_layer_norm(op: Op) -> list[Value]:
 def embedded(op: Op) -> list[Value]:
     """Return normalised embeddings of words, positions and segments; the number of words of each row; and the sum."""
     ids, mask = op[0], op.get(7)
-    times = op.make("Gather", op.shape_of(ids), 1, 0, opset=8)
+    times = op.extent(ids, 1)
     positions = op.get(8) or op.make("Range", 0, times, 1, opset=4, output_type=I64)
     words = op.make("Gather", op[2], ids, 0, opset=8)
-    total = op.make("Add", words, op.make("Gather", op[3], positions, 0, opset=8), opset=1)
+    total = op.make("Add", words, op.make("Gather", op[3], positions, 0, opset=8))
     segments, table = op.get(1), op.get(4)
     if segments is not None and table is not None:
-        total = op.make("Add", total, op.make("Gather", table, segments, 0, opset=8), opset=1)
+        total = op.make("Add", total, op.make("Gather", table, segments, 0, opset=8))
     normal = layer_norm(op, total, op[5], op[6], op.number("epsilon", 1e-12))
     op.integer("mask_index_type", 0)
-    batch = op.make("Gather", op.shape_of(ids), [0], 0, opset=8)
+    batch = op.extent(ids, [0])
     if mask is None:
         counts = op.make("Broadcast", op.constant(np.array(0, np.int32)), batch, opset=3)
     else:
-        counts = op.make("ReduceSum", op.convert(mask, I32), [1], opset=1, keep_dims=False)
+        counts = op.make("ReduceSum", op.convert(mask, I32), [1], keep_dims=False)
     return [normal, counts, total]
 
 
@@ -145,11 +145,11 @@ def _fused_conv(op: Op) -> Value:
 @microsoft("FusedGemm")
 def _fused_gemm(op: Op) -> Value:
     options = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
-    product = op.make("MatMul", op[0], op[1], opset=1, **options)
-    result = op.make("Multiply", product, op.like(op.number("alpha", 1.0)), opset=1)
+    product = op.make("MatMul", op[0], op[1], **options)
+    result = op.make("Multiply", product, op.like(op.number("alpha", 1.0)))
     added, beta = op.get(2), op.like(op.number("beta", 1.0))
     if added is not None:
-        result = op.make("Add", result, op.make("Multiply", added, beta, opset=1), opset=1)
+        result = op.make("Add", result, op.make("Multiply", added, beta))
     params = [op.number(name) for name in ("activation_alpha", "activation_beta", "activation_gamma") if op.has(name)]
     return _activated(op, result, params)
 
@@ -163,12 +163,12 @@ def _activated(op: Op, x: Value, params: list[float]) -> Value:
     if name in plain:
         return op.make(plain[name][0], x, opset=plain[name][1])
     if name == "LeakyRelu":
-        return op.make("PReLU", x, *(numbers[:1] or [op.number_of(0.01, x)]), opset=1)
+        return op.make("PReLU", x, *(numbers[:1] or [op.number_of(0.01, x)]))
     if name == "Clip" and len(params) >= 2:
-        return op.make("Clamp", x, opset=1, min=params[0], max=params[1])
+        return op.make("Clamp", x, min=params[0], max=params[1])
     if name == "HardSigmoid":
         defaults: list[Any] = [op.number_of(0.2, x), op.number_of(0.5, x)]
-        return op.make("HardSigmoid", x, *(numbers + defaults[len(numbers) :])[:2], opset=1)
+        return op.make("HardSigmoid", x, *(numbers + defaults[len(numbers) :])[:2])
     raise Refused("F009", f"the activation {name!r} is not translated", attribute="activation", found=name)
 
 

@@ -22,16 +22,12 @@ def heads_of(op: Op, x: Value, count: int) -> Value:
     if x.type.shape.rank == 4:
         return x
     apart = op.reshape(x, [0, 0, count, -1], zero_copies=True)
-    return op.make("Transpose", apart, op.constant(np.array([0, 2, 1, 3])), opset=1)
+    return op.make("Transpose", apart, [0, 2, 1, 3])
 
 
 def merged(op: Op, x: Value) -> Value:
-    turned = op.make("Transpose", x, op.constant(np.array([0, 2, 1, 3])), opset=1)
+    turned = op.make("Transpose", x, [0, 2, 1, 3])
     return op.reshape(turned, [0, 0, -1], zero_copies=True)
-
-
-def extent(op: Op, x: Value, axis: int) -> Value:
-    return op.make("Gather", op.shape_of(x), axis, 0, opset=8)
 
 
 def places_of(op: Op, count: Value) -> Value:
@@ -40,15 +36,15 @@ def places_of(op: Op, count: Value) -> Value:
 
 def _distances(op: Op, q: Value, k: Value) -> Value:
     """Return [queries, keys]: the distance from each key to the query, in tokens; the last of both are one token."""
-    queries, keys = extent(op, q, 2), extent(op, k, 2)
-    rows = op.make("Add", places_of(op, queries), op.make("Subtract", keys, queries, opset=1), opset=1)
-    return op.make("Subtract", op.make("Unsqueeze", rows, [1], opset=1), places_of(op, keys), opset=1)
+    queries, keys = op.extent(q, 2), op.extent(k, 2)
+    rows = op.make("Add", places_of(op, queries), op.make("Subtract", keys, queries))
+    return op.make("Subtract", op.make("Unsqueeze", rows, [1]), places_of(op, keys))
 
 
 def added(op: Op, allowed: Value, like: Value, lowest: float = -np.inf) -> Value:
     """Return an additive mask: 0 where it is allowed, elsewhere the lowest number."""
     low = max(lowest, float(np.finfo(np.float32).min)) if np.isfinite(lowest) else lowest
-    return op.make("Select", allowed, op.number_of(0.0, like), op.number_of(low, like), opset=1)
+    return op.make("Select", allowed, op.number_of(0.0, like), op.number_of(low, like))
 
 
 def attended(
@@ -65,25 +61,23 @@ def attended(
     if not softcap and sink is None:
         mask = _sum(op, masks) if masks else op.number_of(0.0, q)
         return op.make("ScaledDotProductAttention", q, k, v, mask, factor, opset=13, causal=False)
-    scores = op.make("Multiply", op.make("MatMul", q, k, opset=1, transpose_b=True), factor, opset=1)
+    scores = op.make("Multiply", op.make("MatMul", q, k, transpose_b=True), factor)
     if softcap:
         bound = op.number_of(softcap, q)
-        scores = op.make(
-            "Multiply", op.make("Tanh", op.make("Divide", scores, bound, opset=1), opset=1), bound, opset=1
-        )
+        scores = op.make("Multiply", op.make("Tanh", op.make("Divide", scores, bound)), bound)
     scores = _sum(op, [scores, *masks])
     if sink is None:
-        return op.make("MatMul", op.make("SoftMax", scores, opset=8, axis=-1), v, opset=1)
+        return op.make("MatMul", op.make("SoftMax", scores, opset=8, axis=-1), v)
     shape = op.shape_of(scores)
-    rows = op.make("Concat", op.make("Gather", shape, [0, 1, 2], 0, opset=8), [1], opset=1, axis=0)
-    wide = op.make("Concat", scores, op.make("Broadcast", sink, rows, opset=3), opset=1, axis=3)
+    rows = op.make("Concat", op.make("Gather", shape, [0, 1, 2], 0, opset=8), [1], axis=0)
+    wide = op.make("Concat", scores, op.make("Broadcast", sink, rows, opset=3), axis=3)
     weights = op.make("SoftMax", wide, opset=8, axis=-1)
     kept = op.make("Slice", weights, [0], op.make("Gather", shape, [3], 0, opset=8), [1], [3], opset=8)
-    return op.make("MatMul", kept, v, opset=1)
+    return op.make("MatMul", kept, v)
 
 
 def _sum(op: Op, values: list[Value]) -> Value:
-    return reduce(lambda a, b: op.make("Add", a, b, opset=1), values)
+    return reduce(lambda a, b: op.make("Add", a, b), values)
 
 
 def _padding(op: Op, mask: Value, q: Value, k: Value, begins: bool = False) -> Value:
@@ -96,37 +90,37 @@ def _padding(op: Op, mask: Value, q: Value, k: Value, begins: bool = False) -> V
     lowest = op.number("mask_filter_value", -10000.0)
     rank = mask.type.shape.rank
     if rank == 1:
-        batch, places = op.make("Gather", op.shape_of(q), [0], 0, opset=8), places_of(op, extent(op, k, 2))
+        batch, places = op.extent(q, [0]), places_of(op, op.extent(k, 2))
         both = op.convert(mask, I64)
-        ends = op.make("Unsqueeze", op.make("Slice", both, [0], batch, [1], opset=8), [1], opset=1)
-        allowed = op.make("Less", places, ends, opset=1)
+        ends = op.make("Unsqueeze", op.make("Slice", both, [0], batch, [1], opset=8), [1])
+        allowed = op.make("Less", places, ends)
         if begins and mask.type.shape[0] != q.type.shape[0]:
-            both = op.make("Concat", both, op.make("Broadcast", 0, batch, opset=3), opset=1, axis=0)
-            first = op.make("Slice", both, batch, op.make("Multiply", batch, 2, opset=1), [1], opset=8)
-            behind = op.make("GreaterEqual", places, op.make("Unsqueeze", first, [1], opset=1), opset=1)
-            allowed = op.make("LogicalAnd", allowed, behind, opset=1)
+            both = op.make("Concat", both, op.make("Broadcast", 0, batch, opset=3), axis=0)
+            first = op.make("Slice", both, batch, op.make("Multiply", batch, 2), [1], opset=8)
+            behind = op.make("GreaterEqual", places, op.make("Unsqueeze", first, [1]))
+            allowed = op.make("LogicalAnd", allowed, behind)
     elif rank == 2:
         allowed = op.convert(mask, BOOLEAN)
     elif rank == 3:
-        return added(op, op.make("Unsqueeze", op.convert(mask, BOOLEAN), [1], opset=1), q, lowest)
+        return added(op, op.make("Unsqueeze", op.convert(mask, BOOLEAN), [1]), q, lowest)
     else:
         op.refuse(f"a mask of rank {rank} is not supported")
-    return added(op, op.make("Unsqueeze", allowed, [1, 2], opset=1), q, lowest)
+    return added(op, op.make("Unsqueeze", allowed, [1, 2]), q, lowest)
 
 
 def _causal(op: Op, q: Value, k: Value) -> Value:
-    return added(op, op.make("GreaterEqual", _distances(op, q, k), 0, opset=1), q)
+    return added(op, op.make("GreaterEqual", _distances(op, q, k), 0), q)
 
 
 def joined(op: Op, past: Value | None, now: Value) -> Value:
-    return now if past is None else op.make("Concat", past, now, opset=1, axis=2)
+    return now if past is None else op.make("Concat", past, now, axis=2)
 
 
 def _with_past(op: Op, past: Value | None, now: Value, before: Value | None) -> Value:
     """Return the new values appended to the past, or written into it after the `before` tokens that it contains."""
     if past is None or before is None:
         return joined(op, past, now)
-    places = op.make("Add", places_of(op, extent(op, now, 2)), op.reshape(op.convert(before, I64), [1]), opset=1)
+    places = op.make("Add", places_of(op, op.extent(now, 2)), op.reshape(op.convert(before, I64), [1]))
     return op.make("ScatterUpdate", past, places, now, 2, opset=3)
 
 
@@ -161,7 +155,7 @@ def _of_many_heads(
     caches = (6, 7) if op.type == "MultiHeadAttention" else (5, 6)
     k, v = kept = [_with_past(op, op.get(i), new, before) for i, new in zip(caches, (k, v), strict=True)]
     if before is not None:
-        count = op.make("Add", op.reshape(op.convert(before, I64), [1]), op.reshape(extent(op, q, 2), [1]), opset=1)
+        count = op.make("Add", op.reshape(op.convert(before, I64), [1]), op.reshape(op.extent(q, 2), [1]))
         k, v = (op.make("Slice", x, [0], count, [1], [2], opset=8) for x in kept)
     masks = [value for value in (added_bias,) if value is not None]
     if mask is not None:
@@ -179,14 +173,14 @@ def _biased(op: Op, parts: list[Value], bias: Value) -> list[Value]:
     if len(biased) not in (1, 3) or not all(size.is_static for size in sizes):
         op.refuse("a bias requires inputs of a known size")
     lengths = [size.value for size in sizes] + [-1] * (len(biased) == 1)
-    of_each = op.make_node("VariadicSplit", bias, 0, lengths, opset=1).outputs
-    added = [op.make("Add", part, of_one, opset=1) for part, of_one in zip(biased, of_each, strict=False)]
+    of_each = op.make_node("VariadicSplit", bias, 0, lengths).outputs
+    added = [op.make("Add", part, of_one) for part, of_one in zip(biased, of_each, strict=False)]
     return added + parts[len(added) :]
 
 
 @microsoft("Attention")
 def _attention(op: Op) -> list[Value]:
-    projected = plus(op, op.make("MatMul", op[0], op[1], opset=1), op.get(2))
+    projected = plus(op, op.make("MatMul", op[0], op[1]), op.get(2))
     if op.get(6) is not None:
         op.refuse("a cache that is shared is not translated")
     return _of_projected(op, projected, op.get(3), op.get(4), op.get(5))
@@ -204,9 +198,9 @@ def _of_projected(op: Op, projected: Value, mask: Value | None, past: Value | No
     """
     heads, sizes = op.integer("num_heads"), op.integers("qkv_hidden_sizes")
     if sizes:
-        parts = op.make_node("VariadicSplit", projected, -1, sizes, opset=1).outputs
+        parts = op.make_node("VariadicSplit", projected, -1, sizes).outputs
     else:
-        parts = op.make_node("Split", projected, -1, opset=1, num_splits=3).outputs
+        parts = op.make_node("Split", projected, -1, num_splits=3).outputs
     q, k, v = (heads_of(op, part, heads) for part in parts)
     if past is not None:
         of_keys, of_values = (op.make("Gather", past, i, 0, opset=8) for i in (0, 1))
@@ -219,6 +213,6 @@ def _of_projected(op: Op, projected: Value, mask: Value | None, past: Value | No
         masks.append(_causal(op, q, k))
     results = [merged(op, attended(op, q, k, v, masks))]
     if op.wants(1):
-        both = [op.make("Unsqueeze", part, [0], opset=1) for part in (k, v)]
-        results.append(op.make("Concat", *both, opset=1, axis=0))
+        both = [op.make("Unsqueeze", part, [0]) for part in (k, v)]
+        results.append(op.make("Concat", *both, axis=0))
     return results

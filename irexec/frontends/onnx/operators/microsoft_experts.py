@@ -75,26 +75,26 @@ def _mixed(op: Op, layer: Layer, weights: Value | None) -> Value:
     tokens = op.reshape(op[0], [1, -1, size.value if size.is_static else -1])
     inner = _activated(op, _of_layer(op, tokens, layer(1)), layer(3), tokens)
     made = _of_layer(op, inner, layer(2))
-    each = op.make("Unsqueeze", op.make("Transpose", chosen, op.constant(np.array([1, 0])), opset=1), [2], opset=1)
-    total = op.make("ReduceSum", op.make("Multiply", made, each, opset=1), [0], opset=1, keep_dims=False)
+    each = op.make("Unsqueeze", op.make("Transpose", chosen, [1, 0]), [2])
+    total = op.make("ReduceSum", op.make("Multiply", made, each), [0], keep_dims=False)
     return op.reshape(total, op.shape_of(op[0]))
 
 
 def _chosen(op: Op, scores: Value, given: Value | None) -> Value:
     """Return [tokens, experts]: the weights of the chosen experts, 0 for the others."""
     best = op.make_node(
-        "TopK", scores, op.constant(np.array(op.integer("k", 1))), opset=11, axis=-1, mode="max", sort="value",
+        "TopK", scores, op.integer("k", 1), opset=11, axis=-1, mode="max", sort="value",
         index_element_type="i64", stable=True,
     )  # fmt: skip
     if given is not None:
         kept = op.make("GatherElements", given, best.outputs[1], opset=6, axis=1)
         if op.flag("normalize_routing_weights"):
-            kept = op.make("Divide", kept, op.make("ReduceSum", kept, [1], opset=1, keep_dims=True), opset=1)
+            kept = op.make("Divide", kept, op.make("ReduceSum", kept, [1], keep_dims=True))
     elif op.flag("normalize_routing_weights"):
         kept = op.make("SoftMax", best.outputs[0], opset=8, axis=1)
     else:
         kept = op.make("GatherElements", op.make("SoftMax", scores, opset=8, axis=1), best.outputs[1], opset=6, axis=1)
-    nothing = op.make("Multiply", scores, op.number_of(0, scores), opset=1)
+    nothing = op.make("Multiply", scores, op.number_of(0, scores))
     return op.make("ScatterElementsUpdate", nothing, best.outputs[1], kept, 1, opset=12)
 
 
@@ -102,8 +102,8 @@ def _of_layer(op: Op, x: Value, layer: tuple[Value, Value | None] | None) -> Val
     if layer is None:
         op.refuse("the weights of an expert layer are missing")
     weights, bias = layer
-    made = op.make("MatMul", x, weights, opset=1, transpose_b=True)
-    return made if bias is None else op.make("Add", made, op.make("Unsqueeze", bias, [1], opset=1), opset=1)
+    made = op.make("MatMul", x, weights, transpose_b=True)
+    return made if bias is None else op.make("Add", made, op.make("Unsqueeze", bias, [1]))
 
 
 def _activated(op: Op, x: Value, third: tuple[Value, Value | None] | None, tokens: Value) -> Value:
@@ -113,20 +113,20 @@ def _activated(op: Op, x: Value, third: tuple[Value, Value | None] | None, token
     if name == "gelu":
         return op.make("Gelu", x, opset=7, approximation_mode="tanh")
     if name in ("relu", "silu"):
-        made = op.make("ReLU", x, opset=1) if name == "relu" else op.make("Swish", x, opset=4)
-        return made if third is None else op.make("Multiply", made, _of_layer(op, tokens, third), opset=1)
+        made = op.make("ReLU", x) if name == "relu" else op.make("Swish", x, opset=4)
+        return made if third is None else op.make("Multiply", made, _of_layer(op, tokens, third))
     if name == "identity":
         return x
     if fusion == 1:
-        pairs = op.reshape(x, op.make("Concat", op.make("Slice", op.shape_of(x), [0], [2], [1], opset=8), [-1, 2],
-                                      opset=1, axis=0))  # fmt: skip
+        first_two = op.make("Slice", op.shape_of(x), [0], [2], [1], opset=8)
+        pairs = op.reshape(x, op.make("Concat", first_two, [-1, 2], axis=0))
         gate, linear = (op.make("Gather", pairs, i, 3, opset=8) for i in (0, 1))
     elif fusion == 2:
-        gate, linear = op.make_node("Split", x, 2, opset=1, num_splits=2).outputs
+        gate, linear = op.make_node("Split", x, 2, num_splits=2).outputs
     else:
         gate, linear = x, _of_layer(op, tokens, third)
     if np.isfinite(limit):
-        gate = op.make("Minimum", gate, op.number_of(limit, gate), opset=1)
-        linear = op.make("Clamp", linear, opset=1, min=-limit, max=limit)
+        gate = op.make("Minimum", gate, op.number_of(limit, gate))
+        linear = op.make("Clamp", linear, min=-limit, max=limit)
     opened = op.make("Swish", gate, op.number_of(alpha, gate), opset=4)
-    return op.make("Multiply", opened, op.make("Add", linear, op.number_of(beta, linear), opset=1), opset=1)
+    return op.make("Multiply", opened, op.make("Add", linear, op.number_of(beta, linear)))

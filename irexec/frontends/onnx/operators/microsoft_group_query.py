@@ -9,7 +9,7 @@ import numpy as np
 
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft, root_mean_square
-from irexec.frontends.onnx.operators.microsoft_attention import added, attended, extent, heads_of, merged, places_of
+from irexec.frontends.onnx.operators.microsoft_attention import added, attended, heads_of, merged, places_of
 from irexec.graph.model import Value
 from irexec.types import F32, I8, I64
 
@@ -21,14 +21,14 @@ def _group_query(op: Op) -> list[Value]:
     _refuse_what_is_not_translated(op)
     parts = _unpacked(op, heads, groups) if op.get(1) is None else [op[0], op[1], op[2]]
     q, k, v = (heads_of(op, part, n) for part, n in zip(parts, (heads, groups, groups), strict=True))
-    times = extent(op, q, 2)
+    times = op.extent(q, 2)
     total = op.convert(op.reshape(op[6], []), I64)
-    ends = op.make("Unsqueeze", op.convert(op.reshape(op[5], [-1]), I64), [1], opset=1)
-    ends = op.make("Add", ends, 1, opset=1)
-    before = op.make("Subtract", ends, times, opset=1)
+    ends = op.make("Unsqueeze", op.convert(op.reshape(op[5], [-1]), I64), [1])
+    ends = op.make("Add", ends, 1)
+    before = op.make("Subtract", ends, times)
     # If these are all the tokens, there are no earlier ones.
-    before = op.make("Select", op.make("Equal", times, total, opset=1), 0, before, opset=1)
-    places = op.make("Add", before, places_of(op, times), opset=1)
+    before = op.make("Select", op.make("Equal", times, total), 0, before)
+    places = op.make("Add", before, places_of(op, times))
     interleaved, epsilon = op.flag("rotary_interleaved"), op.number("qk_norm_epsilon", 1e-6)
     if op.get(14) is not None:
         q, k = (root_mean_square(op, x, op[i], [-1], epsilon)[0] for x, i in ((q, 14), (k, 15)))
@@ -38,10 +38,10 @@ def _group_query(op: Op) -> list[Value]:
     kept = [_stored(op, new, i) for i, new in enumerate((k, v))]
     if op.get(3) is not None:
         kept = [_continued(op, op[3 + i], new, before, total) for i, new in enumerate(kept)]
-        whole = op.make("Unsqueeze", total, [0], opset=1)
+        whole = op.make("Unsqueeze", total, [0])
         k, v = (op.make("Slice", x, [0], whole, [1], [2], opset=8) for x in kept)
     k, v = (_dequantized(op, x, i, q) for i, x in enumerate((k, v)))
-    masks = [added(op, _seen(op, places, ends, extent(op, k, 2)), q)]
+    masks = [added(op, _seen(op, places, ends, op.extent(k, 2)), q)]
     masks += [bias for bias in (op.get(10),) if bias is not None]
     sink = op.get(11)
     if sink is not None:
@@ -65,16 +65,16 @@ def _stored(op: Op, new: Value, which: int) -> Value:
     """Return keys (0) or values (1) as in the cache: quantized to 8 bits with k_quant_type and v_quant_type."""
     if op.text(f"{'kv'[which]}_quant_type", "NONE") == "NONE":
         return new
-    ratio = op.make("Divide", op.convert(new, F32), _spread(op, which), opset=1)
+    ratio = op.make("Divide", op.convert(new, F32), _spread(op, which))
     rounded = op.make("Round", ratio, opset=5, mode="half_to_even")
-    return op.convert(op.make("Clamp", rounded, opset=1, min=-128.0, max=127.0), I8)
+    return op.convert(op.make("Clamp", rounded, min=-128.0, max=127.0), I8)
 
 
 def _dequantized(op: Op, x: Value, which: int, like: Value) -> Value:
     """Return the dequantised keys or values of a cache."""
     if x.element_type is like.element_type:
         return x
-    return op.convert(op.make("Multiply", op.convert(x, F32), _spread(op, which), opset=1), like.element_type)
+    return op.convert(op.make("Multiply", op.convert(x, F32), _spread(op, which)), like.element_type)
 
 
 def _spread(op: Op, which: int) -> Value:
@@ -89,27 +89,27 @@ def _continued(op: Op, past: Value, new: Value, before: Value, total: Value) -> 
 
     Its length is that of the past's buffer, or of the longest row.
     """
-    room, times = extent(op, past, 2), extent(op, new, 2)
-    nothing = op.make("Multiply", op.make("Slice", new, [0], [1], [1], [2], opset=8), op.number_of(0, new), opset=1)
-    all_of = op.make("Concat", past, new, nothing, opset=1, axis=2)
-    places = places_of(op, op.make("Maximum", room, total, opset=1))
-    since = op.make("Subtract", places, before, opset=1)
-    taken = op.make("Add", room, op.make("Minimum", since, times, opset=1), opset=1)
-    taken = op.make("Select", op.make("Less", since, 0, opset=1), places, taken, opset=1)
+    room, times = op.extent(past, 2), op.extent(new, 2)
+    nothing = op.make("Multiply", op.make("Slice", new, [0], [1], [1], [2], opset=8), op.number_of(0, new))
+    all_of = op.make("Concat", past, new, nothing, axis=2)
+    places = places_of(op, op.make("Maximum", room, total))
+    since = op.make("Subtract", places, before)
+    taken = op.make("Add", room, op.make("Minimum", since, times))
+    taken = op.make("Select", op.make("Less", since, 0), places, taken)
     return op.make("Gather", all_of, taken, 2, opset=8, batch_dims=1)
 
 
 def _seen(op: Op, places: Value, ends: Value, keys: Value) -> Value:
     """Return [batch, 1, queries, keys]: the keys visible to a query at a position: none after the row's end, none
     before the window and, unless causal is 0, none after the query."""
-    distances = op.make("Subtract", op.make("Unsqueeze", places, [2], opset=1), places_of(op, keys), opset=1)
-    inside = op.make("Less", places_of(op, keys), op.make("Unsqueeze", ends, [2], opset=1), opset=1)
+    distances = op.make("Subtract", op.make("Unsqueeze", places, [2]), places_of(op, keys))
+    inside = op.make("Less", places_of(op, keys), op.make("Unsqueeze", ends, [2]))
     window, allowed = op.integer("local_window_size", -1), inside
     if op.flag("causal", True):
-        allowed = op.make("LogicalAnd", op.make("GreaterEqual", distances, 0, opset=1), inside, opset=1)
+        allowed = op.make("LogicalAnd", op.make("GreaterEqual", distances, 0), inside)
     if window > 0:
-        allowed = op.make("LogicalAnd", allowed, op.make("Less", distances, window, opset=1), opset=1)
-    return op.make("Unsqueeze", allowed, [1], opset=1)
+        allowed = op.make("LogicalAnd", allowed, op.make("Less", distances, window))
+    return op.make("Unsqueeze", allowed, [1])
 
 
 def _unpacked(op: Op, heads: int, groups: int) -> list[Value]:
@@ -118,17 +118,17 @@ def _unpacked(op: Op, heads: int, groups: int) -> list[Value]:
         op.refuse("query, key and value in one input need a known size")
     size = last.value // (heads + 2 * groups)
     lengths = [heads * size, groups * size, groups * size]
-    return list(op.make_node("VariadicSplit", op[0], -1, lengths, opset=1).outputs)
+    return list(op.make_node("VariadicSplit", op[0], -1, lengths).outputs)
 
 
 def repeated(op: Op, x: Value, times: int) -> Value:
     if times == 1:
         return x
-    wide = op.make("Unsqueeze", x, [2], opset=1)
-    tiled = op.make("Tile", wide, [1, 1, times, 1, 1], opset=1)
+    wide = op.make("Unsqueeze", x, [2])
+    tiled = op.make("Tile", wide, [1, 1, times, 1, 1])
     shape = op.shape_of(x)
     parts = [op.make("Gather", shape, [axis], 0, opset=8) for axis in (0, 2, 3)]
-    target = op.make("Concat", parts[0], [-1], parts[1], parts[2], opset=1, axis=0)
+    target = op.make("Concat", parts[0], [-1], parts[1], parts[2], axis=0)
     return op.reshape(tiled, target)
 
 
@@ -149,8 +149,8 @@ def _rotary(op: Op) -> Value:
             op.refuse("the number of heads must be known", attribute="num_heads")
     wide = heads_of(op, x, heads)
     if places.type.shape.rank == 1:
-        times = places_of(op, extent(op, wide, 2))
-        places = op.make("Unsqueeze", op.make("Add", times, places, opset=1), [0], opset=1)
+        times = places_of(op, op.extent(wide, 2))
+        places = op.make("Unsqueeze", op.make("Add", times, places), [0])
     made = rotated(op, wide, places, op[2], op[3], op.flag("interleaved"))
     return made if x.type.shape.rank == 4 else merged(op, made)
 
@@ -163,18 +163,18 @@ def rotated(op: Op, x: Value, places: Value, cos: Value, sin: Value, interleaved
     turned, rest = 2 * half.value, size.value - 2 * half.value
     kept = None
     if rest:
-        x, kept = op.make_node("VariadicSplit", x, -1, [turned, rest], opset=1).outputs
-    c, s = (op.make("Unsqueeze", op.make("Gather", t, places, 0, opset=8), [1], opset=1) for t in (cos, sin))
+        x, kept = op.make_node("VariadicSplit", x, -1, [turned, rest]).outputs
+    c, s = (op.make("Unsqueeze", op.make("Gather", t, places, 0, opset=8), [1]) for t in (cos, sin))
     if interleaved:
         pairs = op.reshape(x, [0, 0, 0, half.value, 2], zero_copies=True)
         a, b = (op.make("Gather", pairs, i, 4, opset=8) for i in (0, 1))
     else:
-        a, b = op.make_node("Split", x, -1, opset=1, num_splits=2).outputs
-    first = op.make("Subtract", op.make("Multiply", a, c, opset=1), op.make("Multiply", b, s, opset=1), opset=1)
-    second = op.make("Add", op.make("Multiply", a, s, opset=1), op.make("Multiply", b, c, opset=1), opset=1)
+        a, b = op.make_node("Split", x, -1, num_splits=2).outputs
+    first = op.make("Subtract", op.make("Multiply", a, c), op.make("Multiply", b, s))
+    second = op.make("Add", op.make("Multiply", a, s), op.make("Multiply", b, c))
     if interleaved:
-        ends = [op.make("Unsqueeze", part, [4], opset=1) for part in (first, second)]
-        made = op.reshape(op.make("Concat", *ends, opset=1, axis=4), [0, 0, 0, turned], zero_copies=True)
+        ends = [op.make("Unsqueeze", part, [4]) for part in (first, second)]
+        made = op.reshape(op.make("Concat", *ends, axis=4), [0, 0, 0, turned], zero_copies=True)
     else:
-        made = op.make("Concat", first, second, opset=1, axis=-1)
-    return made if kept is None else op.make("Concat", made, kept, opset=1, axis=-1)
+        made = op.make("Concat", first, second, axis=-1)
+    return made if kept is None else op.make("Concat", made, kept, axis=-1)

@@ -42,35 +42,33 @@ def _unique(op: Op) -> list[Value]:
 
 @microsoft("ExpandDims")
 def _expanded(op: Op) -> Value:
-    return op.make("Unsqueeze", op[0], op[1], opset=1)
+    return op.make("Unsqueeze", op[0], op[1])
 
 
 @microsoft("UnfoldTensor")
 def _unfolded(op: Op) -> Value:
     """Return windows along an axis, with their elements along a new last axis."""
     axis, size, step, rank = op.axis("dim", -1), op.integer("size"), op.integer("step", 1), op.needs_rank()
-    extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
-    last = op.make("Subtract", extent, size - 1, opset=1)
-    begins = op.make("Unsqueeze", op.make("Range", 0, last, step, opset=4, output_type=I64), [1], opset=1)
-    windows = op.make("Gather", op[0], op.make("Add", begins, op.constant(np.arange(size)), opset=1), axis, opset=8)
+    extent = op.extent(op[0], axis)
+    last = op.make("Subtract", extent, size - 1)
+    begins = op.make("Unsqueeze", op.make("Range", 0, last, step, opset=4, output_type=I64), [1])
+    windows = op.make("Gather", op[0], op.make("Add", begins, op.constant(np.arange(size))), axis, opset=8)
     order = [i for i in range(rank + 1) if i != axis + 1] + [axis + 1]
-    return op.make("Transpose", windows, op.constant(np.array(order)), opset=1)
+    return op.make("Transpose", windows, order)
 
 
 @microsoft("MatMulInteger16")
 def _integer_16(op: Op) -> Value:
     to = I32 if op.kind().is_signed or op.kind(1).is_signed else U32
-    return op.convert(op.make("MatMul", whole(op, op[0], None), whole(op, op[1], None), opset=1), to)
+    return op.convert(op.make("MatMul", whole(op, op[0], None), whole(op, op[1], None)), to)
 
 
 @microsoft("CDist")
 def _distances(op: Op) -> Value:
     metric = op.text("metric", "sqeuclidean", allowed=("euclidean", "sqeuclidean"))
-    apart = op.make(
-        "Subtract", op.make("Unsqueeze", op[0], [1], opset=1), op.make("Unsqueeze", op[1], [0], opset=1), opset=1
-    )
-    total = op.make("ReduceSum", op.make("Multiply", apart, apart, opset=1), [2], opset=1, keep_dims=False)
-    return total if metric == "sqeuclidean" else op.make("Sqrt", total, opset=1)
+    apart = op.make("Subtract", op.make("Unsqueeze", op[0], [1]), op.make("Unsqueeze", op[1], [0]))
+    total = op.make("ReduceSum", op.make("Multiply", apart, apart), [2], keep_dims=False)
+    return total if metric == "sqeuclidean" else op.make("Sqrt", total)
 
 
 @microsoft("NhwcMaxPool")
@@ -93,35 +91,31 @@ def _cropped(op: Op) -> Value:
     images = op.make("Gather", op[0], op[2], 0, opset=8)
     y1, x1, y2, x2 = (op.make("Gather", op[1], [i], 1, opset=8) for i in range(4))
     rows, columns = _between(op, y1, y2, height), _between(op, x1, x2, width)
-    tall = op.make("Unsqueeze", rows, [2], opset=1)
-    wide = op.make("Unsqueeze", columns, [1], opset=1)
+    tall = op.make("Unsqueeze", rows, [2])
+    wide = op.make("Unsqueeze", columns, [1])
     nothing = op.like(0)
-    tall = op.make("Add", tall, op.make("Multiply", wide, nothing, opset=1), opset=1)
-    wide = op.make("Add", wide, op.make("Multiply", tall, nothing, opset=1), opset=1)
-    places = [op.make("Unsqueeze", part, [3], opset=1) for part in (wide, tall)]
-    grid = op.make("Subtract", op.make("Multiply", op.make("Concat", *places, opset=1, axis=3), op.like(2), opset=1),
-                   op.like(1), opset=1)  # fmt: skip
+    tall = op.make("Add", tall, op.make("Multiply", wide, nothing))
+    wide = op.make("Add", wide, op.make("Multiply", tall, nothing))
+    places = [op.make("Unsqueeze", part, [3]) for part in (wide, tall)]
+    grid = op.make("Subtract", op.make("Multiply", op.make("Concat", *places, axis=3), op.like(2)), op.like(1))
     sampled = op.make("GridSample", images, grid, opset=9, align_corners=True, mode=mode, padding_mode="border")
     inside = [_within(op, part) for part in (tall, wide)]
-    allowed = op.make("Unsqueeze", op.make("LogicalAnd", *inside, opset=1), [1], opset=1)
-    return op.make("Select", allowed, sampled, op.like(op.number("extrapolation_value", 0.0)), opset=1)
+    allowed = op.make("Unsqueeze", op.make("LogicalAnd", *inside), [1])
+    return op.make("Select", allowed, sampled, op.like(op.number("extrapolation_value", 0.0)))
 
 
 def _between(op: Op, first: Value, last: Value, count: int) -> Value:
     """Return [boxes, count]: positions from the first to the last; for a count of 1 the middle."""
     if count == 1:
-        return op.make("Multiply", op.make("Add", first, last, opset=1), op.like(0.5), opset=1)
+        return op.make("Multiply", op.make("Add", first, last), op.like(0.5))
     steps = op.constant((np.arange(count) / (count - 1)).astype(op.kind(1).dtype), op.kind(1))
-    span = op.make("Subtract", last, first, opset=1)
-    return op.make("Add", first, op.make("Multiply", span, steps, opset=1), opset=1)
+    span = op.make("Subtract", last, first)
+    return op.make("Add", first, op.make("Multiply", span, steps))
 
 
 def _within(op: Op, places: Value) -> Value:
-    above, below = (
-        op.make("GreaterEqual", places, op.like(0), opset=1),
-        op.make("LessEqual", places, op.like(1), opset=1),
-    )
-    return op.make("LogicalAnd", above, below, opset=1)
+    above, below = (op.make("GreaterEqual", places, op.like(0)), op.make("LessEqual", places, op.like(1)))
+    return op.make("LogicalAnd", above, below)
 
 
 # Gates and norms
@@ -129,23 +123,23 @@ def _within(op: Op, places: Value) -> Value:
 
 @microsoft("GatedAdd")
 def _gated_add(op: Op) -> Value:
-    return op.make("Add", op[0], op.make("Multiply", op[1], op[2], opset=1), opset=1)
+    return op.make("Add", op[0], op.make("Multiply", op[1], op[2]))
 
 
 @microsoft("ScaledSiLU")
 def _scaled_silu(op: Op) -> Value:
     wide, alpha, scale = op.convert(op[0], F32), op.number("alpha", 1.0), op.get(1)
     factor = op.number_of(alpha, wide) if scale is None else op.reshape(op.convert(scale, F32), [])
-    z = op.convert(op.make("Multiply", wide, factor, opset=1), op.kind())
-    return op.make("Multiply", z, op.make("Sigmoid", z, opset=1), opset=1)
+    z = op.convert(op.make("Multiply", wide, factor), op.kind())
+    return op.make("Multiply", z, op.make("Sigmoid", z))
 
 
 @microsoft("LinearAttentionGate")
 def _linear_gate(op: Op) -> list[Value]:
     soft = op.make("SoftPlus", plus(op, op.convert(op[0], F32), op[1]), opset=4)
-    results = [op.convert(op.make("Multiply", soft, op[2], opset=1), op.kind())]
+    results = [op.convert(op.make("Multiply", soft, op[2]), op.kind())]
     if op.wants(1):
-        results.append(op.make("Sigmoid", op[3], opset=1))
+        results.append(op.make("Sigmoid", op[3]))
     return results
 
 
@@ -156,12 +150,12 @@ def _gated_norm(op: Op) -> Value:
     size = scale.type.shape[0] if scale.type.shape.rank == 1 else None
     if size is None or not size.is_static:
         op.refuse("the size of the scale must be known")
-    parts = op.reshape(wide, op.make("Concat", _but_last(op, wide), [-1, size.value], opset=1, axis=0))
+    parts = op.reshape(wide, op.make("Concat", _but_last(op, wide), [-1, size.value], axis=0))
     normal, _ = root_mean_square(op, parts, scale, [-1], op.number("epsilon", 1e-5))
     gate = op.convert(op[2], F32)
     activation = op.text("activation", "silu", allowed=("silu", "swish", "sigmoid"))
-    opened = op.make("Sigmoid", gate, opset=1) if activation == "sigmoid" else op.make("Swish", gate, opset=4)
-    made = op.make("Multiply", op.reshape(normal, op.shape_of(wide)), opened, opset=1)
+    opened = op.make("Sigmoid", gate) if activation == "sigmoid" else op.make("Swish", gate, opset=4)
+    made = op.make("Multiply", op.reshape(normal, op.shape_of(wide)), opened)
     return op.convert(made, op.kind())
 
 
@@ -170,7 +164,7 @@ def _branchwise(op: Op) -> Value:
     wide, branches, scale = op.convert(op[0], F32), op.integer("num_branches", 0), op.get(1)
     parts = wide
     if branches:
-        parts = op.reshape(wide, op.make("Concat", _but_last(op, wide), [branches, -1], opset=1, axis=0))
+        parts = op.reshape(wide, op.make("Concat", _but_last(op, wide), [branches, -1], axis=0))
     if scale is None:
         scale = op.number_of(1, wide)
     else:

@@ -28,18 +28,18 @@ def _again(op: Op, x: Value, first: int) -> Value:
 @microsoft("QLinearAdd", "QLinearMul")
 def _pair(op: Op) -> Value:
     type = "Add" if op.type == "QLinearAdd" else "Multiply"
-    return _again(op, op.make(type, _dequantized(op, 0), _dequantized(op, 3), opset=1), 6)
+    return _again(op, op.make(type, _dequantized(op, 0), _dequantized(op, 3)), 6)
 
 
 @microsoft("QLinearSigmoid")
 def _sigmoid(op: Op) -> Value:
-    return _again(op, op.make("Sigmoid", _dequantized(op, 0), opset=1), 3)
+    return _again(op, op.make("Sigmoid", _dequantized(op, 0)), 3)
 
 
 @microsoft("QLinearLeakyRelu")
 def _leaky_relu(op: Op) -> Value:
     x = _dequantized(op, 0)
-    return _again(op, op.make("PReLU", x, op.number_of(op.number("alpha", 0.01), x), opset=1), 3)
+    return _again(op, op.make("PReLU", x, op.number_of(op.number("alpha", 0.01), x)), 3)
 
 
 @microsoft("QLinearSoftmax")
@@ -54,7 +54,7 @@ def _softmax(op: Op) -> Value:
 def _global_average(op: Op) -> Value:
     rank = op.needs_rank()
     axes = list(range(1, rank - 1)) if op.flag("channels_last") else list(range(2, rank))
-    return _again(op, op.make("ReduceMean", _dequantized(op, 0), axes, opset=1, keep_dims=True), 3)
+    return _again(op, op.make("ReduceMean", _dequantized(op, 0), axes, keep_dims=True), 3)
 
 
 @microsoft("QLinearAveragePool")
@@ -67,7 +67,7 @@ def _average(op: Op) -> Value:
 @microsoft("QLinearConcat")
 def _concat(op: Op) -> Value:
     parts = [_dequantized(op, i) for i in range(2, len(op), 3)]
-    joined = op.make("Concat", *parts, opset=1, axis=op.integer("axis"))
+    joined = op.make("Concat", *parts, axis=op.integer("axis"))
     return quantized(op, joined, op[0], op[1], op.kind(1))
 
 
@@ -95,21 +95,21 @@ Quantised = tuple[Value, Value, Value | None]
 def scaled_product(op: Op, a: Quantised, b: Quantised, bias: Value | None) -> Value:
     """Return the product of two quantised matrices, as real numbers."""
     a_whole = whole(op, a[0], a[2], None if a[2] is None else column(a[2]))
-    product = op.convert(op.make("MatMul", a_whole, whole(op, b[0], b[2]), opset=1), F32)
-    scales = op.make("Multiply", op.convert(a[1], F32), op.convert(b[1], F32), opset=1)
-    return plus(op, op.convert(op.make("Multiply", product, scales, opset=1), a[1].element_type), bias)
+    product = op.convert(op.make("MatMul", a_whole, whole(op, b[0], b[2])), F32)
+    scales = op.make("Multiply", op.convert(a[1], F32), op.convert(b[1], F32))
+    return plus(op, op.convert(op.make("Multiply", product, scales), a[1].element_type), bias)
 
 
 @microsoft("QGemm")
 def _gemm(op: Op) -> Value:
     transposed = {"transpose_a": op.flag("transA"), "transpose_b": op.flag("transB")}
     a, b = whole(op, op[0], op.get(2)), whole(op, op[3], _per_column(op, op.get(5), transposed["transpose_b"]))
-    product, added = op.convert(op.make("MatMul", a, b, opset=1, **transposed), F32), op.get(6)
+    product, added = op.convert(op.make("MatMul", a, b, **transposed), F32), op.get(6)
     if added is not None:
-        product = op.make("Add", product, op.convert(added, F32), opset=1)
-    scales = op.make("Multiply", op[1], op[4], opset=1)
-    scaled = op.make("Multiply", product, scales, opset=1)
-    scaled = op.make("Multiply", scaled, op.number_of(op.number("alpha", 1.0), scaled), opset=1)
+        product = op.make("Add", product, op.convert(added, F32))
+    scales = op.make("Multiply", op[1], op[4])
+    scaled = op.make("Multiply", product, scales)
+    scaled = op.make("Multiply", scaled, op.number_of(op.number("alpha", 1.0), scaled))
     return scaled if op.get(7) is None else _again(op, scaled, 7)
 
 
@@ -123,23 +123,21 @@ def _dynamic(op: Op) -> Value:
     """Translate a product whose first matrix is quantised by its own range, as DynamicQuantizeLinear does."""
     a, zero = op[0], op.like(0.0)
     axes = list(range(op.needs_rank()))
-    low = op.make("Minimum", op.make("ReduceMin", a, axes, opset=1, keep_dims=False), zero, opset=1)
-    high = op.make("Maximum", op.make("ReduceMax", a, axes, opset=1, keep_dims=False), zero, opset=1)
-    scale = op.make("Divide", op.make("Subtract", high, low, opset=1), op.like(255.0), opset=1)
-    scale = op.make("Select", op.make("Equal", scale, zero, opset=1), op.like(1.0), scale, opset=1)
-    begin = op.make("Divide", op.make("Negative", low, opset=1), scale, opset=1)
+    low = op.make("Minimum", op.make("ReduceMin", a, axes, keep_dims=False), zero)
+    high = op.make("Maximum", op.make("ReduceMax", a, axes, keep_dims=False), zero)
+    scale = op.make("Divide", op.make("Subtract", high, low), op.like(255.0))
+    scale = op.make("Select", op.make("Equal", scale, zero), op.like(1.0), scale)
+    begin = op.make("Divide", op.make("Negative", low), scale)
     point = op.convert(op.make("Round", begin, opset=5, mode="half_to_even"), U8)
-    product = op.make(
-        "MatMul", whole(op, quantized(op, a, scale, point, U8), point), whole(op, op[1], op.get(3)), opset=1
-    )
-    scales = op.make("Multiply", scale, op[2], opset=1)
-    return plus(op, op.make("Multiply", op.convert(product, F32), scales, opset=1), op.get(4))
+    product = op.make("MatMul", whole(op, quantized(op, a, scale, point, U8), point), whole(op, op[1], op.get(3)))
+    scales = op.make("Multiply", scale, op[2])
+    return plus(op, op.make("Multiply", op.convert(product, F32), scales), op.get(4))
 
 
 @microsoft("QLinearWhere")
 def _where(op: Op) -> Value:
     of_x, of_y = dequantized(op, op[1], op[2], op[3]), dequantized(op, op[4], op[5], op[6])
-    return quantized(op, op.make("Select", op[0], of_x, of_y, opset=1), op[7], op[8], op.kind(8))
+    return quantized(op, op.make("Select", op[0], of_x, of_y), op[7], op[8], op.kind(8))
 
 
 @microsoft("QLinearConv")

@@ -70,7 +70,7 @@ def _matmul_bits(op: Op) -> Value:
             op.refuse(f"g_idx must contain a block from 0 to {blocks - 1} for each of {rows} rows", port="g_idx")
     steps = scales.reshape(columns, blocks).astype(np.float32)
     matrix = ((weights - middle[:, of_rows]) * steps[:, of_rows]).astype(op.kind().dtype)
-    return plus(op, op.make("MatMul", op[0], op.constant(matrix), opset=1, transpose_b=True), op.get(5))
+    return plus(op, op.make("MatMul", op[0], op.constant(matrix), transpose_b=True), op.get(5))
 
 
 @microsoft("MatMulBnb4")
@@ -90,7 +90,7 @@ def _matmul_bnb(op: Op) -> Value:
         op.refuse(f"there are {packed.size} bytes and {largest.size} largest values for {rows} by {columns} weights")
     scales = largest.reshape(-1).astype(np.float32)[np.arange(count) // size]
     matrix = (_BNB[kind][codes[:count]] * scales).reshape(columns, rows).astype(op.kind().dtype)
-    return op.make("MatMul", op[0], op.constant(matrix), opset=1, transpose_b=transposed)
+    return op.make("MatMul", op[0], op.constant(matrix), transpose_b=transposed)
 
 
 @microsoft("GatherBlockQuantized")

@@ -17,7 +17,7 @@ _LATER = (21, 23, 24, 25)
 
 @translates("Concat", since=(1, 4, 11, 13))
 def _concat(op: Op) -> Value:
-    return op.make("Concat", *[op[i] for i in range(len(op))], opset=1, axis=op.integer("axis", 1))
+    return op.make("Concat", *[op[i] for i in range(len(op))], axis=op.integer("axis", 1))
 
 
 @translates("Split", since=(1, 2, 11, 13, 18))
@@ -30,31 +30,31 @@ def _split(op: Op) -> list[Value]:
         # The number of lengths is the number of the node's outputs.
         lengths = op.reshape(given, [len(op.node.output)])
     if lengths is not None:
-        return list(op.make_node("VariadicSplit", data, axis, lengths, opset=1).outputs)
+        return list(op.make_node("VariadicSplit", data, axis, lengths).outputs)
     if not 1 <= count <= max(1, len(op.node.output)):
         op.refuse(f"num_outputs is {count}, but the node has {len(op.node.output)} outputs", attribute="num_outputs")
     rank = data.type.shape.rank
     extent = data.type.shape[axis] if rank is not None and -rank <= axis < rank else None
     if op.version < 18 or (extent is not None and extent.is_static and extent.value % count == 0):
-        return list(op.make_node("Split", data, axis, opset=1, num_splits=count).outputs)
+        return list(op.make_node("Split", data, axis, num_splits=count).outputs)
     # All parts except the last have the same length, rounded up.
-    whole = op.make("Gather", op.shape_of(data), [axis], 0, opset=8)
-    rounded_up = op.make("Add", whole, count - 1, opset=1)
-    part = op.make("Divide", rounded_up, count, opset=1)
+    whole = op.extent(data, [axis])
+    rounded_up = op.make("Add", whole, count - 1)
+    part = op.make("Divide", rounded_up, count)
     parts = op.make("Broadcast", part, [count - 1], opset=3)
-    lengths = op.make("Concat", parts, [-1], opset=1, axis=0)
-    return list(op.make_node("VariadicSplit", data, axis, lengths, opset=1).outputs)
+    lengths = op.make("Concat", parts, [-1], axis=0)
+    return list(op.make_node("VariadicSplit", data, axis, lengths).outputs)
 
 
 @translates("Transpose", since=(1, 13, *_LATER))
 def _transpose(op: Op) -> Value:
     order = op.constant(np.array(op.integers("perm") or [], np.int64))
-    return op.make("Transpose", op[0], order, opset=1)
+    return op.make("Transpose", op[0], order)
 
 
 @translates("Tile", since=(6, 13))
 def _tile(op: Op) -> Value:
-    return op.make("Tile", op[0], op[1], opset=1)
+    return op.make("Tile", op[0], op[1])
 
 
 @translates("Pad", since=(1, 2))
@@ -70,7 +70,7 @@ def _pad(op: Op) -> Value:
     pads, axes = op.convert(op[1], I64), op.get(3)
     if axes is not None:
         pads = _pads_of_all_axes(op, pads, axes)
-    halves = op.make_node("Split", pads, 0, opset=1, num_splits=2).outputs
+    halves = op.make_node("Split", pads, 0, num_splits=2).outputs
     value = op.get(2)
     if value is not None and value.type.shape.rank != 0:
         value = op.reshape(value, [])
@@ -80,8 +80,8 @@ def _pad(op: Op) -> Value:
 def _pads_of_all_axes(op: Op, pads: Value, axes: Value) -> Value:
     """Return the pads at the beginning and end of all axes: zeros except for the given axes."""
     rank = op.needs_rank()
-    places = op.make("FloorMod", op.convert(axes, I64), rank, opset=1)
-    places = op.make("Concat", places, op.make("Add", places, rank, opset=1), opset=1, axis=0)
+    places = op.make("FloorMod", op.convert(axes, I64), rank)
+    places = op.make("Concat", places, op.make("Add", places, rank), axis=0)
     return op.make("ScatterUpdate", op.constant(np.zeros(2 * rank, np.int64)), places, pads, 0, opset=3)
 
 
@@ -101,13 +101,13 @@ def _wrapped(op: Op, begins: Value, ends: Value) -> Value:
     result = op[0]
     for axis in range(op.needs_rank()):
         begin, end = (op.make("Gather", pads, axis, 0, opset=8) for pads in (begins, ends))
-        extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
-        first, stop = op.make("Subtract", 0, begin, opset=1), op.make("Add", extent, end, opset=1)
+        extent = op.extent(op[0], axis)
+        first, stop = op.make("Subtract", 0, begin), op.make("Add", extent, end)
         # Elements that negative pads remove are not repeated.
-        low, high = op.make("Maximum", first, 0, opset=1), op.make("Minimum", stop, extent, opset=1)
-        places = op.make("Subtract", op.make("Range", first, stop, 1, opset=4, output_type=I64), low, opset=1)
-        places = op.make("FloorMod", places, op.make("Subtract", high, low, opset=1), opset=1)
-        result = op.make("Gather", result, op.make("Add", places, low, opset=1), axis, opset=8)
+        low, high = op.make("Maximum", first, 0), op.make("Minimum", stop, extent)
+        places = op.make("Subtract", op.make("Range", first, stop, 1, opset=4, output_type=I64), low)
+        places = op.make("FloorMod", places, op.make("Subtract", high, low))
+        result = op.make("Gather", result, op.make("Add", places, low), axis, opset=8)
     return result
 
 
@@ -134,36 +134,36 @@ def _starts(op: Op, starts: Value, steps: Value, axes: Value | None) -> Value:
     extents = op.shape_of(op[0])
     if axes is not None:
         extents = op.make("Gather", extents, axes, 0, opset=8)
-    first = op.make("Negative", op.convert(extents, starts.element_type), opset=1)
-    backwards = op.make("Less", steps, op.number_of(0, steps), opset=1)
-    return op.make("Select", backwards, op.make("Maximum", starts, first, opset=1), starts, opset=1)
+    first = op.make("Negative", op.convert(extents, starts.element_type))
+    backwards = op.make("Less", steps, op.number_of(0, steps))
+    return op.make("Select", backwards, op.make("Maximum", starts, first), starts)
 
 
 @translates("DepthToSpace", since=(1, 11, 13, 28))
 def _depth_to_space(op: Op) -> Value:
     mode = {"DCR": "blocks_first", "CRD": "depth_first"}[op.text("mode", "DCR", allowed=("DCR", "CRD"))]
-    return op.make("DepthToSpace", op[0], opset=1, block_size=op.integer("blocksize"), mode=mode)
+    return op.make("DepthToSpace", op[0], block_size=op.integer("blocksize"), mode=mode)
 
 
 @translates("SpaceToDepth", since=(1, 13, 28))
 def _space_to_depth(op: Op) -> Value:
     mode = {"DCR": "blocks_first", "CRD": "depth_first"}[op.text("mode", "DCR", allowed=("DCR", "CRD"))]
-    return op.make("SpaceToDepth", op[0], opset=1, block_size=op.integer("blocksize"), mode=mode)
+    return op.make("SpaceToDepth", op[0], block_size=op.integer("blocksize"), mode=mode)
 
 
 @translates("Trilu", since=(14,))
 def _triangle(op: Op) -> Value:
     shape, k = op.shape_of(op[0]), op.get(1)
     rows, columns = (
-        op.make("Unsqueeze", _count_to(op, op.make("Gather", shape, place, 0, opset=8)), [axis], opset=1)
+        op.make("Unsqueeze", _count_to(op, op.make("Gather", shape, place, 0, opset=8)), [axis])
         for place, axis in ((-2, 1), (-1, 0))
     )
-    diagonal = op.make("Subtract", columns, rows, opset=1)
+    diagonal = op.make("Subtract", columns, rows)
     bound = k if k is not None else 0
     comparison = "GreaterEqual" if op.flag("upper", True) else "LessEqual"
-    inside = op.make(comparison, diagonal, bound, opset=1)
+    inside = op.make(comparison, diagonal, bound)
     nothing = op.constant(np.array(False)) if op.kind() is BOOLEAN else op.like(0)
-    return op.make("Select", inside, op[0], nothing, opset=1)
+    return op.make("Select", inside, op[0], nothing)
 
 
 def _count_to(op: Op, count: Value) -> Value:
@@ -175,7 +175,7 @@ def _compress(op: Op) -> Value:
     if op[1].type.rank not in (None, 1):
         op.refuse(f"condition has rank {op[1].type.rank}, expected 1")
     places = op.make("NonZero", op[1], opset=3, output_type="i64")
-    places = op.make("Squeeze", places, [0], opset=1)
+    places = op.make("Squeeze", places, [0])
     if op.has("axis"):
         return op.make("Gather", op[0], places, op.integer("axis"), opset=8)
     return op.make("Gather", op.reshape(op[0], [-1]), places, 0, opset=8)
@@ -185,5 +185,5 @@ def _compress(op: Op) -> Value:
 def _reverse_sequence(op: Op) -> Value:
     options = {"batch_axis": op.integer("batch_axis", 1), "seq_axis": op.integer("time_axis", 0)}
     # IR does not accept a length of 0, which has the same effect as 1.
-    lengths = op.make("Maximum", op[1], 1, opset=1)
-    return op.make("ReverseSequence", op[0], lengths, opset=1, **options)
+    lengths = op.make("Maximum", op[1], 1)
+    return op.make("ReverseSequence", op[0], lengths, **options)

@@ -5,8 +5,6 @@ Source: ONNX operator pages.
 
 from __future__ import annotations
 
-import numpy as np
-
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.quantization import typed
 from irexec.frontends.onnx.registry import translates
@@ -37,9 +35,9 @@ def _batch_normalization_7(op: Op) -> Value:
 def _of_each_element(op: Op) -> Value:
     """Translate statistics that have the shape of one image (spatial 0)."""
     scale, bias, mean, variance = (op[i] for i in range(1, 5))
-    deviation = op.make("Sqrt", op.make("Add", variance, op.like(op.number("epsilon", 1e-5)), opset=1), opset=1)
-    normal = op.make("Divide", op.make("Subtract", op[0], mean, opset=1), deviation, opset=1)
-    return op.make("Add", op.make("Multiply", normal, scale, opset=1), bias, opset=1)
+    deviation = op.make("Sqrt", op.make("Add", variance, op.like(op.number("epsilon", 1e-5))))
+    normal = op.make("Divide", op.make("Subtract", op[0], mean), deviation)
+    return op.make("Add", op.make("Multiply", normal, scale), bias)
 
 
 def _normalized_batch(op: Op) -> Value:
@@ -54,8 +52,8 @@ def _instance_normalization(op: Op) -> Value:
     rank = op.needs_rank()
     normal = normalized(op, op[0], list(range(2, rank)), op.number("epsilon", 1e-5))
     shape = [1, -1, *[1] * (rank - 2)]
-    scaled = op.make("Multiply", normal, op.reshape(op[1], shape), opset=1)
-    return op.make("Add", scaled, op.reshape(op[2], shape), opset=1)
+    scaled = op.make("Multiply", normal, op.reshape(op[1], shape))
+    return op.make("Add", scaled, op.reshape(op[2], shape))
 
 
 def normalized(op: Op, x: Value, axes: list[int], epsilon: float) -> Value:
@@ -75,15 +73,15 @@ def _layer_normalization(op: Op) -> list[Value]:
         op.refuse(f"stash_type names {kind}, expected a floating-point type", attribute="stash_type")
     wide = op.convert(x, F32) if kind is F32 and x.element_type is not F64 else x
     normal = op.convert(normalized(op, wide, axes, epsilon), x.element_type)
-    y = op.make("Multiply", normal, op[1], opset=1)
-    results = [y if op.get(2) is None else op.make("Add", y, op[2], opset=1)]
+    y = op.make("Multiply", normal, op[1])
+    results = [y if op.get(2) is None else op.make("Add", y, op[2])]
     if op.wants(1) or op.wants(2):
-        mean = op.make("ReduceMean", wide, axes, opset=1, keep_dims=True)
-        apart = op.make("Subtract", wide, mean, opset=1)
-        squares = op.make("Multiply", apart, apart, opset=1)
-        variance = op.make("ReduceMean", squares, axes, opset=1, keep_dims=True)
-        deviation = op.make("Sqrt", op.make("Add", variance, op.number_of(epsilon, wide), opset=1), opset=1)
-        inverse = op.make("Divide", op.number_of(1, wide), deviation, opset=1)
+        mean = op.make("ReduceMean", wide, axes, keep_dims=True)
+        apart = op.make("Subtract", wide, mean)
+        squares = op.make("Multiply", apart, apart)
+        variance = op.make("ReduceMean", squares, axes, keep_dims=True)
+        deviation = op.make("Sqrt", op.make("Add", variance, op.number_of(epsilon, wide)))
+        inverse = op.make("Divide", op.number_of(1, wide), deviation)
         results += [op.convert(mean, kind), op.convert(inverse, kind)]
     return results
 
@@ -101,8 +99,8 @@ def _group_normalization(op: Op) -> Value:
     scale, bias = op[1], op[2]
     if op.version == 18:
         # One scale and bias for each group, not for each channel.
-        channels = op.make("Gather", op.shape_of(op[0]), [1], 0, opset=8)
-        target = op.make("Concat", [groups], op.make("Divide", channels, groups, opset=1), opset=1, axis=0)
+        channels = op.extent(op[0], [1])
+        target = op.make("Concat", [groups], op.make("Divide", channels, groups), axis=0)
         scale, bias = (
             op.reshape(op.make("Broadcast", op.reshape(v, [groups, 1]), target, opset=3), [-1]) for v in (scale, bias)
         )
@@ -116,8 +114,8 @@ def _lp_normalization(op: Op) -> Value:
         op.refuse(f"p is {p}, expected 1 or 2", attribute="p", allowed="1, 2")
     norm = op.make(f"ReduceL{p}", op[0], [axis], opset=4, keep_dims=True)
     # If all elements are zero, so is the result.
-    norm = op.make("Select", op.make("Equal", norm, op.like(0), opset=1), op.like(1), norm, opset=1)
-    return op.make("Divide", op[0], norm, opset=1)
+    norm = op.make("Select", op.make("Equal", norm, op.like(0)), op.like(1), norm)
+    return op.make("Divide", op[0], norm)
 
 
 @translates("LRN", since=(1, 13))
@@ -125,5 +123,5 @@ def _lrn(op: Op) -> Value:
     options = {"alpha": op.number("alpha", 1e-4), "beta": op.number("beta", 0.75), "bias": op.number("bias", 1.0)}
     size = op.integer("size")
     if size % 2 and op.rank() is not None:
-        return op.make("LRN", op[0], op.constant(np.array([1])), opset=1, size=size, **options)
+        return op.make("LRN", op[0], [1], opset=1, size=size, **options)
     return op.make("LRN", op[0], opset="onnx1", size=size, **options)

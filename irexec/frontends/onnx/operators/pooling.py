@@ -42,15 +42,15 @@ def _by_columns(op: Op, places: Value) -> Value:
     """Convert indices to those of images in column-major order."""
     shape = op.shape_of(op[0])
     extents = [op.make("Gather", shape, axis, 0, opset=8) for axis in range(2, op.needs_rank())]
-    size = reduce(lambda a, b: op.make("Multiply", a, b, opset=1), extents)
-    left = op.make("FloorMod", places, size, opset=1)
-    result, stride = op.make("Subtract", places, left, opset=1), size
+    size = reduce(lambda a, b: op.make("Multiply", a, b), extents)
+    left = op.make("FloorMod", places, size)
+    result, stride = op.make("Subtract", places, left), size
     # In the given indices the last axis varies fastest.
     for extent in reversed(extents):
-        stride = op.make("Divide", stride, extent, opset=1)
-        place = op.make("FloorMod", left, extent, opset=1)
-        left = op.make("Divide", left, extent, opset=1)
-        result = op.make("Add", result, op.make("Multiply", place, stride, opset=1), opset=1)
+        stride = op.make("Divide", stride, extent)
+        place = op.make("FloorMod", left, extent)
+        left = op.make("Divide", left, extent)
+        result = op.make("Add", result, op.make("Multiply", place, stride))
     return result
 
 
@@ -95,10 +95,10 @@ def _lp_pooled(op: Op, p: float) -> Value:
     windows = _windows(op)
     if windows["rounding_type"] != "floor" or windows["auto_pad"] not in ("explicit", "valid"):
         return op.make("LpPool", op[0], opset="onnx18", p=p, **windows)
-    powers = op.make("Power", op.make("Abs", op[0], opset=1), op.like(p), opset=1)
+    powers = op.make("Power", op.make("Abs", op[0]), op.like(p))
     mean = op.make("AvgPool", powers, opset=16, exclude_pad=False, **windows)
-    total = op.make("Multiply", mean, op.like(float(np.prod(windows["kernel"]))), opset=1)
-    return op.make("Power", total, op.like(1 / p), opset=1)
+    total = op.make("Multiply", mean, op.like(float(np.prod(windows["kernel"]))))
+    return op.make("Power", total, op.like(1 / p))
 
 
 def _require_positive(op: Op, p: float) -> None:
@@ -109,7 +109,7 @@ def _require_positive(op: Op, p: float) -> None:
 @translates("GlobalAveragePool", "GlobalMaxPool", since=(1, 22))
 def _global(op: Op) -> Value:
     type = "ReduceMean" if op.type == "GlobalAveragePool" else "ReduceMax"
-    return op.make(type, op[0], list(range(2, op.needs_rank())), opset=1, keep_dims=True)
+    return op.make(type, op[0], list(range(2, op.needs_rank())), keep_dims=True)
 
 
 @translates("GlobalLpPool", since=(1, 2, 22))
@@ -119,9 +119,9 @@ def _global_lp(op: Op) -> Value:
     axes = list(range(2, op.needs_rank()))
     if p in (1.0, 2.0):
         return op.make(f"ReduceL{int(p)}", op[0], axes, opset=4, keep_dims=True)
-    powers = op.make("Power", op.make("Abs", op[0], opset=1), op.like(p), opset=1)
-    total = op.make("ReduceSum", powers, axes, opset=1, keep_dims=True)
-    return op.make("Power", total, op.like(1 / p), opset=1)
+    powers = op.make("Power", op.make("Abs", op[0]), op.like(p))
+    total = op.make("ReduceSum", powers, axes, keep_dims=True)
+    return op.make("Power", total, op.like(1 / p))
 
 
 @translates("MaxUnpool", since=(9, 11, 22))

@@ -58,13 +58,13 @@ def quantized(
     if along is None:
         options = {"axis": axis, "block_size": block_size, "saturate": saturate, "precision": precision}
         return op.make("QuantizeLinear", x, scale, zero, opset="onnx28", to=to, **options)
-    ratio = op.make("Divide", x, op.reshape(scale, along), opset=1)
+    ratio = op.make("Divide", x, op.reshape(scale, along))
     whole = op.make("Round", ratio, opset=5, mode="half_to_even")
     if zero is not None:
-        whole = op.make("Add", whole, op.reshape(op.convert(zero, F32), along), opset=1)
+        whole = op.make("Add", whole, op.reshape(op.convert(zero, F32), along))
     low = 0.0 if not to.is_signed else -float(1 << (to.bitwidth - 1))
     high = low + (1 << to.bitwidth) - 1
-    return op.convert(op.make("Clamp", whole, opset=1, min=low, max=high), to)
+    return op.convert(op.make("Clamp", whole, min=low, max=high), to)
 
 
 def dequantized(
@@ -83,8 +83,8 @@ def dequantized(
         return op.make("DequantizeLinear", x, scale, zero, opset="onnx28", to=to, axis=axis, block_size=block)
     whole = op.convert(x if apart is None else op.reshape(x, apart), to)
     if zero is not None:
-        whole = op.make("Subtract", whole, op.reshape(op.convert(zero, to), along), opset=1)
-    made = op.make("Multiply", whole, op.reshape(scale, along), opset=1)
+        whole = op.make("Subtract", whole, op.reshape(op.convert(zero, to), along))
+    made = op.make("Multiply", whole, op.reshape(scale, along))
     return made if apart is None else op.reshape(made, list(x.type.shape.to_shape()))
 
 
@@ -120,7 +120,7 @@ def whole(op: Op, x: Value, zero: Value | None, shape: list[int] | None = None) 
     if zero is None:
         return wide
     zero = op.convert(zero, F64)
-    return op.make("Subtract", wide, op.reshape(zero, shape) if shape and zero.type.shape.rank else zero, opset=1)
+    return op.make("Subtract", wide, op.reshape(zero, shape) if shape and zero.type.shape.rank else zero)
 
 
 def column(value: Value) -> list[int] | None:
@@ -132,22 +132,22 @@ def column(value: Value) -> list[int] | None:
 def _matmul_integer(op: Op) -> Value:
     a_zero = op.get(2)
     a = whole(op, op[0], a_zero, None if a_zero is None else column(a_zero))
-    return op.convert(op.make("MatMul", a, whole(op, op[1], op.get(3)), opset=1), I32)
+    return op.convert(op.make("MatMul", a, whole(op, op[1], op.get(3))), I32)
 
 
 @translates("QLinearMatMul", since=(10, 21))
 def _quantised_matmul(op: Op) -> Value:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (op[i] for i in range(8))
-    product = op.make("MatMul", whole(op, a, a_zero, column(a_zero)), whole(op, b, b_zero), opset=1)
+    product = op.make("MatMul", whole(op, a, a_zero, column(a_zero)), whole(op, b, b_zero))
     shape = column(a_scale)
     a_scale = op.reshape(a_scale, shape) if shape else a_scale
     return _requantized(op, product, a_scale, b_scale, y_scale, y_zero)
 
 
 def _requantized(op: Op, product: Value, a_scale: Value, b_scale: Value, y_scale: Value, y_zero: Value) -> Value:
-    scales = op.make("Multiply", op.convert(a_scale, F32), op.convert(b_scale, F32), opset=1)
-    ratio = op.make("Divide", scales, op.convert(y_scale, F32), opset=1)
-    scaled = op.make("Multiply", op.convert(product, F32), ratio, opset=1)
+    scales = op.make("Multiply", op.convert(a_scale, F32), op.convert(b_scale, F32))
+    ratio = op.make("Divide", scales, op.convert(y_scale, F32))
+    scaled = op.make("Multiply", op.convert(product, F32), ratio)
     return quantized(op, scaled, op.number_of(1, scaled), y_zero, y_zero.element_type)
 
 
@@ -172,6 +172,6 @@ def quantised_conv(op: Op) -> Value:
     product, bias = _integral(op, x, x_zero, w, w_zero), op.get(8)
     channels = [1, -1, *[1] * (op.needs_rank() - 2)]
     if bias is not None:
-        product = op.make("Add", product, op.reshape(op.convert(bias, F64), channels), opset=1)
+        product = op.make("Add", product, op.reshape(op.convert(bias, F64), channels))
     w_scale = op.reshape(w_scale, channels) if w_scale.type.shape.rank else w_scale
     return _requantized(op, product, x_scale, w_scale, y_scale, y_zero)

@@ -39,8 +39,8 @@ def recurrent(op: Op, type: str) -> list[Value]:
     if type == "GRU":
         options["linear_before_reset"] = op.flag("linear_before_reset")
     batch_first = op.flag("layout")
-    x = op[0] if batch_first else _transposed(op, op[0], (1, 0, 2))
-    batch = op.make("Gather", op.shape_of(x), [0], 0, opset=8)
+    x = op[0] if batch_first else op.make("Transpose", op[0], [1, 0, 2])
+    batch = op.extent(x, [0])
     states = [_state(op, op.get(5 + i), batch, directions, hidden, batch_first) for i in range(1 + (type == "LSTM"))]
     w, r, b = op[1], op[2], _or_zeros(op, op.get(3), (directions, 2 * gates * hidden))
     inputs = [x, *states, _lengths(op, x, batch)]
@@ -78,15 +78,11 @@ def _hidden_size(op: Op, axis: int) -> int:
     return hidden
 
 
-def _transposed(op: Op, x: Value, order: Sequence[int]) -> Value:
-    return op.make("Transpose", x, op.constant(np.array(order)), opset=1)
-
-
 def _state(op: Op, given: Value | None, batch: Value, directions: int, hidden: int, batch_first: bool) -> Value:
     if given is None:
-        shape = op.make("Concat", batch, [directions, hidden], opset=1, axis=0)
+        shape = op.make("Concat", batch, [directions, hidden], axis=0)
         return op.make("Broadcast", op.like(0), shape, opset=3)
-    return given if batch_first else _transposed(op, given, (1, 0, 2))
+    return given if batch_first else op.make("Transpose", given, [1, 0, 2])
 
 
 def _lengths(op: Op, x: Value, batch: Value) -> Value:
@@ -94,7 +90,7 @@ def _lengths(op: Op, x: Value, batch: Value) -> Value:
     given = op.get(4)
     if given is not None:
         return given
-    times = op.convert(op.make("Gather", op.shape_of(x), 1, 0, opset=8), I32)
+    times = op.convert(op.extent(x, 1), I32)
     return op.make("Broadcast", times, batch, opset=3)
 
 
@@ -105,24 +101,24 @@ def _or_zeros(op: Op, given: Value | None, shape: tuple[int, ...]) -> Value:
 def _as_ir(op: Op, w: Value, r: Value, b: Value, hidden: int, directions: int) -> tuple[Value, Value, Value]:
     """Return weights with the gates in IR's order; the biases of input and state are added where IR has only one."""
     gates = _GATES[op.type]
-    of_input, of_state = op.make_node("Split", b, 1, opset=1, num_splits=2).outputs
+    of_input, of_state = op.make_node("Split", b, 1, num_splits=2).outputs
     if op.type == "GRU" and op.flag("linear_before_reset"):
         # The state's bias of the last gate is kept separate.
-        first, last = op.make_node("VariadicSplit", of_state, 1, [2 * hidden, hidden], opset=1).outputs
+        first, last = op.make_node("VariadicSplit", of_state, 1, [2 * hidden, hidden]).outputs
         zeros = op.constant(np.zeros((directions, hidden), op.kind().dtype), op.kind())
-        added = op.make("Add", of_input, op.make("Concat", first, zeros, opset=1, axis=1), opset=1)
-        return w, r, op.make("Concat", added, last, opset=1, axis=1)
-    b = op.make("Add", of_input, of_state, opset=1)
+        added = op.make("Add", of_input, op.make("Concat", first, zeros, axis=1))
+        return w, r, op.make("Concat", added, last, axis=1)
+    b = op.make("Add", of_input, of_state)
     if op.type != "LSTM":
         return w, r, b
     ordered = []
     for value in (w, r, b):
-        i, o, f, c = op.make_node("Split", value, 1, opset=1, num_splits=gates).outputs
-        ordered.append(op.make("Concat", f, i, c, o, opset=1, axis=1))
+        i, o, f, c = op.make_node("Split", value, 1, num_splits=gates).outputs
+        ordered.append(op.make("Concat", f, i, c, o, axis=1))
     return ordered[0], ordered[1], ordered[2]
 
 
 def _outputs(op: Op, made: Sequence[Value], batch_first: bool) -> list[Value]:
     """Return Y from [batch, directions, time, hidden], and the states from [batch, directions, hidden]."""
-    results = [_transposed(op, made[0], (0, 2, 1, 3) if batch_first else (2, 1, 0, 3))]
-    return results + [state if batch_first else _transposed(op, state, (1, 0, 2)) for state in made[1:]]
+    results = [op.make("Transpose", made[0], [0, 2, 1, 3] if batch_first else [2, 1, 0, 3])]
+    return results + [state if batch_first else op.make("Transpose", state, [1, 0, 2]) for state in made[1:]]

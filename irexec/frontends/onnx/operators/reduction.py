@@ -36,9 +36,9 @@ def axes_of(op: Op) -> Value | None:
 def _or_all(op: Op, axes: Value) -> Value:
     """Return the axes, or all axes if they are empty at run time."""
     rank = op.needs_rank()
-    count = op.make("Squeeze", op.shape_of(axes), [0], opset=1)
-    stop = op.make("Select", op.make("Equal", count, 0, opset=1), rank, count, opset=1)
-    both = op.make("Concat", op.convert(axes, I64), list(range(rank)), opset=1, axis=0)
+    count = op.make("Squeeze", op.shape_of(axes), [0])
+    stop = op.make("Select", op.make("Equal", count, 0), rank, count)
+    both = op.make("Concat", op.convert(axes, I64), list(range(rank)), axis=0)
     return op.make("Slice", both, [0], op.reshape(stop, [1]), [1], opset=8)
 
 
@@ -54,10 +54,10 @@ def _plain(op: Op) -> Value:
     axes = axes_of(op)
     x = op[0]
     if axes is None:
-        return op.make("Abs", x, opset=1) if op.type in ("ReduceL1", "ReduceL2") else op.same(x)
+        return op.make("Abs", x) if op.type in ("ReduceL1", "ReduceL2") else op.same(x)
     if x.element_type is BOOLEAN:
         type = "ReduceLogicalOr" if op.type == "ReduceMax" else "ReduceLogicalAnd"
-        return op.make(type, x, axes, opset=1, keep_dims=op.flag("keepdims", True))
+        return op.make(type, x, axes, keep_dims=op.flag("keepdims", True))
     if op.type == "ReduceL2":
         return op.convert(_reduce(op, op.type, op.reals(op[0]), axes), op.kind())
     reduced = _reduce(op, op.type, x, axes)
@@ -69,22 +69,22 @@ def _or_infinite(op: Op, reduced: Value) -> Value:
     shape = op[0].type.shape
     if shape.rank is not None and shape.size.min > 0:
         return reduced
-    count = op.make("ReduceProd", op.shape_of(op[0]), [0], opset=1, keep_dims=False)
+    count = op.make("ReduceProd", op.shape_of(op[0]), [0], keep_dims=False)
     infinite = op.like(-np.inf if op.type == "ReduceMax" else np.inf)
-    return op.make("Select", op.make("Equal", count, 0, opset=1), infinite, reduced, opset=1)
+    return op.make("Select", op.make("Equal", count, 0), infinite, reduced)
 
 
 @translates("ReduceSumSquare", since=(1, 11, 13, 18))
 def _sum_square(op: Op) -> Value:
     axes = axes_of(op)
-    squares = op.make("Multiply", op[0], op[0], opset=1)
+    squares = op.make("Multiply", op[0], op[0])
     return squares if axes is None else _reduce(op, "ReduceSum", squares, axes)
 
 
 @translates("ReduceLogSum", since=(1, 11, 13, 18, 28))
 def _log_sum(op: Op) -> Value:
     axes, x = axes_of(op), op.reals(op[0])
-    logs = op.make("Log", x if axes is None else _reduce(op, "ReduceSum", x, axes), opset=1)
+    logs = op.make("Log", x if axes is None else _reduce(op, "ReduceSum", x, axes))
     return op.convert(logs, op.kind())
 
 
@@ -92,14 +92,14 @@ def _log_sum(op: Op) -> Value:
 def _log_sum_exp(op: Op) -> Value:
     axes, x = axes_of(op), op.reals(op[0])
     if axes is None:
-        return op.convert(op.make("Log", op.make("Exp", x, opset=1), opset=1), op.kind())
+        return op.convert(op.make("Log", op.make("Exp", x)), op.kind())
     # The greatest element is subtracted, so that no exponential overflows; if it is infinite, 0 is subtracted.
-    top = op.make("ReduceMax", x, axes, opset=1, keep_dims=True)
-    top = op.make("Select", op.make("IsFinite", top, opset=10), top, op.number_of(0, x), opset=1)
-    small = op.make("Exp", op.make("Subtract", x, top, opset=1), opset=1)
-    total = op.make("Log", op.make("ReduceSum", small, axes, opset=1, keep_dims=True), opset=1)
-    result = op.convert(op.make("Add", total, top, opset=1), op.kind())
-    return result if op.flag("keepdims", True) else op.make("Squeeze", result, axes, opset=1)
+    top = op.make("ReduceMax", x, axes, keep_dims=True)
+    top = op.make("Select", op.make("IsFinite", top, opset=10), top, op.number_of(0, x))
+    small = op.make("Exp", op.make("Subtract", x, top))
+    total = op.make("Log", op.make("ReduceSum", small, axes, keep_dims=True))
+    result = op.convert(op.make("Add", total, top), op.kind())
+    return result if op.flag("keepdims", True) else op.make("Squeeze", result, axes)
 
 
 @translates("ArgMax", "ArgMin", since=(1, 11, 12, 13))
@@ -107,25 +107,25 @@ def _arg(op: Op) -> Value:
     axis, x = op.axis("axis", 0), op[0]
     last = op.flag("select_last_index")
     if last:
-        extent = op.make("Gather", op.shape_of(x), axis, 0, opset=8)
-        x = op.make("Reverse", x, [axis], opset=1, mode="index")
+        extent = op.extent(x, axis)
+        x = op.make("Reverse", x, [axis], mode="index")
     mode = "max" if op.type == "ArgMax" else "min"
     options = {"mode": mode, "sort": "value", "stable": True, "index_element_type": "i64"}
     found = op.make_node("TopK", x, 1, opset=11, axis=axis, **options).outputs[1]
     if last:
-        found = op.make("Subtract", op.make("Subtract", extent, 1, opset=1), found, opset=1)
-    return found if op.flag("keepdims", True) else op.make("Squeeze", found, [axis], opset=1)
+        found = op.make("Subtract", op.make("Subtract", extent, 1), found)
+    return found if op.flag("keepdims", True) else op.make("Squeeze", found, [axis])
 
 
 @translates("TopK", since=(11, 24))
 def _top_k(op: Op) -> list[Value]:
-    k = op.make("Squeeze", op[1], [0], opset=1)
+    k = op.make("Squeeze", op[1], [0])
     return _top(op, k, op.flag("largest", True))
 
 
 @translates("TopK", since=(10,))
 def _top_k_10(op: Op) -> list[Value]:
-    return _top(op, op.make("Squeeze", op[1], [0], opset=1), True)
+    return _top(op, op.make("Squeeze", op[1], [0]), True)
 
 
 @translates("TopK", since=(1,))
@@ -142,10 +142,10 @@ def _top(op: Op, k: Value, largest: bool) -> list[Value]:
         return [none, op.convert(none, I64)]
     if known is None:
         # If k is 0 at run time, one element is taken, if there is any, and then removed.
-        extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
-        one = op.make("Minimum", extent, 1, opset=1)
-        taken = op.make("Select", op.make("Equal", k, 0, opset=1), one, k, opset=1)
-        end = op.make("Unsqueeze", k, [0], opset=1)
+        extent = op.extent(op[0], axis)
+        one = op.make("Minimum", extent, 1)
+        taken = op.make("Select", op.make("Equal", k, 0), one, k)
+        end = op.make("Unsqueeze", k, [0])
         return [op.make("Slice", part, [0], end, [1], [axis], opset=8) for part in _sorted(op, taken, largest)]
     return _sorted(op, k, largest)
 

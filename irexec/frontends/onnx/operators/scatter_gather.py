@@ -24,7 +24,7 @@ def _gather_elements(op: Op) -> Value:
     others = [i for i in range(op.needs_rank()) if i != axis]
     if others and not all(_same(data.type.shape[i], indices.type.shape[i]) for i in others if indices.type.shape.rank):
         # ONNX ignores elements beyond the indices' extents; IR requires equal extents.
-        extents = op.make("Gather", op.shape_of(indices), others, 0, opset=8)
+        extents = op.extent(indices, others)
         data = op.make("Slice", data, [0] * len(others), extents, [1] * len(others), others, opset=8)
     return op.make("GatherElements", data, indices, opset=6, axis=axis)
 
@@ -59,10 +59,10 @@ def _tensor_scatter(op: Op) -> Value:
     length = op.make("Gather", shape, axis, 0, opset=8)
     places = op.reshape(op.make("Range", 0, length, 1, opset=4, output_type=I64), _along(axis, rank))
     if op.get(2) is not None:
-        places = op.make("Add", places, op.reshape(op[2], _along(0, rank)), opset=1)
+        places = op.make("Add", places, op.reshape(op[2], _along(0, rank)))
     if op.text("mode", "linear", allowed=("linear", "circular")) == "circular":
-        extent = op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8)
-        places = op.make("FloorMod", places, extent, opset=1)
+        extent = op.extent(op[0], axis)
+        places = op.make("FloorMod", places, extent)
     places = op.make("Broadcast", places, shape, opset=3)
     return op.make("ScatterElementsUpdate", op[0], places, op[1], axis, opset=12)
 

@@ -69,8 +69,8 @@ def _concat(op: Op) -> Value:
     if not members:
         return op.make("ConcatFromSequence", op[0], opset="onnx11", axis=axis, new_axis=stacked)
     if stacked:
-        members = [op.make("Unsqueeze", member, [axis], opset=1) for member in members]
-    return op.make("Concat", *members, opset=1, axis=axis)
+        members = [op.make("Unsqueeze", member, [axis]) for member in members]
+    return op.make("Concat", *members, axis=axis)
 
 
 @translates("SplitToSequence", since=(11, 24))
@@ -82,11 +82,11 @@ def _split(op: Op) -> Value:
     if lengths is not None and lengths.ndim == 0 and extent is not None and extent.is_static and lengths > 0:
         lengths = np.array([min(int(lengths), extent.value - i) for i in range(0, extent.value, int(lengths))])
     if lengths is not None and lengths.ndim == 1 and lengths.size:
-        parts: list[Value] = op.make_node("VariadicSplit", data, axis, lengths.astype(np.int64), opset=1).outputs
+        parts: list[Value] = op.make_node("VariadicSplit", data, axis, lengths.astype(np.int64)).outputs
         return op.make("SequenceConstruct", *parts, opset="onnx11")
     if op.get(1) is None and extent is not None and extent.is_static and 0 < extent.value <= _MAX_PARTS:
-        split = op.make_node("Split", data, axis, opset=1, num_splits=extent.value).outputs
-        parts = list(split) if keepdims else [op.make("Squeeze", part, [axis], opset=1) for part in split]
+        split = op.make_node("Split", data, axis, num_splits=extent.value).outputs
+        parts = list(split) if keepdims else [op.make("Squeeze", part, [axis]) for part in split]
         return op.make("SequenceConstruct", *parts, opset="onnx11")
     return op.make("SplitToSequence", data, op.get(1), opset="onnx11", axis=axis, keepdims=keepdims)
 

@@ -37,17 +37,17 @@ def _reshape_1(op: Op) -> Value:
 @translates("Squeeze", since=(1, 11, 13, *_LATER))
 def _squeeze(op: Op) -> Value:
     axes = op.integers("axes") if op.version < 13 else op.get(1)
-    return op.make("Squeeze", op[0], axes, opset=1)
+    return op.make("Squeeze", op[0], axes)
 
 
 @translates("Unsqueeze", since=(1, 11))
 def _unsqueeze_11(op: Op) -> Value:
-    return op.make("Unsqueeze", op[0], op.integers("axes"), opset=1)
+    return op.make("Unsqueeze", op[0], op.integers("axes"))
 
 
 @translates("Unsqueeze", since=(13, *_LATER))
 def _unsqueeze(op: Op) -> Value:
-    return op.make("Unsqueeze", op[0], op[1], opset=1)
+    return op.make("Unsqueeze", op[0], op[1])
 
 
 @translates("Flatten", since=(1, 9, 11, 13, *_LATER))
@@ -66,7 +66,7 @@ def _shape(op: Op) -> Value:
 
 @translates("Size", since=(1, 13, 19, *_LATER))
 def _size(op: Op) -> Value:
-    return op.make("ReduceProd", op.shape_of(op[0]), [0], opset=1, keep_dims=False)
+    return op.make("ReduceProd", op.shape_of(op[0]), [0], keep_dims=False)
 
 
 @translates("Expand", since=(8, 13))
@@ -111,7 +111,7 @@ def _eye_like(op: Op) -> Value:
     kind = element_type(op.integer("dtype")) if op.has("dtype") else op.kind()
     if kind is None:
         raise Refused("F004", f"dtype is {op.integer('dtype')}, which is not a data type", attribute="dtype")
-    rows, columns = (op.make("Gather", op.shape_of(op[0]), axis, 0, opset=8) for axis in (0, 1))
+    rows, columns = (op.extent(op[0], axis) for axis in (0, 1))
     return op.make("Eye", rows, columns, op.integer("k", 0), opset=9, output_type=kind)
 
 

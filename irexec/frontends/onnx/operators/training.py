@@ -22,7 +22,7 @@ def _parts(op: Op, count: int) -> list[list[Value]]:
 
 
 def _do(op: Op, type: str, a: Value, b: Value | float) -> Value:
-    return op.make(type, a, b if isinstance(b, Value) else op.number_of(b, a), opset=1)
+    return op.make(type, a, b if isinstance(b, Value) else op.number_of(b, a))
 
 
 def _regularised(op: Op, x: Value, gradient: Value) -> Value:
@@ -42,7 +42,7 @@ def _adagrad(op: Op) -> list[Value]:
     for x, gradient, squares in zip(*_parts(op, 3), strict=True):
         gradient = _regularised(op, x, gradient)
         squares = _do(op, "Add", squares, _do(op, "Multiply", gradient, gradient))
-        root = _do(op, "Add", op.make("Sqrt", squares, opset=1), op.number("epsilon", 1e-6))
+        root = _do(op, "Add", op.make("Sqrt", squares), op.number("epsilon", 1e-6))
         change = _do(op, "Divide", _do(op, "Multiply", rate, gradient), root)
         made.append((_do(op, "Subtract", x, change), squares))
     return [value for group in zip(*made, strict=True) for value in group]
@@ -52,18 +52,18 @@ def _adagrad(op: Op) -> list[Value]:
 def _adam(op: Op) -> list[Value]:
     alpha, beta = op.number("alpha", 0.9), op.number("beta", 0.999)
     steps = op.convert(op[1], F32)
-    powers = [op.make("Power", op.number_of(base, steps), steps, opset=1) for base in (alpha, beta)]
-    below = [op.make("Subtract", op.number_of(1.0, steps), power, opset=1) for power in powers]
-    adjusted = _do(op, "Divide", op.make("Sqrt", below[1], opset=1), below[0])
-    begun = op.make("Greater", steps, op.number_of(0.0, steps), opset=1)
-    factor = op.make("Select", begun, adjusted, op.number_of(1.0, steps), opset=1)
+    powers = [op.make("Power", op.number_of(base, steps), steps) for base in (alpha, beta)]
+    below = [op.make("Subtract", op.number_of(1.0, steps), power) for power in powers]
+    adjusted = _do(op, "Divide", op.make("Sqrt", below[1]), below[0])
+    begun = op.make("Greater", steps, op.number_of(0.0, steps))
+    factor = op.make("Select", begun, adjusted, op.number_of(1.0, steps))
     rate = _do(op, "Multiply", op[0], op.convert(factor, op.kind()))
     made = []
     for x, gradient, mean, squares in zip(*_parts(op, 4), strict=True):
         gradient = _regularised(op, x, gradient)
         mean = _blend(op, mean, alpha, gradient, 1 - alpha)
         squares = _blend(op, squares, beta, _do(op, "Multiply", gradient, gradient), 1 - beta)
-        root = _do(op, "Add", op.make("Sqrt", squares, opset=1), op.number("epsilon", 1e-6))
+        root = _do(op, "Add", op.make("Sqrt", squares), op.number("epsilon", 1e-6))
         moved = _do(op, "Subtract", x, _do(op, "Divide", _do(op, "Multiply", rate, mean), root))
         made.append((_do(op, "Multiply", moved, 1 - op.number("norm_coefficient_post", 0.0)), mean, squares))
     return [value for group in zip(*made, strict=True) for value in group]
@@ -74,8 +74,8 @@ def _momentum(op: Op) -> list[Value]:
     alpha = op.number("alpha")
     nesterov = op.text("mode", allowed=("standard", "nesterov")) == "nesterov"
     steps = op.convert(op[1], op.kind())
-    begun = op.make("Greater", steps, op.number_of(0.0, steps), opset=1)
-    beta = op.make("Select", begun, op.like(op.number("beta")), op.like(1.0), opset=1)
+    begun = op.make("Greater", steps, op.number_of(0.0, steps))
+    beta = op.make("Select", begun, op.like(op.number("beta")), op.like(1.0))
     made = []
     for x, gradient, speed in zip(*_parts(op, 3), strict=True):
         gradient = _regularised(op, x, gradient)
