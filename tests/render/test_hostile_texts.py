@@ -17,6 +17,7 @@ from irexec.inspect.facts import Summary
 from irexec.inspect.observed import Changes, Comparison, Trace
 from irexec.inspect.read import summary_of
 from irexec.inspect.summary import summarize
+from irexec.reading import read
 from irexec.render.drawing.svg import svg_document
 from irexec.render.model_explorer import graph_collection
 from irexec.render.report.page import report_page
@@ -29,7 +30,7 @@ def hostile_model(folder: Path, name: str) -> Summary:
     """A model with a text wherever a file may have one: names, values of attributes (one is a finding), rt_info."""
     text = escape(name)
     dims = "<dim>1</dim><dim>4</dim>"
-    read = f'<input><port id="0" precision="FP32">{dims}</port></input>'
+    given = f'<input><port id="0" precision="FP32">{dims}</port></input>'
     made = f'<output><port id="1" precision="FP32" names="{text}">{dims}</port></output>'
     edges = "".join(
         f'<edge from-layer="{n}" from-port="{int(n > 0)}" to-layer="{n + 1}" to-port="0"/>' for n in range(5)
@@ -38,12 +39,12 @@ def hostile_model(folder: Path, name: str) -> Summary:
 <layer id="0" name="{text}/x" type="Parameter" version="opset1"><data shape="1,4" element_type="f32"/>
 <output><port id="0" precision="FP32" names="{text}">{dims}</port></output></layer>
 <layer id="1" name="{text}/g" type="Gelu" version="opset7"><data approximation_mode="{text}"/>
-<rt_info><attribute name="{text}" version="0" value="{text}"/></rt_info>{read}{made}</layer>
+<rt_info><attribute name="{text}" version="0" value="{text}"/></rt_info>{given}{made}</layer>
 <layer id="2" name="{text}/v" type="ReadValue" version="opset6">
-<data variable_id="{text}" variable_type="f32" variable_shape="1,4"/>{read}{made}</layer>
-<layer id="3" name="{text}/a" type="Assign" version="opset6"><data variable_id="{text}"/>{read}{made}</layer>
-<layer id="4" name="{text}/o" type="{text}" version="{text}">{read}{made}</layer>
-<layer id="5" name="{text}/r" type="Result" version="opset1">{read}</layer>
+<data variable_id="{text}" variable_type="f32" variable_shape="1,4"/>{given}{made}</layer>
+<layer id="3" name="{text}/a" type="Assign" version="opset6"><data variable_id="{text}"/>{given}{made}</layer>
+<layer id="4" name="{text}/o" type="{text}" version="{text}">{given}{made}</layer>
+<layer id="5" name="{text}/r" type="Result" version="opset1">{given}</layer>
 </layers><edges>{edges}</edges>
 <rt_info><conversion_parameters value="{text}"/></rt_info></net>"""
     path = folder / "hostile.xml"

@@ -152,9 +152,8 @@ def _(
         in_range(check, "C5", "signal_length", known, 0)
         length = Dimension(known[0]) if known and known[0] >= 0 else length
     elif step is not None and (size is not None or center):
-        length = (data.shape[-2] - 1) * step + (0 if center else size or 0)
-        if center and size is not None and size % 2:
-            length = length + 1
+        kept = (size or 0) % 2 if center else size or 0
+        length = data.shape[-2] * step + (kept - step)
     return PartialShape([*list(data.shape)[:-3], length])
 
 
