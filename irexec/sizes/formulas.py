@@ -265,6 +265,11 @@ def remainder(one: Formula, other: Formula) -> Formula:
         one = _made({term: factor % divisor for term, factor in one.terms})
         if one.is_constant:
             return one
+        common = gcd(divisor, *(factor for _, factor in one.terms))
+        if common > 1:
+            # (4*x) % 6 is (2*x) % 3 * 2.
+            fewer = _made({term: factor // common for term, factor in one.terms})
+            return multiply(number(common), remainder(fewer, number(divisor // common)))
     return _divided(one, "%", other)
 
 

@@ -323,7 +323,9 @@ def multiplied_out(found: Iterable[Guard]) -> list[Guard]:
     for each in equal:
         for side, other in ((each.left, each.right), (each.right, each.left)):
             quotient = side.only
-            if isinstance(quotient, Divided) and (quotient.part, quotient.divisor) in exact:
+            if not isinstance(quotient, Divided) or quotient.operator != "//":
+                continue
+            if (quotient.part, quotient.divisor) in exact:
                 made += _normal(add(quotient.part, multiply(other, quotient.divisor), -1), "==", True)
     return made
 

@@ -101,6 +101,17 @@ def answer(results, inputs) -> dict:  # type: ignore[no-untyped-def, type-arg]
     return irexec.shapes(irexec.Model(results if isinstance(results, list) else [results], inputs)).to_dict()
 
 
+def test_windows_of_a_baked_mask_are_one_product() -> None:
+    """Shifted windows: a mask for 16 windows fits an image if the windows of all images are a multiple of 16."""
+    image = _input("image", [-1, -1, -1, 8])
+    sizes = [op.gather(op.shape_of(image), _whole(axis), np.int64(0)) for axis in range(3)]
+    height, width = (op.divide(size, _whole(4)) for size in sizes[1:])
+    apart = op.reshape(image, op.concat([sizes[0], height, _whole(4), width, _whole(4, 8)], 0), False)
+    windows = op.reshape(op.transpose(apart, _whole(0, 1, 3, 2, 4, 5)), _whole(-1, 16, 16, 8), False)
+    found = answer(op.add(windows, _weights(1, 16, 1, 8)), [image])
+    assert "((H // 4)*(W // 4)*batch) % 16 == 0" in found["accepts"][0] and found["evidence"] == "proved"
+
+
 def test_a_product_is_derived_from_the_comparisons() -> None:
     data = _input("data", [-1, -1])
     found = answer(op.reshape(data, _whole(-1, 12), False), [data])
