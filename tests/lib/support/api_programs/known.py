@@ -84,7 +84,7 @@ KNOWN = [
         "results", _TIE, line=_RUN, theirs="True|False", program=r"(?s)fake_quantize.*ops\.(greater|less|equal|not_e)"
     ),
     Known("shapes", _QUOTIENT, line="outputs|shape", theirs=r"\.\.\d", mine=r"[,\[]1\.\.\d", program=r"ops\.split\("),
-    Known("stricter", _TYPES, line=r"ops\.(prelu|topk|max_pool)\(", mine=r"error\[O002\] data is boolean"),
+    Known("stricter", _TYPES, line=r"ops\.\w+\(", mine=r"error\[O002\] \w+ is boolean"),
     Known("shapes", _ARRAYS, line="get_target_inputs", mine=r"^\[\]$", program=r"ops\.range\(\d"),
     Known("results", _LAST, line=r"\.results", program=r"(?s)ops\.result\(p\d\).*\.set_(input_)?tensors?\("),
     Known("looser", _ARRAYS, line=r"len\(n\d+\)", theirs=r"object of type 'openvino\._pyopenvino\.Node' has no len"),
@@ -104,8 +104,10 @@ KNOWN = [
     Known("looser", _PARTLY, line="compile_model", raised=_REFUSED),
     Known("looser", "OpenVINO leaves marks in rt_info that Python cannot read", line="rt_info", theirs=_NO_RETURN),
     Known("shapes", _CHANGES, line="partial_shape|add_outputs", program="replace_parameter"),
-    Known("shapes", "folding leaves no marks in rt_info", line="rt_info", theirs="can_be_folded", mine="^{}$"),
-    Known("stricter", _REMOVED, line="compile_model", mine="undeclared parameters", program=r"remove_parameter"),
+    Known("shapes", "folding leaves no marks in rt_info", line="rt_info", theirs="can_be_folded"),
+    Known(
+        "stricter", _REMOVED, line=r"compile_model|build\(\)", mine="undeclared parameters", program=r"remove_parameter"
+    ),
     Known("shapes", "a request that has not run has no latency", line=r"\.latency", theirs="False", raised=_FAILED),
     Known("stricter", _DIMENSIONS, mine="Cannot parse max bound"),
     Known("results", _PADDING, line=_RUN, theirs=r"3\.4028235e\+38", mine="inf", program=r"ops\.max_pool"),
@@ -229,7 +231,7 @@ KNOWN = [
         theirs=r"\d\.\d{12}",
     ),
     Known("names", _FOLDED, line="get_target_inputs", theirs=r"^\[\]$", program="ConstantFolding"),
-    Known("shapes", "a copy of Pad has the inputs of Pad", line=r"save_model.*get_ops", program=r"ops\.pad\("),
+    Known("shapes", "a copy of Pad has the inputs of Pad", line=r"_ops\(\)", program=r"ops\.pad\("),
     Known("names", "Python's collector frees replaced nodes", line="get_target_inputs", program=r"node = \{.*\}"),
     Known("stricter", _TYPES, line="compile_model", mine=r"error\[O003\] slope"),
     Known("names", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
