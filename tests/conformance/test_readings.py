@@ -176,6 +176,7 @@ def test_rows_that_a_page_leaves_undefined(name: str, defined: tuple[int, int], 
         "GroupedMatMul-17/f32/mat_a=[4,3]/mat_b=[2,5,3]/offsets=i64[2]{1,3}",
         "Divide-1/i32/a=[2]/b=[2]{0,3}",
         "Tile-1/f32/data=[2]/repeats=i64[1]{-1}",
+        "ReduceProd-1/f64/data=[]/axes=i64[]{-1}",
     ],
 )
 def test_inputs_for_which_there_is_no_result(name: str) -> None:

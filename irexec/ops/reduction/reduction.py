@@ -9,6 +9,7 @@ Constraints, as the pages list them: C1: `axes` is a scalar or 1D. C2: its eleme
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
@@ -44,9 +45,20 @@ def _count(data: Array, axes: Array) -> int:
     return int(np.prod([data.shape[a] for a in reduced_axes(axes, data.ndim)]))
 
 
+_CHOOSING = frozenset({"ReduceMin", "ReduceMax", "ReduceMean"})
+
+
+def _undefined(data: Array, axes: Array, *, chooses: bool) -> Undefined:
+    """Return what is undefined: axes of a scalar, which has none; the least, largest and mean of no elements."""
+    if not data.ndim and axes.size:
+        return "no result"
+    return chooses and not data.size
+
+
 def _made(type: str, opset: str, kernel: Callable[..., Array], **declared: Any) -> Operator:
     made = operator(type, opset, shapes=reduced_shape, **declared)(kernel)
     made.draw("axes")(draw_axes)
+    made.undefined_for(partial(_undefined, chooses=type in _CHOOSING))
     return made
 
 
@@ -174,11 +186,3 @@ def _logical(type: str, ufunc: str, doc: str) -> Operator:
 
 reduce_logical_and_1 = _logical("ReduceLogicalAnd", "logical_and", "True if all elements are true (or there are none).")
 reduce_logical_or_1 = _logical("ReduceLogicalOr", "logical_or", "True if any element is true.")
-
-
-@reduce_min_1.undefined_for
-@reduce_max_1.undefined_for
-@reduce_mean_1.undefined_for
-def _(data: Array, axes: Array) -> Undefined:
-    """The least, the largest and the mean of no elements."""
-    return not data.size
