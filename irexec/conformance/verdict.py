@@ -113,6 +113,8 @@ def _judge_call(
         return Verdict("passed") if whole is None else Verdict("wrong", whole)
     if (floor := _floor(case)) and all(map(partial(_is_near, floor=floor), expected, found)):
         return Verdict("passed")
+    if case.config == "default" and any(node.type == "FakeQuantize" for node in model.nodes):
+        return Verdict("open")  # Rounded values fall on other levels.
     if model.sinks or case.config == "default":
         return Verdict("wrong", shown_error(worst[1]), output=worst[0], ulp=float(min(worst[1].ulp, 1e300)))
     return _second_look(case, inputs, expected, found, tolerance, worst, units)

@@ -223,3 +223,13 @@ def test_failures_with_one_cause_are_one_cluster() -> None:
         ("empty inputs of elementwise layers", "cd"),
         ("plugins/c.cpp:52", "ab"),
     ]
+
+
+def test_colours_may_be_rounded_either_way() -> None:
+    case = case_named("I420toRGB-8/u8/arg=[1,6,4,1]/seed3")
+
+    def moved(distance: int) -> Callable[[list[Array]], list[Array]]:
+        return lambda arrays: [np.clip(arrays[0].astype(int) + distance, 0, 255).astype(np.uint8)]
+
+    assert verdict_of(case, moved(1)).startswith("passed")
+    assert verdict_of(case, moved(3)).startswith("wrong")
