@@ -27,7 +27,7 @@ FAULTS["decoder"] = {
     "gate up swapped": "swish gated",
     "head row": "logits",
     "rms square root": "inverse root",
-    "cache not extended": "store",
+    "cache not extended": "past store",
     "softmax temperature": "attended",
     "argmax": "next",
 }
