@@ -11,7 +11,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import compute_dtype, holds, wider
 from irexec.ops.compute.products import settle, summing_buffer
-from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, rounded
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import FLOATS, Array, PartialShape, TensorType
 
@@ -39,3 +39,9 @@ def grn_1(data: T, /, *, bias: float, out: Array | None = None) -> T:
 def _(check: Check, data: TensorType) -> PartialShape:
     has_rank(check, "C1", data, (2, 3, 4), "data")
     return data.shape
+
+
+@grn_1.undefined_for
+def _(data: Array, *, bias: float) -> Undefined:
+    """A bias that is not positive."""
+    return bias <= 0
