@@ -64,7 +64,8 @@ class Divided:
         return self.part.dims | self.divisor.dims
 
     def text(self, names: Names) -> str:
-        return f"{_inner(self.part, names)} {self.operator} {_inner(self.divisor, names)}"
+        divisor = _inner(self.divisor, names) if self.divisor.is_positive else f"max({self.divisor.text(names)}, 1)"
+        return f"{_inner(self.part, names)} {self.operator} {divisor}"
 
 
 @record(frozen=True)
@@ -115,6 +116,12 @@ class Formula:
     @property
     def is_constant(self) -> bool:
         return all(not term for term, _ in self.terms)
+
+    @property
+    def is_positive(self) -> bool:
+        """True for a sum of products of which one has no quotient, which may be 0."""
+        has_sizes = any(all(isinstance(atom, Size) for atom in term) for term, _ in self.terms)
+        return has_sizes and all(factor > 0 for _, factor in self.terms)
 
     @property
     def only(self) -> Atom | None:

@@ -55,6 +55,7 @@ def test_a_formula_that_divides_by_zero_has_a_value() -> None:
     one, other = (tape.size(number, value, 1, None) for number, value in enumerate((37, 22)))
     found = Formulas(tape).of((one % (other // 4)).entry)
     assert found is not None and found.value((9, 8)) == 1 and found.value((9, 3)) == 0
+    assert found.text(NAMES) == "x % max(y // 4, 1)"
     assert found.value([np.array([9, 9]), np.array([8, 3])]).tolist() == [1, 0]
 
 
