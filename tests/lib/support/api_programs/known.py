@@ -244,6 +244,7 @@ KNOWN = [
         program=r"ops\.variadic_split\(",
     ),
     Known("stricter", _BEYOND, line="reshape", mine=r"error\[O001\] b has \d+ rows"),
+    Known("results", _MISSING, line=r"\.results", theirs=r"\de[+-]\d\d", program=_TWO_INPUTS),
     Known("names", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
     Known("shapes", _MERGED, line=r"_ops\(\)", program=_RESHAPED),
     Known("results", _OLD_RANGE, theirs=r"array\(\[[^.]*\]\)|^\[[^.]*\]$", mine=r"\.", program=_NEW_RANGE),
