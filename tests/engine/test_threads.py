@@ -71,8 +71,9 @@ def inputs_of(shapes: list[tuple[int, int]]) -> list[np.ndarray]:
     ids=["static", "dynamic"],
 )
 def test_calls_of_one_compiled_model_are_as_if_alone(model: Model, inputs: list[np.ndarray]) -> None:
-    compiled = irexec.compile_model(model)
-    expected = [irexec.compile_model(model)([x]).to_tuple() for x in inputs]
+    config = {"EXECUTION_MODE_HINT": "ACCURACY"}  # Lowering changes the last bits, here after some 3,000 calls.
+    compiled = irexec.compile_model(model, config=config)
+    expected = [irexec.compile_model(model, config=config)([x]).to_tuple() for x in inputs]
 
     def work(number: int) -> int:
         wrong = 0
