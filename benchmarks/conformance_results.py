@@ -25,8 +25,7 @@ again, and with `--reproducers FOLDER` writes a script for it that needs OpenVIN
 A failure is a wrong value, shape or element type, an exception of a call, a crash or a hang. A refusal of a legal model
 is counted, and is no failure. Cases whose result the operator's page leaves open are not judged.
 
-All releases are judged by the same cases, three of each operator and pattern (`--cases 3`). An operator that a release
-does not have is refused.
+All releases are judged by the same cases, those of `--quick`. An operator that a release does not have is refused.
 """
 
 
