@@ -24,7 +24,7 @@ _MANY = 12
 # Traces whose equalities are solved, and how often each.
 _MOST_SOLVED, _SOLVED = 8, 80
 _MOST_BASES = 6
-# The time and the number of traces that are spent on one model.
+# The processor time, which does not depend on other programs, and the number of traces that are spent on one model.
 _SECONDS, _MOST_TRACES = 1.5, 160
 
 
@@ -59,9 +59,9 @@ class Paths:
         self.decided = np.concatenate([self.decided, decided])
 
     def follow(self, seconds: float, most: int) -> None:
-        """Trace the model at combinations that no trace decides, until all are decided or the time has run out."""
-        end = time.monotonic() + seconds
-        while len(self.traces) < most and time.monotonic() < end:
+        """Trace the model at combinations that no trace decides, until all are decided or no processor time is left."""
+        end = time.thread_time() + seconds
+        while len(self.traces) < most and time.thread_time() < end:
             left = np.flatnonzero(self.decided < 0)
             if not len(left):
                 return
@@ -96,7 +96,7 @@ class Paths:
         if not len(bases):
             return
         chosen = [tuple(row) for row in bases[np.linspace(0, len(bases) - 1, _MOST_BASES).astype(int)].tolist()]
-        end = time.monotonic() + _SECONDS
+        end = time.thread_time() + _SECONDS
         self.add(self._around(list(dict.fromkeys(chosen))))
         self.add(self._related(list(dict.fromkeys(chosen)), end))
         self.add(self._solved())
@@ -161,7 +161,7 @@ class Paths:
                     rows[:, one] = np.repeat(_PAIRED, len(sizes))
                     rows[:, other] = np.tile(sizes, len(_PAIRED))
                     for each in accepting:
-                        if time.monotonic() > end:
+                        if time.thread_time() > end:
                             return
                         found = rows[each.tape.holds(rows)]
                         if 0 < len(found) < 400:

@@ -64,19 +64,19 @@ def _explore(prober: Tracer, base: Sizes, made: Study) -> None:
     """Describe the case of the base, and those of accepted sizes that lie outside the cases described so far."""
     seeds = [base]
     chance = random.Random(0)
-    begin, end = time.monotonic(), float("inf")
+    begin, end = time.thread_time(), float("inf")
     while seeds:
         seed = seeds.pop(0)
         if made.contains(seed):
             continue
-        if len(made.cases) == _MOST_CASES or time.monotonic() > end:
+        if len(made.cases) == _MOST_CASES or time.thread_time() > end:
             made.is_complete = False
             return
         case = Description(prober, seed).case()
         made.cases.append(case)
         seeds += _uncovered(prober, made, case, chance)
         if len(made.cases) == 1:
-            now = time.monotonic()
+            now = time.thread_time()
             end = now + max(_LEAST_SECONDS, _FURTHER * (now - begin))
 
 
