@@ -46,6 +46,16 @@ def test_verdicts(how: str, name: str, word: str) -> None:
     assert judged(case_named("Tanh-1/f32/x=[3]/seed2"), defendant).word == "passed"
 
 
+def test_a_quantised_graph_in_the_precision_of_the_device() -> None:
+    """Values may fall on a neighbouring level; results that are off by half of the largest one are wrong."""
+    case = case_named("graph.into_quantise/f32/r1/default/static/seed1")
+    words = []
+    for type in ("FakeQuantize", "Sigmoid"):
+        settings = {"type": type, "how": "wrong"}
+        words.append(judged(case, Defendant(RUNTIME, settings)).word)
+    assert words == ["wrong", "passed"]
+
+
 def test_a_hang() -> None:
     defendant = Defendant(RUNTIME, {"type": "Sigmoid", "how": "hang"}, limit=6)
     assert judged(case_named(STATIC), defendant).word == "hang"
