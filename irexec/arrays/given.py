@@ -31,7 +31,8 @@ class Given:
 
     `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP is for the ports that share the type of
     the first one, where nothing declares it. `duplicates`: indices that are drawn may repeat. `typical`: inputs of a
-    model are drawn such that they exercise it, `past`: after steps with this number of tokens.
+    model are drawn such that they exercise it, `past`: after steps with this number of tokens. `python`: the caller is
+    a Python program, so messages name arguments, not options.
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -41,6 +42,11 @@ class Given:
     duplicates: bool = False
     typical: bool = False
     past: int = 0
+    python: bool = False
+
+    def asked(self, kind: str, name: str) -> str:
+        """Return how the caller gives an "input" or a "shape" by name: `--shape x`, or in Python `shapes['x']`."""
+        return f"{kind}s[{name!r}]" if self.python else f"--{kind} {name}"
 
     def origin_text(self, origin: Origin | None) -> str:
         """Return the origin of an input's values as JSON and tables show it; empty when the input has no values."""
@@ -71,15 +77,15 @@ def convert(value: Any, kind: ElementType) -> Array | None:
         return None
 
 
-def check_names(
-    option: str, given: Iterable[str], inputs: Mapping[str, Iterable[str]] | Iterable[str], findings: Findings
-) -> None:
-    """Report every name that is not the name of an input. `inputs`: names, or names with their alternatives."""
-    known = {n for name, more in inputs.items() for n in (name, *more)} if isinstance(inputs, Mapping) else set(inputs)
+def check_names(given: Mapping[str, str], inputs: Mapping[str, Iterable[str]], findings: Findings) -> None:
+    """Report every name that is not the name of an input.
+
+    `given`: each name, and how the caller gives it. `inputs`: the names with their alternatives.
+    """
+    known = {n for name, more in inputs.items() for n in (name, *more)}
     shown = list(inputs)
-    for name in given:
+    for name, asked in given.items():
         if name in known or name == FIRST_GROUP:
             continue
-        findings.add(
-            "U005", f"{option} {name}: no input has this name", hint=likely_names(name, known), allowed=", ".join(shown)
-        )
+        message = f"{asked}: no input has this name"
+        findings.add("U005", message, hint=likely_names(name, known), allowed=", ".join(shown))

@@ -73,7 +73,7 @@ def report(
 ) -> ModelReport:
     """Make the HTML report on a model, or on two and their differences, as `irexec report` does.
 
-    `run`: also run the model and show the recorded values; giving `inputs` does so as well. Raises IRError.
+    `run`: also run the model and show the recorded values; giving `inputs` or `shapes` does so as well. Raises IRError.
     """
     found = [_summary(each, weights if each is model else None) for each in (model, other) if each is not None]
     observed: list[Observed] = []
@@ -81,7 +81,7 @@ def report(
         a, b = name_of(model), name_of(other)
         changes = find_changes(model_of(model, weights), model_of(other))
         observed.append(Changes.model_validate(changes_dict(a, b, changes)))
-    if run or inputs is not None:
+    if run or inputs is not None or shapes is not None:
         reference = reference_of(model_of(model, weights), inputs, shapes, seed)
         observed.append(run_traced(reference.model, reference.steps[0]))
     sizes = [open_sizes(own) for _, own in found] if shapes is None else []

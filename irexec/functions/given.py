@@ -46,6 +46,7 @@ def entries_of(
         shapes={name: tuple(shape) for name, shape in (shapes or {}).items()},
         seed=seed,
         typical=True,
+        python=True,
     )
     entries = complete(model, given, findings)
     if not findings.report.ok:

@@ -47,7 +47,7 @@ def _types_for(model: Model, shapes: Mapping[str, tuple[int, ...]]) -> Inference
     """Return the types of the model's values for these shapes of inputs; its report holds the errors."""
     findings = Findings(file=model.file)
     names = {p.friendly_name: (str(i), *sorted(p.outputs[0].names)) for i, p in enumerate(model.parameters)}
-    check_names("--shape", shapes, names, findings)
+    check_names({name: f"--shape {name}" for name in shapes}, names, findings)
     types = []
     for name, parameter in zip(names, model.parameters, strict=True):
         type = parameter.outputs[0].type

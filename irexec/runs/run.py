@@ -141,8 +141,8 @@ def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]
     inputs = [ModelInput(port) for port in model.inputs]
     names = _names(inputs)
     known = {entry.name: (str(index), *names[index]) for index, entry in enumerate(inputs)}
-    check_names("--input", given.inputs, known, findings)
-    check_names("--shape", given.shapes, known, findings)
+    check_names({name: given.asked("input", name) for name in given.inputs}, known, findings)
+    check_names({name: given.asked("shape", name) for name in given.shapes}, known, findings)
     types = []
     for index, entry in enumerate(inputs):
         value = next((given.inputs[key] for key in (*names[index], str(index)) if key in given.inputs), None)
@@ -156,7 +156,7 @@ def complete(model: Model, given: Given, findings: Findings) -> list[ModelInput]
         elif shape is not None:
             if not declared.accepts(shape):
                 found, allowed = shown_shape(shape), str(declared)
-                message = f"--shape {entry.name}: {found} does not match the model's shape {allowed}"
+                message = f"{given.asked('shape', entry.name)}: {found} does not match the model's shape {allowed}"
                 findings.add("O008", message, layer=entry.port.node.ref, found=found, allowed=allowed)
             declared = PartialShape(shape)
         types.append(TensorType(kind, declared))
@@ -207,7 +207,8 @@ def _draw(model: Model, inputs: list[ModelInput], types: list[TensorType], given
         entry, kind, shape = inputs[index], types[index].element_type, shapes[index]
         if shape is None or kind.dtype is None:
             what = "rank" if shape is None else "element type"
-            hint = f"--shape {entry.name}=1,2,3, or --input {entry.name}=FILE.npy"
+            shaped, valued = given.asked("shape", entry.name), given.asked("input", entry.name)
+            hint = f"{shaped} = (1, 2, 3)" if given.python else f"{shaped}=1,2,3, or {valued}=FILE.npy"
             findings.add("U006", f"the {what} of input {entry.name} is unknown", layer=entry.port.node.ref, hint=hint)
             continue
         if (reason := undrawable(kind, shape, total)) is not None:

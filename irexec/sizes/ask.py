@@ -108,7 +108,7 @@ def _study(
         if shape.rank is None:
             findings = Findings(file=model.file)
             name = port_name(value)
-            hint = f"give its dimensions: --input {name}=?,?,?"
+            hint = f"give its dimensions: --input {name}=?,?,?, or in Python given={{{name!r}: '?,?,?'}}"
             findings.add("U004", f"the rank of the input {name!r} is not known", hint=hint)
             raise IRError(findings.report)
     prober = Tracer(model, shapes, progress)

@@ -52,8 +52,14 @@ def test_models_that_are_compared_do_not_change() -> None:
 
 
 def test_inputs_that_do_not_fit_are_errors() -> None:
-    with pytest.raises(irexec.IRError, match="imag"):
-        irexec.compare(MODEL, CONVERTED, {"imag": np.zeros((1, 3, 32, 32), np.float32)})
+    image = np.zeros((1, 3, 32, 32), np.float32)
+    for function in (irexec.compare, irexec.reduce, irexec.report):
+        with pytest.raises(irexec.IRError, match=r"inputs\['imag'\]: no input has this name"):
+            function(MODEL, CONVERTED, {"imag": image})
+        with pytest.raises(irexec.IRError, match=r"shapes\['imag'\]: no input has this name"):
+            function(MODEL, CONVERTED, shapes={"imag": (1, 3, 32, 32)})
+    with pytest.raises(irexec.IRError, match=r"shapes\['image'\]: \[1,4,32,32\] does not match"):
+        irexec.compare(MODEL, CONVERTED, shapes={"image": (1, 4, 32, 32)})
     with pytest.raises(RuntimeError, match="neither a known runtime"):
         irexec.compare(MODEL, "tensorrt")
     with pytest.raises(irexec.IRError):

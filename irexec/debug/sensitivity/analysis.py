@@ -115,14 +115,15 @@ def sensitivity(
     """Measure which quantisers of `other`, the quantised form of `model`, cost the accuracy on the inputs; or, if
     `other` is `f16`, `bf16`, `int8-weights` or `int4-weights`, which layers need more precision.
 
-    `inputs`: for each inference an array, arrays by position, or by the name of the input; without them one inference
-    with random values, of which `shapes` sets the shapes of dynamic inputs by name. `metric`: `snr`, `top1`, `cosine`
-    or `FILE.py:function`. `target`: a share of the loss to recover, or a value of the metric. `progress` is called
+    `inputs`: for each inference an array, arrays by position, or by the name of the input (a mapping alone is one
+    inference); without them one inference with random values, of which `shapes` sets the shapes of dynamic inputs by
+    name. `metric`: `snr`, `top1`, `cosine` or `FILE.py:function`. `target`: a share of the loss to recover, or a value of the metric. `progress` is called
     with the numbers of groups of layers that are done, and of all. Raises IRError and ValueError.
     """
     ours = _model(model)
     theirs = other if isinstance(other, str) and other in PRECISIONS else _model(other)
-    steps = [_chosen(ours, shapes, seed)] if inputs is None else [_arrays(ours, given) for given in inputs]
+    inferences = [inputs] if isinstance(inputs, Mapping) else inputs
+    steps = [_chosen(ours, shapes, seed)] if inferences is None else [_arrays(ours, given) for given in inferences]
     if not steps:
         raise ValueError("inputs: at least one is needed")
     Target.read(target)
@@ -151,7 +152,8 @@ def part(trials: Trials, number: int, count: int) -> list[Unit]:
 
 def _chosen(model: Model, shapes: Mapping[str, Sequence[int]] | None, seed: int) -> list[Array]:
     """Random inputs. Raises IRError for a shape that does not fit the model."""
-    given = Given(shapes={name: tuple(shape) for name, shape in (shapes or {}).items()}, seed=seed, typical=True)
+    extents = {name: tuple(shape) for name, shape in (shapes or {}).items()}
+    given = Given(shapes=extents, seed=seed, typical=True, python=True)
     findings = Findings(file=model.file)
     entries = complete(model, given, findings)
     if not findings.report.ok:
@@ -225,12 +227,15 @@ def _model(given: Model | str | os.PathLike[str]) -> Model:
 
 def _arrays(model: Model, given: Any) -> list[Array]:
     """Return one array for each input. Raises ValueError."""
+    names = ", ".join(min(port.names, default=port.node.friendly_name) for port in model.inputs)
     if isinstance(given, Mapping):
-        named = [given.get(name) for port in model.inputs for name in [_key(port, given)]]
+        keys = [_key(port, given) for port in model.inputs]
+        if unknown := [name for name in given if name not in keys]:
+            raise ValueError(f"inputs[{unknown[0]!r}]: no input has this name; the inputs are {names}")
+        named = [given.get(key) for key in keys]
     else:
         named = [given] if isinstance(given, np.ndarray) else list(given)
     if len(named) != len(model.inputs) or any(array is None for array in named):
-        names = ", ".join(min(port.names, default=port.node.friendly_name) for port in model.inputs)
         raise ValueError(f"inputs: an array for each of {names} is needed")
     return [np.asarray(array) for array in named]
 

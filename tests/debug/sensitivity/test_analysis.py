@@ -248,9 +248,13 @@ def test_samples_in_every_precision(name: str, precision: str, tmp_path: Path) -
 def test_an_input_by_name_and_missing_ones() -> None:
     model, other = pair(1, blocks=2)
     step = inputs(1)[0]
-    by_name, by_place = (irexec.sensitivity(model, other, [given]).to_dict() for given in ({"x": step}, [step]))
+    by_name, by_place = (irexec.sensitivity(model, other, given).to_dict() for given in ({"x": step}, [[step]]))
     assert by_name == by_place
-    for given, message in (([{"z": step}], "an array for each of x"), ([], "at least one")):
+    for given, message in (
+        ([{"z": step}], r"inputs\['z'\]: no input has this name; the inputs are x"),
+        ([[step, step]], "an array for each of x"),
+        ([], "at least one"),
+    ):
         with pytest.raises(ValueError, match=message):
             irexec.sensitivity(model, other, given)
 
