@@ -117,8 +117,9 @@ def sensitivity(
 
     `inputs`: for each inference an array, arrays by position, or by the name of the input (a mapping alone is one
     inference); without them one inference with random values, of which `shapes` sets the shapes of dynamic inputs by
-    name. `metric`: `snr`, `top1`, `cosine` or `FILE.py:function`. `target`: a share of the loss to recover, or a
-    value of the metric. `progress` is called with the numbers of groups of layers that are done, and of all. Raises IRError and ValueError.
+    name. `metric`: `snr`, `top1`, `cosine` or `FILE.py:function`. `target`: a share of the loss to recover, or a value
+    of the metric. `progress` is called with the numbers of groups of layers that are done, and of all. Raises IRError
+    and ValueError.
     """
     ours = _model(model)
     theirs = other if isinstance(other, str) and other in PRECISIONS else _model(other)
