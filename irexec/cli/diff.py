@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     from irexec.debug.diff import diff
     from irexec.debug.runtimes.runtime import CannotRun, OtherModel
     from irexec.reading import read
-    from irexec.render.diff import show_changes
+    from irexec.render.compare import show_changes
     from irexec.render.printing import Printout
 
     report = Report([*check_readable(args.file), *check_readable(args.other), *load_extensions(args.extension)])

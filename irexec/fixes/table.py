@@ -8,7 +8,7 @@ from dataclasses import replace
 from irexec.diagnostics import Diagnostic, Fix, Report
 from irexec.diagnostics.deadline import OutOfTime, ask, watched
 from irexec.diagnostics.findings import Findings
-from irexec.fixes import absent, constants, ends, joins, kinds, ports, spelling
+from irexec.fixes import absent, constants, ends, joins, ports, spelling
 from irexec.fixes.wellformed import with_repairs
 from irexec.fixes.written import Written
 from irexec.ir.xml.source import Source
@@ -28,9 +28,9 @@ FIXERS: dict[str, Fixer] = {
     "N010": spelling.value,
     "L001": absent.identity,
     "L002": absent.other_identity,
-    "L004": kinds.type_name,
+    "L004": ports.type_name,
     "L005": absent.other_version,
-    "L006": kinds.opset,
+    "L006": ports.opset,
     "L009": spelling.type_case,
     "L010": absent.identity,
     "L011": spelling.idle_attribute,
@@ -43,7 +43,7 @@ FIXERS: dict[str, Fixer] = {
     "P004": ports.precision,
     "P005": ports.shape,
     "P006": ports.dim,
-    "P007": kinds.implied_type_fixes,
+    "P007": ports.implied_type_fixes,
     "P010": ports.missing_precision,
     "P013": absent.port_id,
     "D001": spelling.attribute_name,

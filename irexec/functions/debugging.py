@@ -26,8 +26,7 @@ from irexec.debug.runtimes.runtime import CannotRun, OtherModel, Runtime
 from irexec.functions.given import Inputs, ModelLike, model_of, name_of, reference_of
 from irexec.functions.result import Result
 from irexec.graph.model import Model
-from irexec.render.compare import show_comparison
-from irexec.render.diff import show_changes
+from irexec.render.compare import show_changes, show_comparison
 from irexec.render.printing import Printout
 from irexec.render.reduce import ReductionStatus
 from irexec.render.status import NotebookStatus, bar

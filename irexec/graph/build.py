@@ -9,7 +9,7 @@ from typing import Any
 from irexec.diagnostics.deadline import watched
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.bind import Binder, bind_operator
-from irexec.graph.ends import find_ends
+from irexec.graph.bodies import find_ends
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.graph.runtime_info import keep_info, model_info

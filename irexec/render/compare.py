@@ -1,4 +1,4 @@
-"""A comparison of two runs, for people: the verdict, the results, and the layers with the largest errors."""
+"""A comparison of two runs, or the differences between two models, as text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from irexec.arrays.brief import plural
+from irexec.debug.change import Change
 from irexec.debug.comparison.result import Comparison, Row
 from irexec.debug.comparison.sides import Sides
 from irexec.debug.errors import shown_error
@@ -76,3 +78,23 @@ def _cells(row: Row, modules: bool) -> tuple[str, ...]:
 def _brief(row: Row) -> str:
     assert row.own is not None
     return "0" if not row.own else f"{row.own.ulp:.3g}" if math.isfinite(row.own.ulp) else "infinite"
+
+
+_SIGNS = {"added": "+", "removed": "-"}
+
+
+def show_changes(
+    changes: Sequence[Change], a: str, b: str, page: Printout, comparison: Comparison | None = None
+) -> None:
+    """Print the number of differences, each difference, and the errors of the results if both models were run."""
+    count = plural(len(changes), "difference") if changes else "no difference"
+    page.line(f"{count} between {a} and {b}", "heading")
+    page.table([_row(change) for change in changes], ("name", None, "name"), names=2, wrap=True)
+    if comparison is not None:
+        page.line()
+        show_comparison(comparison, page)
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    name = " / ".join((*change.outer, change.a or change.b or ""))
+    return _SIGNS.get(change.change, "~"), change.change, name, change.text

@@ -1,4 +1,4 @@
-"""A model that was run, as text: inputs, outputs and checks."""
+"""A model that was run, as text: inputs, outputs, checks, and its simulation in another precision."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from irexec.arrays.brief import plural, shown, shown_number, shown_seconds, shown_shape
 from irexec.arrays.statistics import Statistics
-from irexec.debug.precision import Forecast
+from irexec.debug.errors import shown_error
+from irexec.debug.precision import Forecast, Magnitudes
 from irexec.diagnostics import Severity
-from irexec.render.precision import show_forecast
 from irexec.render.printing import Printout
 from irexec.runs.run import ModelInput, ModelRun
 from irexec.runs.trace import Trace
 
 if TYPE_CHECKING:  # What explains compiled code needs the extra `fast`.
     from irexec.lowering.explain import Explanation
+
 
 _FEW = 40
 # The number of inputs with a default that are listed by name.
@@ -89,3 +90,41 @@ def _show_verified(run: ModelRun, page: Printout) -> None:
     layers = plural(len(run.model.nodes), "layer")
     page.line(f"  the file: {layers}, {errors} grammar, types and shapes", "warning" if warnings else "good")
     page.line(f"  while running: element types and shapes of the results of {plural(run.layers, 'layer')}", "good")
+
+
+_WORST = 10
+
+
+def show_forecast(found: Forecast, page: Printout) -> None:
+    """Print the verdict, the path to the first overflow, the loss, the layers to keep, and the largest errors."""
+    page.line(found.verdict, "good" if found.run.fine else "error")
+    if found.way:
+        page.heading("intermediate layers")
+        page.table([_cells(row, found) for row in found.way], ("name",), names=0)
+    page.heading(f"loss in {found.kind}" + ("" if found.kept is None else ", and with some layers kept in f32"))
+    fixed = dict(found.fixed.results) if found.fixed is not None else {}
+    page.table(
+        [
+            (name, shown_error(error), *([shown_error(fixed[name])] if fixed else []))
+            for name, error in found.run.results
+        ],
+        ("name",),
+        names=0,
+    )
+    if not found.run.fine:
+        page.line()
+        if found.kept is None:
+            page.line("found no selection of layers to keep in f32 that corrects the results", "warning")
+        else:
+            names = ", ".join(node.friendly_name for node in found.kept)
+            page.line(f"verified: the results are correct with these layers in f32: {names}", "good")
+    rows = sorted(found.layers, key=lambda row: -max(row.largest / found.limit, (row.zero + row.denormal) / row.count))
+    page.heading(f"layers with the largest errors ({min(_WORST, len(rows))} of {len(rows)})")
+    heading = ("layer", "type", "largest", "of the limit", "denormal", "zero")
+    page.table([heading, *(_cells(row, found) for row in rows[:_WORST])], ("name",), names=0)
+
+
+def _cells(row: Magnitudes, found: Forecast) -> tuple[str, ...]:
+    share = 100 * row.largest / found.limit
+    small = (f"{100 * part / row.count:.2g} %" if part else "-" for part in (row.denormal, row.zero))
+    return row.node.friendly_name, row.node.type, f"{row.largest:.4g}", f"{share:.2g} %", *small

@@ -19,9 +19,21 @@ from irexec.diagnostics.findings import Findings
 from irexec.graph.build import declared_type
 from irexec.ops.declare.operator import Operator
 from irexec.ops.declare.signature import Elements, TypeFrom
-from irexec.snippets.obstacle import Obstacle
 from irexec.snippets.reader import SnippetLayer, SnippetPort
 from irexec.types import BOOLEAN, DYNAMIC, F32, I64, STRING, Array, ElementType, PartialShape, TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """`reason` in words. `advice`: the options that would help. `by_chance`: the cause is the random values."""
+
+    reason: str
+    advice: str | None = None
+    by_chance: bool = False
+
+    def __str__(self) -> str:
+        return self.reason
+
 
 # An extent that the page leaves open (-1), if no value determines it.
 _OPEN_EXTENT = 2

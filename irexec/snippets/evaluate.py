@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -24,15 +25,40 @@ from irexec.ir.xml.source import Source
 from irexec.ops.declare import contents
 from irexec.ops.declare.checks import noted, running
 from irexec.ops.declare.operator import REGISTRY, Operator
-from irexec.snippets.complete import complete_inputs, draw_missing
+from irexec.snippets.complete import Obstacle, complete_inputs, draw_missing
 from irexec.snippets.documented import open_result
 from irexec.snippets.example import Example, ExampleOutput
 from irexec.snippets.judge import judge, verified
 from irexec.snippets.net import complete_net
-from irexec.snippets.obstacle import Obstacle
 from irexec.snippets.reader import Snippet, SnippetLayer, read_snippet, version_from_name
-from irexec.snippets.work import estimated_work
 from irexec.types import PartialShape, TensorType
+
+_MULTIPLYING = frozenset({"convolution", "matrix"})
+_SAMPLING = frozenset({"detection"})
+_SAMPLES = 20
+
+
+def estimated_work(example: Example) -> float:
+    """Return an estimate of the operations of an execution: its output elements, or its multiplications."""
+    sizes = [_size(entry.type) for entry in example.inputs]
+    results = [_size(output.type) for output in example.outputs]
+    work = float(sum(sizes) + sum(results))
+    operator = example.operator
+    family = operator.kernel.__module__.split(".")[-2] if operator is not None else ""
+    if family in _SAMPLING:
+        work *= _SAMPLES
+    if family in _MULTIPLYING and len(sizes) > 1:
+        # A matrix product: the square root of the product of its three sizes. A convolution takes a multiple.
+        first, second = sorted(sizes)[-2:]
+        work = max(work, math.sqrt(first * second * max(results, default=1)))
+    return work
+
+
+def _size(type: TensorType) -> float:
+    if type.rank is None:
+        return 1.0
+    return math.prod(float(d.value) if d.is_static else 2.0 for d in type.shape)
+
 
 # Maximum number of elements for which undefined results are determined; no page documents as many values.
 MAX_OPEN = 1 << 20

@@ -7,9 +7,8 @@ from typing import Any
 
 from irexec.diagnostics import LayerRef
 from irexec.ops.declare.operator import Operator
-from irexec.snippets.complete import ExampleInput
+from irexec.snippets.complete import ExampleInput, Obstacle
 from irexec.snippets.documented import Difference
-from irexec.snippets.obstacle import Obstacle
 from irexec.snippets.reader import SnippetLayer, SnippetPort
 from irexec.types import Array, TensorType
 

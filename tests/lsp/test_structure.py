@@ -11,7 +11,7 @@ import pytest
 from support.editor import Editor, Refused, address
 
 import irexec
-from irexec.lsp.structure import indented
+from irexec.lsp.more_requests import indented
 
 pytest.importorskip("pygls", reason="the language server is the extra irexec[lsp]")
 

@@ -11,9 +11,9 @@ import pytest
 from support.seed_pages import PAGES
 
 import irexec
+from irexec.parallel.log import Vocabulary
 from irexec.parallel.models import Validate
 from irexec.parallel.pages import CheckPage
-from irexec.parallel.plain import Vocabulary
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 

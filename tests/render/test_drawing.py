@@ -16,7 +16,7 @@ from irexec.diagnostics.render.characters import visible_text
 from irexec.inspect.summary import summarize
 from irexec.inspect.together import together
 from irexec.render.drawing.boxes import place
-from irexec.render.drawing.repeats import repeats
+from irexec.render.drawing.division import repeats
 from irexec.render.drawing.scene import Graph, common_name, scene
 from irexec.render.drawing.svg import Drawing, svg_document
 

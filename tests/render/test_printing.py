@@ -6,9 +6,8 @@ import pytest
 from support.work import MOST
 
 from irexec.diagnostics.render.characters import width
-from irexec.render import names
-from irexec.render.names import shortened
-from irexec.render.printing import Printout
+from irexec.render import printing
+from irexec.render.printing import Printout, shortened
 
 EXPORTED = [
     f"__module.m.bert.encoder.layer.{layer}.attention.self.{part}/aten::linear/MatMul"
@@ -49,7 +48,7 @@ def test_names_of_any_length_are_cut_at_once(part: str, monkeypatch: pytest.Monk
             looked_at += len(text)
             return width(text)
 
-        monkeypatch.setattr(names, "width", counted)
+        monkeypatch.setattr(printing, "width", counted)
         assert len(shortened([part * size], 10)[0]) <= 10
         return looked_at
 

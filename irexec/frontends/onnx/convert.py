@@ -13,12 +13,11 @@ from irexec.diagnostics import LayerRef, Severity
 from irexec.diagnostics.deadline import OutOfTime, watched
 from irexec.frontends.onnx.builder import Broken, Builder, Refused, TooMuch
 from irexec.frontends.onnx.calls import Call, call_of, without
-from irexec.frontends.onnx.declared import declared_value, fits_declared
 from irexec.frontends.onnx.definitions import newest_opset
 from irexec.frontends.onnx.expansion import Size
 from irexec.frontends.onnx.file import OnnxFile, read_file
 from irexec.frontends.onnx.findings import OnnxFindings
-from irexec.frontends.onnx.header import check_opset, description
+from irexec.frontends.onnx.header import check_opset, declared_value, description, fits_declared
 from irexec.frontends.onnx.kinds import has_type
 from irexec.frontends.onnx.messages import onnx
 from irexec.frontends.onnx.op import Inner, Op

@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, NamedTuple
 
 import numpy as np
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from irexec.diagnostics import Place
 from irexec.diagnostics.findings import Findings
 from irexec.frontends.onnx.messages import onnx
-from irexec.frontends.onnx.texts import not_text
 from irexec.frontends.onnx.wire import Unusual, without_large_tensors
 from irexec.ir.files import open_regular
 from irexec.types import Array
+
+
+def not_text(message: Message) -> str | None:
+    """Return the name of a text field, at any depth of the message, that is not UTF-8; None if all are."""
+    pending = [message]
+    while pending:
+        for field, value in pending.pop().ListFields():
+            if field.type == field.TYPE_MESSAGE:
+                pending.extend(value if field.is_repeated else [value])
+            elif field.type == field.TYPE_STRING and not _is_text(value if field.is_repeated else [value]):
+                return str(field.name)
+    return None
+
+
+def _is_text(values: Iterable[object]) -> bool:
+    return not any(isinstance(value, bytes) for value in values)
+
 
 # The size below which leaving tensors in the file is not worthwhile.
 _SMALL = 1 << 18

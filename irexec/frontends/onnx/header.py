@@ -1,14 +1,16 @@
-"""The parts of an ONNX model other than its graph: the opset, the producer, metadata and names of dimensions."""
+"""The parts of an ONNX model other than its nodes: opset, producer, metadata, names of dimensions, declared types."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from irexec.frontends.onnx.builder import Builder
 from irexec.frontends.onnx.definitions import newest_opset
-from irexec.frontends.onnx.kinds import dimension_names
+from irexec.frontends.onnx.kinds import NotReadable, declared_type, dimension_names
 from irexec.frontends.onnx.messages import onnx
 from irexec.graph.model import Node
+from irexec.types import DYNAMIC, TensorType
 
 
 def description(proto: onnx.ModelProto, parameters: Iterable[Node]) -> dict[str, Any]:
@@ -33,3 +35,26 @@ def check_opset(opset: int | None, find: Callable[..., None]) -> None:
             find("F010", message, found=str(opset), allowed=f"at most {newest}", hint="pip install -U onnx")
     elif opset is not None and opset < 1:
         find("F012", f"opset {opset} does not exist", found=str(opset), allowed=f"1 to {newest}")
+
+
+def declared_value(builder: Builder, info: onnx.ValueInfoProto, what: str) -> TensorType | None:
+    """Return the declared type of an input or output (`what`); add a finding if irexec cannot represent it."""
+    try:
+        return declared_type(info.type)
+    except NotReadable as error:
+        builder.find(error.code, f"the {what} {info.name!r} {error}")
+        return None
+
+
+def fits_declared(builder: Builder, info: onnx.ValueInfoProto, type: TensorType, what: str, made: str) -> bool:
+    """Return whether a value can be of the type that the file declares; add a finding if not."""
+    declared = declared_value(builder, info, what)
+    if declared is None:
+        return False
+    differs = DYNAMIC not in (type.element_type, declared.element_type)
+    differs &= type.element_type is not declared.element_type
+    if differs or not declared.shape.compatible(type.shape):
+        message = f"the {what} {info.name!r} is declared {declared}, and {made} {type}"
+        builder.find("F011", message, found=str(declared), allowed=str(type))
+        return False
+    return True

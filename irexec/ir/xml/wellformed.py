@@ -11,12 +11,50 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 from xml.parsers import expat
 
-from irexec.ir.xml.events import Span
+from irexec.ir.xml.events import Span, events
 
 if TYPE_CHECKING:
     from lxml.etree import XMLParser, _LogEntry
 
     from irexec.ir.xml.positions import Positions
+
+
+class Unbalanced(NamedTuple):
+    """The first tag that does not match, or the end of the text, and the position at which the element was opened."""
+
+    message: str
+    span: Span
+    opened: tuple[str, Span] | None
+
+
+def unbalanced(text: str) -> Unbalanced | None:
+    """Return the first fault in the nesting of elements; None if every element is closed."""
+    stack: list[tuple[str, Span]] = []
+    for kind, start, stop, name in events(text):
+        span = Span(start, stop - start)
+        if kind == "start":
+            stack.append((name, span))
+        elif kind != "end":
+            continue
+        elif stack and stack[-1][0] == name:
+            stack.pop()
+        elif any(name == other for other, _ in stack):
+            inner, opened = stack[-1]
+            message = f"<{inner}> is not closed before </{name}>"
+            return Unbalanced(message, span, (f"<{inner}> is opened here", opened))
+        else:
+            message = f"</{name}> does not match an open element"
+            return Unbalanced(message, span, (f"<{stack[-1][0]}> is open here", stack[-1][1]) if stack else None)
+    if not stack:
+        return None
+    name, opened = stack[-1]
+    end = len(text.rstrip())
+    return Unbalanced(
+        f"<{name}> is not closed before the end of the text",
+        Span(max(end - 1, 0), 1),
+        (f"<{name}> is opened here", opened),
+    )
+
 
 _CODE_OF_ERROR = {
     "ERR_ATTRIBUTE_REDEFINED": "X003",
@@ -93,8 +131,6 @@ def faults(text: str) -> Iterator[Fault]:
 
 def _explained(positions: Positions, log: list[_LogEntry], summary: str) -> Iterator[Fault]:
     """Return the parser's log as faults; all follow-up errors of one open element are one fault."""
-    from irexec.ir.xml.balance import unbalanced
-
     found = unbalanced(positions.text) if log and log[0].type_name in _UNBALANCED else None
     if found is not None:
         yield Fault("X001", found.message, found.span, () if found.opened is None else (found.opened,))
