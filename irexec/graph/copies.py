@@ -53,9 +53,9 @@ def _copy_node(node: Node, copies: dict[Node, Node]) -> Node:
     made = like(node, [_copied_value(value, copies) for value in node.inputs])
     made.number = node.number  # A node without a name is named by its number, and its copy has the same name.
     made.bodies = [_copy_body(body, copies) for body in node.bodies]
-    if node.type == "Result" and node.inputs and (source := node.inputs[0]) is not None:
+    if node.type == "Result" and made.inputs:
         taken = made.inputs[0]
-        if taken is not None and node.outputs[0].names is source.names:
+        if taken is not None and not node.outputs[0].names:
             made.outputs[0].names = taken.names
     return made
 

@@ -14,6 +14,7 @@ from irexec.ir.files import read_file
 from irexec.ir.memory import no_collection
 from irexec.openvino.checks import expected
 from irexec.openvino.compiled import CompiledModel
+from irexec.openvino.construction import check_parameters
 from irexec.openvino.editing import current
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.layout import layout_of
@@ -96,6 +97,9 @@ class Core:
             )
         # Later changes of the model must not affect the compiled model.
         compiled = copied(current(model)) if isinstance(model, graph.Model) else _read(model, weights)
+        for result in compiled.results:
+            if (taken := result.inputs[0]) is not None and taken.node.type == "Parameter":
+                result.outputs[0].names = taken.names  # An input that is an output has all names of its tensor.
         return CompiledModel(compiled, self._settings.with_values(config), as_openvino=True)
 
     def import_model(
@@ -117,9 +121,12 @@ class Core:
         return CompiledModel(_read(*imported(data)), self._settings.with_values(config), as_openvino=True)
 
     def query_model(self, model: Model, device_name: str = "CPU", config: Properties | None = None) -> dict[str, str]:
-        """Return the device of every layer by its name: the CPU runs them all."""
+        """Return the device of every layer by its name: the CPU runs them all. Raises RuntimeError if a node takes a
+        Parameter that was removed."""
         _check_device(device_name)
-        return {node.friendly_name: "CPU" for node in model.get_ops()}
+        layers = model.get_ops()
+        check_parameters(current(model))
+        return {node.friendly_name: "CPU" for node in layers}
 
     @property
     def available_devices(self) -> list[str]:

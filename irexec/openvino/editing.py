@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -21,6 +20,8 @@ from irexec.types import TensorType
 _changes = 0
 _changed: WeakKeyDictionary[Node | graph.Model, int] = WeakKeyDictionary()
 _seen: WeakKeyDictionary[graph.Model, int] = WeakKeyDictionary()
+# Of each Result that takes another value since its model was validated: the names of the tensor that it still shares.
+_shared: WeakKeyDictionary[Node, set[str]] = WeakKeyDictionary()
 
 
 class DroppedModel(graph.Model):
@@ -74,8 +75,8 @@ def changed(what: Node | graph.Model) -> None:
 def connect(node: Node, index: int, value: Value) -> None:
     """Connect a value with an input of a node."""
     before = node.inputs[index] if index < len(node.inputs) else None
-    with _names_moved([node], value):
-        node.replace_input_with(index, value)
+    _keep_tensors([node])
+    node.replace_input_with(index, value)
     changed(node)
     if before is not None and not before.users:
         DroppedModel.dropped.add("a user")
@@ -89,33 +90,43 @@ def replace(old: Value, new: Value) -> None:
 
 def redirect(old: Value, new: Value) -> None:
     """Connect all users of one value with another value, except the node that computes the latter."""
-    for node in old.users:
-        if node is not new.node:
-            changed(node)
-    with _names_moved([node for node in old.users if node is not new.node], new):
-        old.replace_uses(new, keep=[new.node])
+    moved = [node for node in old.users if node is not new.node]
+    _keep_tensors(moved)
+    for node in moved:
+        changed(node)
+    old.replace_uses(new, keep=[new.node])
     if not old.users:
         DroppedModel.dropped.add("a user")
 
 
 def takes_names(result: Node) -> bool:
-    """Return whether a Result has no names of its own, but those of the value that it takes."""
+    """Return whether a Result has no names of its own, but those of the tensor that it shares."""
     taken = result.inputs[0] if result.inputs else None
-    return taken is not None and result.outputs[0].names is taken.names
+    shared = _shared.get(result, None if taken is None else taken.names)
+    return result.outputs[0].names is shared
 
 
-@contextmanager
-def _names_moved(nodes: list[Node], value: Value) -> Iterator[None]:
-    """Move the names of Results among the nodes from the values that they take to the one that they take afterwards."""
-    results = [(node, node.inputs[0], takes_names(node)) for node in nodes if node.type == "Result"]
-    yield
-    for node, before, takes in results:
-        if takes:
-            node.outputs[0].names = value.names
+def _keep_tensors(nodes: list[Node]) -> None:
+    """Let Results share the tensors of the values that they take now until their model is validated."""
+    for node in nodes:
+        if node.type == "Result" and node not in _shared and (taken := node.inputs[0]) is not None:
+            _shared[node] = taken.names
+
+
+def settle_names(model: graph.Model) -> None:
+    """Let Results share the tensors of the values that they take: names of their own move to these values, and Results
+    without any have their names."""
+    for result in list(model.walk()):
+        before = _shared.pop(result, None)
+        taken = None if before is None else result.inputs[0]
+        if before is None or taken is None:
+            continue
+        names = result.outputs[0].names
+        if names is before:
+            result.outputs[0].names = taken.names
         else:
-            if before is not None:
-                before.names -= node.outputs[0].names
-            value.names |= node.outputs[0].names
+            before -= names
+            taken.names |= names
 
 
 def set_type(value: Value, type: TensorType) -> None:

@@ -167,6 +167,6 @@ def sharing(array: np.ndarray[Any, Any], port: Value) -> Tensor:
 
 
 def blank(port: Value) -> Tensor:
-    """Return a tensor of zeros for a port; unknown extents are 0."""
+    """Return a tensor of zeros for a port; dynamic dimensions are 0."""
     shape = port.type.shape
-    return Tensor(port.element_type, [] if shape.rank is None else [d.min for d in shape.dims])
+    return Tensor(port.element_type, [] if shape.rank is None else [d.value if d.is_static else 0 for d in shape.dims])

@@ -13,7 +13,7 @@ from irexec.graph.order import ordered, traversed
 from irexec.graph.ports import position
 from irexec.openvino.checks import expected, node_of_type, node_or_value, nodes_of_type, not_negative, sink_of
 from irexec.openvino.construction import check_parameters, name_ports, parts
-from irexec.openvino.editing import DroppedModel, changed, current, order, replace, revalidate
+from irexec.openvino.editing import DroppedModel, changed, current, order, replace, revalidate, settle_names
 from irexec.openvino.given import check_type
 from irexec.openvino.named_ports import port_named, shapes_of, value_named, variables_of
 from irexec.openvino.node import Node
@@ -127,7 +127,7 @@ class Model(DroppedModel):
         """Return all nodes in the order in which OpenVINO finds them; `get_ordered_ops` sorts them."""
         found = traversed([*self.results, *self.sinks, *self.parameters])
         if len(found) != len(self.nodes):
-            order(self)  # Nodes that were removed are no longer held.
+            order(self)  # Removed nodes are no longer held.
         return found
 
     def get_ordered_ops(self) -> list[graph.Node]:
@@ -228,6 +228,7 @@ class Model(DroppedModel):
         order(self)
         check_parameters(self)
         revalidate(self)
+        settle_names(self)
 
     def reshape(
         self,
@@ -243,10 +244,11 @@ class Model(DroppedModel):
         unchanged.
         """
         shapes = shapes_of(self, partial_shapes if partial_shape is None else partial_shape)
-        check_parameters(self)
         wanted = {port.node: {"shape": shape} for port, shape in shapes.items()}
         wanted |= {node: {"variable_shape": shape} for node, shape in variables_of(self, variables_shapes or {})}
         before = [(node, node.attributes) for node in wanted]
+        if all(node.attributes | given == node.attributes for node, given in wanted.items()):
+            return
         for node, attributes in wanted.items():
             node.attributes = node.attributes | attributes
         try:
@@ -354,8 +356,6 @@ class Model(DroppedModel):
 
     def __exit__(self, *arguments: Any) -> None:
         """Do nothing: the model needs no closing; `with` is accepted as in OpenVINO."""
-
-    # Evaluation
 
     def evaluate(
         self, output_tensors: Sequence[Tensor], input_tensors: Sequence[Any], evaluation_context: Any = None

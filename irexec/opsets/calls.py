@@ -301,6 +301,8 @@ def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
         if key == "name" and parameter is None:
             if not isinstance(value, (str, type(None))):
                 raise TypeError(f"the name of a node is a text, not {value!r}")
+            if given.name is not None:
+                raise IRError(Findings().add("P007", f"{operator}: 'name' is given twice"))
             given.name = value
         elif parameter is None:
             given.others[key] = value

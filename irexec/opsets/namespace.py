@@ -57,7 +57,10 @@ class Namespace(types.ModuleType):
         made, function = self._made.get(name, (None, None))
         if function is not None and made is operator:
             return function
-        function = (SPECIAL.get(type) or _function)(operator, self._node_class)
+        special = SPECIAL.get(type)
+        function = (
+            special(operator, self._node_class) if special else _function(operator, self._node_class, self._opset)
+        )
         function.__name__ = function.__qualname__ = _CALLED.get(name, name)
         function.__module__ = self.__name__
         self._made[name] = operator, function
@@ -86,14 +89,24 @@ def namespace(opset: str, node_class: NodeClass) -> Namespace:
     return Namespace(opset, node_class)
 
 
-def _function(operator: Operator, node_class: NodeClass) -> Callable[..., Any]:
-    # OpenVINO's function for Interpolate-4 takes attributes one by one; with a dict of them it makes Interpolate-1.
-    older = contents.load("Interpolate", 1) if operator.versioned_name == "Interpolate-4" else None
+def _older(operator: Operator, opset: str) -> tuple[Operator | None, Callable[..., bool]]:
+    """Return the earlier version of an operator that OpenVINO's function of this opset makes, and the condition on the
+    arguments of a call."""
+    if operator.versioned_name == "Interpolate-4":
+        # The attributes are given one by one; a dict of them is that of Interpolate-1.
+        return contents.load("Interpolate", 1), lambda *given, **named: any(
+            isinstance(each, dict) for each in (*given, *named.values())
+        )
+    if operator.versioned_name == "Range-4" and int(opset.removeprefix("opset")) < 12:
+        return contents.load("Range", 1), lambda *given, **named: "output_type" not in named
+    return None, lambda *given, **named: False
+
+
+def _function(operator: Operator, node_class: NodeClass, opset: str) -> Callable[..., Any]:
+    older, makes_older = _older(operator, opset)
 
     def call(*positional: Any, **keywords: Any) -> Any:
-        made = operator
-        if older is not None and any(isinstance(given, dict) for given in (*positional, *keywords.values())):
-            made = older
+        made = older if older is not None and makes_older(*positional, **keywords) else operator
         try:
             given = _bound(made, positional, keywords)
             if any(map(is_graph, given.inputs)) or not given.inputs:

@@ -184,3 +184,23 @@ def test_outputs_have_an_order_and_their_description_is_a_map() -> None:
     first.get_rt_info()["note"] = "left"
     assert isinstance(first.rt_info, ov._pyopenvino.RTMap)
     assert first.rt_info["note"] == "left"
+
+
+def test_the_shapes_of_a_model_remain_without_inference() -> None:
+    """As in OpenVINO, a model whose Parameter was removed can be "reshaped" to the shapes that it has, and nothing
+    else."""
+    model, x, _ = small()
+    model.remove_parameter(x)
+    model.add_parameters([ops.parameter([2, 3], np.float32, name="y")])
+    model.reshape({0: [2, 3]})
+    for refused in (lambda: model.reshape({0: [4, 3]}), lambda: ov.Core().query_model(model, "CPU")):
+        with pytest.raises(RuntimeError, match="undeclared parameters: 'x'"):
+            refused()
+
+
+def test_an_input_that_is_not_set_has_no_elements_along_dynamic_dimensions() -> None:
+    x = ops.parameter(ov.PartialShape("1..6,3,?"), np.float32, name="x")
+    request = ov.compile_model(ov.Model([ops.relu(x)], [x], "m")).create_infer_request()
+    assert request.get_input_tensor().shape == [0, 3, 0]
+    with pytest.raises(RuntimeError, match=r"shape \[0,3,0\], expected \[1\.\.6,3,\?\]"):
+        request.infer()

@@ -162,3 +162,18 @@ def test_attributes_that_openvino_has_as_a_list() -> None:
     np.testing.assert_array_equal(ops.roi_pooling(data, box, output_roi=[2, 3], spatial_scale=1.0), expected)
     with pytest.raises(irexec.IRError, match="pooled_w"):
         ops.roi_pooling(data, box, [2], 1.0)
+
+
+@pytest.mark.parametrize(("opset", "version"), [(3, 1), (4, 1), (11, 1), (12, 4)])
+def test_range_is_the_operator_that_openvinos_function_makes(opset: int, version: int) -> None:
+    mine, theirs = (importlib.import_module(f"{library}.opset{opset}").range for library in ("irexec", "openvino"))
+    arguments = (0, 3, 1) if version == 1 else (0, 3, 1, "i64")
+    found = [made(*arguments).get_type_info().version_id for made in (mine, theirs)]
+    assert found == [f"opset{version}"] * 2
+    if opset > 3:
+        assert mine(0, 3, 1, output_type="f32").dtype == f
+
+
+def test_a_name_by_position_and_by_name() -> None:
+    with pytest.raises(TypeError, match="'name' is given twice"):
+        ops.relu(np.ones(1, f), "first", name="second")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.openvino.editing import changed, checked_model, current
+from irexec.openvino.editing import changed, checked_model, current, settle_names
 from irexec.openvino.exceptions import NotOffered
 from irexec.openvino.passes import conversions, stateful
 from irexec.openvino.passes.base import ModelPass, PassBase
@@ -50,7 +50,7 @@ class Manager:
                 applied = transformation.run_on_model(checked)
             changed(checked)
             if applied and self._validates:
-                current(checked)
+                settle_names(current(checked))
 
     def set_per_pass_validation(self, new_state: bool) -> None:
         """Set whether types are inferred after each pass that changed the model, or when the model is used."""

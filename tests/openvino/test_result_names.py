@@ -1,0 +1,101 @@
+"""The names of a model's outputs after edits, with both OpenVINO and irexec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import openvino
+import openvino.passes
+import pytest
+
+import irexec
+
+
+def network(ov: Any, name: set[str], own: set[str]) -> tuple[Any, Any, Any]:
+    """Return a Parameter, a layer with a name, and their model, whose Result has names of its own."""
+    ops = ov.opset13
+    x = ops.parameter([4], np.float32, name="x")
+    x.output(0).set_names({"x"})
+    relu = ops.relu(x, name="relu")
+    relu.output(0).set_names(name)
+    result = ops.result(relu, name="result")
+    if own:
+        result.output(0).set_names(own)
+    return x, relu, ov.Model([result], [x], "m")
+
+
+def names(*models: Any) -> list[list[str]]:
+    return [sorted(port.get_names()) for model in models for port in (*model.inputs, *model.outputs)]
+
+
+def take_another(ov: Any, x: Any, relu: Any, model: Any) -> Any:
+    node = ov.opset13.tanh(x)
+    model.get_results()[0].input(0).replace_source_output(node.output(0))
+    return node
+
+
+def replaced(ov: Any, x: Any, relu: Any, model: Any) -> Any:
+    before = names(model)
+    relu.output(0).replace(x.output(0))
+    now = names(model)
+    model.validate_nodes_and_infer_types()
+    return before, now, names(model)
+
+
+def connected(ov: Any, x: Any, relu: Any, model: Any) -> Any:
+    node = take_another(ov, x, relu, model)
+    now = [names(model), sorted(node.output(0).get_names()), sorted(relu.output(0).get_names())]
+    model.validate_nodes_and_infer_types()
+    return now, names(model), sorted(node.output(0).get_names()), sorted(relu.output(0).get_names())
+
+
+def cloned(ov: Any, x: Any, relu: Any, model: Any) -> Any:
+    take_another(ov, x, relu, model)
+    return names(model.clone(), ov.compile_model(model, "CPU"))
+
+
+def edited_clone(ov: Any, x: Any, relu: Any, model: Any) -> Any:
+    model = model.clone()
+    take_another(ov, model.get_parameters()[0], relu, model)
+    now = names(model)
+    model.reshape([4])
+    same = names(model)
+    model.reshape([5])
+    return now, same, names(model)
+
+
+def named_later(ov: Any, x: Any, relu: Any, model: Any) -> Any:
+    take_another(ov, x, relu, model)
+    relu.output(0).add_names({"later"})
+    return names(model)
+
+
+def passed(ov: Any, x: Any, relu: Any, model: Any) -> Any:
+    node = take_another(ov, x, relu, model)
+    manager = ov.passes.Manager()
+    manager.register_pass(ov.passes.ConstantFolding())
+    manager.run_passes(model)
+    return names(model), sorted(node.output(0).get_names())
+
+
+def output_is_input(ov: Any, x: Any, relu: Any, model: Any) -> Any:
+    relu.output(0).replace(x.output(0))
+    return names(model.clone(), ov.compile_model(model, "CPU"))
+
+
+@pytest.mark.parametrize("own", [set(), {"own"}])
+@pytest.mark.parametrize("name", [set(), {"relu"}])
+@pytest.mark.parametrize(
+    "edit", [replaced, connected, cloned, edited_clone, named_later, passed], ids=lambda f: f.__name__
+)
+def test_the_names_are_those_of_openvino(edit: Callable[..., Any], name: set[str], own: set[str]) -> None:
+    theirs, mine = (edit(ov, *network(ov, name, own)) for ov in (openvino, irexec))
+    assert mine == theirs
+
+
+@pytest.mark.parametrize(("name", "own"), [(set(), set()), (set(), {"own"}), ({"relu"}, set())])
+def test_an_output_that_is_an_input_has_the_names_of_its_tensor(name: set[str], own: set[str]) -> None:
+    theirs, mine = (output_is_input(ov, *network(ov, name, own)) for ov in (openvino, irexec))
+    assert mine == theirs
