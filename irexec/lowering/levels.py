@@ -9,8 +9,6 @@ import numpy as np
 from irexec.lowering.grids import LEVELS, Grid
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.arithmetic import FOLDS, Arithmetic, Source
-from irexec.lowering.llvm.bytes import LAYER as BYTES
-from irexec.lowering.llvm.bytes import write_stored
 from irexec.lowering.llvm.levels import LAYER, ROUNDER, TASK, write_levels
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.tasks import tasks_for
@@ -71,14 +69,6 @@ def fits_32_bits(rows: Array, bias: Array) -> bool:
     """
     most = np.abs(rows.astype(np.int64)).sum(1) * (2 * LEVELS) + np.abs(bias)
     return bool((bias == np.rint(bias)).all() and most.max(initial=0) < 1 << 31)
-
-
-def stored_bytes(work: Work, numbers: Array, out: Array) -> None:
-    """Add a copy of contiguous f32, which are whole numbers of 8 bits, to the bytes of `out`."""
-    made = compiler()
-    function = made.made("stored_bytes", 4, lambda module, name: write_stored(module, name, made.lanes))
-    layer = Records.named(BYTES, [{"source": numbers, "result": out, "grid": 0}])
-    work.add(function, layer, Records.of([list(piece) for piece in split(out.size, tasks_for(out.size * WORK))]))
 
 
 def folded(numbers: Array) -> Array:

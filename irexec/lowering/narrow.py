@@ -13,8 +13,8 @@ from irexec.lowering.elementwise import CompiledPointwise
 from irexec.lowering.follow import Layout, Steps
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import Rounding
+from irexec.lowering.llvm.converting import write_converted
 from irexec.lowering.llvm.memory import Records
-from irexec.lowering.llvm.narrow import write_narrow, write_widen
 from irexec.lowering.tasks import tasks_for
 from irexec.lowering.work import Work
 from irexec.threads.parallel import split
@@ -46,19 +46,11 @@ def rounded(work: Work, array: Array, to: Rounding) -> None:
     CompiledPointwise(layout, array.size, array.size * WORK).tasks(work, array, array, ())
 
 
-def widened(work: Work, narrow: Array, out: Array) -> None:
-    """Add a copy of contiguous narrow numbers to `out` in f32."""
-    _copied(work, narrow, out, narrow, "widen")
-
-
-def narrowed(work: Work, wide: Array, out: Array) -> None:
-    """Add a copy of contiguous f32, which are numbers of the narrow type of `out`, to `out`."""
-    _copied(work, wide, out, out, "narrow")
-
-
-def _copied(work: Work, source: Array, out: Array, narrow: Array, way: str) -> None:
-    kind = rounding_of(narrow.dtype)
-    assert kind is not None
-    made, write = compiler(), write_widen if way == "widen" else write_narrow
-    function = made.made(f"{way}_{kind}", 4, lambda module, name: write(module, name, made.lanes, kind))
+def converted(work: Work, source: Array, out: Array) -> None:
+    """Add the conversion of contiguous elements to the type of `out`, see `llvm.converting.converted`."""
+    kinds = [ElementType.of(array.dtype).name for array in (source, out)]
+    made = compiler()
+    function = made.made(
+        "_".join(("convert", *kinds)), 4, lambda module, name: write_converted(module, name, made.lanes, *kinds)
+    )
     work.add(function, Records.of([[source, out]]), Records.of(split(out.size, tasks_for(out.size * WORK))))

@@ -41,6 +41,8 @@ from irexec.types import Array
 
 # Copying a larger input takes longer than the calls of its readers that the copy saves.
 MOST_COPIED = 1 << 20
+# The same for a result, and the call that computes it.
+MOST_RETURNED = 1 << 19
 
 
 def program(plan: Plan, calls: Sequence[Call], outs: Mapping[int, Array], groups: Mapping[int, Group]) -> Program:
@@ -76,6 +78,8 @@ class _Builder:
         self._frees: list[int] = []
         self._entries: list[Call] = []
         self._numbers: list[int] = []
+        # The results of the program that are copied from its memory, by step.
+        self._returned: dict[int, Array] = {}
 
     def add(self, number: int) -> None:
         """Add a step. The steps before it have been added."""
@@ -103,6 +107,9 @@ class _Builder:
         for slot in self._plan.results:
             self._wide.write(self._work, slot)
         self._end_sequence()
+        for number, array in self._returned.items():
+            _, _, *bound, _ = self._calls[number]
+            self._append(number, (array.copy, (), *bound, ()))
         return Program(self._slots, self._entries, self._numbers)
 
     def _last(self, number: int, arrays: Sequence[Array]) -> None:
@@ -138,18 +145,28 @@ class _Builder:
         arrays = [self._slots[slot] for slot in inputs]
         if (group := self._groups.get(number)) is not None:
             out = self._outs[number] if number in self._outs else self._own(number, group, arrays)
-            is_done = out is not None and self._has_tasks(number, group, out)
-            return [out, *group.form.unread(out.shape)] if out is not None and is_done else None
+            if out is None or not self._has_tasks(number, group, out):
+                return None
+            if number not in self._outs and self._copies.is_returned(number):
+                self._returned[number] = out
+            return [out, *group.form.unread(out.shape)]
         is_view = step.operator.view and not step.takes_out
         return self._viewed(number, step, arrays) if is_view else None
 
     def _own(self, number: int, group: Group, arrays: Sequence[Any]) -> Array | None:
-        """Return memory for the f32 result of a step without a buffer in the plan; None if it outlives the run."""
-        shape = group.form.shape(*arrays)
-        if shape is None or self._plan.steps[number].types[0].element_type.dtype != F32:
+        """Return memory for the result of a step without a buffer in the plan; None if it outlives the run, unless it
+        can be copied at the end.
+        """
+        step = self._plan.steps[number]
+        shape, dtype = group.form.shape(*arrays), step.types[0].element_type.dtype
+        if shape is None or dtype is None or rounding_of(dtype) is not None:
             return None
-        memory = self._copies.memory(number, prod(shape))
-        return None if memory is None else memory.reshape(shape)
+        size = prod(shape) * dtype.itemsize
+        memory = self._copies.memory(number, -(-size // F32.itemsize))
+        if memory is not None:
+            return np.ndarray(shape, dtype, memory)
+        is_returned = self._copies.is_returned(number) and size <= MOST_RETURNED
+        return np.empty(shape, dtype) if is_returned else None
 
     def _has_tasks(self, number: int, group: Group, out: Array) -> bool:
         """Add the jobs of a group, and return whether they are all its work."""
@@ -234,7 +251,9 @@ class _Copies:
             for slot in (*step.inputs, *step.outputs):
                 self._end[self._sharing.group[slot]] = number
         assigned = chain.from_iterable(step.inputs for step in plan.steps if step.operator.type == "Assign")
-        self._escaping = {self._sharing.group[slot] for slot in (*plan.results, *assigned)}
+        self._assigned = {self._sharing.group[slot] for slot in assigned}
+        self._results = set(plan.results)
+        self._escaping = self._assigned | {self._sharing.group[slot] for slot in plan.results}
         self._outputs = [step.outputs for step in plan.steps]
         self._live: list[tuple[int, Array]] = []
 
@@ -244,6 +263,11 @@ class _Copies:
         if group in self._escaping:
             return None
         return self._taken(number, self._end[group], size)
+
+    def is_returned(self, number: int) -> bool:
+        """Return whether the one result of a step is a result of the plan, and no variable."""
+        slots = self._outputs[number]
+        return len(slots) == 1 and slots[0] in self._results and self._sharing.group[slots[0]] not in self._assigned
 
     def until_read(self, number: int, slots: Sequence[int], shape: tuple[int, ...]) -> Array:
         """Return memory from a step on until nothing reads these slots any more."""

@@ -14,7 +14,7 @@ from irexec.lowering.follow import Link, Operands, after_sums, can_follow
 from irexec.lowering.grids import Grid
 from irexec.lowering.llvm.after import After, Rounding
 from irexec.lowering.llvm.memory import Records
-from irexec.lowering.narrow import narrowed, rounded, rounding_of, widened
+from irexec.lowering.narrow import converted, rounded, rounding_of
 from irexec.lowering.work import F32, Work
 from irexec.ops.compute.products import settle, summing_buffer
 from irexec.ops.declare.operator import NodeTypes, Operator
@@ -33,6 +33,7 @@ _MODULES = {
     ),
     **dict.fromkeys(("DepthToSpace", "Interpolate", "Pad", "Roll", "ShuffleChannels", "SpaceToDepth"), "selecting"),
     "Concat": "concat",
+    "Convert": "converting",
     "DynamicQuantizeLSTM": "quantized_sequence",
     "GroupNormalization": "group_normalization",
     "MatMul": "matmul",
@@ -65,7 +66,7 @@ class Lowered:
     """
 
     stores_its_type = False
-    """Whether `tasks` stores results of their own type, not f32."""
+    """Whether `tasks` stores results of their own type, not f32; f16 and bf16 are stored as f32."""
 
     selects = False
     """Whether each element of the result is an element of an input, so that it needs no rounding."""
@@ -106,13 +107,15 @@ class Lowered:
         shape = self.shape(*inputs)
         if shape is None:
             return self.kernel(*inputs) if out is None else self.kernel(*inputs, out=out)
-        target, work = summing_buffer(shape, F32, out), Work()
-        self.tasks(work, [self._given(work, *given) for given in enumerate(inputs)], target)
         assert self.dtype is not None
+        is_narrow = rounding_of(self.dtype) is not None
+        stored = self.dtype if self.stores_its_type and not is_narrow else F32
+        target, work = summing_buffer(shape, stored, out), Work()
+        self.tasks(work, [self._given(work, *given) for given in enumerate(inputs)], target)
         result = out
-        if rounding_of(self.dtype) is not None and (out is None or out.flags.c_contiguous):
+        if is_narrow and (out is None or out.flags.c_contiguous):
             result = np.empty(shape, self.dtype) if out is None else out
-            narrowed(work, target, result)
+            converted(work, target, result)
             target = result
         work.run()
         return settle(target, self.dtype, result)
@@ -128,7 +131,7 @@ class Lowered:
         if not (array.flags.c_contiguous and array.flags.aligned):
             return array.astype(F32)
         wide = np.empty(array.shape, F32)
-        widened(work, array, wide)
+        converted(work, array, wide)
         return wide
 
     def leads(self, links: Sequence[Link], result: TensorType) -> tuple[int, Lowered] | None:

@@ -19,29 +19,15 @@ from irexec.lowering.convolution import WholeConvolution
 from irexec.lowering.follow import Operands, after_sums, along_axis, can_follow
 from irexec.lowering.fusion import Finder, Group
 from irexec.lowering.grids import BYTES
-from irexec.lowering.levels import stored_bytes
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Source
+from irexec.lowering.narrow import converted
 from irexec.lowering.table import Lowered, Site
 from irexec.lowering.work import F32, Work
 from irexec.types import F32 as F32_TYPE
 from irexec.types import F64, I8, I32, U8, Array, ElementType
 
 _SOURCES: dict[ElementType, Source] = {U8: "unsigned", I8: "signed"}
-
-
-def called(form: Lowered, inputs: Sequence[Any], out: Array | None) -> Array:
-    """Run a form that stores results of its type, for inputs that it takes."""
-    shape = form.shape(*inputs)
-    assert shape is not None and form.dtype is not None
-    target = out if out is not None and out.flags.c_contiguous else np.empty(shape, form.dtype)
-    work = Work()
-    form.tasks(work, inputs, target)
-    work.run()
-    if out is None or target is out:
-        return target
-    np.copyto(out, target)
-    return out
 
 
 class Whole(Lowered):
@@ -74,10 +60,7 @@ class Whole(Lowered):
         target = work.scratch("scaled sums", out.shape) if is_narrow else out.view(F32)
         self._product.tasks(work, (data, None, *zero), target, self._after, self._operands.records(copies))
         if is_narrow:
-            stored_bytes(work, target, out)
-
-    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
-        return called(self, inputs, out)
+            converted(work, target, out)
 
 
 class Quantized(Lowered):
@@ -95,10 +78,7 @@ class Quantized(Lowered):
     def tasks(self, work: Work, inputs: Sequence[Any], out: Array, *_: Any) -> None:
         target = work.scratch("levels to store", out.shape)
         self._form.tasks(work, inputs, target)
-        stored_bytes(work, target, out)
-
-    def __call__(self, *inputs: Any, out: Array | None = None) -> Any:
-        return called(self, inputs, out)
+        converted(work, target, out)
 
 
 def chain_of(finder: Finder, first: int) -> Group | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from irexec.lowering.narrow import narrowed, rounding_of, widened
+from irexec.lowering.narrow import converted, rounding_of
 from irexec.lowering.work import Unsuited, Work
 from irexec.types import Array
 
@@ -60,7 +60,7 @@ class Wide:
                 if not array.flags.c_contiguous:
                     raise Unsuited
                 self._arrays[slot] = allocate(array.shape)
-                widened(work, array, self._arrays[slot])
+                converted(work, array, self._arrays[slot])
         return self._arrays[slot]
 
     def write(self, work: Work, slot: int) -> None:
@@ -69,4 +69,4 @@ class Wide:
             slot = self._viewed[slot]
         if slot in self._unwritten:
             self._unwritten.remove(slot)
-            narrowed(work, self._arrays[slot], self._slots[slot])
+            converted(work, self._arrays[slot], self._slots[slot])

@@ -18,7 +18,7 @@ from support.ownership import unheld
 
 import irexec
 from irexec import Model
-from irexec.lowering.narrow import narrowed, rounded, widened
+from irexec.lowering.narrow import converted, rounded
 from irexec.lowering.work import Work
 
 ops: Any = irexec.opset15
@@ -42,9 +42,9 @@ def ran(add: Callable[[Work], None]) -> None:
 def test_all_narrow_numbers_become_f32_and_come_back(dtype: np.dtype[Any]) -> None:
     every = np.arange(1 << 16, dtype=np.uint16).view(dtype)
     wide, back = np.empty(every.shape, np.float32), np.empty_like(every)
-    ran(lambda work: widened(work, every, wide))
+    ran(lambda work: converted(work, every, wide))
     np.testing.assert_array_equal(wide, every.astype(np.float32))
-    ran(lambda work: narrowed(work, wide, back))
+    ran(lambda work: converted(work, wide, back))
     number = ~np.isnan(wide)
     np.testing.assert_array_equal(back.view(np.uint16)[number], every.view(np.uint16)[number])
     assert np.isnan(back[~number].astype(np.float32)).all()
@@ -62,7 +62,7 @@ def test_rounding_gives_the_bits_of_numpy(dtype: np.dtype[Any], size: int) -> No
         expected = numbers.astype(dtype)
     found, narrow = numbers.copy(), np.empty(size, dtype)
     ran(lambda work: rounded(work, found, "bf16" if dtype == BF16 else "f16"))
-    ran(lambda work: narrowed(work, numbers, narrow))
+    ran(lambda work: converted(work, numbers, narrow))
     np.testing.assert_array_equal(found, expected.astype(np.float32))
     np.testing.assert_array_equal(narrow.astype(np.float32), expected.astype(np.float32))
 

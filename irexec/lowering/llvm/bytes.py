@@ -1,4 +1,4 @@
-"""Rows as unsigned bytes, in the same order: four neighbours are an element of 32 bits; and f32 stored as bytes."""
+"""Rows as unsigned bytes, in the same order: four neighbours are an element of 32 bits."""
 
 from __future__ import annotations
 
@@ -29,35 +29,10 @@ def write_bytes(module: Any, name: str, lanes: int, source: Source = "floats") -
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
     read, kind = reader(code, layer.source, layer.grid, source), ir.VectorType(ir.IntType(8), lanes)
-    target = layer.result + task.first
+    target = layer.result.run(kind.element) + task.first
 
     def write(x: Any, mask: Any) -> None:
-        levels = read(task.first + x, mask)
-        place = code.builder.inttoptr((target + x).value, kind.as_pointer())
-        code.builder.store(code.builder.trunc(levels, kind), place, align=1)
-
-    code.in_vectors(task.last - task.first, write)
-    return code.end()
-
-
-def write_stored(module: Any, name: str, lanes: int) -> Code:
-    """Write `stored(layer, task, scratch, round)`: some f32, which are whole numbers of 8 bits, as bytes."""
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
-    source, b = layer.source.floats() + task.first, code.builder
-    target, kind = layer.result + task.first, ir.VectorType(ir.IntType(8), lanes)
-
-    def write(x: Any, mask: Any) -> None:
-        vector = source.vector(x, mask)
-        # As in the kernel, nan becomes 0.
-        vector = b.select(b.fcmp_unordered("uno", vector, vector), code.zeros(), vector)
-        numbers = b.trunc(b.fptosi(vector, ir.VectorType(I32, lanes)), kind)
-        place = b.inttoptr((target + x).value, kind.as_pointer())
-        if mask is None:
-            b.store(numbers, place, align=1)
-            return
-        arguments = numbers, place, ir.Constant(I32, 1), mask
-        b.call(code.intrinsic(f"masked.store.v{lanes}i8.p0", ir.VoidType(), *arguments), arguments)
+        target.put_vector(x, code.builder.trunc(read(task.first + x, mask), kind))
 
     code.in_vectors(task.last - task.first, write)
     return code.end()

@@ -215,26 +215,26 @@ class Number:
 
     def numbers(self) -> Run:
         """Return the run of 64-bit numbers at this address."""
-        return Run(self.code, self.code.builder.inttoptr(self.value, I64.as_pointer()))
+        return self.run(I64)
 
     def floats(self) -> Run:
         """Return the run of f32 at this address."""
-        return Run(self.code, self.code.builder.inttoptr(self.value, F32.as_pointer()))
+        return self.run(F32)
 
-    def halves(self) -> Run:
-        """Return the run of elements of 16 bits at this address."""
-        return Run(self.code, self.code.builder.inttoptr(self.value, I16.as_pointer()))
+    def run(self, element: Any) -> Run:
+        """Return the run of elements of a type at this address."""
+        return Run(self.code, self.code.builder.inttoptr(self.value, element.as_pointer()), element)
 
 
 class Run:
     """Elements that are contiguous in memory."""
 
-    def __init__(self, code: Code, pointer: Any) -> None:
-        self.code, self.pointer = code, pointer
+    def __init__(self, code: Code, pointer: Any, element: Any = F32) -> None:
+        self.code, self.pointer, self._element = code, pointer, element
 
     def __add__(self, count: int | Number) -> Run:
         """Return the run that starts after this number of elements."""
-        return Run(self.code, self.code.builder.gep(self.pointer, [self.code.number(count).value]))
+        return Run(self.code, self.code.builder.gep(self.pointer, [self.code.number(count).value]), self._element)
 
     def number(self, index: int | Number) -> Number:
         """Return one element of a run of numbers."""
@@ -248,27 +248,31 @@ class Run:
 
     def vector(self, index: int | Number = 0, mask: Any = None) -> Any:
         """Return the vector that begins at an element, at any alignment; with a mask, the other lanes are 0."""
-        code, place = self.code, self._vectors(index)
+        code, kind, align, name = self.code, *self._vectors()
+        place = code.builder.bitcast((self + index).pointer, kind.as_pointer())
         if mask is None:
-            return code.builder.load(place, align=4)
-        arguments = place, ir.Constant(I32, 4), mask, code.zeros()
-        return code.builder.call(code.intrinsic(f"masked.load.v{code.lanes}f32.p0", code.vector, *arguments), arguments)
+            return code.builder.load(place, align=align)
+        arguments = place, ir.Constant(I32, align), mask, ir.Constant(kind, None)
+        return code.builder.call(code.intrinsic(f"masked.load.{name}", kind, *arguments), arguments)
 
     def put_vector(self, index: int | Number, vector: Any, mask: Any = None) -> None:
-        code, place = self.code, self._vectors(index)
+        code, kind, align, name = self.code, *self._vectors()
+        place = code.builder.bitcast((self + index).pointer, kind.as_pointer())
         if mask is None:
-            code.builder.store(vector, place, align=4)
+            code.builder.store(vector, place, align=align)
         else:
-            arguments = vector, place, ir.Constant(I32, 4), mask
-            code.builder.call(code.intrinsic(f"masked.store.v{code.lanes}f32.p0", ir.VoidType(), *arguments), arguments)
+            arguments = vector, place, ir.Constant(I32, align), mask
+            code.builder.call(code.intrinsic(f"masked.store.{name}", ir.VoidType(), *arguments), arguments)
+
+    def _vectors(self) -> tuple[Any, int, str]:
+        """Return the type of the run's vectors, the alignment of its elements, and its name in intrinsics."""
+        kind = ir.VectorType(self._element, self.code.lanes)
+        return kind, int(self._element.intrinsic_name[1:]) // 8, f"v{kind.count}{self._element.intrinsic_name}.p0"
 
     def few(self, lanes: int) -> Any:
         """Return a vector of the first elements of the run."""
         kind = ir.VectorType(F32, lanes)
         return self.code.builder.load(self.code.builder.bitcast(self.pointer, kind.as_pointer()), align=4)
-
-    def _vectors(self, index: int | Number) -> Any:
-        return self.code.builder.bitcast((self + index).pointer, self.code.vector.as_pointer())
 
     # Atomic numbers (acquire and release) that several threads read and write: a thread that reads such a number also
     # sees all earlier writes of the thread that wrote it.

@@ -7,6 +7,7 @@ from typing import Any
 
 from irexec.lowering.llvm.after import NUMBERS, OPERAND, After
 from irexec.lowering.llvm.code import Change, Code, Fields, Number
+from irexec.lowering.llvm.converting import rounded
 from irexec.lowering.llvm.functions import (
     clamped,
     gelu_erf,
@@ -18,7 +19,6 @@ from irexec.lowering.llvm.functions import (
     mish,
     tanh,
 )
-from irexec.lowering.llvm.narrow import rounded
 
 
 def epilogue(code: Code, steps: Sequence[After], operands: Number, index: Number, place: Number) -> Change:

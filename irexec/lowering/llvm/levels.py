@@ -57,19 +57,9 @@ def reader(code: Code, source: Number, grid: Number, kind: Source) -> Callable[[
         factor, rounder = (code.splat(grid.floats().scalar(place)) for place in range(2))
         run = source.floats()
         return lambda index, mask: bits(code, code.call("fmuladd", run.vector(index, mask), factor, rounder))
-    b, wide = code.builder, ir.VectorType(I32, code.lanes)
+    b, wide, run = code.builder, ir.VectorType(I32, code.lanes), source.run(ir.IntType(8))
     flip = ir.Constant(wide, [128 if kind == "signed" else 0] * code.lanes)
-    return lambda index, mask: b.xor(b.zext(bytes_at(code, source + index, mask), wide), flip)
-
-
-def bytes_at(code: Code, address: Number, mask: Any) -> Any:
-    """Return the vector of bytes at an address; with a mask, the other lanes are 0."""
-    b, kind = code.builder, ir.VectorType(ir.IntType(8), code.lanes)
-    place = b.inttoptr(address.value, kind.as_pointer())
-    if mask is None:
-        return b.load(place, align=1)
-    arguments = place, ir.Constant(I32, 1), mask, ir.Constant(kind, None)
-    return b.call(code.intrinsic(f"masked.load.v{code.lanes}i8.p0", kind, *arguments), arguments)
+    return lambda index, mask: b.xor(b.zext(run.vector(index, mask), wide), flip)
 
 
 def _paired(code: Code, first: Any, second: Any) -> Any:
