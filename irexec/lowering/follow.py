@@ -109,6 +109,10 @@ class Steps:
         self.ways: list[tuple[int, int, int]] = []
 
     def add(self, step: After, operand: Array | None, way: tuple[int, int, int] = (1, 1, 1)) -> None:
+        is_clamped = step.kind == "quantize" and bool(self.after) and self.after[-1].kind == "clamp"
+        if is_clamped and _is_limited(self.operands[-1], operand):
+            for found in (self.after, self.operands, self.ways):
+                del found[-1]
         self._append(step, operand, way)
         if not _selects(step, operand, self._rounding):
             self.round()
@@ -121,6 +125,14 @@ class Steps:
         self.after.append(step)
         self.operands.append(operand)
         self.ways.append(way)
+
+
+def _is_limited(limits: Array | None, quantize: Array | None) -> bool:
+    """Return whether quantized values are the same without the limits of a clamp before, beyond those of quantize."""
+    if limits is None or quantize is None:
+        return False
+    low, extent, *_ = np.moveaxis(quantize["numbers"] if has_records(quantize) else quantize, -1, 0)
+    return bool(((limits[0] <= low) & (limits[1] - low >= extent)).all())
 
 
 def _selects(step: After, operand: Array | None, to: Rounding | None) -> bool:

@@ -20,6 +20,7 @@ import irexec
 from irexec import Model
 from irexec.lowering import follow
 from irexec.lowering.fusion import MOST_LINKS, seen_in
+from irexec.lowering.llvm.after import After
 from irexec.ops.declare.operator import NodeTypes
 from irexec.types import F32, PartialShape, TensorType
 
@@ -304,6 +305,19 @@ def test_fake_quantize_gives_the_bits_of_its_kernel(levels: int) -> None:
     compiled = lowered(model)
     assert taken(compiled) == 1
     np.testing.assert_array_equal(compiled([values])[0], kernels(model)([values])[0])
+
+
+@pytest.mark.parametrize(("low", "high", "is_kept"), [(0, 6, 0), (0, 3.9, 1), (0.5, 6, 1), (-1, np.inf, 0), (0, 4, 0)])
+def test_limits_before_fake_quantize_that_change_nothing_are_left_out(low: float, high: float, is_kept: int) -> None:
+    x = ops.parameter((3, 2000), np.float32, name="x")
+    model = Model([ops.negative(quantized(ops.clamp(ops.negative(x), low, high), 256, 0, 4, 0, 4))], [x])
+    values = rng.uniform(-8, 2, (3, 2000)).astype(np.float32)
+    values[0, :5] = np.nan, np.inf, -np.inf, 0.0, -0.0
+    np.testing.assert_array_equal(lowered(model)([values])[0], kernels(model)([values])[0])
+    steps = follow.Steps(None)
+    for kind, numbers in (("clamp", (low, high)), ("quantize", (0, 4, 255, 4 / 255, 0))):
+        steps.add(After(kind, "numbers"), follow.numbers_of(follow.Follow(kind, numbers=numbers)))
+    assert len(steps.after) == len(steps.operands) == len(steps.ways) == 1 + is_kept
 
 
 LIMITS = {
