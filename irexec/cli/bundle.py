@@ -32,7 +32,6 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     from irexec.debug.reduction.bundle import NoReduction, bundle
-    from irexec.diagnostics import IRError
 
     report = check_readable(args.file)
     if not report.ok:
@@ -42,8 +41,6 @@ def run(args: argparse.Namespace) -> int:
         names = bundle(Path(args.file), Path(target), anonymise=args.anonymize)
     except NoReduction as error:
         return refused(refuse("U006", str(error)))
-    except IRError as error:
-        return refused(error.report)
     except OSError as error:
         return refused(refuse("U007", f"{error.filename or target}: {error.strerror or error}"))
     print(f"saved {target}: {', '.join(names)}")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import add_input_arguments, add_sample_argument, load_with_inputs
 from irexec.cli.inputs import add_format_argument, refused
 from irexec.cli.many import add_many_arguments, log_output
-from irexec.cli.options import add_bounds, add_runtime_options, whole
+from irexec.cli.options import add_bounds, add_repeatable, add_runtime_options, whole
 from irexec.cli.streams import print_line
 from irexec.diagnostics.render import wants_color
 
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="MODEL", help="a model (.xml, .onnx)")
-    parser.add_argument(
+    add_repeatable(
+        parser,
         "--with",
-        dest="others",
-        action="append",
-        default=[],
-        metavar="OTHER",
-        help="openvino, openvino:DEVICE, onnxruntime (.onnx only), torch:MODULE:FUNCTION or torch:FILE.py:FUNCTION (a "
+        "OTHER",
+        "openvino, openvino:DEVICE, onnxruntime (.onnx only), torch:MODULE:FUNCTION or torch:FILE.py:FUNCTION (a "
         "function that returns a network of PyTorch), another model (run by irexec), or a folder written by --dump; "
         "if given several times, the result names the side that differs from all others",
+        dest="others",
     )
     add_runtime_options(parser, 600, "response of OTHER")
     add_input_arguments(parser)
@@ -107,7 +106,6 @@ def run(args: argparse.Namespace) -> int:
     from irexec.debug.runtimes.choose import runtime_of
     from irexec.debug.runtimes.dumping import dump
     from irexec.debug.runtimes.runtime import CannotRun
-    from irexec.diagnostics import IRError
     from irexec.render.status import Status, bar
 
     _take_recorded_inputs(args)
@@ -136,8 +134,6 @@ def run(args: argparse.Namespace) -> int:
                     found.append(compare(loaded.reference, runtime, bounds=bounds, window=args.window, progress=show))
     except CannotRun as error:
         return _refuse(f"--with {args.other}: {error}{_arising(loaded.reference, runtime, error)}")
-    except IRError as error:
-        return refused(error.report)
     except OSError as error:
         return _refuse(f"--dump: {error.filename or args.dump}: {error.strerror or error}")
     if args.dump is not None:
@@ -157,8 +153,6 @@ def run(args: argparse.Namespace) -> int:
             saved += [str(path) for path in culprit.save(args.save_culprit)]
         except OSError as error:
             return _refuse(f"--save-culprit: {error.filename or args.save_culprit}: {error.strerror or error}")
-        except IRError as error:
-            return refused(error.report)
     _print(args, found, saved, loaded.chosen)
     return 2 if any(one.empty for one in found) else 0 if all(one.agrees for one in found) else 1
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output
-from irexec.cli.options import whole
+from irexec.cli.options import add_repeatable, whole
 from irexec.diagnostics import Place, Report
 from irexec.ir.files import read_file
 
@@ -53,9 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="lowered",
         help="the code of irexec that --with irexec judges: lowered (compiled) or kernels (default: lowered)",
     )
-    judged.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="set a property of the runtime"
-    )
+    add_repeatable(judged, "--config", "KEY=VALUE", "set a property of the runtime")
     judged.add_argument("--python", default="", metavar="PATH", help="the Python interpreter that has the runtime")
     judged.add_argument(
         "--limit",
@@ -71,14 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     amount.add_argument("--full", action="store_true", help="judge 400 cases of each operator and pattern")
     amount.add_argument("--minutes", type=float, metavar="N", help="judge as many cases as this time allows")
     amount.add_argument("--cases", type=whole(), metavar="N", help="judge N cases of each operator and pattern")
-    cases.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help="judge only these operators or patterns, e.g. 'Conv*'",
-    )
-    cases.add_argument("--case", action="append", default=[], metavar="NAME", help="judge the case with this name")
+    add_repeatable(cases, "--only", "PATTERN", "judge only these operators or patterns, e.g. 'Conv*'")
+    add_repeatable(cases, "--case", "NAME", "judge the case with this name")
     cases.add_argument("--seed", type=whole(), default=0, metavar="S", help="seed of the generated cases (default: 0)")
     add_many_arguments(parser)
     show = parser.add_argument_group("output")

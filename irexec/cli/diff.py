@@ -10,7 +10,7 @@ from irexec.cli.extension import load_extensions
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import add_format_argument, check_readable, refuse, refused
 from irexec.cli.options import add_limit
-from irexec.diagnostics import IRError, Report
+from irexec.diagnostics import Report
 from irexec.diagnostics.render import wants_color
 
 
@@ -51,8 +51,6 @@ def run(args: argparse.Namespace) -> int:
             comparison = compare(loaded.reference, OtherModel(args.other, models[1]))
     except CannotRun as error:
         return refused(refuse("U006", f"--run: {error}"))
-    except IRError as error:
-        return refused(error.report)
     if args.format == "json":
         text = changes_dict(args.file, args.other, changes)
         print(json.dumps(text | ({"run": comparison.to_dict()} if comparison is not None else {}), indent=2))

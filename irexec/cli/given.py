@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable
-from irexec.cli.options import add_extensions, add_shapes, add_weights, whole
+from irexec.cli.options import add_extensions, add_repeatable, add_shapes, add_weights, whole
 from irexec.diagnostics import Report
 from irexec.diagnostics.findings import Findings
 
@@ -50,12 +50,11 @@ class Loaded:
 
 def add_input_arguments(parser: argparse.ArgumentParser) -> None:
     give = parser.add_argument_group("inputs (values are chosen for inputs that are not given)")
-    give.add_argument(
+    add_repeatable(
+        give,
         "--input",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set an input, e.g. x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; or set all inputs from file.npz, "
+        "NAME=VALUE",
+        "set an input, e.g. x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; or set all inputs from file.npz, "
         "where each additional file.npz is another step",
     )
     add_shapes(give)

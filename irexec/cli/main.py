@@ -217,24 +217,22 @@ class _Version(argparse.Action):
 
 def _refused(message: str, path: str | None) -> int:
     """Report an output that would overwrite an input, or that cannot be written."""
-    from irexec.cli.inputs import refuse
+    from irexec.cli.inputs import refuse, refused
     from irexec.diagnostics import Place
-    from irexec.diagnostics.render import write
 
-    write(refuse("U007", message, place=Place(file=path)), sys.stderr)
-    return 2
+    return refused(refuse("U007", message, place=Place(file=path)))
 
 
 def _failed(error: Exception) -> int:
     """Report an exception that escaped from a command: the findings of an IRError, or an internal error."""
     if os.environ.get("IREXEC_TRACEBACK") == "1":
         raise error
-    from irexec.diagnostics import IRError
+    from irexec.diagnostics import IRError, Report
     from irexec.diagnostics.render import write
 
     if isinstance(error, IRError):
         with suppress(OSError):
-            write(error.report, sys.stderr)
+            write(Report(error.report.errors), sys.stderr)
     elif isinstance(error, MemoryError):
         complain(f"irexec: not enough memory: {error}")
     else:

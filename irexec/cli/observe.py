@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from irexec.cli.given import load_with_inputs
 from irexec.cli.inputs import check_readable, refuse
+from irexec.cli.options import add_repeatable
 from irexec.diagnostics import IRError, Place, Report
 from irexec.ir.files import read_file
 
@@ -36,21 +37,18 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a folder written by run --dump or compare --dump; shows ranges, NaN and histograms",
     )
-    over.add_argument(
+    add_repeatable(
+        over,
         "--counters",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="times on a device: the detailed counters of benchmark_app (.csv), or an execution graph (.xml)",
+        "FILE",
+        "times on a device: the detailed counters of benchmark_app (.csv), or an execution graph (.xml)",
     )
     for option, source in (
         ("trace", "run --trace --format json"),
         ("compare", "compare --format json"),
         ("sensitivity", "sensitivity --format json"),
     ):
-        over.add_argument(
-            f"--{option}", action="append", default=[], metavar="FILE.json", help=f"the output of {source}"
-        )
+        add_repeatable(over, f"--{option}", "FILE.json", f"the output of {source}")
 
 
 def observations(args: argparse.Namespace, reading: Reading, report: Report) -> tuple[Reading | None, list[Observed]]:

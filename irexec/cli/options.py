@@ -14,37 +14,25 @@ def add_weights(parser: _ActionsContainer, file: str) -> None:
     )
 
 
+def add_repeatable(parser: _ActionsContainer, option: str, metavar: str, help: str, **more: str) -> None:
+    """Add an option that may be given several times; its value is the list of all."""
+    parser.add_argument(option, action="append", default=[], metavar=metavar, help=help, **more)  # type: ignore[arg-type]
+
+
 def add_shapes(parser: _ActionsContainer) -> None:
     """Add `--shape NAME=DIMS`, which may be repeated."""
-    parser.add_argument(
-        "--shape",
-        action="append",
-        default=[],
-        metavar="NAME=DIMS",
-        help="set the shape of a dynamic input, e.g. x=1,3,224,224",
-    )
+    add_repeatable(parser, "--shape", "NAME=DIMS", "set the shape of a dynamic input, e.g. x=1,3,224,224")
 
 
 def add_extensions(parser: _ActionsContainer) -> None:
     """Add `--extension PY`, which may be repeated."""
-    parser.add_argument(
-        "--extension",
-        action="append",
-        default=[],
-        metavar="PY",
-        help="a Python file that declares additional operators",
-    )
+    add_repeatable(parser, "--extension", "PY", "a Python file that declares additional operators")
 
 
 def add_runtime_options(parser: _ActionsContainer, limit: int, each: str) -> None:
     """Add `--config KEY=VALUE` and `--limit S` of another runtime. `limit`: in seconds, for `each`."""
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="set a property of the runtime, e.g. INFERENCE_PRECISION_HINT=f32",
-    )
+    about = "set a property of the runtime, e.g. INFERENCE_PRECISION_HINT=f32"
+    add_repeatable(parser, "--config", "KEY=VALUE", about)
     help = f"time limit for each {each}, in seconds (default: {limit})"
     parser.add_argument("--limit", type=number, default=limit, metavar="S", help=help)
 

@@ -90,7 +90,6 @@ def run(args: argparse.Namespace) -> int:
 
     from irexec.debug.reduction.repro import Repro, identity
     from irexec.debug.runtimes.runtime import CannotRun
-    from irexec.diagnostics import IRError
 
     loaded, report = load_with_inputs(args)
     if loaded is None:
@@ -107,8 +106,6 @@ def run(args: argparse.Namespace) -> int:
         return refused(refuse("U006", str(error)))
     except OSError as error:
         return refused(refuse("U007", f"{error.filename or args.output}: {error.strerror or error}"))
-    except IRError as error:
-        return refused(error.report)
 
 
 def _suffix(args: argparse.Namespace) -> str:

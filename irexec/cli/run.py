@@ -17,6 +17,7 @@ from irexec.cli.options import (
     add_limit,
     add_no_repairs,
     add_output,
+    add_repeatable,
     add_shapes,
     add_weights,
     whole,
@@ -45,21 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", help="a model (.xml, .onnx) or a snippet (<layer> elements without <net>); - for stdin"
     )
     give = parser.add_argument_group("inputs (random values are used for inputs that are not given)")
-    give.add_argument(
+    add_repeatable(
+        give,
         "--input",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="set an input, e.g. x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; NAME is a tensor, a layer, a "
+        "NAME=VALUE",
+        "set an input, e.g. x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; NAME is a tensor, a layer, a "
         "port or a position",
     )
     add_shapes(give)
-    give.add_argument(
+    add_repeatable(
+        give,
         "--precision",
-        action="append",
-        default=[],
-        metavar="[NAME=]TYPE",
-        help="set the element type of a snippet's port, e.g. data=f16; without NAME, of the first input and the "
+        "[NAME=]TYPE",
+        "set the element type of a snippet's port, e.g. data=f16; without NAME, of the first input and the "
         "ports that share its type",
     )
     give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of random values (default: 0)")

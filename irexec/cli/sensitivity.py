@@ -81,7 +81,6 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from irexec.diagnostics import IRError
 
     simulated = getattr(args, "as")
     if (args.other is None) == (simulated is None):
@@ -102,8 +101,6 @@ def run(args: argparse.Namespace) -> int:
     try:
         found = _measured(args, simulated)
         saved = [*_saved(args, found)]
-    except IRError as error:
-        return refused(error.report)
     except OSError as error:
         return refused(refuse("U007", f"{error.filename or args.apply}: {error.strerror or error}"))
     except ValueError as error:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.extension import load_extensions
 from irexec.cli.inputs import check_readable, not_written, refused
 from irexec.cli.options import add_extensions, add_limit, add_weights
-from irexec.diagnostics import IRError, Place, Report
+from irexec.diagnostics import Place, Report
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color, write
 from irexec.ir.files import open_regular
@@ -87,9 +87,6 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
         if shapes is not None and args.check is not None and shapes.refusal is None:
             with open_regular(args.check, "the table of sizes") as table:
                 rows = read_rows(io.TextIOWrapper(table, "utf-8-sig", newline=""), shapes)
-    except IRError as error:
-        write(error.report, sys.stderr)
-        return 2
     except (UnreadableRows, UnicodeDecodeError) as error:
         findings.add("U004", str(error), place=Place(file=args.check))
     if not findings.report.ok or shapes is None:
