@@ -254,20 +254,8 @@ def _listed_scalar(text: str, lead: str, literal: _Literal) -> Listed | None:
 # Words in the lead
 
 _FILLER = {
-    "a",
-    "an",
-    "the",
-    "this",
-    "these",
-    "int",
-    "integer",
-    "float",
-    "bool",
-    "boolean",
-    "string",
-    "actual",
-    "tensor",
-}
+    "a", "an", "the", "this", "these", "int", "integer", "float", "bool", "boolean", "string", "actual", "tensor",
+}  # fmt: skip
 _NAME_ENDS = re.compile(r"\b(?:values?|is|are|list|contains|with|of|in)\b|[:=#]", re.IGNORECASE)
 _TYPE_WORD = re.compile(r"\b(int|integer|float|bool|boolean|string|bf16|[iuf](?:8|16|32|64)|(?:u?int|float)\d+)\b")
 _KIND_OF_WORD = {"integer": "int", "boolean": "bool", "float": "float", "int": "int"}

@@ -29,16 +29,9 @@ from irexec.types import (
 )
 
 _GROUPS = {
-    "any": ANY,
-    "sequences": SEQUENCES,
-    "optionals": OPTIONALS,
-    "numeric": NUMERIC,
-    "float": FLOATS,
-    "integer": INTEGERS,
-    "signed": SIGNED,
-    "unsigned": UNSIGNED,
-    "low precision": LOW_PRECISION,
-}
+    "any": ANY, "sequences": SEQUENCES, "optionals": OPTIONALS, "numeric": NUMERIC, "float": FLOATS,
+    "integer": INTEGERS, "signed": SIGNED, "unsigned": UNSIGNED, "low precision": LOW_PRECISION,
+}  # fmt: skip
 _ORDER = list(ElementType.by_name)
 
 

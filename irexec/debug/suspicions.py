@@ -203,20 +203,9 @@ _OVERFLOW = Suspicion("A005", _in_float, _overflowed)
 _DIVISION = _at_once("A007", _by_zero)
 _CONVERSION = Suspicion("A006", _before_convert, _lost)
 _SUMS = (
-    "Abs",
-    "Add",
-    "CumSum",
-    "Einsum",
-    "MatMul",
-    "Multiply",
-    "Negative",
-    "Power",
-    "ReduceL1",
-    "ReduceProd",
-    "ReduceSum",
-    "SquaredDifference",
-    "Subtract",
-)
+    "Abs", "Add", "CumSum", "Einsum", "MatMul", "Multiply", "Negative", "Power", "ReduceL1", "ReduceProd",
+    "ReduceSum", "SquaredDifference", "Subtract",
+)  # fmt: skip
 _SCATTERS = ("ScatterUpdate", "ScatterElementsUpdate", "ScatterNDUpdate", "ScatterND")
 SUSPICIONS: dict[str, tuple[Suspicion, ...]] = {
     **dict.fromkeys(_SUMS, (_OVERFLOW,)),

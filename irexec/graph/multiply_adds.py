@@ -80,21 +80,10 @@ def _attention(shapes: Shapes, out: tuple[int, ...], attributes: dict[str, Any])
 
 
 _RULES: dict[str, Rule] = {
-    "MatMul": _matmul,
-    "Convolution": _convolution(1, 0),
-    "BinaryConvolution": _convolution(1, 0),
-    "GroupConvolution": _convolution(1, 1),
-    "DeformableConvolution": _convolution(2, 0),
-    "ConvolutionBackpropData": _transposed_convolution(0),
-    "GroupConvolutionBackpropData": _transposed_convolution(1),
-    "RNNCell": _cell(2),
-    "GRUCell": _cell(2),
-    "LSTMCell": _cell(3),
-    "RNNSequence": _sequence(3),
-    "GRUSequence": _sequence(3),
-    "LSTMSequence": _sequence(4),
-    "AUGRUCell": _cell(2),
-    "AUGRUSequence": _sequence(3),
-    "Einsum": _einsum,
-    "ScaledDotProductAttention": _attention,
-}
+    "MatMul": _matmul, "Convolution": _convolution(1, 0), "BinaryConvolution": _convolution(1, 0),
+    "GroupConvolution": _convolution(1, 1), "DeformableConvolution": _convolution(2, 0),
+    "ConvolutionBackpropData": _transposed_convolution(0), "GroupConvolutionBackpropData": _transposed_convolution(1),
+    "RNNCell": _cell(2), "GRUCell": _cell(2), "LSTMCell": _cell(3), "RNNSequence": _sequence(3),
+    "GRUSequence": _sequence(3), "LSTMSequence": _sequence(4), "AUGRUCell": _cell(2), "AUGRUSequence": _sequence(3),
+    "Einsum": _einsum, "ScaledDotProductAttention": _attention,
+}  # fmt: skip

@@ -16,22 +16,9 @@ from irexec.ops.declare import contents
 Release = tuple[int, int]
 
 FIRST_RELEASE: dict[int, Release] = {
-    1: (2020, 1),
-    2: (2020, 2),
-    3: (2020, 4),
-    4: (2021, 1),
-    5: (2021, 2),
-    6: (2021, 3),
-    7: (2021, 4),
-    8: (2022, 1),
-    9: (2022, 2),
-    10: (2022, 3),
-    11: (2023, 0),
-    12: (2023, 1),
-    13: (2023, 2),
-    14: (2024, 0),
-    15: (2024, 5),
-}
+    1: (2020, 1), 2: (2020, 2), 3: (2020, 4), 4: (2021, 1), 5: (2021, 2), 6: (2021, 3), 7: (2021, 4), 8: (2022, 1),
+    9: (2022, 2), 10: (2022, 3), 11: (2023, 0), 12: (2023, 1), 13: (2023, 2), 14: (2024, 0), 15: (2024, 5),
+}  # fmt: skip
 """Operation set → the first release that contains all of it. Later sets were introduced after the last release here."""
 FIRST_WITH_IR_11: Release = (2022, 1)
 KNOWN_UP_TO: Release = max(FIRST_RELEASE.values())

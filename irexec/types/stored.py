@@ -22,17 +22,8 @@ if TYPE_CHECKING:
 
 # The types whose elements Python reads by itself, each by its code of the module `struct`.
 _CODES: dict[ElementType, Any] = {
-    I8: "b",
-    I16: "h",
-    I32: "i",
-    I64: "q",
-    U8: "B",
-    U16: "H",
-    U32: "I",
-    U64: "Q",
-    F32: "f",
-    F64: "d",
-}
+    I8: "b", I16: "h", I32: "i", I64: "q", U8: "B", U16: "H", U32: "I", U64: "Q", F32: "f", F64: "d",
+}  # fmt: skip
 
 
 class Stored:

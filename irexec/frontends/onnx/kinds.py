@@ -19,33 +19,13 @@ from irexec.types import (
 
 # ONNX's name in its enumeration, and in lower case in type constraints → irexec's element type.
 _NAMES: dict[str, ElementType] = {
-    "FLOAT": types.F32,
-    "UINT8": types.U8,
-    "INT8": types.I8,
-    "UINT16": types.U16,
-    "INT16": types.I16,
-    "INT32": types.I32,
-    "INT64": types.I64,
-    "STRING": types.STRING,
-    "BOOL": types.BOOLEAN,
-    "FLOAT16": types.F16,
-    "DOUBLE": types.F64,
-    "UINT32": types.U32,
-    "UINT64": types.U64,
-    "COMPLEX64": types.C64,
-    "COMPLEX128": types.C128,
-    "BFLOAT16": types.BF16,
-    "FLOAT8E4M3FN": types.F8E4M3,
-    "FLOAT8E4M3FNUZ": types.F8E4M3FNUZ,
-    "FLOAT8E5M2": types.F8E5M2,
-    "FLOAT8E5M2FNUZ": types.F8E5M2FNUZ,
-    "FLOAT8E8M0": types.F8E8M0,
-    "FLOAT4E2M1": types.F4E2M1,
-    "UINT4": types.U4,
-    "INT4": types.I4,
-    "UINT2": types.U2,
-    "INT2": types.I2,
-}
+    "FLOAT": types.F32, "UINT8": types.U8, "INT8": types.I8, "UINT16": types.U16, "INT16": types.I16,
+    "INT32": types.I32, "INT64": types.I64, "STRING": types.STRING, "BOOL": types.BOOLEAN, "FLOAT16": types.F16,
+    "DOUBLE": types.F64, "UINT32": types.U32, "UINT64": types.U64, "COMPLEX64": types.C64, "COMPLEX128": types.C128,
+    "BFLOAT16": types.BF16, "FLOAT8E4M3FN": types.F8E4M3, "FLOAT8E4M3FNUZ": types.F8E4M3FNUZ,
+    "FLOAT8E5M2": types.F8E5M2, "FLOAT8E5M2FNUZ": types.F8E5M2FNUZ, "FLOAT8E8M0": types.F8E8M0,
+    "FLOAT4E2M1": types.F4E2M1, "UINT4": types.U4, "INT4": types.I4, "UINT2": types.U2, "INT2": types.I2,
+}  # fmt: skip
 _BY_NUMBER = {number: _NAMES[name] for name, number in onnx.TensorProto.DataType.items() if name in _NAMES}
 _NUMBERS = {kind: number for number, kind in _BY_NUMBER.items()}
 _CONSTRAINTS = {f"tensor({name.lower()})": kind for name, kind in _NAMES.items()}

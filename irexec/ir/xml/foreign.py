@@ -5,25 +5,15 @@ from __future__ import annotations
 import re
 
 _BEGINNINGS = (
-    (b"\x89PNG", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
-    (b"PK\x03\x04", "a ZIP archive (also used by PyTorch and Keras for models)"),
-    (b"PK\x05\x06", "a ZIP archive"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an xz archive"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
-    (b"\x7fELF", "an ELF file: a program or a library"),
-    (b"MZ", "a Windows program or library"),
-    (b"%PDF", "a PDF document"),
-    (b"\x89HDF", "an HDF5 file (used by Keras for models)"),
-    (b"\x93NUMPY", "a NumPy array (.npy)"),
-    (b"GGUF", "a GGUF model"),
-    (b"\x80\x02", "a Python pickle (used by older versions of PyTorch for models)"),
-    (b"\x80\x04", "a Python pickle"),
-)
+    (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"),
+    (b"PK\x03\x04", "a ZIP archive (also used by PyTorch and Keras for models)"), (b"PK\x05\x06", "a ZIP archive"),
+    (b"\x1f\x8b", "a gzip archive"), (b"BZh", "a bzip2 archive"), (b"\xfd7zXZ", "an xz archive"),
+    (b"7z\xbc\xaf", "a 7z archive"), (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
+    (b"\x7fELF", "an ELF file: a program or a library"), (b"MZ", "a Windows program or library"),
+    (b"%PDF", "a PDF document"), (b"\x89HDF", "an HDF5 file (used by Keras for models)"),
+    (b"\x93NUMPY", "a NumPy array (.npy)"), (b"GGUF", "a GGUF model"),
+    (b"\x80\x02", "a Python pickle (used by older versions of PyTorch for models)"), (b"\x80\x04", "a Python pickle"),
+)  # fmt: skip
 _TFLITE = b"TFL3"
 _TEXT = re.compile(rb"\xff\xfe|\xfe\xff|\0*<|.*<(net|layer)\b", re.DOTALL)
 # In ONNX's ModelProto, the field `ir_version`, followed by `producer_name` or the next field; in TensorFlow's

@@ -15,31 +15,13 @@ class Meant(NamedTuple):
 
 # Foreign names of the same operation with the same inputs.
 _SAME = {
-    "AveragePool": "AvgPool",
-    "AveragePooling": "AvgPool",
-    "Cast": "Convert",
-    "Ceil": "Ceiling",
-    "Concatenate": "Concat",
-    "Conv": "Convolution",
-    "Conv1d": "Convolution",
-    "Conv2d": "Convolution",
-    "Conv3d": "Convolution",
-    "ConvTranspose": "ConvolutionBackpropData",
-    "Deconvolution": "ConvolutionBackpropData",
-    "Div": "Divide",
-    "Input": "Parameter",
-    "Max": "Maximum",
-    "MaxPooling": "MaxPool",
-    "Min": "Minimum",
-    "Mul": "Multiply",
-    "Neg": "Negative",
-    "Output": "Result",
-    "Permute": "Transpose",
-    "Placeholder": "Parameter",
-    "Pow": "Power",
-    "Sub": "Subtract",
-    "Where": "Select",
-}
+    "AveragePool": "AvgPool", "AveragePooling": "AvgPool", "Cast": "Convert", "Ceil": "Ceiling",
+    "Concatenate": "Concat", "Conv": "Convolution", "Conv1d": "Convolution", "Conv2d": "Convolution",
+    "Conv3d": "Convolution", "ConvTranspose": "ConvolutionBackpropData", "Deconvolution": "ConvolutionBackpropData",
+    "Div": "Divide", "Input": "Parameter", "Max": "Maximum", "MaxPooling": "MaxPool", "Min": "Minimum",
+    "Mul": "Multiply", "Neg": "Negative", "Output": "Result", "Permute": "Transpose", "Placeholder": "Parameter",
+    "Pow": "Power", "Sub": "Subtract", "Where": "Select",
+}  # fmt: skip
 _OTHER = {
     "ArgMax": Meant(("TopK",), "with k = 1 its second output is the index"),
     "ArgMin": Meant(("TopK",), 'with mode="min" and k = 1 its second output is the index'),

@@ -20,13 +20,9 @@ from irexec.types import Array
 _PART = 1 << 22
 
 _UFUNCS: dict[str, np.ufunc] = {
-    "sum": np.add,
-    "sub": np.subtract,
-    "prod": np.multiply,
-    "min": np.minimum,
-    "max": np.maximum,
+    "sum": np.add, "sub": np.subtract, "prod": np.multiply, "min": np.minimum, "max": np.maximum,
     "xor": np.bitwise_xor,
-}
+}  # fmt: skip
 # Without an initial value, min and max ignore NaN if any update is a number.
 _WITHOUT_INIT: dict[str, np.ufunc] = {**_UFUNCS, "min": np.fmin, "max": np.fmax}
 _NEUTRAL = {"sum": 0, "sub": 0, "prod": 1, "xor": 0}

@@ -21,16 +21,9 @@ _CLASSES = {
     "v": r"\n-\r\x85\u2028\u2029",
 }
 _POSIX = {
-    "alpha": r"\p{L}",
-    "lower": r"\p{Ll}",
-    "upper": r"\p{Lu}",
-    "alnum": r"\p{L}\p{N}",
-    "digit": r"\p{Nd}",
-    "space": _CLASSES["s"],
-    "word": _CLASSES["w"],
-    "punct": r"\p{P}$+<=>\^`|~",
-    "blank": _CLASSES["h"],
-}
+    "alpha": r"\p{L}", "lower": r"\p{Ll}", "upper": r"\p{Lu}", "alnum": r"\p{L}\p{N}", "digit": r"\p{Nd}",
+    "space": _CLASSES["s"], "word": _CLASSES["w"], "punct": r"\p{P}$+<=>\^`|~", "blank": _CLASSES["h"],
+}  # fmt: skip
 _BRACKETED = re.compile(r"\[:(\w+):\]")
 # A script by name: its characters, and the characters that it shares with other scripts.
 _SCRIPT = re.compile(r"\\([pP])\{(\^?)([A-Za-z_]{3,})\}")

@@ -16,29 +16,15 @@ from irexec.graph.model import Value
 from irexec.types import F32, FLOATS, UNSIGNED, ElementType
 
 _UNARY = {
-    "Abs": ("Abs", 1, (1, 6, 13)),
-    "Acos": ("Acos", 1, (7, 22)),
-    "Acosh": ("Acosh", 4, (9, 22)),
-    "Asin": ("Asin", 1, (7, 22)),
-    "Asinh": ("Asinh", 4, (9, 22)),
-    "Atan": ("Atan", 1, (7, 22)),
-    "Atanh": ("Atanh", 4, (9, 22)),
-    "Ceil": ("Ceiling", 1, (1, 6, 13)),
-    "Cos": ("Cos", 1, (7, 22)),
-    "Cosh": ("Cosh", 1, (9, 22)),
-    "Erf": ("Erf", 1, (9, 13)),
-    "Exp": ("Exp", 1, (1, 6, 13)),
-    "Floor": ("Floor", 1, (1, 6, 13)),
-    "Log": ("Log", 1, (1, 6, 13)),
-    "Round": ("Round", 5, (11, 22)),
-    "Sign": ("Sign", 1, (9, 13)),
-    "Sin": ("Sin", 1, (7, 22)),
-    "Sinh": ("Sinh", 1, (9, 22)),
-    "Sqrt": ("Sqrt", 1, (1, 6, 13)),
-    "Tan": ("Tan", 1, (7, 22)),
-    "Tanh": ("Tanh", 1, (1, 6, 13)),
+    "Abs": ("Abs", 1, (1, 6, 13)), "Acos": ("Acos", 1, (7, 22)), "Acosh": ("Acosh", 4, (9, 22)),
+    "Asin": ("Asin", 1, (7, 22)), "Asinh": ("Asinh", 4, (9, 22)), "Atan": ("Atan", 1, (7, 22)),
+    "Atanh": ("Atanh", 4, (9, 22)), "Ceil": ("Ceiling", 1, (1, 6, 13)), "Cos": ("Cos", 1, (7, 22)),
+    "Cosh": ("Cosh", 1, (9, 22)), "Erf": ("Erf", 1, (9, 13)), "Exp": ("Exp", 1, (1, 6, 13)),
+    "Floor": ("Floor", 1, (1, 6, 13)), "Log": ("Log", 1, (1, 6, 13)), "Round": ("Round", 5, (11, 22)),
+    "Sign": ("Sign", 1, (9, 13)), "Sin": ("Sin", 1, (7, 22)), "Sinh": ("Sinh", 1, (9, 22)),
+    "Sqrt": ("Sqrt", 1, (1, 6, 13)), "Tan": ("Tan", 1, (7, 22)), "Tanh": ("Tanh", 1, (1, 6, 13)),
     "IsNaN": ("IsNaN", 10, (9, 13, 20)),
-}
+}  # fmt: skip
 
 
 def _unary(op: Op) -> Value:

@@ -8,18 +8,11 @@ from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 
 _PAIRS = {
-    "And": ("LogicalAnd", 1),
-    "Or": ("LogicalOr", 1),
-    "Xor": ("LogicalXor", 2),
-    "Equal": ("Equal", 1),
-    "Greater": ("Greater", 1),
-    "GreaterOrEqual": ("GreaterEqual", 1),
-    "Less": ("Less", 1),
-    "LessOrEqual": ("LessEqual", 1),
-    "BitwiseAnd": ("BitwiseAnd", 13),
-    "BitwiseOr": ("BitwiseOr", 13),
+    "And": ("LogicalAnd", 1), "Or": ("LogicalOr", 1), "Xor": ("LogicalXor", 2), "Equal": ("Equal", 1),
+    "Greater": ("Greater", 1), "GreaterOrEqual": ("GreaterEqual", 1), "Less": ("Less", 1),
+    "LessOrEqual": ("LessEqual", 1), "BitwiseAnd": ("BitwiseAnd", 13), "BitwiseOr": ("BitwiseOr", 13),
     "BitwiseXor": ("BitwiseXor", 13),
-}
+}  # fmt: skip
 
 
 @translates("And", "Or", "Xor", since=(7,))
