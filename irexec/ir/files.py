@@ -12,12 +12,9 @@ from typing import IO
 from irexec.ir.guard import reads
 
 _KINDS = {
-    stat.S_IFDIR: "a directory",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
+    stat.S_IFDIR: "a directory", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
-}
+}  # fmt: skip
 
 
 def open_regular(path: str | os.PathLike[str], role: str = "a file") -> IO[bytes]:

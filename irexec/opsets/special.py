@@ -133,11 +133,6 @@ def _without_body(node_class: type[Node], operator: Operator, inputs: list[Any],
 
 
 SPECIAL: dict[str, Callable[[Operator, NodeClass], Function]] = {
-    "Assign": assign_function,
-    "Const": constant_function,
-    "If": if_function,
-    "Loop": loop_function,
-    "Parameter": parameter_function,
-    "ReadValue": read_value_function,
-    "TensorIterator": tensor_iterator_function,
-}
+    "Assign": assign_function, "Const": constant_function, "If": if_function, "Loop": loop_function,
+    "Parameter": parameter_function, "ReadValue": read_value_function, "TensorIterator": tensor_iterator_function,
+}  # fmt: skip

@@ -70,14 +70,9 @@ def _joined(parts: Sequence[str], kept: Sequence[bool]) -> str:
 
 
 _STYLES = {
-    "heading": "bold",
-    "name": "cyan",
-    "dim": "dim",
-    "good": "green",
-    "error": "bold red",
-    "warning": "bold yellow",
+    "heading": "bold", "name": "cyan", "dim": "dim", "good": "green", "error": "bold red", "warning": "bold yellow",
     "note": "bold green",
-}
+}  # fmt: skip
 # The cells of a line without a terminal, and the smallest widths of a name and of a text.
 _COLUMNS, _LEAST_NAME, _LEAST_TEXT = 100, 24, 40
 _SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}

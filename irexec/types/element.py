@@ -24,13 +24,8 @@ class Answer(int):
 _NO, _YES = Answer(0), Answer(1)
 # OpenVINO's names in messages.
 _NAMED_IN_C = {
-    "bf16": "bfloat16",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "double64",
-    "nf4": "nfloat4",
-    "boolean": "char",
-}
+    "bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "double64", "nf4": "nfloat4", "boolean": "char",
+}  # fmt: skip
 _NAMED_IN_C |= {f"i{bits}": f"int{bits}_t" for bits in (4, 8, 16, 32, 64)}
 _NAMED_IN_C |= {f"u{bits}": f"uint{bits}_t" for bits in (1, 2, 3, 4, 6, 8, 16, 32, 64)}
 # The types that OpenVINO counts as quantised, sums of 32 bits among them.

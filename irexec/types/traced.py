@@ -27,14 +27,9 @@ def _extreme(choose: Callable[[Any, Any], Any], of_arrays: str) -> Callable[[Any
 
 
 APPLY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "min": _extreme(min, "minimum"),
-    "max": _extreme(max, "maximum"),
-}
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
+    "min": _extreme(min, "minimum"), "max": _extreme(max, "maximum"),
+}  # fmt: skip
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 # Beyond these, intervals are not kept: expressions of sizes stay far below.
 _FAR = 1 << 62

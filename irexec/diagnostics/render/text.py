@@ -18,13 +18,9 @@ NOTE_CHARACTERS = 1000
 """The cells of a message, or of a line of a note, that are shown: a file may contain names of any length."""
 
 _STYLES = {
-    Severity.ERROR: "bold red",
-    Severity.WARNING: "bold yellow",
-    Severity.NOTE: "bold green",
-    "frame": "bold blue",
-    "strong": "bold",
-    "plain": "",
-}
+    Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold green", "frame": "bold blue",
+    "strong": "bold", "plain": "",
+}  # fmt: skip
 
 
 class _Piece(NamedTuple):

@@ -17,13 +17,9 @@ from irexec.ir.text import listed, quoted, whole
 
 END_NAMES = ("from-layer", "from-port", "to-layer", "to-port")
 _OTHER_NAMES = {
-    "from": "from-layer",
-    "source": "from-layer",
-    "src": "from-layer",
-    "to": "to-layer",
-    "target": "to-layer",
+    "from": "from-layer", "source": "from-layer", "src": "from-layer", "to": "to-layer", "target": "to-layer",
     "dst": "to-layer",
-}
+}  # fmt: skip
 _SOURCES = ("Parameter", "Const", "Constant")
 # A Parameter remains an input of the model even if no layer uses it.
 _ENDS = (*ROOT_TYPES, "Parameter")

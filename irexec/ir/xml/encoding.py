@@ -6,13 +6,9 @@ import codecs
 import re
 
 _CODECS = {
-    "utf-8": "utf-8",
-    "utf8": "utf-8",
-    "us-ascii": "ascii",
-    "ascii": "ascii",
-    "iso-8859-1": "latin-1",
+    "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "ascii", "ascii": "ascii", "iso-8859-1": "latin-1",
     "latin1": "latin-1",
-}
+}  # fmt: skip
 
 
 class EncodingProblem(ValueError):

@@ -57,14 +57,10 @@ def unbalanced(text: str) -> Unbalanced | None:
 
 
 _CODE_OF_ERROR = {
-    "ERR_ATTRIBUTE_REDEFINED": "X003",
-    "ERR_DOCUMENT_END": "X004",
-    "ERR_UNDECLARED_ENTITY": "X002",
-    "ERR_INVALID_CHAR": "X007",
-    "ERR_RESOURCE_LIMIT": "X005",
-    "NS_ERR_UNDEFINED_NAMESPACE": "X010",
+    "ERR_ATTRIBUTE_REDEFINED": "X003", "ERR_DOCUMENT_END": "X004", "ERR_UNDECLARED_ENTITY": "X002",
+    "ERR_INVALID_CHAR": "X007", "ERR_RESOURCE_LIMIT": "X005", "NS_ERR_UNDEFINED_NAMESPACE": "X010",
     "ERR_RESERVED_XML_NAME": "X011",
-}
+}  # fmt: skip
 # libxml2 limits the length of a single piece.
 _LONG = 10_000_000
 # Constructs on which the two parsers may differ: invalid versions of XML, attributes of XML's own, namespaces,

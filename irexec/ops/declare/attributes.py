@@ -158,21 +158,14 @@ def read_shape(value: str) -> PartialShape:
 
 
 _SHAPE_CODES = {
-    ShapeFault.REVERSED: "S001",
-    ShapeFault.NEGATIVE: "S002",
-    ShapeFault.TOO_LARGE: "S003",
-    ShapeFault.FORM: "S006",
-}
+    ShapeFault.REVERSED: "S001", ShapeFault.NEGATIVE: "S002", ShapeFault.TOO_LARGE: "S003", ShapeFault.FORM: "S006",
+}  # fmt: skip
 
 
 _READERS: dict[Any, Callable[[str], Any]] = {
-    int: read_int,
-    float: read_float,
-    bool: read_bool,
-    str: str,
-    ElementType: read_element_type,
+    int: read_int, float: read_float, bool: read_bool, str: str, ElementType: read_element_type,
     PartialShape: read_shape,
-}
+}  # fmt: skip
 
 
 def base_type(annotation: Any) -> Any:

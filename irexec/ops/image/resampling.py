@@ -238,11 +238,6 @@ def _normalised(index: Array, weight: Array, extent: int) -> Taps:
 
 
 _BUILDERS: dict[str, Callable[[Axis, range], Taps]] = {
-    "nearest": _nearest,
-    "linear": _linear,
-    "linear_onnx": _linear_onnx,
-    "cubic": _cubic,
-    "bilinear_pillow": _pillow(1.0, _triangle),
-    "bicubic_pillow": _pillow(2.0, _bicubic),
-    "area": _area,
-}
+    "nearest": _nearest, "linear": _linear, "linear_onnx": _linear_onnx, "cubic": _cubic,
+    "bilinear_pillow": _pillow(1.0, _triangle), "bicubic_pillow": _pillow(2.0, _bicubic), "area": _area,
+}  # fmt: skip

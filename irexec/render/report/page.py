@@ -19,16 +19,8 @@ from irexec.render.shapes import SizeRows
 
 # In the order of their dependencies.
 _SCRIPTS = (
-    "view.js",
-    "blocks.js",
-    "columns.js",
-    "map.js",
-    "choose.js",
-    "panel.js",
-    "overlays.js",
-    "export.js",
-    "start.js",
-)
+    "view.js", "blocks.js", "columns.js", "map.js", "choose.js", "panel.js", "overlays.js", "export.js", "start.js",
+)  # fmt: skip
 
 
 def report_page(models: Sequence[Summary], observed: Sequence[Observed] = (), sizes: Sequence[SizeRows] = ()) -> str:

@@ -10,14 +10,10 @@ from irexec.graph.model import Value
 from irexec.types import BOOLEAN, FLOATS, I64
 
 _IR = {
-    "ReduceL1": ("ReduceL1", 4),
-    "ReduceL2": ("ReduceL2", 4),
-    "ReduceMax": ("ReduceMax", 1),
-    "ReduceMean": ("ReduceMean", 1),
-    "ReduceMin": ("ReduceMin", 1),
-    "ReduceProd": ("ReduceProd", 1),
+    "ReduceL1": ("ReduceL1", 4), "ReduceL2": ("ReduceL2", 4), "ReduceMax": ("ReduceMax", 1),
+    "ReduceMean": ("ReduceMean", 1), "ReduceMin": ("ReduceMin", 1), "ReduceProd": ("ReduceProd", 1),
     "ReduceSum": ("ReduceSum", 1),
-}
+}  # fmt: skip
 
 
 def axes_of(op: Op) -> Value | None:
