@@ -37,6 +37,23 @@ def translates(*operators: str, since: Iterable[int], domain: str = "") -> Calla
     return declare
 
 
+def corresponds(
+    operator: str,
+    type: str,
+    inputs: int = 1,
+    *,
+    since: Iterable[int],
+    domain: str = "",
+    opset: int | str = 1,
+    **fixed: Any,
+) -> None:
+    """Register the translation of an operator to one with the same inputs, and with fixed attributes."""
+
+    @translates(operator, since=since, domain=domain)
+    def _(op: Op) -> Value:
+        return op.make(type, *(op[i] for i in range(inputs)), opset=opset, **fixed)
+
+
 def translators() -> dict[tuple[str, str, int], Translator]:
     """Return the whole table; the first call imports its modules."""
     if not _TRANSLATORS:

@@ -5,38 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.frontends.onnx.op import Op
-from irexec.frontends.onnx.registry import translates
+from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.graph.model import Value
 
-
-@translates("Relu", since=(1, 6, 13, 14))
-def _relu(op: Op) -> Value:
-    return op.make("ReLU", op[0])
-
-
-@translates("Sigmoid", since=(1, 6, 13))
-def _sigmoid(op: Op) -> Value:
-    return op.make("Sigmoid", op[0])
-
-
-@translates("Softplus", since=(1, 22))
-def _softplus(op: Op) -> Value:
-    return op.make("SoftPlus", op[0], opset=4)
-
-
-@translates("Softsign", since=(1, 22))
-def _softsign(op: Op) -> Value:
-    return op.make("SoftSign", op[0], opset=9)
-
-
-@translates("Mish", since=(18, 22))
-def _mish(op: Op) -> Value:
-    return op.make("Mish", op[0], opset=4)
-
-
-@translates("HardSwish", since=(14, 22))
-def _hard_swish(op: Op) -> Value:
-    return op.make("HSwish", op[0], opset=4)
+corresponds("Relu", "ReLU", since=(1, 6, 13, 14))
+corresponds("Sigmoid", "Sigmoid", since=(1, 6, 13))
+corresponds("Softplus", "SoftPlus", since=(1, 22), opset=4)
+corresponds("Softsign", "SoftSign", since=(1, 22), opset=9)
+corresponds("Mish", "Mish", since=(18, 22), opset=4)
+corresponds("HardSwish", "HSwish", since=(14, 22), opset=4)
 
 
 @translates("Swish", since=(24,))
@@ -88,9 +65,7 @@ def _prelu(op: Op) -> Value:
     return op.make("Select", negative, product, x)
 
 
-@translates("PRelu", since=(1, 6))
-def _early_prelu(op: Op) -> Value:
-    return op.make("PReLU", op[0], op[1])
+corresponds("PRelu", "PReLU", 2, since=(1, 6))
 
 
 @translates("ThresholdedRelu", since=(10, 22))

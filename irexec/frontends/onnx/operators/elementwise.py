@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 
 from irexec.frontends.onnx.op import Op
-from irexec.frontends.onnx.registry import translates
+from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.graph.model import Value
 from irexec.types import F32, FLOATS, UNSIGNED, ElementType
 
@@ -27,18 +27,11 @@ _UNARY = {
 }  # fmt: skip
 
 
-def _unary(op: Op) -> Value:
-    type, opset, _ = _UNARY[op.type]
-    return op.make(type, op[0], opset=opset)
+for _name, (_type, _opset, _since) in _UNARY.items():
+    corresponds(_name, _type, since=_since, opset=_opset)
 
 
-for _name, _entry in _UNARY.items():
-    translates(_name, since=_entry[2])(_unary)
-
-
-@translates("Neg", since=(1, 6, 13))
-def _negate(op: Op) -> Value:
-    return op.make("Negative", op[0])
+corresponds("Neg", "Negative", since=(1, 6, 13))
 
 
 @translates("Reciprocal", since=(1, 6, 13))
@@ -167,9 +160,7 @@ def _clamped(op: Op, low: float, high: float) -> Value | None:
     return op.make("Clamp", op[0], min=float(low), max=float(high)) if fits else None
 
 
-@translates("Where", since=(9, 16))
-def _where(op: Op) -> Value:
-    return op.make("Select", op[0], op[1], op[2])
+corresponds("Where", "Select", 3, since=(9, 16))
 
 
 @translates("CumSum", since=(11, 14))

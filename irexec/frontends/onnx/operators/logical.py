@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.elementwise import early_operand
-from irexec.frontends.onnx.registry import translates
+from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.graph.model import Value
 
 _PAIRS = {
@@ -31,14 +31,8 @@ def _early_pair(op: Op) -> Value:
     return op.make(type, op[0], early_operand(op), opset=opset)
 
 
-@translates("Not", since=(1,))
-def _not(op: Op) -> Value:
-    return op.make("LogicalNot", op[0])
-
-
-@translates("BitwiseNot", since=(18,))
-def _bitwise_not(op: Op) -> Value:
-    return op.make("BitwiseNot", op[0], opset=13)
+corresponds("Not", "LogicalNot", since=(1,))
+corresponds("BitwiseNot", "BitwiseNot", since=(18,), opset=13)
 
 
 @translates("BitShift", since=(11, 28))

@@ -6,14 +6,11 @@ Source: ONNX operator pages.
 from __future__ import annotations
 
 from irexec.frontends.onnx.op import Op
-from irexec.frontends.onnx.registry import translates
+from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.graph.model import Value
 from irexec.types import F64
 
-
-@translates("MatMul", since=(1, 9, 13))
-def _matmul(op: Op) -> Value:
-    return op.make("MatMul", op[0], op[1])
+corresponds("MatMul", "MatMul", 2, since=(1, 9, 13))
 
 
 @translates("Gemm", since=(1, 6, 7, 9, 11, 13))

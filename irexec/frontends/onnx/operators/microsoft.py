@@ -14,7 +14,7 @@ from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.convolution import convolved, with_bias
 from irexec.frontends.onnx.operators.normalization import normalized
-from irexec.frontends.onnx.registry import MICROSOFT, Translator, translates
+from irexec.frontends.onnx.registry import MICROSOFT, Translator, corresponds, translates
 from irexec.graph.model import Value
 from irexec.types import F32, F64, I32, I64
 
@@ -35,9 +35,7 @@ def _fused_matmul(op: Op) -> Value:
     return product if alpha == 1 else op.make("Multiply", product, op.like(alpha))
 
 
-@microsoft("Gelu")
-def _gelu(op: Op) -> Value:
-    return op.make("Gelu", op[0], opset=7, approximation_mode="erf")
+corresponds("Gelu", "Gelu", since=(1,), domain=MICROSOFT, opset=7, approximation_mode="erf")
 
 
 @microsoft("BiasGelu")
@@ -172,6 +170,4 @@ def _activated(op: Op, x: Value, params: list[float]) -> Value:
     raise Refused("F009", f"the activation {name!r} is not translated", attribute="activation", found=name)
 
 
-@microsoft("Inverse")
-def _inverse(op: Op) -> Value:
-    return op.make("Inverse", op[0], opset=14, adjoint=False)
+corresponds("Inverse", "Inverse", since=(1,), domain=MICROSOFT, opset=14, adjoint=False)

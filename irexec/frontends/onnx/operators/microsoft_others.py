@@ -10,7 +10,7 @@ import numpy as np
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.microsoft import microsoft, moved, plus, root_mean_square
 from irexec.frontends.onnx.operators.quantization import whole
-from irexec.frontends.onnx.registry import Result, translators
+from irexec.frontends.onnx.registry import MICROSOFT, Result, corresponds, translators
 from irexec.graph.model import Value
 from irexec.types import F32, I32, I64, U32
 
@@ -40,9 +40,7 @@ def _unique(op: Op) -> list[Value]:
     return [made.outputs[0], made.outputs[2], made.outputs[3]]
 
 
-@microsoft("ExpandDims")
-def _expanded(op: Op) -> Value:
-    return op.make("Unsqueeze", op[0], op[1])
+corresponds("ExpandDims", "Unsqueeze", 2, since=(1,), domain=MICROSOFT)
 
 
 @microsoft("UnfoldTensor")

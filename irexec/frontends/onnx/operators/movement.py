@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.frontends.onnx.op import Input, Op
-from irexec.frontends.onnx.registry import translates
+from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.graph.model import Value
 from irexec.types import BOOLEAN, I64, STRING
 
@@ -52,9 +52,7 @@ def _transpose(op: Op) -> Value:
     return op.make("Transpose", op[0], order)
 
 
-@translates("Tile", since=(6, 13))
-def _tile(op: Op) -> Value:
-    return op.make("Tile", op[0], op[1])
+corresponds("Tile", "Tile", 2, since=(6, 13))
 
 
 @translates("Pad", since=(1, 2))

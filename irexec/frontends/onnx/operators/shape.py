@@ -11,7 +11,7 @@ from irexec.frontends.onnx.builder import Refused
 from irexec.frontends.onnx.kinds import element_type
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.activation import flattened
-from irexec.frontends.onnx.registry import translates
+from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.graph.model import Value
 from irexec.types import F32, I64
 
@@ -45,9 +45,7 @@ def _unsqueeze_11(op: Op) -> Value:
     return op.make("Unsqueeze", op[0], op.integers("axes"))
 
 
-@translates("Unsqueeze", since=(13, *_LATER))
-def _unsqueeze(op: Op) -> Value:
-    return op.make("Unsqueeze", op[0], op[1])
+corresponds("Unsqueeze", "Unsqueeze", 2, since=(13, *_LATER))
 
 
 @translates("Flatten", since=(1, 9, 11, 13, *_LATER))
@@ -69,9 +67,7 @@ def _size(op: Op) -> Value:
     return op.make("ReduceProd", op.shape_of(op[0]), [0], keep_dims=False)
 
 
-@translates("Expand", since=(8, 13))
-def _expand(op: Op) -> Value:
-    return op.make("Broadcast", op[0], op[1], opset=3, mode="bidirectional")
+corresponds("Expand", "Broadcast", 2, since=(8, 13), opset=3, mode="bidirectional")
 
 
 @translates("Constant", since=(1, 9, 11, 12, 13, 19, *_LATER))
@@ -126,9 +122,7 @@ def _one_hot(op: Op) -> Value:
     return op.make("OneHot", indices, depth, on, off, opset=16, **options)
 
 
-@translates("NonZero", since=(9, 13))
-def _non_zero(op: Op) -> Value:
-    return op.make("NonZero", op[0], opset=3, output_type="i64")
+corresponds("NonZero", "NonZero", since=(9, 13), opset=3, output_type="i64")
 
 
 @translates("Unique", since=(11, 28))

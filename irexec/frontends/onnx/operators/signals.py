@@ -9,7 +9,7 @@ import numpy as np
 
 from irexec.frontends.onnx.op import Op
 from irexec.frontends.onnx.operators.quantization import typed
-from irexec.frontends.onnx.registry import translates
+from irexec.frontends.onnx.registry import corresponds, translates
 from irexec.graph.model import Value
 from irexec.types import F32
 
@@ -40,9 +40,7 @@ def _mel_weights(op: Op) -> Value:
     return op.make("MelWeightMatrix", *(op[i] for i in range(5)), opset="onnx17", output_type=kind)
 
 
-@translates("StringConcat", since=(20,))
-def _string_concat(op: Op) -> Value:
-    return op.make("StringConcat", op[0], op[1], opset="onnx20")
+corresponds("StringConcat", "StringConcat", 2, since=(20,), opset="onnx20")
 
 
 @translates("StringSplit", since=(20,))
@@ -79,9 +77,7 @@ def _tf_idf(op: Op) -> Value:
     return op.make("TfIdfVectorizer", op[0], opset="onnx9", **options, **lengths)
 
 
-@translates("Det", since=(11, 22))
-def _det(op: Op) -> Value:
-    return op.make("Det", op[0], opset="onnx11")
+corresponds("Det", "Det", since=(11, 22), opset="onnx11")
 
 
 @translates("NonMaxSuppression", since=(10, 11))
