@@ -13,7 +13,7 @@ from irexec.openvino.checks import expected, node_or_value, not_negative
 from irexec.openvino.editing import changed, connect, set_type
 from irexec.openvino.layout import Layout, give_layout, layout_of
 from irexec.openvino.ov_any import unboxed
-from irexec.openvino.ports import DescriptorTensor, Input, Output
+from irexec.openvino.ports import Described, DescriptorTensor, Input, Output
 from irexec.openvino.rt_map import RTMap
 from irexec.openvino.shapes import PartialShape, Shape, partial_shape
 from irexec.openvino.tensor import Tensor
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from irexec.openvino.type_info import DiscreteTypeInfo
 
 
-class Node(graph.Node):
+class Node(Described, graph.Node):
     """A layer with its operator: irexec's Node with OpenVINO's methods."""
 
     __slots__ = ()
@@ -36,14 +36,12 @@ class Node(graph.Node):
 
     # Outputs
 
+    def _described(self) -> graph.Value:
+        return _only(self)
+
     def output(self, output_index: int = 0) -> graph.Value:
         """Return an output by its position. Raises RuntimeError if there is none, TypeError for a negative position."""
         return self.outputs[position(self.outputs, not_negative(output_index))]
-
-    @property
-    def shape(self) -> Shape:
-        """The static shape of the only output."""
-        return Shape(_only(self).type.shape.to_shape())
 
     @property
     def partial_shape(self) -> PartialShape:
@@ -62,18 +60,6 @@ class Node(graph.Node):
     @element_type.setter
     def element_type(self, kind: Any) -> None:
         self.set_element_type(kind)
-
-    def get_element_type(self) -> ElementType:
-        """Return the element type of the only output."""
-        return _only(self).element_type
-
-    def get_partial_shape(self) -> PartialShape:
-        """Return the shape of the only output, which may have unknown dimensions."""
-        return PartialShape(_only(self).type.shape)
-
-    def get_shape(self) -> Shape:
-        """Return the static shape of the only output. Raises RuntimeError if it is dynamic."""
-        return Shape(_only(self).type.shape.to_shape())
 
     def get_output_size(self) -> int:
         """Return the number of outputs."""
@@ -277,7 +263,7 @@ class Node(graph.Node):
         give_layout(self, layout)
 
     def get_rt_info(self) -> RTMap:
-        """Return the runtime information of the node, which can be changed in place."""
+        """Return the runtime information, which can be changed in place."""
         return RTMap(self.rt_info)
 
     def set_rt_info(self, value: Any, key: str) -> None:

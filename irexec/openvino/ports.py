@@ -16,28 +16,50 @@ from irexec.openvino.tensor import Tensor
 from irexec.types import ElementType
 
 
-class Output(graph.Value):
-    """An output of a node: irexec's Value with OpenVINO's methods."""
+class Described:
+    """The element type and the shape of a node, of a port, or of a port's tensor."""
 
     __slots__ = ()
+
+    def _described(self) -> graph.Value:
+        """Return the value whose type this is. Raises RuntimeError if there is none, or if there are several."""
+        raise NotImplementedError
+
+    @property
+    def element_type(self) -> ElementType:
+        """The element type of the values."""
+        return self._described().type.element_type
 
     @property
     def partial_shape(self) -> PartialShape:
         """The shape, which may have unknown dimensions."""
-        return PartialShape(self.type.shape)
+        return PartialShape(self._described().type.shape)
 
     @property
     def shape(self) -> Shape:
         """The static shape. Raises RuntimeError if a dimension or the rank is dynamic."""
-        return Shape(self.type.shape.to_shape())
+        return Shape(self._described().type.shape.to_shape())
+
+    def get_element_type(self) -> ElementType:
+        """Return the element type of the values."""
+        return self.element_type
 
     def get_partial_shape(self) -> PartialShape:
         """Return the shape, which may have unknown dimensions."""
-        return PartialShape(self.type.shape)
+        return self.partial_shape
 
     def get_shape(self) -> Shape:
         """Return the static shape. Raises RuntimeError if it is dynamic."""
-        return Shape(self.type.shape.to_shape())
+        return self.shape
+
+
+class Output(Described, graph.Value):
+    """An output of a node: irexec's Value with OpenVINO's methods."""
+
+    __slots__ = ()
+
+    def _described(self) -> graph.Value:
+        return self
 
     @property
     def target_inputs(self) -> set[Input]:
@@ -75,10 +97,6 @@ class Output(graph.Value):
         """Return the tensor names."""
         return self.names
 
-    def get_element_type(self) -> ElementType:
-        """Return the element type of the values."""
-        return self.element_type
-
     def get_node(self) -> Node:
         """Return the node that computes the values."""
         return self.node
@@ -87,13 +105,13 @@ class Output(graph.Value):
         """Return the position among the outputs of the node."""
         return self.index
 
-    def set_rt_info(self, value: Any, key: str) -> None:
-        """Set runtime information under a key."""
-        self.rt_info[key] = unboxed(value)
-
     def get_rt_info(self) -> RTMap:
         """Return the runtime information, which can be changed in place."""
         return RTMap(self.rt_info)
+
+    def set_rt_info(self, value: Any, key: str) -> None:
+        """Set runtime information under a key."""
+        self.rt_info[key] = unboxed(value)
 
     def replace(self, replacement: graph.Value) -> None:
         """Connect all users of this output with another one, which also gets its names."""
@@ -132,10 +150,13 @@ class ResultNames(set[str]):
     """Names that were given to a Result itself. The value that it takes has them too, whatever names that one gets."""
 
 
-class Input(graph.Input):
+class Input(Described, graph.Input):
     """An input of a node."""
 
     __slots__ = ()
+
+    def _described(self) -> graph.Value:
+        return self.get_source_output()
 
     def get_source_output(self) -> graph.Value:
         """Return the output that this input takes. Raises RuntimeError if there is none."""
@@ -156,33 +177,6 @@ class Input(graph.Input):
         """Return the number of this input."""
         return self.index
 
-    @property
-    def element_type(self) -> ElementType:
-        """The element type."""
-        return self.get_source_output().element_type
-
-    def get_element_type(self) -> ElementType:
-        """Return the element type."""
-        return self.element_type
-
-    @property
-    def partial_shape(self) -> PartialShape:
-        """The shape, which may be partly unknown."""
-        return PartialShape(self.get_source_output().type.shape)
-
-    def get_partial_shape(self) -> PartialShape:
-        """Return the shape, which may be partly unknown."""
-        return self.partial_shape
-
-    @property
-    def shape(self) -> Shape:
-        """The shape. Raises RuntimeError if it is dynamic."""
-        return Shape(self.get_source_output().type.shape.to_shape())
-
-    def get_shape(self) -> Shape:
-        """Return the shape. Raises RuntimeError if it is dynamic."""
-        return self.shape
-
     def get_tensor(self) -> DescriptorTensor:
         """Return the properties of the tensor that are known before it exists."""
         return DescriptorTensor(self.get_source_output())
@@ -193,7 +187,7 @@ class Input(graph.Input):
         return self.node.input_rt_info.setdefault(self.index, {})
 
     def get_rt_info(self) -> RTMap:
-        """Return the runtime information."""
+        """Return the runtime information, which can be changed in place."""
         return RTMap(self.rt_info)
 
     def set_rt_info(self, value: Any, key: str) -> None:
@@ -204,11 +198,14 @@ class Input(graph.Input):
         return f"<Input: shape{self.partial_shape} type: {self.element_type}>"
 
 
-class DescriptorTensor:
+class DescriptorTensor(Described):
     """The properties of a port's tensor that are known before the tensor exists."""
 
     def __init__(self, value: graph.Value) -> None:
         self._value = value
+
+    def _described(self) -> graph.Value:
+        return self._value
 
     @property
     def described(self) -> graph.Value:
@@ -230,21 +227,6 @@ class DescriptorTensor:
         return self._value.any_name
 
     @property
-    def element_type(self) -> ElementType:
-        """The element type."""
-        return self._value.element_type
-
-    @property
-    def partial_shape(self) -> PartialShape:
-        """The shape, which may be partly unknown."""
-        return PartialShape(self._value.type.shape)
-
-    @property
-    def shape(self) -> Shape:
-        """The shape. Raises RuntimeError if it is dynamic."""
-        return Shape(self._value.type.shape.to_shape())
-
-    @property
     def size(self) -> int:
         """The size of the tensor in bytes."""
         return self.element_type.nbytes(self._value.type.shape.size.value)
@@ -253,10 +235,6 @@ class DescriptorTensor:
     def rt_info(self) -> dict[str, Any]:
         """The runtime information, by key."""
         return self._value.rt_info
-
-    def get_names(self) -> set[str]:
-        """Return the names of the tensor."""
-        return self._value.names
 
     def set_names(self, names: Iterable[str]) -> None:
         """Replace the names of the tensor."""
@@ -285,24 +263,16 @@ class DescriptorTensor:
             source.names |= names
         self._value.names = ResultNames(names)
 
+    def get_names(self) -> set[str]:
+        """Return the names of the tensor."""
+        return self._value.names
+
     def get_any_name(self) -> str:
         """Return one of the names of the tensor. Raises RuntimeError if it has none."""
         return self._value.any_name
 
-    def get_element_type(self) -> ElementType:
-        """Return the element type."""
-        return self.element_type
-
-    def get_partial_shape(self) -> PartialShape:
-        """Return the shape, which may be partly unknown."""
-        return self.partial_shape
-
-    def get_shape(self) -> Shape:
-        """Return the shape. Raises RuntimeError if it is dynamic."""
-        return self.shape
-
     def get_rt_info(self) -> RTMap:
-        """Return the runtime information."""
+        """Return the runtime information, which can be changed in place."""
         return RTMap(self.rt_info)
 
     def get_lower_value(self) -> Tensor | None:
