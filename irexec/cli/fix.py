@@ -92,9 +92,9 @@ def fixed_by(
     limit: float = 0,
 ) -> Report:
     """Return the same as `fixed`, for a file that `fix` corrects."""
+    from irexec.fixes.difference import difference, made_text
     from irexec.fixes.files import NotAModel
     from irexec.fixes.replacing import FileChanged
-    from irexec.fixes.show import difference, made_text
 
     try:
         with time_limit(limit, file=path):
@@ -114,8 +114,8 @@ def fixed_by(
 
 def _stdin_fixed(diff: bool, **how: Any) -> Report:
     """Fix the text on stdin, write it or the difference to stdout, and return the remaining findings."""
+    from irexec.fixes.difference import difference
     from irexec.fixes.files import fixed_bytes
-    from irexec.fixes.show import difference
 
     before = read_stdin()
     after = fixed_bytes(before, None, **how)

@@ -119,8 +119,7 @@ def _check_files(task: Task[Any], items: Sequence[str]) -> None:
 
 def show_findings_about(outcomes: Iterable[Outcome[Any]], what: str, page: Printout, *, verbose: bool) -> None:
     """Print the findings about many items, each finding once with the items that have it."""
-    from irexec.diagnostics.folded import merged
-    from irexec.diagnostics.people import MOST, without_notes
+    from irexec.diagnostics.people import MOST, merged, without_notes
 
     found = merged(((outcome.item, outcome.report) for outcome in outcomes), what)
     page.findings(found if verbose else without_notes(found).capped(MOST), verbose=True, about=f"about {what}")

@@ -53,9 +53,8 @@ def add_observation_arguments(parser: argparse.ArgumentParser) -> None:
 
 def observations(args: argparse.Namespace, reading: Reading, report: Report) -> tuple[Reading | None, list[Observed]]:
     """Return the model to show next to the first one, and the data to show; problems are findings in `report`."""
-    from irexec.inspect.counters import read_counters
     from irexec.inspect.observed import read_observed
-    from irexec.inspect.record import read_dump
+    from irexec.inspect.record import read_counters, read_dump
     from irexec.reading import read
 
     found: list[Observed] = []

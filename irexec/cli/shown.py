@@ -15,9 +15,8 @@ from irexec.cli.settings import Settings, read_settings
 from irexec.diagnostics import Report
 from irexec.diagnostics.choice import Choice, names_no_code
 from irexec.diagnostics.codes import CODES
-from irexec.diagnostics.folded import grouped
 from irexec.diagnostics.nearest import did_you_mean
-from irexec.diagnostics.people import MOST, for_people, without_notes
+from irexec.diagnostics.people import MOST, for_people, grouped, without_notes
 from irexec.diagnostics.render import FORMATS, write
 
 FOR_MACHINES = ("json", "sarif")

@@ -3,18 +3,66 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+from irexec.arrays.saving import archive_names, save_arrays, save_text
 from irexec.conformance.block import JudgeBlock, judged
 from irexec.conformance.case import Case
 from irexec.conformance.clusters import fault_of
-from irexec.conformance.defendant import Defendant
+from irexec.conformance.defendant import Answer, Defendant
 from irexec.conformance.made import case_named
-from irexec.conformance.reproducer import write_reproducer
 from irexec.conformance.results import Finding
 from irexec.conformance.simpler import simplest
 from irexec.conformance.verdict import Verdict, judge_case
+from irexec.debug.record import Reference
+from irexec.debug.reduction.repro_script import known_results, openvino_script
+from irexec.debug.reduction.verdict import words_of
+from irexec.graph.write import write_model
+from irexec.ir.writing import together
+
+_KINDS = {"wrong": "difference", "shape": "difference", "type": "difference", "refused": "refusal", "error": "refusal"}
+
+
+def write_reproducer(
+    folder: Path, case: Case, answer: Answer, verdict: Verdict, device: str, config: dict[str, str], limit: float
+) -> Path:
+    """Write NAME.xml, .bin, .npz (one for each call), .expected.npz and .py; returns the script. Raises OSError."""
+    stem = file_stem(case.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    steps = [case.inputs[call] for call in case.calls]
+    expected = Reference(case.model, case.inputs).results()
+    names = archive_names([value.node.friendly_name for value in case.model.inputs])
+    archives = [f"{stem}.npz", *(f"{stem}.{number}.npz" for number in range(1, len(steps)))]
+    found = answer.results[: len(steps)] if answer.how == "results" and len(answer.results) == len(steps) else []
+    script = openvino_script(
+        device,
+        config,
+        model=f"{stem}.xml",
+        archives=archives,
+        inputs=names,
+        expected=f"{stem}.expected.npz",
+        kind=_KINDS.get(verdict.word, verdict.word),
+        message=f"{case.name}: {verdict.word}: {verdict.detail}"[:400],
+        words=words_of(verdict.detail).split() if verdict.word == "refused" else [],
+        limit=limit,
+    )
+    path = folder / f"{stem}.py"
+    with together() as files:
+        for archive, step in zip(archives, steps, strict=True):
+            save_arrays(folder / archive, dict(zip(names, step, strict=True)), files)
+        results = known_results([expected[call] for call in case.calls], found)
+        save_arrays(folder / f"{stem}.expected.npz", results, files)
+        save_text(path, script, files)
+        write_model(case.model, folder / f"{stem}.xml", files=files)
+    return path
+
+
+def file_stem(name: str) -> str:
+    """Return a name of a case as the name of a file."""
+    text = re.sub(r"[^A-Za-z0-9.]+", "_", name).strip("_")
+    return text if len(text) <= 100 else f"{text[:80]}_{text[-16:]}"
 
 
 def reproduce(

@@ -14,8 +14,8 @@ from irexec.debug.change import changes_dict
 from irexec.debug.diff import diff as find_changes
 from irexec.diagnostics import IRError, Report
 from irexec.fixes.applying import FixResult
+from irexec.fixes.difference import difference, made_text
 from irexec.fixes.files import fix_file
-from irexec.fixes.show import difference, made_text
 from irexec.functions.given import Inputs, ModelLike, model_of, name_of, reference_of
 from irexec.functions.result import Result
 from irexec.graph.model import Model

@@ -35,7 +35,7 @@ _TOKENIZERS = frozenset(
         "StringToHashBucket",
     }
 )
-# OpenVINO's reading of a Parameter, Result or Assign whose type has another letter case; see graph.bodies.
+# OpenVINO's reading of a Parameter, Result or Assign whose type has another letter case; see graph.build.
 OTHER_ENDS = {
     "Parameter": "places this input after all inputs spelled 'Parameter', in the order of its search from the results",
     "Result": "does not recognize it as a result: it silently omits the layer and all layers that only it depends on",

@@ -2,24 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from irexec.diagnostics.deadline import watched
 from irexec.diagnostics.findings import At, Findings
 from irexec.graph.bind import Binder, bind_operator
-from irexec.graph.bodies import find_ends
 from irexec.graph.model import Model, Node, Value
 from irexec.graph.order import ordered
 from irexec.graph.runtime_info import keep_info, model_info
-from irexec.ir.document import Document, Layer, Net, Port
+from irexec.ir.document import ROOT_TYPES, Document, Edge, Layer, Net, Port
 from irexec.ir.text import digits, name_list, whole
 from irexec.ir.text import dim as read_dim
 from irexec.ir.weights.file import Weights
 from irexec.ir.weights.written import plain_constant
 from irexec.ops.declare.operator import Operator
 from irexec.types import DYNAMIC, Dimension, ElementType, PartialShape, TensorType
+
+_TYPES = ("Parameter", *ROOT_TYPES)
+
+
+class Ends(NamedTuple):
+    """The Parameters, Results and Assigns of a model in the order in which OpenVINO lists them.
+
+    OpenVINO reads a type in any letter case, but finds these layers by exactly these names. A layer with another spelling
+    is included only if one of them depends on it, in the order of that search.
+    """
+
+    parameters: list[Node]
+    results: list[Node]
+    sinks: list[Node]
+
+
+def find_ends(nodes: Sequence[Node], edges: Iterable[Edge], key: Callable[[str | None], str]) -> Ends:
+    """Return the ends of a net with these nodes and edges, both in file order; `key` maps equal ids to one text."""
+    ends = Ends(*([node for node in nodes if node.type == type] for type in _TYPES))
+    if all(map(_has_exact_name, (node for nodes in ends for node in nodes))):
+        return ends
+    exact = Ends(*([node for node in nodes if _has_exact_name(node)] for nodes in ends))
+    others = set[Node]().union(*ends).difference(*exact)
+    # In a valid file no edge ends in a Parameter; in an invalid one the search from the Parameters includes all of the
+    # model.
+    roots = [node for node in nodes if node.type in ROOT_TYPES and node not in others]
+    for node in _searched([*roots, *exact.parameters], nodes, edges, key):
+        if node in others:
+            exact[_TYPES.index(node.type)].append(node)
+    return exact
+
+
+def _has_exact_name(node: Node) -> bool:
+    return node.layer is None or node.layer.type == node.type
+
+
+def _searched(
+    roots: Iterable[Node], nodes: Iterable[Node], edges: Iterable[Edge], key: Callable[[str | None], str]
+) -> list[Node]:
+    """Return all nodes on which roots depend, in OpenVINO's order: it follows the last of several edges first."""
+    by_id: dict[str, list[Node]] = {}
+    for node in nodes:
+        by_id.setdefault(key(node.id), []).append(node)
+    givers: dict[str, list[str]] = {}
+    for edge in edges:
+        givers.setdefault(key(edge.to_layer), []).append(key(edge.from_layer))
+    order: dict[str, None] = {}
+    for root in roots:
+        path, opened = [key(root.id)], set[str]()
+        while path:
+            id = path[-1]
+            if id in order or id in opened:
+                order.setdefault(path.pop())
+            else:
+                opened.add(id)
+                path += [giver for giver in givers.get(id, ()) if giver not in order]
+    return [node for id in order for node in by_id.get(id, ())]
 
 
 def build(document: Document, findings: Findings, weights: Weights, model_class: type[Model] = Model) -> Model:

@@ -15,7 +15,7 @@ from irexec.conformance.changes import reshape
 from irexec.conformance.clusters import clusters_of, fault_of
 from irexec.conformance.defendant import Answer, Defendant
 from irexec.conformance.draft import draft_of
-from irexec.conformance.open import profiles_of
+from irexec.conformance.drawing import profiles_of
 from irexec.conformance.report import failures, from_json, to_json
 from irexec.conformance.results import Finding, Tally
 from irexec.conformance.seeds import calls_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from irexec.diagnostics import Diagnostic, LayerRef, Place, Report, Severity
-from irexec.diagnostics.folded import merged
+from irexec.diagnostics.people import merged
 
 
 def finding(message: str, file: str = "m.xml", layer: str = "0") -> Diagnostic:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import irexec
-from irexec.inspect.counters import read_counters
+from irexec.inspect.record import read_counters
 from irexec.inspect.summary import summarize
 from irexec.inspect.together import together
 from irexec.render.report.overlays import overlays

@@ -15,7 +15,7 @@ from support.waiting import PATIENCE
 
 import irexec
 from irexec.cli.main import main
-from irexec.lsp.commands import FIX, REPORT, RUN
+from irexec.lsp.more_requests import FIX, REPORT, RUN
 
 EDITORS = Path(__file__).parents[2] / "editors"
 VSCODE = EDITORS / "vscode"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.waiting import PATIENCE
 
-from irexec.processes.command import outcome
+from irexec.processes.starting import outcome
 
 pytestmark = pytest.mark.processes
 

@@ -13,7 +13,7 @@ from support.dynamic_nets import MODELS
 import irexec
 from irexec import opset13 as op
 from irexec.cli.main import main
-from irexec.lsp.commands import write_report
+from irexec.lsp.more_requests import write_report
 from irexec.render.shapes import SizeRows, open_sizes
 from irexec.sizes.words import condition_rows, studied
 

@@ -23,7 +23,7 @@ from irexec.debug.runtimes.runtime import CannotRun, CannotWrite, Died, Runtime
 from irexec.debug.tolerances import combined, tolerance_of, tolerance_text
 from irexec.engine import CompiledModel
 from irexec.graph.model import Model, Node
-from irexec.processes.command import outcome
+from irexec.processes.starting import outcome
 from irexec.types import Array
 
 # The multiple of the tolerance above which a fault must not be reduced to a possible rounding error.

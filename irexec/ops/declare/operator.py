@@ -15,9 +15,17 @@ from irexec.ops.declare.attributes import Attribute, AttributeFault
 from irexec.ops.declare.binding import Binding, LaterBinding, kernel_binding
 from irexec.ops.declare.checks import note, running
 from irexec.ops.declare.constraints import Breach, Check, ConstraintError, require
-from irexec.ops.declare.output_types import output_types
-from irexec.ops.declare.signature import Elements, Input, Output, Signature, TypeFrom, port_parameters, read_signature
-from irexec.ops.declare.specialization import NodeTypes, PassThrough
+from irexec.ops.declare.prepared import NodeTypes, PassThrough
+from irexec.ops.declare.signature import (
+    Elements,
+    Input,
+    Output,
+    Signature,
+    TypeFrom,
+    output_types,
+    port_parameters,
+    read_signature,
+)
 from irexec.ops.declare.tolerance import Open, Tolerance, Undefined, exact, positioned, random, rounded, summed
 from irexec.threads.parallel import computing
 from irexec.types import ANY, TensorType, UnknownRank
@@ -192,7 +200,7 @@ class Operator:
         Raises ConstraintError if arrays or attributes break a constraint and TypeError if an element type does not fit.
         A call with missing inputs or attributes raises the TypeError of a Python function.
         """
-        from irexec.ops.declare.calls import check_call
+        from irexec.ops.declare.constraints import check_call
 
         check_call(self, inputs, attributes)
         return self.compute(*inputs, **attributes)

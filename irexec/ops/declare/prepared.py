@@ -1,14 +1,15 @@
-"""Forms of constants, such as another memory layout, that the plans of a model share."""
+"""What plans of a model share: forms of constants, and the types by which a kernel is specialised for a node."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import ref
 
-from irexec.types import Array
+from irexec.records import field, record
+from irexec.types import Array, TensorType
 
 T = TypeVar("T")
 
@@ -51,3 +52,24 @@ class Prepared:
 if hasattr(os, "register_at_fork"):
     # A process forked while another thread holds the lock would inherit a lock that is never released.
     os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+
+
+@record(frozen=True, eq=False)
+class NodeTypes:
+    """The argument of `specialize`: the static types of one node, its constants and its attributes.
+
+    `used` flags the outputs that are read; None if they are not known. `prepared`: forms of constants.
+    """
+
+    inputs: tuple[TensorType | None, ...]
+    outputs: tuple[TensorType, ...]
+    constants: tuple[Array | None, ...]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    used: tuple[bool, ...] | None = None
+    prepared: Prepared = field(default_factory=Prepared)
+
+
+class PassThrough(NamedTuple):
+    """A specialised kernel that returns its input or a view of it, although the operator's kernel takes `out`."""
+
+    call: Callable[..., Any]

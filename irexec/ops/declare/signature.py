@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, Union, get_arg
 from irexec.ops.declare.attributes import Attribute
 from irexec.ops.declare.groups import AttributesOf, attributes_in, is_group
 from irexec.records import MISSING, field, record
-from irexec.types import Array, ElementType
+from irexec.types import DYNAMIC, Array, ElementType, PartialShape, TensorType
 
 # The maximum number of element types that a message names.
 _MOST_NAMED = 8
@@ -281,3 +281,51 @@ def _output_mark(where: str, hint: Any) -> Elements | TypeFrom:
     if mark is None:
         raise TypeError(f"{where}: an output needs Annotated[Array, Elements(...)] or TypeFrom")
     return mark
+
+
+def output_types(
+    outputs: Sequence[Output], shapes: Any, bound: dict[str, ElementType], attributes: dict[str, Any]
+) -> list[TensorType]:
+    """Return the output types. `shapes` is the result of a shape rule: one or several shapes or types, or None."""
+    if isinstance(shapes, (PartialShape, TensorType)) or (
+        shapes is not None
+        and outputs
+        and not outputs[0].variadic
+        and len(outputs) == 1
+        and not isinstance(shapes, list)
+    ):
+        shapes = [shapes]
+    if shapes is None:
+        shapes = [PartialShape.dynamic()] * len(outputs)
+    result = []
+    for index, shape in enumerate(shapes):
+        output = outputs[min(index, len(outputs) - 1)]
+        if not isinstance(shape, TensorType):
+            shape = TensorType(_resolve(output.elements, bound, attributes), _as_shape(shape))
+        elif type(shape.shape) is not PartialShape:
+            kind = _resolve(output.elements, bound, attributes) if shape.element_type is DYNAMIC else shape.element_type
+            shape = TensorType(kind, _as_shape(shape.shape), shape.held, shape.partial)
+        elif shape.element_type is DYNAMIC:
+            kind = _resolve(output.elements, bound, attributes)
+            shape = TensorType(kind, shape.shape, shape.held, shape.partial)
+        result.append(shape)
+    return result
+
+
+def _as_shape(shape: Any) -> PartialShape:
+    """Return a rule's result as a shape of types/: the public one has OpenVINO's members, such as a rank that is a
+    Dimension."""
+    if type(shape) is PartialShape:
+        return shape
+    if not isinstance(shape, PartialShape):
+        return PartialShape(shape)
+    return PartialShape.dynamic() if shape._dims is None else PartialShape(shape._dims)
+
+
+def _resolve(elements: Elements | TypeFrom, bound: dict[str, ElementType], attributes: dict[str, Any]) -> ElementType:
+    if isinstance(elements, TypeFrom):
+        value = attributes.get(elements.attribute)
+        if isinstance(value, str):
+            return ElementType.by_name.get(value, DYNAMIC)
+        return value if isinstance(value, ElementType) else DYNAMIC
+    return bound.get(elements.name or "") or elements.fixed or DYNAMIC

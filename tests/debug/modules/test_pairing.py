@@ -9,8 +9,7 @@ import pytest
 
 import irexec
 from irexec.debug.modules.merged import merged
-from irexec.debug.modules.names import matches, module_of
-from irexec.debug.modules.pairing import Made, Pairs, pair
+from irexec.debug.modules.pairing import Made, Pairs, matches, module_of, pair
 from irexec.debug.modules.samples import sample
 from irexec.debug.modules.server import Call
 
