@@ -162,9 +162,8 @@ class _Iterating:
 
 def _part(array: Array, slicing: Slicing, number: int) -> Array:
     """Return the part of an array that one iteration uses."""
-    index: list[Any] = [slice(None)] * array.ndim
-    index[slicing.axis] = slicing.part(array.shape[slicing.axis], number)
-    part: Array = array[tuple(index)]
+    axis = slicing.axis % array.ndim
+    part: Array = array[(slice(None),) * axis + (slicing.part(array.shape[axis], number),)]
     return part
 
 

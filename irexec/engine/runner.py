@@ -51,6 +51,7 @@ class Runner:
         self._plain: Program | None = None
         self._program: Program | None = None
         self._is_lowered = False
+        self._idle = next((node for node in plan.model.results if node.inputs[0] is None), None)
 
     @no_collection()
     def _bind(self, outs: dict[int, Array], instead: Replacements) -> list[Call]:
@@ -149,10 +150,11 @@ class Runner:
 
         Raises ConstraintError if a used Parameter receives no value, or if a Result has no value.
         """
-        if (idle := next((node for node in self.plan.model.results if node.inputs[0] is None), None)) is not None:
-            raise ConstraintError("outputs", f"{idle.ref} of a body receives no value")
-        for slot, node, array in zip(self.plan.parameters, self.plan.model.parameters, inputs, strict=True):
-            if array is None and (slot in self.plan.results or any(slot in step.inputs for step in self.plan.steps)):
+        if self._idle is not None:
+            raise ConstraintError("outputs", f"{self._idle.ref} of a body receives no value")
+        for place in [place for place, array in enumerate(inputs) if array is None]:
+            slot, node = self.plan.parameters[place], self.plan.model.parameters[place]
+            if slot in self.plan.results or any(slot in step.inputs for step in self.plan.steps):
                 raise ConstraintError("inputs", f"{node.ref} of a body receives no value")
         results = self.run(inputs, lowered=self._is_lowered)
         self.variables.commit()
@@ -298,12 +300,12 @@ def _owned(results: Sequence[Array], lent: Sequence[frozenset[int] | None], held
     `lent` lists, for each result, the constants that it may share memory with; `held` are the other arrays of this run.
     """
     own: list[Array] = []
-    taken = set(map(id, held))
     for array, constants in zip(results, lent, strict=True):
-        is_shared = constants is not None and (array.base is not None or id(array) in taken or id(array) in constants)
+        is_shared = constants is not None and (
+            array.base is not None or id(array) in constants or any(array is other for other in (*held, *own))
+        )
         # A kernel's broadcast view is read-only, whatever array owns the memory.
-        if is_shared or not (array.flags.c_contiguous and array.flags.writeable):
+        if is_shared or not ((flags := array.flags).c_contiguous and flags.writeable):
             array = array.copy(order="C")
         own.append(array)
-        taken.add(id(array))
     return own

@@ -52,7 +52,8 @@ class Slicing:
 
     def _bounds(self, extent: int) -> tuple[int, int]:
         """Return the first element of all slices, and the end after the last one."""
-        start, end = (at if at >= 0 else extent + at for at in (self.start, self.end))
+        start = self.start if self.start >= 0 else extent + self.start
+        end = self.end if self.end >= 0 else extent + self.end
         return (start, end + 1) if self.stride > 0 else (end, start + 1)
 
     @property
