@@ -265,7 +265,6 @@ def _totals(model: Model, rows: Sequence[_Row], types: Inference) -> Totals:
     weights: Counter[str] = Counter()
     for node in constants:
         weights[str(node.outputs[0].element_type)] += _stored(node)
-    consumers = _consumers(rows)
     operators: dict[str, OperatorCount] = {}
     uncounted: list[int] = []
     for row in rows:
@@ -280,7 +279,7 @@ def _totals(model: Model, rows: Sequence[_Row], types: Inference) -> Totals:
     return Totals(
         layers=len(rows),
         constants=len(constants),
-        parameters=sum(_size(node) for node in constants if _is_parameter(node, consumers)),
+        parameters=sum(_size(node) for node in constants if _is_parameter(node)),
         weight_bytes=sum(weights.values()),
         weight_types=dict(weights.most_common()),
         multiply_adds=sum(count.multiply_adds for count in operators.values()),
@@ -309,20 +308,10 @@ def _stored(node: Node) -> int:
     return int(size) if size.isascii() and size.isdigit() else node.outputs[0].element_type.nbytes(_size(node))
 
 
-def _consumers(rows: Sequence[_Row]) -> dict[Value, list[Node]]:
-    found: dict[Value, list[Node]] = {}
-    for row in rows:
-        for value in filter(None, row.node.inputs):
-            found.setdefault(value, []).append(row.node)
-    return found
-
-
-def _is_parameter(node: Node, consumers: dict[Value, list[Node]]) -> bool:
+def _is_parameter(node: Node) -> bool:
     value = node.outputs[0]
-    if value.element_type.is_real:
-        return True
-    read = consumers.get(value, [])
-    return any(c.type == "Convert" and c.outputs[0].element_type.is_real for c in read)
+    converts = (user for user in value.users if user.type == "Convert")
+    return bool(value.element_type.is_real) or any(user.outputs[0].element_type.is_real for user in converts)
 
 
 def live(model: Model, types: Inference) -> tuple[int | None, Node | None]:
