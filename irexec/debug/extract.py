@@ -97,7 +97,7 @@ def extract(
 
 def _runs(reference: Reference, node: Node, call: int) -> str:
     """Return the reason why a layer has no values in its `call`-th run."""
-    readers = {n for n in reference.model.walk() if any(v is not None and v.node is node for v in n.inputs)}
+    readers = {user for value in node.outputs for user in value.users}
     counts = reference.count()
     times = max(counts.get(n, 0) for n in (node, *readers))
     if times:

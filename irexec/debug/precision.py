@@ -166,14 +166,9 @@ def _levels(model: Model) -> list[Model]:
 
 
 def _lower(model: Model, kind: ElementType, kept: Collection[Node], origin: dict[Node, Node]) -> None:
-    readers: dict[Value, list[tuple[Node, int]]] = {}
-    for node in model.nodes:
-        for index, value in enumerate(node.inputs):
-            if value is not None and value.element_type is F32:
-                readers.setdefault(value, []).append((node, index))
-    for value, reading in readers.items():
+    for value in [value for node in model.nodes for value in node.outputs if value.element_type is F32]:
         coarse = None
-        for node, index in reading:
+        for node, index in value.uses():
             if node in kept and (value.node in kept or value.node.type in GIVEN):
                 continue
             if coarse is None:
@@ -267,11 +262,6 @@ class _Trial:
         self._reference, self._kind, self._expected, self._allowed = reference, kind, expected, allowed
         tolerance = combined(map(tolerance_of, reference.model.nodes))
         self._explained = math.inf if tolerance.kind == "random" else max(tolerance.ulp, _LEAST_EXPLAINED)
-        self._readers: dict[Node, list[Node]] = {}
-        for node in reference.model.walk():
-            for value in node.inputs:
-                if value is not None and value.element_type is F32:
-                    self._readers.setdefault(value.node, []).append(node)
 
     def run(self, keep: Iterable[Node]) -> Lowered:
         """Return one run. Raises IRError."""
@@ -309,7 +299,7 @@ class _Trial:
             broken = run.broken
             more = {broken}
             if run.by_reader and (broken in kept or broken.type in GIVEN):
-                more = {*self._readers.get(broken, ())}
+                more = {user for value in broken.outputs if value.element_type is F32 for user in value.users}
             elif broken in kept:
                 more = {value.node for value in broken.inputs if value is not None and value.element_type is F32}
             more = {node for node in more - kept if node.type not in ("Parameter", "Const", "Result")}

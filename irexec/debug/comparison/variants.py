@@ -97,12 +97,9 @@ def moved_inside(model: Model) -> Iterator[Model]:
         made = copied(model)
         constant = constant_nodes(made)
         ends = {value for result in made.results for value in result.inputs}
-        readers: dict[Value, list[tuple[Node, int]]] = {}
-        for node in made.nodes:
-            for index, value in enumerate(node.inputs):
-                if value is not None and value.element_type is F32 and value not in ends:
-                    readers.setdefault(value, []).append((node, index))
-        inner = [value for value in readers if value.node not in constant and value.node.type != "Parameter"]
+        computing = (node for node in made.nodes if node not in constant and node.type != "Parameter")
+        values = (value for node in computing for value in node.outputs)
+        inner = [v for v in values if v.users and v.element_type is F32 and v not in ends]
         if not inner:
             return
         for value in inner:
@@ -110,7 +107,6 @@ def moved_inside(model: Model) -> Iterator[Model]:
             name = f"{value.node.friendly_name}/moved"
             product = made.node_class(load("Multiply", 1), [value, scale], {}, name=name)
             product.set_outputs([value.type])
-            for node, index in readers[value]:
-                node.replace_input_with(index, product.outputs[0])
+            value.replace_uses(product.outputs[0], keep=(product,))
         made.nodes = ordered([*made.parameters, *made.sinks, *made.results])
         yield made
