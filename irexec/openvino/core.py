@@ -262,7 +262,9 @@ def compile_model(
 
 
 def _check_device(name: Any) -> None:
-    if name is None or str(name).split(":")[0].split(".")[0] in (*_DEVICES, *_CHOOSING):
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"a device is named by a text, not {name!r}")
+    if name is None or name.split(":")[0].split(".")[0] in (*_DEVICES, *_CHOOSING):
         return
     raise NotOffered(f"the device {name!r}", "there is one device, CPU; AUTO chooses it")
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from irexec.openvino.properties.known import Known
 
 _TRUE = {"YES": True, "TRUE": True, "NO": False, "FALSE": False}
+# Names of log levels in texts that are not those of the members.
+_LEVELS = {"NONE": "NO", "ERROR": "ERR"}
 
 
 class Settings:
@@ -81,17 +83,31 @@ def _check(name: str, known: Mapping[str, Known]) -> None:
 
 def _fitting(name: str, value: Any, first: Any) -> Any:
     """Return a value of the property's type, parsed if it is a text. Raises RuntimeError."""
+    from irexec.openvino.properties.known import ALLOWED
+
     try:
-        if isinstance(first, bool) and isinstance(value, str):
-            return _TRUE[value.upper()]
-        if isinstance(first, Members) and isinstance(value, str):
-            return type(first).__members__[value.upper().removeprefix("LOG_")]
-        if hasattr(value, "to_integer"):  # properties.streams.Num
-            return value.to_integer()
-        if isinstance(first, int) and not isinstance(first, bool) and isinstance(value, str):
-            return value if value == "AUTO" else int(value)
-        if isinstance(first, type(DYNAMIC)) and isinstance(value, str):
-            return type(DYNAMIC).by_name[value]
-    except (KeyError, ValueError):
-        raise RuntimeError(f"{value!r} is not a value of the property {name}") from None
-    return value
+        parsed = _parsed(value, first)
+        allowed = name not in ALLOWED or ALLOWED[name](parsed)
+    except (KeyError, ValueError, TypeError):
+        allowed = False
+    if not allowed:
+        raise RuntimeError(f"{value!r} is not a value of the property {name}")
+    return parsed
+
+
+def _parsed(value: Any, first: Any) -> Any:
+    """Return a value of the type of a property's initial value. Raises KeyError or ValueError for a wrong text."""
+    if hasattr(value, "to_integer"):  # properties.streams.Num
+        return value.to_integer()
+    if not isinstance(value, str):
+        return value
+    if isinstance(first, bool):
+        return _TRUE[value.upper()]
+    if isinstance(first, Members):
+        name = value.upper().removeprefix("LOG_")
+        return type(first).__members__[_LEVELS.get(name, name)]
+    if isinstance(first, int):
+        return value if value in ("AUTO", "NUMA") else int(value)
+    if isinstance(first, float):
+        return float(value)
+    return type(DYNAMIC).by_name[value] if isinstance(first, type(DYNAMIC)) else value

@@ -25,6 +25,10 @@ class Tensor:
     Elements of less than 8 bits lie packed in bytes, as in a `.bin`.
     """
 
+    # The memory before the first change of the shape, and whether it is a part of another tensor's.
+    _whole: Array | None = None
+    _is_part = False
+
     def __init__(
         self,
         array: Any = None,
@@ -100,7 +104,7 @@ class Tensor:
     def _allocate(self, kind: ElementType, shape: Shape) -> None:
         if kind is DYNAMIC:
             raise RuntimeError("a tensor requires an element type other than dynamic")
-        self._kind, self._shape = kind, shape
+        self._kind, self._shape, self._whole = kind, shape, None
         if kind.is_packed:
             self._memory = np.zeros(kind.nbytes(math.prod(shape)), np.uint8)
         else:
@@ -117,7 +121,7 @@ class Tensor:
             s.start <= s.stop <= n for s, n in zip(part, source._shape, strict=True)
         ):
             raise RuntimeError(f"{list(begin)} to {list(end)} is not a part of {source._shape}")
-        self._kind, self._memory, self._borrowed = source._kind, source._memory[part], True
+        self._kind, self._memory, self._borrowed, self._is_part = source._kind, source._memory[part], True, True
         self._shape = Shape(self._memory.shape)
 
     @staticmethod
@@ -234,23 +238,32 @@ class Tensor:
         return self.strides
 
     def set_shape(self, shape: Any) -> None:
-        """Set the shape: in the same memory if it suffices. Raises RuntimeError if shared memory is too small."""
+        """Set the shape: in the memory that the tensor was made with, if it suffices.
+
+        Raises RuntimeError if shared memory is too small, or a part of another tensor.
+        """
         wanted = Shape(shape)
         if wanted == self._shape:
             return
-        needed, has = self._kind.nbytes(math.prod(wanted)), self._memory.nbytes
+        whole = self._memory if self._whole is None else self._whole
+        needed, has = self._kind.nbytes(math.prod(wanted)), whole.nbytes
+        if self._is_part and (len(wanted) != whole.ndim or np.any(np.array(wanted) > whole.shape)):
+            raise RuntimeError(f"the part of a tensor has shape {list(whole.shape)}, which {wanted} exceeds")
         if self._borrowed and needed > has:
             raise RuntimeError(
                 f"Cannot call setShape for Blobs created on top of preallocated memory: setting {self._kind}{wanted} "
                 f"failed, which needs {needed} bytes; the memory has {has}"
             )
-        if needed > has or self._kind is STRING or not self._memory.flags.c_contiguous:
+        if self._is_part:
+            memory = whole[tuple(map(slice, wanted))]
+        elif needed > has or self._kind is STRING or not whole.flags.c_contiguous:
             self._allocate(self._kind, wanted)
+            return
         elif self._kind.is_packed:
-            self._memory, self._shape = self._memory[:needed], wanted
+            memory = whole[:needed]
         else:
-            flat = self._memory.reshape(-1)
-            self._memory, self._shape = flat[: math.prod(wanted)].reshape(tuple(wanted)), wanted
+            memory = whole.reshape(-1)[: math.prod(wanted)].reshape(tuple(wanted))
+        self._memory, self._shape, self._whole = memory, wanted, whole
 
     def copy_from(self, source_tensor: Any = None, *, source: Any = None) -> None:
         """Copy the elements and the shape of a tensor or array of the same type."""
@@ -274,7 +287,7 @@ class Tensor:
 
     def __deepcopy__(self, memo: Any) -> Tensor:
         made = self.__copy__()
-        made._memory, made._borrowed = self._memory.copy(), False
+        made._memory, made._whole, made._borrowed, made._is_part = self._memory.copy(), None, False, False
         return made
 
     # A tensor can also be used as an array.

@@ -12,7 +12,7 @@ from irexec.openvino.opsets import opset
 from irexec.openvino.preprocess.formats import ColorFormat
 from irexec.opsets.computed import value_of
 from irexec.opsets.namespace import Namespace
-from irexec.types import ElementType
+from irexec.types import ElementType, PartialShape
 
 
 class ModelInfo:
@@ -51,9 +51,16 @@ class Flow:
             raise RuntimeError(f"a step needs a node or an output, not {made!r}")
         self.values = [found]
 
-    def describe(self) -> str:
-        """Return the current shape, layout and element type."""
-        return ", ".join(f"{v.type.shape}, {self.layout}, {v.element_type}" for v in self.values)
+    def describe(self, *, colors: bool = True) -> str:
+        """Return the current shape, layout, element type and colours, as OpenVINO prints them."""
+        return described(self.values[0].type.shape, self.layout, self.values[0].element_type) + (
+            f", {self.colors.description}" if colors and self.colors is not ColorFormat.UNDEFINED else ""
+        )
+
+
+def described(shape: PartialShape, layout: Layout, kind: ElementType) -> str:
+    """Return a shape, a layout and an element type as text."""
+    return f"{shape}, {'<no layout>' if layout.empty else layout}, {kind}"
 
 
 def ops() -> Namespace:

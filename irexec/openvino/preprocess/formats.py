@@ -19,6 +19,12 @@ class ColorFormat(Members):
     RGBX = member(8)
     BGRX = member(9)
 
+    @property
+    def description(self) -> str:
+        """The name for a reader, with the number of planes: `NV12 (multi-plane)`."""
+        name, _, planes = self.name.partition("_")
+        return f"{name} ({'single plane' if planes.startswith('SINGLE') else 'multi-plane'})" if planes else name
+
 
 class ResizeAlgorithm(Members):
     """The method of resizing an image."""

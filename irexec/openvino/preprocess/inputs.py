@@ -41,7 +41,7 @@ class InputTensorInfo:
         self.spatial: tuple[Any, Any] | None = None
         self.colors = ColorFormat.UNDEFINED
         self.sub_names: list[str] = []
-        self.memory_type = ""
+        self.memory_type: str | None = None
 
     def set_element_type(self, type: Any) -> InputTensorInfo:
         self.element_type = element_type_of(type)
@@ -119,10 +119,23 @@ class InputInfo:
     def model(self) -> InputModelInfo:
         return self._model
 
-    @property
-    def is_used(self) -> bool:
-        """Whether the caller set anything."""
-        return bool(self._steps.steps) or vars(self._tensor) != vars(InputTensorInfo()) or not self._model.layout.empty
+    def is_changed(self, flow: Flow) -> bool:
+        """Return whether the caller's tensor or the steps differ from the model's input."""
+        wanted = self.parameter.outputs[0].type
+        return (
+            len(flow.values) > 1
+            or flow.value.type.shape != wanted.shape
+            or flow.value.element_type is not wanted.element_type
+            or layout_of(self.parameter) != flow.wanted_layout
+            or self._tensor.memory_type is not None
+            or bool(self.steps)
+        )
+
+    def remarks(self) -> str:
+        """Return the colours and the type of memory that the caller has set."""
+        colors, memory = self._tensor.colors, self._tensor.memory_type
+        shown = "" if colors is ColorFormat.UNDEFINED else f" (color {colors.description})"
+        return shown if memory is None else f"{shown} memory type={memory}"
 
     def begin(self) -> Flow:
         """Return the initial flow: new Parameters that fit the caller's tensor."""
@@ -227,7 +240,7 @@ class InputInfo:
                 plane[layout.get_index_by_name("C")] = channels
                 for axis in (layout.get_index_by_name("H"), layout.get_index_by_name("W")):
                     plane[axis] = Dimension.of(plane[axis]) // part
-                own = f"{old.given_name}/{name}"
+                own = f"{old.given_name}/{name}" if tensor.sub_names else ""
                 made.append(parameter_node(Node, partial_shape(plane), kind, own))
                 if tensor.sub_names:
                     made[-1].outputs[0].names = {f"{known}/{name}" for known in old.outputs[0].names}

@@ -50,9 +50,9 @@ class OutputInfo:
 
     @property
     def is_used(self) -> bool:
-        """Whether the caller set anything."""
-        tensor = self._tensor
-        return bool(self._steps.steps) or tensor.element_type is not None or not tensor.layout.empty
+        """Whether the caller's tensor or the steps differ from the model's output."""
+        flow = self.begin()
+        return bool(self.steps or self.implicit(flow))
 
     @property
     def steps(self) -> list[Step]:
@@ -68,8 +68,8 @@ class OutputInfo:
     def implicit(self, flow: Flow) -> list[Step]:
         """Apply the conversions that are needed in addition to the caller's steps."""
         steps = []
-        if not flow.wanted_layout.empty and not flow.layout.empty and flow.layout != flow.wanted_layout:
-            steps.append(Step(f"convert layout {flow.wanted_layout}", lambda flow: convert_layout(flow, None)))
-        if self._tensor.element_type is not None and flow.value.element_type is not flow.wanted_type:
+        if flow.wanted_type not in (None, flow.value.element_type):
             steps.append(Step(f"convert type ({flow.wanted_type})", lambda flow: convert_type(flow, None)))
+        if not flow.wanted_layout.empty and flow.layout != flow.wanted_layout:
+            steps.append(Step(f"convert layout {flow.wanted_layout}", lambda flow: convert_layout(flow, None)))
         return steps

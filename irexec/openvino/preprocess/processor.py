@@ -9,6 +9,7 @@ from irexec.openvino.editing import changed, checked_model, connect, order, redi
 from irexec.openvino.layout import give_layout
 from irexec.openvino.model import Model
 from irexec.openvino.named_ports import port_named
+from irexec.openvino.preprocess.flow import described
 from irexec.openvino.preprocess.formats import OF_MODELS
 from irexec.openvino.preprocess.inputs import InputInfo
 from irexec.openvino.preprocess.outputs import OutputInfo
@@ -76,30 +77,46 @@ class PrePostProcessor:
         give_layout(result, last.layout)
 
     def __str__(self) -> str:
-        lines = []
+        lines: list[str] = []
+        try:
+            self._describe(lines)
+        except RuntimeError as error:
+            lines.append(f"Error occurred: {error}")
+        return "".join(f"{line}\n" for line in lines)
+
+    def _describe(self, lines: list[str]) -> None:
+        """Append the description of each changed input and output. Raises RuntimeError at an impossible step."""
         for info, port in zip(self._inputs, self._model.inputs, strict=True):
-            if not info.is_used:
-                continue
-            lines.append(f"Input {_name(port)}:")
             flow = info.begin()
-            lines.append(f"    User's input tensor: {flow.describe()}")
-            lines.append(f"    Model's expected tensor: {port.type.shape}, {flow.wanted_layout}, {port.element_type}")
-            lines += _shown(info, flow, "Pre-processing", "pre-processing")
+            if not info.is_changed(flow):
+                continue
+            lines.append(f"Input {_name(port)}{info.remarks()}:")
+            if len(flow.values) == 1:
+                lines.append(f"    User's input tensor: {flow.describe(colors=False)}")
+            else:
+                lines.append(f"    {len(flow.values)} user's tensors expected for each plane:")
+                for index, value in enumerate(flow.values):
+                    name = f"{min(value.names)} " if value.names else ""
+                    shown = described(value.type.shape, flow.layout, value.element_type)
+                    lines.append(f"       {index}: {name}{shown}")
+            expected_tensor = described(port.type.shape, flow.wanted_layout, port.element_type)
+            lines.append(f"    Model's expected tensor: {expected_tensor}")
+            _steps(lines, info, flow, "Pre-processing", "Implicit pre-processing")
         for result, port in zip(self._outputs, self._model.outputs, strict=True):
             if not result.is_used:
                 continue
             lines.append(f"Output {_name(port)}:")
             flow = result.begin()
             lines.append(f"    Model's data tensor: {flow.describe()}")
-            lines += _shown(result, flow, "Post-processing", "post-processing")
-        return "\n".join(lines) + "\n"
+            _steps(lines, result, flow, "Post-processing", "Post-processing implicit")
+            lines.append(f"    User's output tensor: {flow.describe()}")
 
     def __repr__(self) -> str:
-        return f"<PrePostProcessor: {str(self).strip()}>"
+        return f"<PrePostProcessor: {self}>"
 
 
 def _name(port: Any) -> str:
-    return f'"{min(port.names)}"' if port.names else f'"{port.node.friendly_name}"'
+    return f'"{min(port.names)}"' if port.names else ""
 
 
 def _run(info: InputInfo | OutputInfo) -> tuple[Any, Any]:
@@ -118,17 +135,16 @@ def _run(info: InputInfo | OutputInfo) -> tuple[Any, Any]:
     return first, flow
 
 
-def _shown(info: InputInfo | OutputInfo, flow: Any, title: str, implicit: str) -> list[str]:
-    """Return a line per step, with its input and output."""
-    lines = [f"    {title} steps ({len(info.steps)}):"] if info.steps else []
+def _steps(lines: list[str], info: InputInfo | OutputInfo, flow: Any, title: str, implicit: str) -> None:
+    """Append a line per step, with its input and output."""
+    if info.steps:
+        lines.append(f"    {title} steps ({len(info.steps)}):")
     for step in info.steps:
         lines.append(_line(step, flow))
-    extra = info.implicit(flow)
-    if extra:
-        lines.append(f"    Implicit {implicit} steps ({len(extra)}):")
+    if extra := info.implicit(flow):
+        lines.append(f"    {implicit} steps ({len(extra)}):")
     for step in extra:
         lines.append(_line(step, flow))
-    return lines
 
 
 def _line(step: Any, flow: Any) -> str:

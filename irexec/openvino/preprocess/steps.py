@@ -35,7 +35,7 @@ class _Steps:
     def convert_element_type(self, type: ElementType | None = None) -> Self:
         """Convert to an element type, by default that of the other side."""
         kind = None if type is None or type is DYNAMIC else type
-        return self._add(f"convert type ({kind or 'of the model'})", lambda flow: convert_type(flow, kind))
+        return self._add(f"convert type ({kind or DYNAMIC})", lambda flow: convert_type(flow, kind))
 
     def convert_layout(self, dst_layout: Any = None, *, dims: Sequence[int] | None = None) -> Self:
         """Transpose to a layout, or by an order of axes. Raises TypeError without either."""
@@ -46,7 +46,9 @@ class _Steps:
             )
         if isinstance(dst_layout, (list, tuple)):
             order = [int(axis) for axis in dst_layout]
-            return self._add(f"convert layout ({order})", lambda flow: convert_layout(flow, None, order), order)
+            return self._add(
+                f"convert layout ({_joined(order)})", lambda flow: convert_layout(flow, None, order), order
+            )
         layout = as_layout(dst_layout)
         return self._add(f"convert layout {layout}", lambda flow: convert_layout(flow, layout), layout)
 
@@ -86,7 +88,7 @@ class PreProcessSteps(_Steps):
         """Keep the part between these positions; negative ones count from the back."""
         first, last, axes = list(begin), list(end), list(range(len(begin)))
         return self._add(
-            f"crop {first} to {last}",
+            f"Crop ([ {_joined(first, ', ')} ],[ {_joined(last, ', ')} ])",
             lambda flow: flow.become(ops().slice(flow.value, first, last, [1] * len(axes), axes)),
         )
 
@@ -99,7 +101,9 @@ class PreProcessSteps(_Steps):
             constant = np.array(fill, _real(flow, "pad").dtype)
             flow.become(ops().pad(flow.value, list(pads_begin), list(pads_end), name, constant))
 
-        return self._add(f"pad {list(pads_begin)}, {list(pads_end)} ({name})", apply)
+        ways = {"constant": f"with ({fill:g})", "reflect": "reflected from tensor"}
+        source = ways.get(name, "symmetrically added from tensor")
+        return self._add(f"pad(begin ({_joined(pads_begin)}), end ({_joined(pads_end)}), {source})", apply)
 
     def reverse_channels(self) -> PreProcessSteps:
         """Reverse the order of the channels, as from RGB to BGR."""
@@ -115,6 +119,10 @@ def _numbers(value: Any, function: str) -> Any:
     for each in [value] if isinstance(value, str) or not isinstance(value, Iterable) else value:
         expected(each, (int, float, np.number), function)
     return value
+
+
+def _joined(numbers: Iterable[int], separator: str = ",") -> str:
+    return separator.join(map(str, numbers))
 
 
 def _shown(value: Any) -> str:

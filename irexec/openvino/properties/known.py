@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from irexec.openvino.members import Members, member
-from irexec.types import DYNAMIC, F32
+from irexec.types import BF16, DYNAMIC, F16, F32
 
 try:
     _THREADS = len(os.sched_getaffinity(0))
@@ -124,6 +125,7 @@ DEVICE: dict[str, Known] = {
     "ENABLE_WEIGHTLESS": Known(False),
     "WEIGHTS_PATH": Known(""),
     "CACHE_DIR": Known(""),
+    "CACHE_ENCRYPTION_CALLBACKS": Known([]),
     "CACHE_MODE": Known(CacheMode.OPTIMIZE_SPEED),
     "COMPILATION_NUM_THREADS": Known(_THREADS),
     "ALLOW_AUTO_BATCHING": Known(True),
@@ -138,4 +140,12 @@ COMPILED: dict[str, Known] = DEVICE | {
     "OPTIMAL_NUMBER_OF_INFER_REQUESTS": Known(_THREADS, False),
     "LOADED_FROM_CACHE": Known(False, False),
     "MULTI_DEVICE_PRIORITIES": Known("CPU"),
+}
+# The values that a property can have, where its type allows others.
+ALLOWED: dict[str, Callable[[Any], bool]] = {
+    "INFERENCE_PRECISION_HINT": (DYNAMIC, F32, F16, BF16).__contains__,
+    "NUM_STREAMS": lambda number: number in ("AUTO", "NUMA") or number >= -2,
+    "INFERENCE_NUM_THREADS": lambda number: number >= 0,
+    "PERFORMANCE_HINT_NUM_REQUESTS": lambda number: number >= 0,
+    "CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE": lambda rate: 0 <= rate <= 1,
 }
