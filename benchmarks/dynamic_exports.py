@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from exported_nets import NETS, TOKENS
 
 TORCHVISION = {
     "resnet18": 64, "mobilenet_v2": 64, "mobilenet_v3_small": 64, "squeezenet1_1": 64, "densenet121": 64,
@@ -87,57 +88,6 @@ class Result(torch.nn.Module):
         return found[0] if isinstance(found, tuple) else found
 
 
-class UNet(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        block = lambda i, o: torch.nn.Sequential(torch.nn.Conv2d(i, o, 3, padding=1), torch.nn.ReLU())  # noqa: E731
-        self.down = torch.nn.ModuleList([block(3, 8), block(8, 16), block(16, 32)])
-        self.up = torch.nn.ModuleList([torch.nn.ConvTranspose2d(32, 16, 2, 2), torch.nn.ConvTranspose2d(16, 8, 2, 2)])
-        self.after = torch.nn.ModuleList([block(32, 16), block(16, 8)])
-
-    def forward(self, image: torch.Tensor) -> torch.Tensor:
-        skips = []
-        for number, block in enumerate(self.down):
-            image = block(image if not number else torch.nn.functional.max_pool2d(image, 2))
-            skips.append(image)
-        for up, after, skip in zip(self.up, self.after, skips[-2::-1], strict=True):
-            image = after(torch.cat([up(image), skip], 1))
-        return image
-
-
-class Yolo(torch.nn.Module):
-    """Heads of three strides that are joined, then the best boxes."""
-
-    def __init__(self, suppressed: bool) -> None:
-        super().__init__()
-        import torchvision
-
-        self.nms = torchvision.ops.nms
-        conv = lambda i, o: torch.nn.Sequential(torch.nn.Conv2d(i, o, 3, 2, 1), torch.nn.SiLU())  # noqa: E731
-        self.stem, self.stages = (
-            torch.nn.Sequential(conv(3, 8), conv(8, 8)),
-            torch.nn.ModuleList([conv(8, 16)] + [conv(16, 16)] * 2),
-        )
-        self.lateral, self.head, self.suppressed = torch.nn.Conv2d(32, 16, 1), torch.nn.Conv2d(16, 6, 1), suppressed
-
-    def forward(self, image: torch.Tensor) -> Any:
-        levels = []
-        data = self.stem(image)
-        for stage in self.stages:
-            data = stage(data)
-            levels.append(data)
-        for number in (1, 0):
-            up = torch.nn.functional.interpolate(levels[number + 1], scale_factor=2.0)
-            levels[number] = self.lateral(torch.cat([up, levels[number]], 1))
-        found = torch.cat([self.head(level).flatten(2) for level in levels], 2).transpose(1, 2)
-        if not self.suppressed:
-            return found
-        boxes, scores = found[0, :, :4], found[0, :, 4].sigmoid()
-        corners = torch.cat([boxes[:, :2], boxes[:, :2] + boxes[:, 2:].exp()], 1)
-        kept = self.nms(corners, scores, 0.5)
-        return corners[kept], scores[kept]
-
-
 def image_model(name: str) -> tuple[torch.nn.Module, int]:
     family, _, own = name.partition("/")
     if family == "torchvision":
@@ -153,7 +103,7 @@ def image_model(name: str) -> tuple[torch.nn.Module, int]:
         import timm
 
         return timm.create_model(own, pretrained=False), TIMM[own]
-    return {"unet": UNet(), "yolo": Yolo(False), "yolo_suppressed": Yolo(True)}[own], 64
+    return NETS[own](), 64
 
 
 def transformer(own: str) -> tuple[torch.nn.Module, dict[str, tuple[torch.Tensor, dict[int, str]]]]:
@@ -200,8 +150,10 @@ def save(name: str, is_onnx: bool, path: Path) -> None:
             model.config.use_cache = False
         module = Result(model.eval(), tuple(inputs))
     else:
-        model, size = image_model(name)
+        own = name.partition("/")[2]
+        model, size = (TOKENS[own](), 0) if own in TOKENS else image_model(name)
         inputs = {"image": (torch.ones(2, 3, size, size), {0: "batch", 2: "H", 3: "W"})}
+        inputs = getattr(model, "examples", inputs)
         module = Result(model.eval())
     examples = tuple(tensor for tensor, _ in inputs.values())
     axes = {key: names for key, (_, names) in inputs.items()}
@@ -231,8 +183,8 @@ def save(name: str, is_onnx: bool, path: Path) -> None:
 
 def names() -> list[str]:
     images = [*(f"torchvision/{each}" for each in (*TORCHVISION, *SEGMENTATION)), *(f"timm/{each}" for each in TIMM)]
-    own = [f"torch/{each}" for each in ("unet", "yolo", "yolo_suppressed")]
-    return [*own, *(f"transformers/{each}" for each in (*TEXTS, *VISION, *SOUND)), *images]
+    own = [f"torch/{each}" for each in (*NETS, *TOKENS)]
+    return [*own[:3], *(f"transformers/{each}" for each in (*TEXTS, *VISION, *SOUND)), *images, *own[3:]]
 
 
 def main() -> None:

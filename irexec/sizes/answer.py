@@ -367,7 +367,7 @@ class Shapes:
         base = cases[0].base
         every = [number for number, group in enumerate(self.groups) if group == number]
         tried = dict.fromkeys((*self._samples, *raised(self._prober, self.smallest_sizes)))
-        shapes = [(sizes, self._prober.outputs(sizes)) for sizes in tried]
+        shapes = [(sizes, self._prober.outputs_after_reset(sizes)) for sizes in tried]
         fitted: list[list[Expression | None] | None] = []
         for number in range(len(self.model.outputs)):
             own = [(sizes, found[number]) for sizes, found in shapes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from irexec.graph.model import Node
 from irexec.sizes.case import Reason
@@ -10,7 +11,7 @@ from irexec.sizes.probe import Prober, Sizes
 from irexec.types import TensorType
 
 # Combinations of sizes at which layers are looked at.
-_MOST_TRIED = 40
+_MOST_TRIED, _MOST_REFUSED = 40, 200
 
 Inputs = Sequence[TensorType | None]
 
@@ -23,6 +24,21 @@ def _gather_nd(node: Node, inputs: Inputs) -> str | None:
     if data.shape[batch] == indices.shape[batch]:
         return None
     return "broadcasts the batch dimensions of data and indices, which its page allows: OpenVINO refuses these sizes"
+
+
+def _one_shift(node: Node, inputs: Inputs) -> str | None:
+    shift, axes = (None if type is None or type.shape.rank is None else type.shape for type in inputs[1:3])
+    if shift is None or axes is None or len(shift) == 0 or shift[0] == (axes[0] if len(axes) else 1):
+        return None
+    return "shifts several axes by a tensor of one element, as its page does: OpenVINO takes a scalar only"
+
+
+def _axes_twice(node: Node, inputs: Inputs) -> str | None:
+    data, axes = inputs[0], inputs[1] if len(inputs) > 1 else None
+    count = None if axes is None or axes.rank != 1 or axes.shape.is_dynamic else axes.shape[0].value
+    if data is None or data.rank is None or count is None or count <= data.rank:
+        return None
+    return "may have one axis several times by its page: OpenVINO refuses more axes than data has dimensions"
 
 
 def _backward_slice(node: Node, inputs: Inputs) -> str | None:
@@ -58,11 +74,23 @@ def refusals(reasons: Iterable[Reason]) -> list[str]:
     ]
 
 
-_DIFFERENCES: dict[str, Callable[[Node, Inputs], str | None]] = {
+_REFUSED: dict[str, Callable[[Node, Inputs], str | None]] = {
     "GatherND": _gather_nd,
-    "Slice": _backward_slice,
-    "SliceScatter": _backward_slice,
+    "MVN": _axes_twice,
+    "Roll": _one_shift,
 }
+"""Layers that OpenVINO refuses at some of the sizes that their pages allow."""
+_DIFFERENCES = {**_REFUSED, "Slice": _backward_slice, "SliceScatter": _backward_slice}
+
+
+def runtime_refusals(prober: Prober, accepted: Iterable[Sizes]) -> list[Sizes]:
+    """Return the combinations that OpenVINO refuses although the pages of all layers allow them."""
+    nodes = [node for node in prober.changing if node.type in _REFUSED]
+    return [
+        sizes
+        for sizes in (islice(accepted, _MOST_REFUSED) if nodes else ())
+        if (types := prober.types_at(sizes)) and any(_REFUSED[node.type](node, types.inputs(node)) for node in nodes)
+    ]
 
 
 def differences(prober: Prober, samples: Iterable[Sizes]) -> list[str]:

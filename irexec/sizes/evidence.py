@@ -11,12 +11,14 @@ import numpy as np
 
 from irexec.records import record
 from irexec.sizes.conditions import Compare, Condition, OneOf
+from irexec.sizes.differences import runtime_refusals
 from irexec.sizes.expressions import Combined, Expression, Linear, Samples
 from irexec.sizes.formulas import Formula, Formulas
 from irexec.sizes.formulas import number as constant_formula
-from irexec.sizes.guards import Choice, Guard
+from irexec.sizes.guards import Choice, Guard, guards
 from irexec.sizes.implicants import implicants
 from irexec.sizes.paths import Paths
+from irexec.sizes.pieces import piecewise
 from irexec.sizes.probe import Prober, Refusal, Sizes
 from irexec.types.traced import is_traced
 
@@ -50,6 +52,9 @@ class Evidence:
         self.points: list[Sizes] = [tuple(row) for row in self._rows.tolist()]
         self._accepted = (paths.accepted()[known] == 1)[order]
         self._pinned = paths.is_pinned()[known][order]
+        # What another runtime refuses is not proved to work.
+        elsewhere = set(runtime_refusals(prober, self.accepted))
+        self._pinned |= np.array([sizes in elsewhere for sizes in self.points], bool)
         self._number = paths.decided[known][order]
         self._known: dict[Condition, np.ndarray[Any, Any]] = {}
 
@@ -170,7 +175,8 @@ class Evidence:
             return Combined(
                 "max", tuple(sorted((formulas[each] for each in below), key=lambda formula: sorted(formula.dims)))
             )
-        return None
+        conditions = dict.fromkeys(each for trace in self._paths.traces if trace.outputs for each in guards(trace.tape))
+        return piecewise(formulas, tried, np.array(sizes), [*conditions], columns)
 
     def _formulas(self, number: int, axis: int) -> list[Formula]:
         """Return the different formulas of an output's axis in all traces, the simplest first."""

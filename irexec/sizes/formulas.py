@@ -134,8 +134,11 @@ class Formula:
 
     def text(self, names: Names) -> str:
         parts = [_term_text(term, factor, names) for term, factor in self.terms]
-        text = " ".join(parts or ["+ 0"])
-        return text[2:] if text.startswith("+ ") else f"-{text[2:]}"
+        text = " ".join(parts[1:])
+        first = parts[0] if parts else "+ 0"
+        # -x // 2 would be (-x) // 2.
+        own = first[2:] if first.startswith("+ ") else f"-({first[2:]})" if " " in first[2:] else f"-{first[2:]}"
+        return f"{own} {text}" if text else own
 
 
 def _term_text(term: Term, factor: int, names: Names) -> str:

@@ -194,10 +194,7 @@ class Prober:
 
     def outputs(self, sizes: Sizes) -> tuple[Extents | None, ...]:
         """Return the shapes of the outputs at accepted sizes; None for a rank or a dimension that is not known."""
-        return tuple(
-            None if shape.rank is None else tuple(each.value if each.is_static else None for each in shape)
-            for shape in self.at(sizes).outputs
-        )
+        return tuple(map(_extents, self.at(sizes).outputs))
 
     def inputs_at(self, sizes: Sizes) -> list[PartialShape]:
         """Return the shapes of the inputs at these sizes."""
@@ -206,6 +203,26 @@ class Prober:
             for number, axis in dim.places:
                 shapes[number][axis] = type(shapes[number][axis])(size)
         return [PartialShape(shape) for shape in shapes]
+
+    def outputs_after_reset(self, sizes: Sizes) -> tuple[Extents | None, ...]:
+        """Return the shapes of the outputs at accepted sizes, with those extents that depend on variables as they are
+        while these have their initial values."""
+        found = self.outputs(sizes)
+        reads = {node for node in self.changing if node.type == "ReadValue" and node.inputs}
+        if not reads or not any(shape is not None and None in shape for shape in found):
+            return found
+        run = self._begun(sizes, Findings())
+        for node in self.changing:
+            run.node(node)
+            if node in reads and (start := run.inference.inputs(node)[0]) is not None:
+                run.inference.note(node, (start.without_value(),))
+        first = [_extents(run.inference[value].shape) for value in self.model.outputs]
+        return tuple(
+            tuple(later if own is None else own for own, later in zip(shape, start, strict=True))
+            if shape is not None and start is not None
+            else shape
+            for shape, start in zip(found, first, strict=True)
+        )
 
     def types_at(self, sizes: Sizes) -> Inference:
         """Return the types of all values at sizes that the model accepts."""
@@ -256,6 +273,10 @@ class Prober:
         if findings.error_count:
             return run, Outcome(refusal=_refusal(len(self.model.nodes), None, findings, run.inference))
         return run, Outcome(tuple(run.inference[value].shape for value in self.model.outputs), beyond=tuple(beyond))
+
+
+def _extents(shape: PartialShape) -> Extents | None:
+    return None if shape.rank is None else tuple(each.value if each.is_static else None for each in shape)
 
 
 def _open_dim(shapes: Sequence[PartialShape], places: Sequence[tuple[int, int]]) -> OpenDim:

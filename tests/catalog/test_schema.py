@@ -23,8 +23,8 @@ from irexec.catalog.schema import RNG_NAME, schema_files, write_schemas
 from irexec.ops.declare import contents
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
-WRITTEN = {Path("findings.schema.json"), Path("conformance.schema.json")}
-"""Schemas that are no operator's; tests/test_packaging.py and tests/cli/test_conformance.py use them."""
+WRITTEN = {Path(f"{name}.schema.json") for name in ("findings", "conformance", "shapes")}
+"""Schemas that are no operator's; test_packaging.py, cli/test_conformance.py and cli/test_shapes.py read them."""
 COMMAND = "python -m irexec.catalog.schema schemas/"
 NAMESPACE = {"r": "http://relaxng.org/ns/structure/1.0"}
 ops = irexec.opset15

@@ -13,7 +13,8 @@ import irexec
 from irexec import opset13 as op
 from irexec.cli.main import main
 
-SEGMENTER = str(Path(__file__).parents[2] / "samples" / "segmenter" / "model.xml")
+ROOT = Path(__file__).parents[2]
+SEGMENTER = str(ROOT / "samples" / "segmenter" / "model.xml")
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> str:
@@ -62,6 +63,24 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert (first["layer"], first["type"], first["refused"]["H"]) == ("up2/joined", "Concat", 5)
     assert first["path"][-1] == "up2/joined" and len(first["path"]) > 3
     assert found["evidence"] == "proved" and found["limits"] == []
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_json_fits_its_schema(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    irexec.save_model(MODELS[name](), tmp_path / "model.xml")
+    shapes = irexec.shapes(tmp_path / "model.xml")
+    table = "\n".join([",".join(dict.fromkeys(shapes.symbols)), ",".join("3" for _ in set(shapes.symbols))])
+    (tmp_path / "sizes.csv").write_text(table, "utf-8")
+    main(["shapes", str(tmp_path / "model.xml"), "--format", "json", "--check", str(tmp_path / "sizes.csv")])
+    found = json.loads(printed(capsys))
+    schema = json.loads((ROOT / "schemas" / "shapes.schema.json").read_text())
+    assert found.keys() == schema["properties"].keys()
+    assert shapes.to_dict().keys() == set(schema["required"])
+    for kind in ("because", "baked", "checked"):
+        keys = schema["properties"][kind]["items"]["properties"].keys()
+        assert all(each.keys() <= keys for each in found[kind])
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.Draft202012Validator(schema).validate(found)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,27 @@ def test_batch_dimensions_that_broadcast_are_accepted_by_the_page_only(tmp_path:
     assert irexec.shapes(picked(0)).limits() == []
 
 
+def rolled() -> irexec.Model:
+    data, axes = ops.parameter([-1, 4], "f32", name="data"), ops.parameter([-1], "i64", name="axes")
+    return irexec.Model([ops.roll(data, whole(1), axes, name="rolled")], [data, axes], "rolled")
+
+
+def normalized() -> irexec.Model:
+    data, axes = ops.parameter([-1, 4], "f32", name="data"), ops.parameter([-1], "i64", name="axes")
+    return irexec.Model([ops.mvn(data, axes, True, 1e-6, "inside_sqrt", name="normalized")], [data, axes], "normalized")
+
+
+@pytest.mark.parametrize(
+    ("make", "sizes"), [(lambda: picked(1), [[3, 4], [1, 1]]), (rolled, [[3, 4], [2]]), (normalized, [[3, 4], [3]])]
+)
+def test_conditions_are_not_proved_where_openvino_refuses_sizes(make: Any, sizes: Any, tmp_path: Path) -> None:
+    shapes = irexec.shapes(make())
+    assert shapes.accepts(sizes) and theirs(make(), tmp_path, *sizes) is None
+    assert shapes.evidence == "checked" and {word for words in shapes.certainty for word in words} <= {"checked"}
+    assert any("OpenVINO" in remark for remark in shapes.limits())
+    assert irexec.shapes(picked(0)).evidence == "proved"
+
+
 def test_a_backward_slice_from_before_the_first_element(tmp_path: Path) -> None:
     model = reversed_rows(-1, -3)
     assert [list(shape.to_shape()) for shape in irexec.shapes(model).outputs([(2, 4)])] == [[0, 4]]

@@ -31,7 +31,9 @@ def formula(compute) -> str:  # type: ignore[no-untyped-def]
     made = compute(*(tape.size(number, value, 1, None) for number, value in enumerate((37, 22, 5))))
     found = Formulas(tape).of(made.entry)
     assert found is not None and found.value((37, 22, 5)) == made.number
-    return found.text(NAMES)
+    text = found.text(NAMES)
+    assert eval(text, {"x": 37, "y": 22, "z": 5}) == made.number
+    return text
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,7 @@ def formula(compute) -> str:  # type: ignore[no-untyped-def]
         (lambda x, y, z: (x * y * 12) // (y * 48), "x // 4"),
         (lambda x, y, z: (x + y) * z - y * z, "x*z"),
         (lambda x, y, z: 3 * x - 2 * y + 1 - x, "2*x - 2*y + 1"),
+        (lambda x, y, z: x - x // 2, "-(x // 2) + x"),
     ],
 )
 def test_formulas_have_one_form(compute, text: str) -> None:  # type: ignore[no-untyped-def]
@@ -246,6 +249,44 @@ def test_the_trip_count_of_a_loop_and_the_branch_of_an_if_are_proved() -> None:
     found = answer(joined(loop.get_concatenated_slices(made, 0, 1, 1, -1, 0), other), [data, other])
     assert found["accepts"] == [[]] and found["evidence"] == "proved"
     assert found["outputs"] == [[2, "batch", "data_1"]]
+
+
+def chosen(data, condition, one, other):  # type: ignore[no-untyped-def]
+    """An If whose branches compute a result from the same data."""
+    inner = [_input(f"inner{number}", [-1, 6]) for number in range(2)]
+    bodies = [irexec.Model([make(each)], [each]) for make, each in zip((one, other), inner, strict=True)]
+    choice = op.if_op(op.squeeze(condition, _whole(0)))
+    choice.set_then_body(bodies[0])
+    choice.set_else_body(bodies[1])
+    choice.set_input(data.output(0), *inner)
+    return choice.set_output(bodies[0].results[0], bodies[1].results[0])
+
+
+def test_an_output_of_branches_is_a_sum_in_which_comparisons_choose() -> None:
+    data = _input("data", [-1, 6])
+    rows = op.gather(op.shape_of(data), _whole(0), np.int64(0))
+    pairs = chosen(
+        data,
+        op.greater(rows, _whole(20)),
+        lambda each: op.reshape(each, _whole(-1, 12), False),
+        lambda each: op.concat([each, _weights(2, 6)], 0),
+    )
+    shapes = irexec.shapes(irexec.Model([op.relu(pairs)], [data]))
+    ((height, width),) = shapes.to_dict()["outputs"]
+    assert width.count("*") == 2
+    for batch in (1, 7, 20, 22, 64):
+        expected = [batch // 2, 12] if batch > 20 else [batch + 2, 6]
+        assert [eval(each, {"batch": batch}) for each in (height, width)] == expected
+        assert list(shapes.outputs([(batch, 6)])[0].to_shape()) == expected
+    assert not shapes.accepts([(21, 6)]) and shapes.evidence == "proved"
+
+
+def test_outputs_have_the_sizes_of_variables_after_a_reset() -> None:
+    data = _input("data", [-1, 4])
+    start = op.broadcast(_weights(1, 4), op.shape_of(data))
+    added = op.add(op.read_value(start, "memory", "f32", irexec.PartialShape([-1, 4])), data)
+    shapes = irexec.shapes(irexec.Model([added], [op.assign(added, "memory")], [data]))
+    assert shapes.to_dict()["outputs"] == [["batch", 4]]
 
 
 def test_the_widened_state_of_a_loop_is_proved() -> None:

@@ -47,7 +47,7 @@ OUTPUTS = {
     "joined": [[4, "one_1 + other_1"]],
     "ranged": [["batch", "seq", 8]],
     "chosen": [[1, "?"]],
-    "branches": [["?", "?"]],
+    "branches": [["(batch // 2)*(batch % 2 == 0) + 3*(batch % 2 != 0)", "8*(batch % 2 == 0) + 4*(batch % 2 != 0)"]],
 }
 
 

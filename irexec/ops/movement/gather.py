@@ -203,8 +203,6 @@ def _rule(
         return PartialShape.dynamic()
     if rank is None or index_rank is None or batch is None:
         return PartialShape.dynamic()
-    if at is None:
-        return PartialShape.dynamic(rank + index_rank - 1 - batch)
     lead = []
     for number in range(batch):
         merged = data.shape[number].merge(indices.shape[number])
@@ -213,6 +211,8 @@ def _rule(
         )
         check("C6", merged is not None, message, port="indices")
         lead.append(data.shape[number] if merged is None else merged)
+    if at is None:
+        return PartialShape([*lead, *PartialShape.dynamic(max(rank + index_rank - 1 - 2 * batch, 0))])
     return PartialShape([*lead, *data.shape[batch:at], *indices.shape[batch:], *data.shape[at + 1 :]])
 
 

@@ -155,6 +155,15 @@ def distinct(check: Check, constraint: str, axes: Sequence[int], given: Sequence
     return check(constraint, len(set(axes)) == len(axes), message, port="axes", hint="drop the repetition")
 
 
+def not_too_many(check: Check, constraint: str, axes: TensorType, rank: int | None) -> bool:
+    """In a rule: report more axes than there are different ones; their values need not be known."""
+    count = length_of(axes)
+    if count is None or rank is None:
+        return True
+    message = f"axes has {count} elements, but there are {rank} different axes"
+    return check(constraint, count <= rank, message, port="axes", found=str(count), allowed=f"at most {rank}")
+
+
 def first_known(tensor: TensorType) -> int | Dimension | None:
     """In a rule: return the value of a scalar or one-element input, as far as it is known."""
     known = tensor.known

@@ -13,7 +13,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, require
-from irexec.ops.rules.axes import axes_of, distinct, drawn_axes, integers, known_axes
+from irexec.ops.rules.axes import axes_of, distinct, drawn_axes, integers, known_axes, not_too_many
 from irexec.ops.rules.shapes import AnyRank, has_rank
 from irexec.threads.parallel import parallel_for, split
 from irexec.types import FLOATS, INDICES, Array, Dimension, TensorType
@@ -115,6 +115,8 @@ def check_axes(check: Check, axes: TensorType, signal_size: TensorType | None, r
             _check_sizes(check, signal_size.ints)
         if not same:
             return None
+    if not not_too_many(check, "C1", axes, rank):
+        return None
     found = known_axes(check, "C1", axes, rank, "axes")
     if found is None:
         return None

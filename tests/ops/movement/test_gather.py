@@ -119,6 +119,10 @@ def test_c5_batch_dims_at_most_axis() -> None:
 
 def test_c6_batch_dimensions_are_equal() -> None:
     refuses(gather_8, "C6", np.eye(3), np.zeros((2, 2), int), scalar(1), batch_dims=1)
+    inputs = [tensor(F32, "3,5,4"), tensor(I64, "2,2"), tensor(I64, "")]
+    assert [b.constraint for b in infer(gather_8, inputs, batch_dims=1)[1]] == ["C6"]
+    (out,), breaches = infer(gather_8, [inputs[0], tensor(I64, "3,2"), inputs[2]], batch_dims=1)
+    assert str(out.shape) == "[3,?,?]" and not breaches
 
 
 def test_shapes_with_dynamic_dimensions() -> None:

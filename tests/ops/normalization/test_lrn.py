@@ -42,6 +42,7 @@ def test_lrn_c1_c2_c3() -> None:
         (tensor(I64, "1,1"), "C1"),
         (tensor(I64, "1", [3]), "C2"),
         (tensor(I64, "2", [1, -2]), "C3"),
+        (tensor(I64, "4"), "C3"),
     ]:
         assert [b.constraint for b in infer(the("LRN", 1), [tensor(F32, "1,2,3"), axes], **LRN)[1]] == [constraint]
     assert the("LRN", 1).parse_attributes(LRN | {"size": "0"})[1]

@@ -71,6 +71,12 @@ def test_c1_axes_are_different_and_inside(axes: list[int]) -> None:
         dft_7(np.zeros((4, 5, 6, 2), np.float32), _i64(*axes))
 
 
+@pytest.mark.parametrize(("count", "broken"), [("3", []), ("4", ["C1"])])
+def test_c1_more_axes_than_there_are(count: str, broken: list[str]) -> None:
+    _, breaches = infer(dft_7, [tensor(F32, "4,5,6,2"), tensor(I64, count), None])
+    assert [b.constraint for b in breaches] == broken
+
+
 def test_c3_c4_signal_size() -> None:
     data, axes = tensor(F32, "4,5,2"), tensor(I64, "2", [0, 1])
     assert [b.constraint for b in infer(dft_7, [data, axes, tensor(I64, "1", [4])])[1]] == ["C3"]
