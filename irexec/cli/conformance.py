@@ -125,7 +125,11 @@ def _task(args: argparse.Namespace) -> JudgeBlock:
 
     given = dict(text.partition("=")[::2] for text in args.config)
     base: dict[str, Any] = {"openvino": {"device": args.device}, "irexec": {"mode": args.mode}}.get(args.runtime, {})
-    config = {"f32": base | _PROPERTIES.get(args.runtime, {}) | given, "default": base | given}
+    exact = base | _PROPERTIES.get(args.runtime, {})
+    config = {"f32": exact | given, "default": base | given}
+    if args.runtime == "openvino":
+        config["one-thread"] = exact | {"INFERENCE_NUM_THREADS": "1"} | given
+        config["requests"] = exact | {"NUM_STREAMS": "2"} | given
     runtime = args.runtime
     if ":" in runtime:
         file, _, name = runtime.rpartition(":")
@@ -214,11 +218,10 @@ def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Clust
     case."""
     from irexec.conformance.reduced import reproduce
 
-    config = json.loads(task.config)
     made = {}
     for cluster in clusters:
         finding: Finding = cluster.simplest
-        name, path = reproduce(task, finding, Path(args.reproducers), args.device, config)
+        name, path = reproduce(task, finding, Path(args.reproducers), args.device)
         made[finding.name] = name, path.as_posix()
     return made
 

@@ -52,7 +52,7 @@ class JudgeBlock(Task[Tally]):
                 continue
             if case is None:
                 continue
-            defendant = self._defendant(case)
+            defendant = self.defendant(case)
             answer = before[1].finish() if before is not None else None
             if before is not None and answer is not None and answer.how in ("crash", "hang"):
                 self._judge(found, *before, answer)  # The case runs again, alone.
@@ -72,9 +72,15 @@ class JudgeBlock(Task[Tally]):
             self._judge(found, *before, before[1].finish())
         return found
 
-    def _defendant(self, case: Case) -> Defendant:
+    def settings(self, case: Case) -> dict[str, str]:
+        """Return the settings of the runtime for a case."""
         config = json.loads(self.config)
-        return _defendant(self.runtime, json.dumps(config.get(case.config, {})), self.python, self.limit)
+        found: dict[str, str] = config.get(case.config, config.get("f32", {}))
+        return found
+
+    def defendant(self, case: Case) -> Defendant:
+        """Return the runtime with the settings for a case."""
+        return _defendant(self.runtime, json.dumps(self.settings(case)), self.python, self.limit)
 
     def _judge(self, found: Tally, case: Case, defendant: Defendant, answer: Answer) -> None:
         found.runtime = defendant.described.get("name", "the runtime")
@@ -226,7 +232,7 @@ _TRIES, _CRASHES = 40, 8
 """Cases that are run to make a failure smaller; after a crash each of them needs another process."""
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=5)
 def _defendant(runtime: str, config: str, python: str, limit: float) -> Defendant:
     return Defendant(runtime, json.loads(config), python=python, limit=limit)
 

@@ -18,6 +18,9 @@ from irexec.opsets.nodes import constant_node, make_node, parameter_node
 from irexec.records import field, record
 from irexec.types import Array
 
+SETTINGS = ("default", "one-thread", "requests")
+"""The flags that choose other settings of the runtime than f32."""
+
 
 @record
 class Case:
@@ -36,8 +39,9 @@ class Case:
 
     @property
     def config(self) -> str:
-        """The settings of the runtime: f32, or the defaults of the device."""
-        return "default" if "default" in self.flags else "f32"
+        """The settings of the runtime: f32, the same with one thread or several streams, or the defaults of the
+        device."""
+        return next((flag for flag in SETTINGS if flag in self.flags), "f32")
 
 
 def operator_named(text: str) -> Operator:

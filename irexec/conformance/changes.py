@@ -13,6 +13,7 @@ from irexec.ops.declare.attributes import Attribute, base_type
 from irexec.types import BF16, BOOLEAN, F16, F32, F64, FOREIGN, I8, I32, I64, STRING, U8, ElementType
 
 SMALL = (1, 2, 3, 4, 5, 7, 8, 9)
+HUGE = (255, 256, 257, 512, 1025)
 LARGE = (15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 180)
 _OTHER_NAMES = frozenset({("SearchSorted", "right")})
 """Names that a page gives to an attribute, and OpenVINO's files do not."""
@@ -81,12 +82,18 @@ def _other_value(rng: np.random.Generator, attribute: Attribute, now: str | None
     return ",".join(map(str, items))
 
 
-def rename_extent(rng: np.random.Generator, draft: Draft) -> None:
+def enlarge(rng: np.random.Generator, draft: Draft) -> None:
+    """Give one extent a size at which runtimes use other code, such as several blocks or threads."""
+    rename_extent(rng, draft, int(pick(rng, HUGE)))
+
+
+def rename_extent(rng: np.random.Generator, draft: Draft, new: int | None = None) -> None:
     """Give one extent another size wherever it occurs, or its multiples, or in one input only."""
     extents = sorted({n for port in draft.given for n in port.shape})
     if not extents:
         return
-    old, new = pick(rng, extents), extent(rng)
+    old = pick(rng, extents)
+    new = extent(rng) if new is None else new
     how = rng.random()
     if how < 0.25:
         port = pick(rng, [p for p in draft.given if old in p.shape])

@@ -37,6 +37,8 @@ OUT_OF_MEMORY = "not judged (not enough memory)"
 _MISSING = re.compile(r"No module named '(\w+)")
 _ENDING = 5.0
 """Seconds for a process to end after it has closed its pipe: some write their memory to a file."""
+_ALLOCATION = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=2000:glibc.malloc.trim_threshold=268435456"}
+"""Compiling a model allocates and frees many small objects: glibc keeps their memory for the next model."""
 _LIFE = 400
 """Models that one process runs: memory that a runtime does not free stays bounded."""
 
@@ -154,7 +156,8 @@ class Defendant:
         own = not self._python or self._python == sys.executable
         arguments = [self._file, json.dumps(self._config), json.dumps(absolute_path() if own else [])]
         try:
-            self._process = start_script(self._python or sys.executable, serve.__file__, arguments, self._errors)
+            python = self._python or sys.executable
+            self._process = start_script(python, serve.__file__, arguments, self._errors, _ALLOCATION)
         except OSError as error:
             raise Unusable(f"{self._python}: {error.strerror or error}") from None
         found = self._receive(self._limit)

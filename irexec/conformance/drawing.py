@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from irexec.conformance.case import Case, operator_case
-from irexec.conformance.changes import change_values, changed, extent, pick
+from irexec.conformance.changes import change_values, changed, enlarge, extent, pick
 from irexec.conformance.draft import MOST_RESULTS, Draft, DraftPort, draft_of
 from irexec.conformance.forbidden import draw_forbidden
 from irexec.conformance.names import CaseName, Dim, Port
@@ -48,7 +48,7 @@ def profiles_of(operator: Operator, kind: ElementType) -> tuple[str, ...]:
     if category in ("activation", "arithmetic", "normalization", "movement", "comparison", "reduction"):
         found.append("tails")
     if category in ("activation", "arithmetic") and kind.is_real:
-        found.append("far")
+        found += ["far", "tiny"]
     if category in _LINEAR and kind.is_real and operator.type not in _INTERPOLATING:
         found.append("sparse")
     if category in ("movement", "comparison", "type"):
@@ -69,6 +69,8 @@ _FORBIDDEN = 12
 """One in this number of cases is forbidden by the specification."""
 _FOLDED = 0.04
 """The share of cases without a computed input, which a runtime may compute when it compiles the model."""
+_HUGE = 0.06
+"""The share of cases with one large extent."""
 _OF_CALLS = frozenset({"twice", "again", "requests"})
 _WITH_WEIGHTS = frozenset({"convolution", "sequence", "normalization", "quantization", "activation"})
 """Categories of operators whose further inputs are mostly constants."""
@@ -123,6 +125,10 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
     """Return a name whose static form is legal."""
     lines = calls_of()[str(operator)]
     draft = changed(rng, draft_of(operator, pick(rng, lines)), int(rng.integers(1, 10)))
+    if rng.random() < _HUGE:
+        larger = draft.copy()
+        enlarge(rng, larger)
+        draft = larger if larger.is_legal() else draft
     if not draft.is_legal():
         return None
     folded = rng.random() < _FOLDED
@@ -144,11 +150,18 @@ def draw_name(rng: np.random.Generator, operator: Operator) -> CaseName | None:
     profile = pick(rng, profiles_of(operator, draft.given[0].kind if draft.given else F32))
     flags = [
         flag
-        for flag, share in (("turned", 0.1), ("twice", 0.08), ("again", 0.3), ("requests", 0.04), ("cache", 0.05))
+        for flag, share in (
+            ("turned", 0.1),
+            ("twice", 0.08),
+            ("again", 0.3),
+            ("requests", 0.04),
+            ("cache", 0.05),
+            ("one-thread", 0.08),
+        )
         if rng.random() < share and not (flag in _OF_CALLS and folded)
     ]
     if draft.given and draft.given[0].kind is BF16 and _category(operator) in _AS_DECLARED and rng.random() < 0.3:
-        flags.append("default")
+        flags = [*(flag for flag in flags if flag != "one-thread"), "default"]
     return CaseName(
         str(operator), tuple(draft.attributes.items()), tuple(ports), int(rng.integers(1000)), profile, tuple(flags)
     )

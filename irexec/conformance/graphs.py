@@ -25,7 +25,7 @@ KINDS = ("static", "dynamic", "sequence")
 TYPES = ("f32", "f32", "f32", "f16", "bf16")
 _SEED = re.compile(r"seed(\d+)")
 _ATTEMPTS = 6
-_FLAGS = (("twice", 0.1), ("requests", 0.04), ("cache", 0.05), ("reset", 0.3))
+_FLAGS = (("twice", 0.1), ("requests", 0.04), ("cache", 0.05), ("reset", 0.3), ("one-thread", 0.05))
 """The ways in which a graph is run, each with its share of the cases."""
 
 

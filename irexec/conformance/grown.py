@@ -28,7 +28,7 @@ from irexec.types import ElementType, PartialShape
 NAME = "graph.grown"
 _TYPES = ("f32", "f32", "f32", "f32", "f32", "f32", "f16", "bf16", "i32", "u8", "i8")
 _KINDS = ("static", "static", "dynamic", "sequence")
-_FLAGS = ("twice", "requests", "cache", "default")
+_FLAGS = ("twice", "requests", "cache", "one-thread", "default")
 _SEED = re.compile(r"seed(\d+)")
 _LAYER = re.compile(r"(\w+-\d+)\.(\d+)")
 _ATTEMPTS, _EXTENTS = 10, (1, 2, 3, 5, 7, 8, 9, 16, 17)
@@ -53,7 +53,7 @@ def draw_grown(seed: int, index: int) -> Case | None:
             continue
         parts = [NAME, base, RECIPE, f"layers={','.join(names)}"]
         parts += ["inner=read"] * bool(rng.random() < 0.2)
-        parts += [f for f, share in zip(_FLAGS, (0.1, 0.03, 0.03, 0.04), strict=True) if rng.random() < share]
+        parts += [f for f, share in zip(_FLAGS, (0.1, 0.03, 0.03, 0.04, 0.04), strict=True) if rng.random() < share]
         if "default" in parts and base != "f32":
             parts.remove("default")
         kinds = dict.fromkeys([str(rng.choice(_KINDS)), "static"])

@@ -23,7 +23,7 @@ _DIM = re.compile(r"(\?)?(?:(\d+)\.\.(\d+):)?(\d+(?:\|\d+)*)")
 _SEED = re.compile(r"seed(\d+)")
 _ESCAPES = {"%": "%25", "/": "%2F", "=": "%3D", "|": "%7C"}
 _OMITTED = "omitted"
-_FLAGS = ("turned", "twice", "again", "requests", "cache", "default", "forbidden")
+_FLAGS = ("turned", "twice", "again", "requests", "cache", "default", "one-thread", "forbidden")
 
 
 RECIPE = "r1"
@@ -115,7 +115,7 @@ class Port:
 @record(frozen=True)
 class CaseName:
     """The parts of the name of a case. `flags`: how it is run (`twice`; `again`: B has other data; `requests`, `cache`,
-    `default`; `forbidden`: the specification does not allow it)."""
+    `default`, `one-thread`; `forbidden`: the specification does not allow it)."""
 
     operator: str
     attributes: tuple[tuple[str, str], ...]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 from irexec.arrays.saving import archive_names, save_arrays, save_text
 from irexec.conformance.block import JudgeBlock, judged
 from irexec.conformance.case import Case
 from irexec.conformance.clusters import fault_of
-from irexec.conformance.defendant import Answer, Defendant
+from irexec.conformance.defendant import Answer
 from irexec.conformance.made import case_named
 from irexec.conformance.results import Finding
 from irexec.conformance.simpler import simplest
@@ -65,26 +63,20 @@ def file_stem(name: str) -> str:
     return text if len(text) <= 100 else f"{text[:80]}_{text[-16:]}"
 
 
-def reproduce(
-    task: JudgeBlock, finding: Finding, folder: Path, device: str, config: dict[str, Any]
-) -> tuple[str, Path]:
+def reproduce(task: JudgeBlock, finding: Finding, folder: Path, device: str) -> tuple[str, Path]:
     """Reduce a failure and write its reproducer; returns the reduced case's name and the script. Raises OSError."""
-    case, fault = case_named(finding.name), fault_of(finding)
-    settings = config.get(case.config, {})
-    defendant = Defendant(task.runtime, settings, python=task.python, limit=task.limit)
-    try:
+    fault = fault_of(finding)
 
-        def fails(trial: Case) -> bool:
-            return fault_of(_finding(trial, judged(trial, defendant))) == fault
+    def fails(trial: Case) -> bool:
+        return fault_of(_finding(trial, judged(trial, task.defendant(trial)))) == fault
 
-        name = simplest(finding.name, fails)
-        case = case_named(name)
-        answer = defendant.run(case)
-        verdict = judge_case(case, answer, defendant.described)
-        properties = {key: value for key, value in settings.items() if key != "device"}
-        path = write_reproducer(folder, case, answer, verdict, device, json.loads(json.dumps(properties)), task.limit)
-    finally:
-        defendant.close()
+    name = simplest(finding.name, fails)
+    case = case_named(name)
+    defendant = task.defendant(case)
+    answer = defendant.run(case)
+    verdict = judge_case(case, answer, defendant.described)
+    properties = {key: value for key, value in task.settings(case).items() if key != "device"}
+    path = write_reproducer(folder, case, answer, verdict, device, properties, task.limit)
     return name, path
 
 

@@ -12,11 +12,12 @@ from irexec.conformance.names import CaseName, Port
 from irexec.ops.declare.operator import Operator
 from irexec.types import BOOLEAN, STRING, Array, ElementType, PartialShape, TensorType
 
-PROFILES = ("plain", "edges", "ties", "large", "tails", "far", "sparse", "wide", "beyond", "denormal")
+PROFILES = ("plain", "edges", "ties", "large", "tails", "tiny", "far", "sparse", "wide", "beyond", "denormal")
 """plain: numbers of both signs and several magnitudes; edges: infinities, signed zeros, halves; ties: few different
-values; large: integers above 2**24, floats of large magnitude; tails: small and large magnitudes; far: magnitudes from
-2 to 120; sparse: few infinities and NaN; wide: integers above 2**24 beside small ones; beyond: numbers that a signed
-integer of 32 bits cannot hold; denormal: numbers below the normal range, infinities and NaN."""
+values; large: integers above 2**24, floats of large magnitude; tails: small and large magnitudes; tiny: magnitudes from
+2**-60 to 2**-8; far: magnitudes from 2 to 120; sparse: few infinities and NaN; wide: integers above 2**24 beside small
+ones; beyond: numbers that a signed integer of 32 bits cannot hold; denormal: numbers below the normal range, infinities
+and NaN."""
 
 _BOXES = frozenset({"rois", "boxes", "anchors", "input_rois", "proposals", "boxes1"})
 _SCORES = frozenset({"scores", "class_probs", "probabilities", "class_preds"})
@@ -111,6 +112,8 @@ def draw_values(rng: np.random.Generator, kind: ElementType, shape: tuple[int, .
         values = rng.integers(-2, 3, count) * 0.5
     elif profile == "tails":
         values = values * np.exp2(rng.integers(-12, 8, count))
+    elif profile == "tiny":
+        values = rng.choice((-1.0, 1.0), count) * np.exp2(rng.uniform(-60.0, -8.0, count))
     elif profile == "large":
         values = values * 100.0
     elif profile == "beyond":

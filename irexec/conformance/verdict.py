@@ -294,8 +294,8 @@ def _top(inputs: Sequence[Array]) -> float:
 
 
 _SMALL_PART, _HALF_PART, _CANCELLED = 1e-3, 1e-2, 1e-6
-_LOSES = frozenset({"Gelu", "Mish", "SoftPlus", "LogSoftmax"})
-"""Functions whose formulas on the pages add 1 to small numbers, which f32 loses altogether."""
+_LOSES = frozenset({"Elu", "Gelu", "LogSoftmax", "Mish", "Selu", "SoftPlus"})
+"""Functions whose formulas on the pages add 1 to small numbers or subtract it, which f32 loses altogether."""
 
 
 def _comparable(array: Array, units: Mapping[str, str]) -> Array:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from irexec.processes.messages import SIGNALS
@@ -49,13 +49,18 @@ def start_python(errors: IO[bytes] | None) -> subprocess.Popen[bytes]:
         )  # fmt: skip
 
 
-def start_script(python: str, file: str, arguments: Sequence[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+def start_script(
+    python: str, file: str, arguments: Sequence[str], errors: IO[bytes], environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
     """Start a script with a Python interpreter, isolated from the current folder and from the user's settings, with
-    pipes for its input and output. Raises OSError.
+    pipes for its input and output. `environment`: variables, unless the user has set them. Raises OSError.
     """
     words = [_executable(python), "-I", file, *arguments]
     with _signals_held_back():
-        return _start(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
+        return _start(
+            words,
+            env={**environment, **os.environ}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+        )  # fmt: skip
 
 
 def start_program(words: Sequence[str], output: IO[bytes] | None = None) -> subprocess.Popen[bytes]:

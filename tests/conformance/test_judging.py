@@ -107,6 +107,13 @@ def test_a_case_that_irexec_rejects_when_it_runs_is_no_refusal() -> None:
     assert judged(case_named(name), Defendant("irexec", {"mode": "kernels"})).word == "invalid"
 
 
+def test_settings_of_cases() -> None:
+    """Settings that are not given are those for f32."""
+    task = JudgeBlock(RUNTIME, '{"f32": {"type": "Tanh"}, "one-thread": {"type": "Sigmoid"}}')
+    totals = [task(f"Sigmoid-1/f32/x=[2]{flag}/seed1").totals for flag in ("", "/one-thread", "/default")]
+    assert totals == [{"passed": 1}, {"wrong": 1}, {"passed": 1}]
+
+
 def test_irexec_passes_its_own_cases() -> None:
     task = JudgeBlock("irexec", '{"f32": {"mode": "kernels"}, "default": {"mode": "kernels"}}', seed=2)
     for family in ("Convolution-1", "GatherND-8", "graph.layer_norm", "graph.joined", "graph.state", "LSTMSequence-5"):

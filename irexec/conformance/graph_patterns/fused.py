@@ -153,6 +153,91 @@ def _operand(g: Graph, y: Value, follow: str, channels: int) -> Value:
 
 
 @pattern(
+    kernel=("reduce", "matmul", "dense", "softmax", "norm", "convolution", "pool", "cumsum", "transpose", "gather",
+            "elementwise", "concat"),
+    rank=("3", "2", "4", "5", "1"),
+    follow=("add", "multiply", "multiply and add", "subtract from", "divide", "maximum", "prelu", "quantise", "select"),
+    operand=("channels", "last", "scalar", "fixed", "ones", "computed"),
+    act=("none", "relu", "sigmoid", "swish", "clamp", "gelu"),
+)  # fmt: skip
+def trailed(g: Graph, *, kernel: str, rank: str, follow: str, operand: str, act: str) -> None:
+    """One layer of any rank along any axes, and elementwise layers whose operands have fewer axes or axes of one."""
+    channels, count = g.channels(3, 4, 8, 16, 17), int(rank)
+    dims: list[int | str] = [channels] if count == 1 else ["N", channels, "S", 4]
+    x = g.input(["N", channels, 4, "S", 3] if count == 5 else dims[:count])
+    y = _of_any_rank(g, x, kernel)
+    y = _with_operand(g, y, follow, operand)
+    y = activated(g, y, act, channels)
+    g.result(_with_operand(g, y, "add", operand) if g.pick(True, False) else y)
+
+
+def _of_any_rank(g: Graph, x: Value, kernel: str) -> Value:
+    count = x.type.rank or 1
+    axis, last = int(g.pick(*range(count))), x.type.shape[count - 1]
+    if kernel == "reduce":
+        kind = g.pick("ReduceSum-1", "ReduceMean-1", "ReduceMax-1", "ReduceMin-1", "ReduceL1-4", "ReduceL2-4")
+        axes = _axes(*{axis, int(g.pick(axis, axis, *range(count)))})
+        return g.op(kind, [x, g.pick(axes, _axes(-1))], {"keep_dims": g.pick("true", "false", "false")})
+    if kernel in ("matmul", "dense"):
+        if count < 2 or not last.is_static:
+            raise ValueError("the weights need a fixed number of columns")
+        if kernel == "matmul":
+            return g.op("MatMul-1", [x, x], {"transpose_b": "true"})
+        return g.op("MatMul-1", [x, g.array(5, last.value, scale=0.4)], {"transpose_b": "true"})
+    if kernel == "softmax":
+        return g.op(str(g.pick("SoftMax-8", "LogSoftmax-5")), [x], {"axis": str(axis)})
+    if kernel == "norm":
+        if g.pick(True, False):
+            return g.op("NormalizeL2-1", [x, _axes(axis)], {"eps": "1e-3", "eps_mode": g.pick("add", "max")})
+        attributes = {"eps": "1e-3", "eps_mode": "inside_sqrt", "normalize_variance": g.pick("true", "false")}
+        return g.op("MVN-6", [x, _axes(axis)], attributes)
+    if kernel in ("convolution", "pool"):
+        ones = ",".join(["1"] * (count - 2))
+        window = {"strides": ones, "pads_begin": ones, "pads_end": ones}
+        if kernel == "pool":
+            three = {"kernel": ",".join(["3"] * (count - 2))}
+            if g.pick(True, False):
+                return g.op("MaxPool-1", [x], window | three)
+            return g.op("AvgPool-1", [x], window | three | {"exclude-pad": g.pick("true", "false")})
+        shape = (g.channels(2, 8, 16), x.type.shape[1].value, *[3] * (count - 2))
+        return g.op("Convolution-1", [x, g.array(*shape, scale=0.2)], window | {"dilations": ones})
+    if kernel == "cumsum":
+        return g.op("CumSum-3", [x, np.int64(axis)], {"reverse": g.pick("true", "false")})
+    if kernel == "transpose":
+        return g.op("Transpose-1", [x, g.rng.permutation(count).astype(np.int64)])
+    if kernel == "gather":
+        return g.op("Gather-8", [x, g.pick(_axes(0, -1, 0), np.array(-1, np.int64)), np.int64(axis)])
+    if kernel == "concat":
+        return g.op("Concat-1", [x, x], {"axis": str(axis)})
+    return g.op("Tanh-1", [x])
+
+
+def _with_operand(g: Graph, y: Value, follow: str, operand: str) -> Value:
+    dims = [dim.value if dim.is_static else 1 for dim in y.type.shape]
+    if operand == "channels":
+        dims = [n if i == min(1, len(dims) - 1) else 1 for i, n in enumerate(dims)][int(g.pick(0, 1)) :]
+    elif operand == "last":
+        dims = dims[-1:]
+    elif operand in ("scalar", "ones"):
+        dims = [1] * len(dims) if operand == "ones" else []
+
+    def other(low: float | None = None) -> Value | np.ndarray:
+        return g.input(dims, low=low) if operand == "computed" else g.array(*dims, low=low)
+
+    if follow == "quantise":
+        high = g.array(*dims, low=1.7, scale=0.5)
+        return g.op("FakeQuantize-1", [y, -high, high, -high, high], {"levels": g.pick("256", "255", "16")})
+    if follow == "select":
+        return g.op("Select-1", [g.op("Less-1", [y, other()]), g.number(0.5), y])
+    if follow == "multiply and add":
+        y, follow = g.op("Multiply-1", [y, other()]), "add"
+    kinds = {"subtract from": "Subtract-1", "prelu": "PReLU-1"}
+    kind = kinds.get(follow, f"{follow.title()}-1")
+    pair = [y, other(low=0.5) if follow == "divide" else other()]
+    return g.op(kind, pair[::-1] if follow == "subtract from" else pair)
+
+
+@pattern(
     before=("relu", "none", "clamp", "negative scale", "scale", "scale of channels", "add", "subtract", "divide",
             "scale and add", "transpose", "reshape", "concat", "squeeze", "scale of rows"),
     levels=("256", "255", "16", "2"),

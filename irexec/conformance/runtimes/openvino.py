@@ -28,7 +28,7 @@ class OpenVINO:
         self.core: Any = self.ov.Core()
         # Releases that do not know these compute with the values as they are, which is what they ask for.
         known = self.core.get_property(device, "SUPPORTED_PROPERTIES")
-        for name in ("DYNAMIC_QUANTIZATION_GROUP_SIZE", "KV_CACHE_PRECISION"):
+        for name in ("DYNAMIC_QUANTIZATION_GROUP_SIZE", "KV_CACHE_PRECISION", "INFERENCE_NUM_THREADS"):
             if name not in known:
                 properties.pop(name, None)
         self.device, self.properties = device, properties
