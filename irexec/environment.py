@@ -1,4 +1,4 @@
-"""Environment variables that a library reads while it is loaded, set for that long."""
+"""Environment variables that are set only while a library that reads them is being loaded."""
 
 from __future__ import annotations
 

@@ -35,11 +35,10 @@ PathLike = str | os.PathLike[str]
 class Reading:
     """The contents of a file, a text or bytes. Parts that could not be made are None, and `report` lists the reasons.
 
-    `source` is the text; ONNX has none. `document` holds its elements, `model` is what was built of them. `snippet`
+    `source` is the text; ONNX has none. `document` holds its elements, `model` is the model built from them. `snippet`
     holds the printed layers of a text without a `<net>`: the report lists the repairs of their text until they are
-    evaluated (snippets/evaluate.py). `seconds`: how long reading a model and checking it took. `weights`: the weights
-    that were found, or those that were given. `again`: checks what was read in another mode; it opens no file but that
-    of an ONNX model, whose contents are not kept.
+    evaluated (snippets/evaluate.py). `seconds`: the times of reading and checking. `weights`: the given weights, or
+    those that were found. `again` repeats the checks in another mode; it opens a file again only for an ONNX model.
     """
 
     source: Source | None
@@ -65,12 +64,13 @@ def read(
     capped: bool = True,
     model_class: type[Model] = Model,
 ) -> Reading:
-    """Read and check a file, its bytes, or a text (a Source). Never raises for a bad one: the report lists all errors.
+    """Read and check a file, its bytes, or a text (a Source). Never raises an exception for invalid contents: the
+    report lists all errors.
 
-    `weights` defaults to the `.bin` beside the file; `file` names the bytes, which the file may hold otherwise. Of
-    printed layers: `strict` makes errors of the repairs that they need, and `page` names the page that they stand on,
-    which may give their version. `others`: of ONNX, with the findings of its own checker and runtimes. `capped`: with
-    a limited number of findings for each code. `model_class`: the class of the model (see graph/model.py).
+    `weights` defaults to the `.bin` beside the file. `file`: the file name for bytes; the file itself is not read. For
+    printed layers, `strict` reports necessary repairs as errors, and `page` names the page that contains them, which
+    may determine their version. For ONNX, `others` adds the findings of ONNX's checker and of other runtimes. `capped`:
+    limit the number of findings for each code. `model_class`: the class of the model (see graph/model.py).
     """
     if not isinstance(given, Source) and is_onnx(given if file is None else file):
         return _onnx(given, None if file is None else os.fspath(file), others, model_class, mode)
@@ -84,7 +84,7 @@ def read(
 
 
 def for_running(reading: Reading) -> Reading:
-    """Return a reading in openvino mode of what was read in strict mode. Only a file with errors is checked again."""
+    """Return a reading in openvino mode, given one in strict mode. Only a file with errors is checked again."""
     if not reading.report.ok or reading.model is None:
         return reading.again("openvino")
     keep_declared(reading.model, False)

@@ -1,9 +1,9 @@
-"""Classes of fields that cost an import next to nothing: their methods are written when they are first called.
+"""Dataclasses that are fast to import: their methods are generated when they are first called.
 
 `dataclass` writes and compiles the methods of each class when its module is imported, in 0.4 ms; a class made here
-takes 0.02 ms. `irexec validate` of a file that is right starts with 29 records, and so some 10 ms earlier. Classes that
-every start imports are made here; others may well be the standard library's. The functions of `dataclasses` (`fields`,
-`replace`, `asdict`) also work with records.
+takes 0.02 ms. `irexec validate` imports 29 of them, which saves about 10 ms. Use `record` for classes that every start
+of irexec imports, and `dataclass` for all others. The functions of `dataclasses` (`fields`, `replace`, `asdict`) also
+work with records.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class MISSING:
 
 
 class Field:
-    """A field of a record: its name, the annotation as written, its default and what counts it in."""
+    """A field of a record: its name, the annotation as written, its default, and the methods that include it."""
 
     __slots__ = ("annotation", "compare", "default", "default_factory", "init", "kw_only", "name", "repr")
 

@@ -1,1 +1,1 @@
-"""Arrays as input and output: read from text and files, drawn at random, shown in short, saved."""
+"""Arrays as input and output: read from text and files, drawn at random, formatted on one line, saved."""

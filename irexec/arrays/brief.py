@@ -16,7 +16,9 @@ _ITEMS = ((50, 50), (12, 12), (8, 8), (6, 6), (4, 6), (3, 4), (2, 4), (1, 8), (1
 
 
 def shown(array: Array, limit: int = 200) -> str:
-    """Return the values as a page would print them, on one line; of a long axis the first items and `...`."""
+    """Return the values in the notation of operation pages, on one line; a long axis is cut to its first items and
+    `...`.
+    """
     if array.ndim == 0:
         return _cut(shown_item(array[()]), limit)
     text = ""

@@ -29,10 +29,10 @@ class Origin(Enum):
 class Given:
     """The input values that the caller supplies, by port name or number, and how to draw the others.
 
-    `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP is for the ports that share the type of
-    the first one, where nothing declares it. `duplicates`: indices that are drawn may repeat. `typical`: inputs of a
-    model are drawn such that they exercise it, `past`: after steps with this number of tokens. `python`: the caller is
-    a Python program, so messages name arguments, not options.
+    `inputs`: arrays, or values as nested lists. A precision under FIRST_GROUP applies to the first port and those that
+    share its type, unless a type is declared. `duplicates`: indices that are drawn may repeat. `typical`: draw typical
+    values for the inputs of a model (see runs/typical.py). `past`: the number of tokens in earlier steps. `python`: the
+    caller is a Python program, so messages name arguments, not options.
     """
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
@@ -65,7 +65,7 @@ def convert(value: Any, kind: ElementType) -> Array | None:
         if plain.size == 0:
             return np.zeros(plain.shape, kind.dtype)
         if plain.dtype.kind == "V" and plain.dtype.itemsize == kind.dtype.itemsize and plain.dtype.names is None:
-            # The dtypes as which NumPy reads such types without ml_dtypes.
+            # The dtypes that arrays of these types have when NumPy loads them without ml_dtypes.
             return plain.view(kind.dtype)
         if plain.dtype.kind in "USTOVmM" or (plain.dtype.kind == "c" and kind.kind != "c"):
             return None

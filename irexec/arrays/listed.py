@@ -98,7 +98,7 @@ _MOST_WORDS = {":": 8, "=": 3, "#": 3, "": 8}
 
 
 def _leads(text: str) -> list[tuple[str, int]]:
-    """Return every way to cut `text` into words that introduce values and what may be the values: (lead, start)."""
+    """Return every way to divide `text` into words that introduce values and possible values: (lead, start)."""
     found = [("", 0)]
     for match in _INTRODUCER.finditer(text[:_LONGEST_LEAD]):
         start = match.end() + (text[match.end() : match.end() + 1] == " ")
@@ -223,7 +223,7 @@ def _list(text: str, position: int) -> _Literal | None:
 
 # The text after the values, and the meaning of the whole comment
 
-# with an operator or an index, the text is an expression and not a list of values
+# a text with an operator or an index is an expression, not a list of values
 _EXPRESSION = re.compile(r"[\w\[]|\.\w|\s*[*+/=^<>]")
 _REMARK = re.compile(r"[,;.(].*|[-–—] ?[^\W\d].*|[\])}]*", re.DOTALL)
 

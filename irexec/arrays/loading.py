@@ -60,7 +60,7 @@ def _mapped(stream: IO[bytes]) -> Array:
     start = stream.tell()
     needed, there = _size(shape, dtype), os.fstat(stream.fileno()).st_size - start
     if needed > there:
-        raise BadArrayFile(f"its header announces {needed} bytes of values, but {there} follow")
+        raise BadArrayFile(f"its header declares {needed} bytes of values, but only {there} follow")
     if not needed:
         return np.zeros(shape, dtype)
     return np.memmap(stream, dtype, "r", start, shape, "F" if fortran else "C").view(np.ndarray)
@@ -82,9 +82,7 @@ def _member(name: str, stream: IO[bytes], size: int) -> Array:
     shape, dtype, fortran = _header(stream)
     needed = _size(shape, dtype)
     if needed > size:
-        raise BadArrayFile(
-            f"the header of {name!r} announces {needed} bytes of values, but the archive contains {size}"
-        )
+        raise BadArrayFile(f"the header of {name!r} declares {needed} bytes of values, but the archive contains {size}")
     data = stream.read(needed)
     if len(data) < needed:
         raise BadArrayFile(f"the values of {name!r} end after {len(data)} of {needed} bytes")

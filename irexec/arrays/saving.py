@@ -23,7 +23,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 def save_atomically(
     path: str | os.PathLike[str], write: Callable[[IO[bytes]], None], files: Together | None = None
 ) -> None:
-    """Let `write` fill a temporary file, which then replaces `path`; with `files`, when those do that it belongs to.
+    """Call `write` with a temporary file, which then replaces `path`; with `files`, all of them are replaced together.
 
     Raises OSError and leaves no temporary file.
     """

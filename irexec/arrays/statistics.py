@@ -80,5 +80,5 @@ class Histogram:
 
 
 def _plain(array: Array) -> Array:
-    """Return numbers that NumPy counts with: 8-bit floats and the like as f32."""
+    """Return numbers in a type that NumPy can compute with: 8-bit floats and the like as f32."""
     return array if array.dtype.kind in "biuf" else array.astype(np.float32)

@@ -1,4 +1,4 @@
-"""JSON Schema of an operator's attributes, out of its signature."""
+"""JSON Schema of an operator's attributes, derived from its signature."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from irexec.types import ElementType, PartialShape
 
 
 def operator_schema(operator: Operator) -> dict[str, Any]:
-    """Return the JSON Schema of an operator's attributes, by their names in a file, as numbers and lists."""
+    """Return the JSON Schema of an operator's attributes, under their names in files, as numbers and lists instead of
+    texts.
+    """
     with warnings.catch_warnings():
         # Defaults that are element types or shapes; they are put in below.
         warnings.simplefilter("ignore")

@@ -16,7 +16,7 @@ from irexec.ops.declare import contents
 from irexec.ops.declare.operator import Operator
 from irexec.types import FOREIGN, ElementType
 
-# Text forms, as the strict reader takes them: name → what it is, pattern. Blanks around a value are free (xsd:token).
+# Text forms that the strict reader accepts: name → what it is, pattern. Blanks around a value are free (xsd:token).
 INTEGER = "-?[0-9]{1,19}"
 NATURAL = "[0-9]{1,19}"
 POSITIVE = "0*[1-9][0-9]{0,18}"

@@ -12,7 +12,7 @@ _TITLES = {"condition": "Conditions and selection", "type": "Types", "signals": 
 
 
 def list_text(rows: Sequence[OperatorFacts]) -> str:
-    """Return a line for each operator, and how many of them are implemented."""
+    """Return a line for each operator, and the number of implemented operators."""
     if not rows:
         return "all operators are implemented\n"
     head = ("OPERATOR", "OPSETS", "INPUTS", "ATTRIBUTES", "ELEMENT TYPES")
@@ -23,7 +23,7 @@ def list_text(rows: Sequence[OperatorFacts]) -> str:
 
 
 def count_text(rows: Sequence[OperatorFacts]) -> str:
-    """Return how many of the operators are implemented."""
+    """Return a line with the number of implemented operators."""
     done = sum(facts.implemented for facts in rows)
     return f"{done} of {len(rows)} operators are implemented."
 
@@ -116,7 +116,7 @@ def page_text(rows: Sequence[OperatorFacts]) -> str:
     lines = [
         "# Operators",
         "",
-        "Generated from the operators' signatures by `irexec ops --format markdown`. The name leads to the source, the",
+        "Generated from the operators' signatures by `irexec ops --format markdown`. Names link to the source,",
         "attributes to their JSON Schema; `irexec ops TYPE` shows one operator in full.",
         "",
         count_text(rows),

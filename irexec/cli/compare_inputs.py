@@ -72,7 +72,7 @@ def _other(args: argparse.Namespace) -> str:
 
 
 def _version(other: str) -> str:
-    """Return the version of the package that `--with` names: results that are logged hold for that one alone."""
+    """Return the version of the package that `--with` names: logged results are valid for this version only."""
     from importlib import metadata
 
     try:

@@ -1,4 +1,4 @@
-"""`irexec conformance`: run generated cases through another runtime, and report which of its results are wrong.
+"""`irexec conformance`: test another runtime with generated cases, and report wrong results.
 
 Exit code: 0 no unexpected failure, 1 some, 2 the runtime or a file cannot be used.
 """

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _converted(args: argparse.Namespace) -> Report:
-    """Return every error there was; none when the files are written."""
+    """Return all errors; the list is empty if the files were written."""
     from irexec.diagnostics.findings import Findings
     from irexec.fixes.older import forms_of, to_ir_10, to_opset
     from irexec.graph.portable import check_portable

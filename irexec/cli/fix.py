@@ -127,5 +127,5 @@ def _stdin_fixed(diff: bool, **how: Any) -> Report:
 
 
 def _shown(text: str, stream: IO[str]) -> str:
-    """Return the text as it is, for `patch`; on a terminal, nothing of a file acts on that."""
+    """Return the text unchanged, for `patch`; on a terminal, with control characters escaped."""
     return "\n".join(map(visible_text, text.split("\n"))) if stream.isatty() else text

@@ -54,8 +54,8 @@ def add_input_arguments(parser: argparse.ArgumentParser) -> None:
         give,
         "--input",
         "NAME=VALUE",
-        "set an input, e.g. x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; or set all inputs from file.npz, "
-        "where each additional file.npz is another step",
+        "set an input, e.g. x=file.npy, x=@file.npz:key or 'x=[1, 2, 3]'; or set all inputs from file.npz; "
+        "repeat the option for further steps of a model with state",
     )
     add_shapes(give)
     give.add_argument("--seed", type=whole(), default=0, metavar="N", help="seed of chosen values (default: 0)")
@@ -108,8 +108,8 @@ def _reference(model: Model, steps: Sequence[Sequence[ModelInput]]) -> Reference
 
 
 def _further_steps(model: Model, first: list[ModelInput], seed: int) -> list[list[ModelInput]]:
-    """Return chosen inputs for further steps of a model with variables: one token each. None where the model does not
-    run with these.
+    """Return chosen inputs for further steps of a model with variables: one token each. None if the model does not run
+    with them.
     """
     from irexec.arrays.given import Given
     from irexec.diagnostics import IRError

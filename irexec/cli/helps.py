@@ -48,7 +48,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     ),
     "reduce": (
         ("irexec reduce model.xml --with openvino:GPU", "find the smallest model whose results differ on the GPU"),
-        ("irexec reduce model.xml --check './fails.sh {}' -o small.xml", "the same, with your own test of the failure"),
+        (
+            "irexec reduce model.xml --check './fails.sh {}' -o small.xml",
+            "find the smallest model for which your own command fails",
+        ),
     ),
     "cut": (
         ("irexec cut model.xml --to relu -o part.xml", "extract the layer 'relu' and all layers that it depends on"),
@@ -77,7 +80,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
         ("irexec show model.xml --format svg -o model.svg", "draw its graph"),
     ),
     "shapes": (
-        ("irexec shapes model.xml", "find the sizes that a dynamic model accepts"),
+        ("irexec shapes model.xml", "list the input sizes that a dynamic model accepts"),
         ("irexec shapes model.xml --check sizes.csv", "also check combinations of sizes in a table"),
     ),
     "report": (

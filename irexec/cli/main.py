@@ -30,16 +30,16 @@ COMMANDS = {
     "validate": "report all errors in models and snippets",
     "fix": "fix errors in models where the intended meaning is unambiguous",
     "show": "summarize a model's inputs, outputs, size and operators",
-    "shapes": "find the sizes that a dynamic model accepts, and the layers that refuse the others",
+    "shapes": "list the input sizes that a dynamic model accepts, and the layers that reject all others",
     "report": "write an HTML report on a model or on the examples of a page",
     "compare": "find the first layer whose results differ from another runtime",
     "diff": "list the differences between two models",
     "reduce": "reduce a model to the smallest one that still fails in the same way",
     "bundle": "pack the output of irexec reduce into one archive, with the text of an issue",
-    "sensitivity": "measure which quantisers or layers cost the accuracy, and which to leave out",
-    "conformance": "judge a runtime by generated cases of all operators, and report its wrong results",
+    "sensitivity": "measure which quantisers or layers lose accuracy, and suggest those to leave out",
+    "conformance": "test a runtime with generated cases of all operators, and report wrong results",
     "cut": "extract part of a model as a standalone model, with recorded inputs",
-    "convert": "convert an ONNX model or an IR to an IR for OpenVINO or an older release of it",
+    "convert": "convert an ONNX model or an IR to an IR for a current or older OpenVINO release",
     "doctest": "run the examples in documentation pages and check the values they state",
     "lsp": "start a language server: findings, quick fixes, hover, completion, navigation",
     "ops": "list the operators, or describe one",
@@ -124,7 +124,7 @@ def _missing_folder(path: str) -> str | None:
 
 
 def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
-    """Return the deadline of a command that has one for all that it does."""
+    """Return the deadline of a command that has one time limit for all of its work."""
     limit = getattr(args, "limit_of_all", 0)
     if not limit:
         return nullcontext()
@@ -163,7 +163,7 @@ def _no_outputs(args: argparse.Namespace) -> Iterator[tuple[str, Iterable[str]]]
 
 
 def _advice(unknown: str, known: Collection[str]) -> str:
-    """What may be meant by the first argument that a command does not know, as the end of a message."""
+    """Return suggestions for the first unknown argument of a command, as the end of a message."""
     if not unknown.startswith("-"):
         return f": did you mean --with {unknown}?" if "--with" in known else ""
     others = meant(unknown, known)
@@ -186,7 +186,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {visible_text(message)}\nfor help: {self.prog} --help\n")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
-        """Write a help or an error; argparse would pass over a stream that does not take it."""
+        """Write a help text or an error; argparse would ignore a stream that does not accept it."""
         (file or sys.stderr).write(message)
 
 

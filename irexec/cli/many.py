@@ -64,12 +64,12 @@ def _count(text: str) -> int:
 
 
 def shared_path(args: argparse.Namespace, path: str) -> str:
-    """Return a path as the workers find it: whole where they are elsewhere, as it was given otherwise."""
+    """Return a path for the workers: absolute if they run on a cluster, otherwise as it was given."""
     return os.path.abspath(path) if args.cluster is not None else path
 
 
 def shared_input(args: argparse.Namespace, option: str) -> str:
-    """Return a value of --input as the workers find it."""
+    """Return a value of --input whose path the workers can find."""
     from irexec.runs.values import file_of_option
 
     found = file_of_option(option)
@@ -194,7 +194,7 @@ def _progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
 
 def _limited(args: argparse.Namespace, task: Task[R]) -> Task[R]:
-    """Return the task with --limit, which holds for each item, in whatever process it is done."""
+    """Return the task with --limit, which applies to each item in any process."""
     limit = getattr(args, "limit_of_each", 0)
     return Limited(task, limit) if limit else task
 
@@ -207,7 +207,7 @@ def _extended(args: argparse.Namespace, task: Task[R]) -> Task[R]:
 
 
 class Around(Task[R]):
-    """A task that runs under a condition, with the same dependencies and findings."""
+    """A task that wraps another one, with the same dependencies and findings."""
 
     task: Task[R]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from irexec.debug.reduction.stages import Stage
     from irexec.debug.reduction.verdict import Judge
 
-# Further files of the smallest model, with its inputs, and of what is written about it.
+# Further files of the smallest model: its inputs, script, report and state.
 _BESIDE = (".bin", ".npz", ".json", ".py", ".md", ".expected.npz")
 
 
@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--same",
         default="",
         metavar="REGEX",
-        help="count only failures that match: the output of the --check command, or the failure of the "
-        "runtime and the types of the layers, e.g. Gelu",
+        help="count only failures that match: the output of the --check command, or the runtime's error "
+        "message with the types of the layers, e.g. Gelu",
     )
     parser.add_argument(
         "--tries",

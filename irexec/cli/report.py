@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     shapes = read_shapes(args.shape, findings)
     _, choice, report = begin(args)
     report.extend([*check_readable(args.file), *findings.report])
-    for named in option_files(args.input):  # Without --run nothing reads them.
+    for named in option_files(args.input):  # Without --run the values are not used.
         reads(named, "a file of arrays")
     output = Path(_output(args))
     # An .xml file may hold a model or the layers of a page.

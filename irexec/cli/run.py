@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_weights(give, "FILE")
     add_extensions(give)
     give.add_argument(
-        "--page", help="the page that contains the snippet; its name may give the version, e.g. ScatterUpdate-3"
+        "--page", help="the page that contains the snippet; a name such as ScatterUpdate-3 selects the version"
     )
     give.add_argument(
         "--inputs", metavar="FOLDER|BATCH.npz", help="run once per file or sample; -o then gives a folder"
@@ -108,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     watch.add_argument(
         "--explain",
         action="store_true",
-        help="list the layers that compiled code (extra `fast`) would compute, and why the others keep their kernels",
+        help="list the layers that compiled code (extra `fast`) would compute, and why the others use NumPy kernels",
     )
     watch.add_argument(
         "--as",

@@ -1,4 +1,4 @@
-"""`irexec sensitivity`: which quantisers, or layers, cost the accuracy, and which to leave out.
+"""`irexec sensitivity`: which quantisers or layers lose accuracy, and which to leave out.
 
 Exit code: 0 if leaving out some of them meets the target, 1 if no choice meets it, 2 if a model could not be run.
 """
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inputs",
         metavar="FOLDER|BATCH.npz",
-        help="the samples to measure on; each one is a first step: variables have their initial values",
+        help="the samples to measure on; the state of the model is reset before each one",
     )
     add_input_arguments(parser)
     add_limit(parser)

@@ -49,7 +49,7 @@ def read_settings(folder: str) -> tuple[Settings, Report]:
 
 
 def _and_above(folder: str) -> Iterator[str]:
-    """Yield a folder and all that it is in, the innermost first."""
+    """Yield a folder and all folders above it, the innermost first."""
     yield folder
     while (above := os.path.dirname(folder)) != folder:
         yield (folder := above)
@@ -62,7 +62,7 @@ def _table(path: str) -> tuple[dict[str, Any] | None, Report]:
         with open_regular(path, "the settings file") as stream:
             whole = tomllib.load(stream)
     except (OSError, ValueError) as error:
-        if os.path.basename(path) == "pyproject.toml":  # It is another tool's to complain about.
+        if os.path.basename(path) == "pyproject.toml":  # Another tool reports invalid TOML.
             return None, Report()
         return None, refuse("U004", f"the settings cannot be read: {error}", place=Place(path))
     return (whole if os.path.basename(path) == "irexec.toml" else whole.get("tool", {}).get("irexec")), Report()

@@ -1,4 +1,4 @@
-"""`irexec shapes`: the sizes that a dynamic model accepts, and the layers that refuse the others."""
+"""`irexec shapes`: the sizes that a dynamic model accepts, and the layers that reject all others."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=SIZES",
-        help="set the shape of an input, e.g. image=?,3,?,?, or the size of a symbol of the answer, e.g. seq=128",
+        help="set the shape of an input, e.g. image=?,3,?,?, or the size of a symbol that the answer "
+        "contains, e.g. seq=128",
     )
     parser.add_argument(
         "--check",
@@ -42,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unbake",
         metavar="OUT.xml",
-        help="write a model without the constants with which an exporter fixed dynamic dimensions, verified by running "
-        "both models",
+        help="write a model without the constants by which an exporter fixed dynamic dimensions, verified by "
+        "running both models",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
     add_weights(parser, "MODEL")
@@ -101,7 +102,7 @@ def _answer(args: argparse.Namespace, model: Model) -> int:
 
 
 def _studied(model: Model, options: Sequence[str], status: Status, findings: Findings) -> Shapes | None:
-    """Return the answer for the inputs and sizes that the options set; None, with findings, where one is wrong."""
+    """Return the answer for the inputs and sizes that the options set; None, with findings, if one of them is wrong."""
     from irexec.graph.ports import port_name
     from irexec.sizes.ask import UnknownName, accepted_shapes
 
@@ -124,12 +125,15 @@ def _studied(model: Model, options: Sequence[str], status: Status, findings: Fin
 
 
 def _report_refusal(shapes: Shapes) -> int:
-    """Report that no accepted sizes were found, with the finding of the layer that came last."""
+    """Report that no accepted sizes were found, with the finding of the last layer that was reached."""
     if shapes.refusal is None:
         print("irexec shapes: no sizes that the model accepts were found within the time limit", file=sys.stderr)
         return 1
     write(Report([shapes.refusal.finding]), sys.stderr)
-    print("irexec shapes: no sizes were found that the model accepts; the finding above is the latest", file=sys.stderr)
+    print(
+        "irexec shapes: the model accepts none of the sizes tried; the finding above is about the last of them",
+        file=sys.stderr,
+    )
     return 1
 
 

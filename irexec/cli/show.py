@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sized(reading: Reading, given: dict[str, tuple[int, ...]]) -> list[tuple[str, str]]:
-    """Return the costs of a dynamic model as functions of its sizes; nothing where no sizes are found in time."""
+    """Return the costs of a dynamic model as functions of its sizes; an empty result if no sizes are found in time."""
     from irexec.graph.ports import port_name
     from irexec.render.shapes import cost_rows
     from irexec.render.status import Status
@@ -103,7 +103,7 @@ def _sized(reading: Reading, given: dict[str, tuple[int, ...]]) -> list[tuple[st
 
 
 def _text(args: argparse.Namespace, summary: Summary, report: Report, sized: Sequence[tuple[str, str]]) -> str:
-    """Return the summary in the format that is asked for."""
+    """Return the summary in the requested format."""
     if args.format == "json":
         return json.dumps(summary.to_dict(), indent=2) + "\n"
     if args.format == "model-explorer":

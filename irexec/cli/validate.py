@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--alone",
         action="store_true",
-        help="ONNX models: skip the additional checks by onnx.checker, onnx.reference and ONNX Runtime",
+        help="skip the additional checks of ONNX models by onnx.checker, onnx.reference and ONNX Runtime",
     )
     add_choice_arguments(parser)
     add_weights(parser, "FILE")

@@ -1,1 +1,1 @@
-"""Judging a runtime: generated cases with readable names, run in a process of its own, compared with irexec."""
+"""Judging a runtime: generated cases with readable names are run in a separate process and compared with irexec."""

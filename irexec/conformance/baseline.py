@@ -63,7 +63,7 @@ def _known(entry: Any, number: int) -> Known:
 
 
 def unexpected(findings: Iterable[Finding], known: list[Known], today: datetime.date) -> list[Finding]:
-    """Return the failures that no valid entry covers; entries that cover one count it."""
+    """Return the failures that no valid entry covers; each entry counts the failures that it covers."""
     found = []
     for finding in findings:
         entry = next((k for k in known if k.covers(finding)), None)

@@ -1,6 +1,6 @@
 """Bias and spread: errors of many elements that no single element shows.
 
-Rounding to the nearest number is off by at most half a unit in the last place, and by nothing on average. Results that
+Rounding to the nearest number is off by at most half a unit in the last place, and by 0 on average. Results that
 are cut off instead are off by half a unit on average although each is within any tolerance.
 """
 

@@ -174,7 +174,7 @@ def judged_answer(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
             )
     verdict = judge_case(case, answer, defendant.described)
     if verdict.word == "error" and (_UNSUPPORTED.search(verdict.detail) or _is_refused(case, defendant)):
-        # A runtime that says which shapes or attributes it does not take is not wrong, whenever it says so.
+        # A runtime that refuses certain shapes or attributes is not wrong, even if it does so only when it runs.
         verdict.word = "refused"
     return verdict
 
@@ -193,7 +193,9 @@ _UNSUPPORTED = re.compile(r"not (yet )?(supported|implemented)|unsupported|doesn
 
 
 def _later(case: Case, answer: Answer, defendant: Defendant) -> Verdict:
-    """Return a case whose process died because of an earlier one, or now and then: it is run again, several times."""
+    """Return the answer to a case whose process died because of an earlier case, or at random: the case is run again,
+    several times.
+    """
     for _ in range(3):
         again = defendant.run(case)
         if again.how == "crash":

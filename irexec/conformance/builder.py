@@ -143,6 +143,6 @@ class Graph:
         model = Model(ends, self.parameters, name, self.sinks)
         inputs = self._arrays if self.kind == "sequence" else self._arrays[:1]
         calls = (0, 1, 0) if self.kind == "sequence" else (0, 0) if "twice" in flags else (0,)
-        # Each request has variables of its own; without any there is nothing to reset.
+        # Each request has its own variables; without variables there is nothing to reset.
         flags = tuple(flag for flag in flags if flag != ("requests" if self.sinks else "reset"))
         return Case(text, model, inputs, calls, flags, name, self.kind, facts)

@@ -82,8 +82,8 @@ def clusters_of(findings: Iterable[Finding], tally: Tally | None = None) -> list
 
 
 def _cause(finding: Finding) -> tuple[str, ...]:
-    """Return what failures of one cluster share: a limit of the element type or the place in the runtime that its
-    message names, whatever the operator; or else the type of the operator, in all its versions, and its `_key`.
+    """Return the common property of failures in one cluster: a limit of the element type, or the place in the runtime
+    that the message names, for any operator; or else the type of the operator, in all its versions, and its `_key`.
     """
     operator, word, special, *rest = _key(finding)
     for note in (NARROWED, ROUNDED, WRAPS):
@@ -168,7 +168,7 @@ def _common(members: Sequence[Finding], tally: Tally | None) -> dict[str, str]:
     first = members[0]
     found = {k: v for k, v in first.facts.items() if all(member.facts.get(k) == v for member in members)}
     if len(members) == 1 or (len(members) < _FEWEST and len({member.operator for member in members}) > 1):
-        # One case shows nothing that failures have in common, and neither do two of different operators.
+        # A single case does not show a common property, nor do two cases of different operators.
         found = {key: value for key, value in found.items() if key in ("type", "data", "empty")}
     if all(member.kind == first.kind for member in members):
         found["kind"] = first.kind

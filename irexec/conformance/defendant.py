@@ -227,7 +227,7 @@ class Defendant:
                 process.poll()
 
     def _unusable(self, reason: str) -> str:
-        """Why the runtime cannot be started, and what would help."""
+        """Return the reason why the runtime cannot be started, with a suggestion."""
         missing = _MISSING.search(reason)
         if missing is not None and missing[1] in _PACKAGES:
             python = "" if not self._python or self._python == sys.executable else f" for {self._python}"

@@ -1,4 +1,4 @@
-"""Growing a graph: a layer reads values that are there, if its operator's rules accept them."""
+"""Growing a graph: each new layer reads existing values that the rules of its operator accept."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def _text(value: object) -> str:
 def _fitted(
     rng: np.random.Generator, draft: Draft, spot: int, shape: tuple[int, ...], kind: ElementType
 ) -> Draft | None:
-    """Return the draft with a port of this shape and type, and the others such that they go with it."""
+    """Return the draft with a port of this shape and type, and with other ports that match it."""
     signature = draft.operator.signature
     own = signature.input(spot).elements
     category = CONTENTS[draft.operator.type][0].split(".")[0]
@@ -296,7 +296,7 @@ def _computed(operator: Operator, attributes: dict[str, object], arrays: list[Ar
     """Return the results of a call; None if the calls cannot continue with them."""
     given = {a.name: attributes.get(a.name, a.default) for a in operator.attributes}
     try:
-        # Values may ask for results of any size, such as those of a Tile.
+        # Values, such as those of a Tile, may request results of any size.
         types = operator.infer([None if a is None else TensorType.of(a) for a in arrays], given, [])
         if any(t.shape.is_static and math.prod(t.shape.to_shape()) > _MOST_ELEMENTS for t in types):
             return None
@@ -320,9 +320,7 @@ def _is_calm(
     arrays: list[Array | None],
     results: list[Array],
 ) -> bool:
-    """Return whether the results change little if the inputs do: what another order of sums may be off cannot be seen
-    then.
-    """
+    """Return whether small changes of the inputs change the results little: then the order of sums does not matter."""
     if all(a is None or a.dtype.kind in "iub" for a in arrays):
         return True
     moved: list[Array | None] = []
@@ -347,5 +345,5 @@ def _is_calm(
 
 
 def _halves(array: Array) -> float:
-    """Return what rounding to 16 bits may change besides."""
+    """Return the additional changes that rounding to 16 bits may cause."""
     return 0.0 if array.dtype.itemsize > 2 else 0.02 * float(np.abs(array.astype(np.float64)).max(initial=0.0))

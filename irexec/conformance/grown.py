@@ -2,8 +2,8 @@
 
     graph.grown/f32/r1/layers=ReduceSum-1.3,Add-1.17,ReLU-1.2/inner=read/sequence/seed7
 
-Each layer is an operator and a number, from which its attributes and its other inputs are drawn; it reads a value that
-is there. A layer can be taken out of a name, and the others stay as they are if they still fit.
+Each layer is an operator and a number, from which its attributes and its other inputs are drawn; it reads an existing
+value. A layer can be taken out of a name, and the others stay as they are if they still fit.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _opened(rng: np.random.Generator, shapes: Shapes) -> list[PartialShape]:
 
 
 def _joined(first: tuple[int, ...], second: tuple[int, ...], opened: PartialShape) -> PartialShape:
-    """Return a shape that both calls have: open where they differ, and where `opened` is."""
+    """Return a shape that both calls satisfy: dynamic where they differ, and where `opened` is."""
     return PartialShape([-1 if a != b or not d.is_static else a for a, b, d in zip(first, second, opened, strict=True)])
 
 

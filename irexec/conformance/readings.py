@@ -25,7 +25,7 @@ def contradicts(node: object, inputs: Inputs, expected: Sequence[Array], found: 
     if node.operator is None or any(a.shape != b.shape for a, b in zip(expected, found, strict=True)):
         return False
     if inputs and inputs[0] is not None and not inputs[0].size:
-        return False  # An order of nothing has no reading.
+        return False  # Empty data has no order.
     if node.type == "TopK":
         return _is_other_choice(node, inputs, expected, found)
     if identity_of(node) is None or not any(a is not None and is_float(a) for a in inputs):
@@ -89,7 +89,7 @@ def _is_close(right: Array, other: Array) -> Array:
 
 
 def _is_other_choice(node: Node, inputs: Inputs, expected: Sequence[Array], found: Sequence[Array]) -> bool:
-    """Return whether TopK's values are other ones, or its indices do not name them."""
+    """Return whether TopK's values are wrong, or its indices do not refer to them."""
     data = inputs[0]
     if data is None or (is_float(data) and np.isnan(data).any()) or len(found) != 2:
         return False

@@ -55,7 +55,7 @@ def _simplest_graph(name: str, fails: Callable[[Case], bool]) -> str:
 
 
 def _simpler(name: CaseName) -> Iterator[CaseName]:
-    """Yield names with one thing less, the largest simplifications first."""
+    """Yield names without one of their parts, the largest simplifications first."""
     static = [None if p is None else replace(p, dims=tuple(Dim((d.at(0),)) for d in p.dims)) for p in name.ports]
     if static != list(name.ports):
         yield name.with_ports(static)

@@ -50,7 +50,7 @@ def draw_inputs(name: CaseName, operator: Operator, attributes: dict[str, object
             scale = rng.choice((1.0, 1.0, 8.0, 40.0)) if "rois" in port.name else 1.0
             array = (_boxes(rng, shape) * scale).astype(port.kind.dtype)
         if array is None or array.shape != shape:
-            # A NaN in a kernel also meets the padding, of which runtimes make no products.
+            # A NaN in a kernel is also multiplied with padding, which runtimes omit.
             mixed = number and (name.data == "sparse" or (name.data == "wide" and rng.random() < 0.6))
             profile = "plain" if mixed else name.data
             array = _meaningful(rng, port, draw_values(rng, port.kind, shape, profile))

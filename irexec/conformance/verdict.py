@@ -66,7 +66,7 @@ def judge_case(case: Case, answer: Answer, units: Mapping[str, str]) -> Verdict:
     try:
         expected = Reference(case.model, steps).results()
     except IRError as error:
-        # A case that irexec rejects only when it runs is not legal, whatever the runtime does with it.
+        # A case that irexec rejects at run time is not legal, regardless of the runtime's behaviour.
         return Verdict("invalid", str(error.report.errors[0].message))
     if answer.how != "results":
         meaningless = any(
@@ -132,8 +132,8 @@ def _worst(
 
 
 def _floor(case: Case) -> float:
-    """Return the part of the largest magnitude that a graph may be off, since a runtime rounds elsewhere than irexec; 0
-    for a single operator in the precision that it declares.
+    """Return the error allowed for a graph, as a part of the largest magnitude, because a runtime rounds at other
+    places than irexec; 0 for a single operator in the precision that it declares.
     """
     if case.config == "default":
         # Values that are rounded before a quantiser may fall on a neighbouring level.
@@ -207,7 +207,7 @@ def _second_look(
 def _of_integers(
     case: Case, inputs: Sequence[Array], expected: Sequence[Array], found: Sequence[Array], units: Mapping[str, str]
 ) -> str:
-    """Return the limit of an integer type that a wrong result has to do with."""
+    """Return the limit of an integer type that may have caused a wrong result."""
     if _is_beyond([*inputs, *_constants(case.model), *expected], units):
         return f"; {NARROWED}"
     if all(map(_is_rounded, expected, found)):
@@ -257,8 +257,8 @@ def _is_near_sum(right: Array, other: Array) -> bool:
 
 
 def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[str, str]) -> list[Array]:
-    """Return what is expected: finite numbers beyond the range of f32 may be infinite, or the largest one, where the
-    device computes f64 in f32.
+    """Return the expected results: finite numbers beyond the range of f32 may be infinite, or the largest number, if
+    the device computes f64 in f32.
     """
     if units.get("f64") != "f32":
         return list(expected)
@@ -272,8 +272,8 @@ def _in_range(expected: Sequence[Array], found: Sequence[Array], units: Mapping[
 
 
 def _is_cancelled(right: Array, other: Array, top: float, part: float | None) -> bool:
-    """Return whether small results of a function are off by what 1 + x loses of x. `part`: at most by this part of
-    them; None if they may be lost altogether.
+    """Return whether the error of small results of a function is the rounding error of 1 + x. `part`: the largest
+    relative error; None if the results may be lost altogether.
     """
     if not is_float(right) or right.dtype == np.float64 or right.shape != other.shape:
         return False
@@ -281,7 +281,7 @@ def _is_cancelled(right: Array, other: Array, top: float, part: float | None) ->
     near = 0.0 if right.dtype == np.float32 else _HALF_PART
     with np.errstate(all="ignore"):
         distance = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
-        # What the formula loses, or what rounding does to larger results.
+        # The error of the formula, or of rounding larger results.
         lost = _CANCELLED * top
         limit = np.maximum(lost if part is None else np.minimum(part * np.abs(a), lost), near * np.abs(a))
         return bool((((distance <= limit) & np.isfinite(a) & np.isfinite(b)) | (distance == 0)).all())
@@ -309,7 +309,7 @@ def _comparable(array: Array, units: Mapping[str, str]) -> Array:
             array = array.astype(np.float32)
         return np.asarray(np.where(np.abs(array) < _F32_MIN, 0.0, array), np.float64)
     if array.dtype == np.float16:
-        # A device may saturate where a type ends.
+        # A device may saturate at the limits of a type.
         return np.where(np.abs(array) >= _F16_MAX, np.copysign(np.float16(np.inf), array), array)
     if array.dtype == np.float32:
         return np.asarray(np.where(np.abs(array) < _F32_MIN, np.float32(0), array))
@@ -325,8 +325,10 @@ def _is_beyond(arrays: Sequence[Array], units: Mapping[str, str]) -> bool:
 
 
 def _is_open(case: Case, inputs: Sequence[Array]) -> bool:
-    """Return whether the page leaves the result open for these inputs. In a graph, what follows integers that wrap is
-    open, too."""
+    """Return whether the page leaves the result open for these inputs.
+
+    In a graph, values computed from integers that wrap are also open.
+    """
     nodes = _nodes(case.model, inputs)
     wraps = len(nodes) > 1 and any(exceeds(node, values) for node, values in nodes)
     return wraps or any(is_undefined(node, values, partly=len(nodes) > 1) for node, values in nodes)

@@ -10,7 +10,7 @@ from typing import Any
 from irexec.arrays.brief import plural
 from irexec.graph.model import Node
 
-# So many types are listed where layers are counted.
+# The number of types that a count of layers lists.
 _TYPES = 2
 
 
@@ -45,7 +45,7 @@ def changes_dict(a: str, b: str, changes: Iterable[Change]) -> dict[str, Any]:
 
 
 def counted(nodes: Sequence[Node], brief: bool) -> str:
-    """Return the number of layers, and of each type; `brief`: of the most frequent types."""
+    """Return a text with the number of layers, in total and of each type; `brief`: of the most frequent types only."""
     most = Counter(node.type for node in nodes).most_common()
     shown = most[:_TYPES] if brief and len(most) > _TYPES + 1 else most
     such = [f"{count} {type}" for type, count in shown]

@@ -71,8 +71,8 @@ def diff(a: Model, b: Model) -> list[Change]:
 
 
 class _Diff:
-    """The comparison of two models, or of two bodies. `brief`: they are exports of one network by two exporters, as it
-    seems, so that one line for each kind of change is enough.
+    """The comparison of two models, or of two bodies. `brief`: they seem to be exports of one network by two exporters,
+    so that one line for each kind of change is enough.
     """
 
     def __init__(self, a: Model, b: Model, outer: tuple[str, ...], classes: Classes, brief: bool = False) -> None:
@@ -366,7 +366,7 @@ def _arranged(a: Array, b: Array) -> str:
 
 
 def _extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, ...]:
-    """Return the largest error and the least ratio of many, in words."""
+    """Return the largest error and the smallest ratio of several constants, in words."""
     found = list(errors)
     if all(largest == 0 for largest, _ in found):
         return ("the same values",)

@@ -221,7 +221,7 @@ def _spreads(run: Run, inputs: Sequence[Array], wavering: Iterable[Run]) -> list
     for function, moved in chain(trials, ((other, inputs) for other in wavering)):
         try:
             results = function(moved)
-        except Exception:  # A value that was just allowed, an index for instance, is one no longer.
+        except Exception:  # A value that was valid, an index for instance, may be invalid after the perturbation.
             continue
         for index, (right, found) in enumerate(zip(expected, results, strict=True)):
             shift = apart(right, found) if right.shape == found.shape else np.full(right.shape, np.inf)

@@ -102,7 +102,7 @@ def _runs(reference: Reference, node: Node, call: int) -> str:
     times = max(counts.get(n, 0) for n in (node, *readers))
     if times:
         known = f"{plural(times, 'iteration')} with these inputs, 0 to {times - 1}"
-        return f"is computed in {known}, so --iteration {call} does not exist"
+        return f"is computed in {known}, so there is no iteration {call}"
     return "is not computed with these inputs"
 
 
@@ -167,7 +167,7 @@ def _strip_body(body: Body, rng: np.random.Generator | None, counter: list[int])
 
 def _noise(array: Array, rng: np.random.Generator, structure: int = MAX_STRUCTURE) -> Array:
     """Return random values of the same type, shape and range. Arrays of up to `structure` whole numbers or booleans,
-    and numbers that everybody writes, such as 0.5 and 1e-5, stay: they are structure.
+    and common numbers, such as 0.5 and 1e-5, are kept: they are structure.
     """
     kind = ElementType.of(array.dtype)
     if array.dtype.kind in "TUO":

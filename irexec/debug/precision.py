@@ -88,7 +88,7 @@ class Forecast:
         """The outcome of the simulation, in one line."""
         broken = self.run.broken
         if broken is None:
-            more = "" if self.run.fine else ", more than rounding explains"
+            more = "" if self.run.fine else ", which is more than rounding causes"
             return f"in {self.kind} no layer overflows; {_loss(self.run.results)}{more}"
         largest = next((row.largest for row in self.layers if row.node is broken), 0.0)
         name = f"{broken.friendly_name} ({broken.type})"
@@ -229,7 +229,7 @@ class _Measuring:
 
 
 class _Breaking:
-    """A listener that notes the first layer of a lowered model with more NaN and infinities than f32 has."""
+    """A listener that records the first layer of a lowered model with more NaN and infinities than f32 has."""
 
     def __init__(self, origin: dict[Node, Node], allowed: dict[Node, int]) -> None:
         self.broken: Node | None = None
@@ -293,7 +293,7 @@ class _Trial:
         return kept
 
     def _unbroken(self, kept: Iterable[Node] = ()) -> set[Node] | None:
-        """Return these layers and more, so that nothing breaks; None where that cannot be."""
+        """Return these layers and more, so that no layer overflows; None if there are no such layers."""
         kept = {*kept}
         while (run := self.run(kept)).broken is not None:
             broken = run.broken

@@ -1,4 +1,4 @@
-"""Ties: results that the order of equal values decides, which the operators leave open."""
+"""Ties: results that depend on the order of equal values, which the operators do not define."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def scattered(node: Node, inputs: Inputs) -> str | None:
 
 
 def of_top_k(node: Node, inputs: Inputs) -> str | None:
-    """TopK: equal values of which some are chosen, or whose order among the chosen is open."""
+    """TopK: equal values of which only some are chosen, or whose order among the chosen is not defined."""
     data, k = inputs[0], inputs[1]
     if data is None or k is None or not data.size or node.attributes.get("stable"):
         return None
@@ -35,7 +35,7 @@ def of_top_k(node: Node, inputs: Inputs) -> str | None:
     wide = np.moveaxis(wide, axis, -1)
     if node.attributes.get("mode") == "max":
         wide = wide[..., ::-1]
-    # By index the chosen are in one order; only at the edge it is open which of the equals these are.
+    # Sorted by index, the order of the chosen elements is defined; only the choice among equal elements is not.
     first = max(0, count - 1) if node.attributes.get("sort") == "index" else 0
     chosen = wide[..., first : count + 1]
     tied = int(np.count_nonzero((chosen[..., 1:] == chosen[..., :-1]).any(axis=-1))) if chosen.shape[-1] > 1 else 0
@@ -55,7 +55,7 @@ def of_boxes(node: Node, inputs: Inputs) -> str | None:
     if not (ranked[..., 1:] == ranked[..., :-1]).any():
         return None
     if len(inputs) > 2 and node.type == "MulticlassNms":
-        # The boxes of all images are in one row.
+        # The boxes of all images are in one list.
         return None
     reverse = [boxes[:, ::-1].copy(), scores[..., ::-1].copy(), *inputs[2:]]
     right, turned = (_selected(node, given) for given in (inputs, reverse))

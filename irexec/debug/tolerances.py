@@ -38,7 +38,7 @@ def tolerance_of(node: Node, values: Mapping[Value, Array] | None = None) -> Tol
 
 
 def _largest(node: Node, names: Iterable[str], values: Mapping[Value, Array]) -> float:
-    """Return the largest magnitude of these inputs; 0 where it is not known."""
+    """Return the largest magnitude of these inputs; 0 if it is unknown."""
     assert node.operator is not None
     ports = (node.operator.signature.port_name(index) for index in range(len(node.inputs)))
     largest = 0.0
@@ -52,7 +52,7 @@ def _largest(node: Node, names: Iterable[str], values: Mapping[Value, Array]) ->
 
 
 def _terms(node: Node) -> float:
-    """Return the number of terms that an element of the result is a sum of; dynamic extents, such as that of a batch,
+    """Return the number of terms in the sum that an element of the result is; dynamic extents, such as that of a batch,
     do not matter.
     """
     inputs = [None if value is None else _closed(value.type) for value in node.inputs]

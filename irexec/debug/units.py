@@ -48,7 +48,7 @@ def apart(a: Array, b: Array) -> Any:
         if a.dtype.kind in "iu" and b.dtype.kind in "iu" and a.dtype.itemsize == 8:
             if np.array_equal(a, b):
                 return np.zeros(a.shape)
-            # Of arrays without axes, arithmetic of objects returns a Python integer.
+            # For arrays without axes, arithmetic on objects returns a Python integer.
             return np.asarray(np.abs(a.astype(object) - b.astype(object)), np.float64)
         one, two = (a, b) if a.dtype.kind == "c" else (widened(a), widened(b))
         found = np.abs(one - two)
@@ -108,7 +108,7 @@ def _averaged(array: Array, axes: list[int | None], power: float, most: dict[int
     sums = {axis: np.zeros(shape) for axis, shape in shapes.items()}
     counts = {axis: np.zeros(shape) for axis, shape in shapes.items()}
     with np.errstate(all="ignore"):
-        # Of parts of the largest, so that squares of large numbers are finite.
+        # Numbers are divided by the largest, so that their squares are finite.
         top = {axis: np.where(np.isfinite(most[axis]) & (most[axis] > 0), most[axis], 1.0) for axis in axes}
         for rows in slabs(array):
             wide = np.abs(widened(array[rows]))

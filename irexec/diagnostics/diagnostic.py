@@ -69,7 +69,7 @@ class Diagnostic:
 
     For programs: `at` is the place in the document; `candidates` are texts that may be meant in place of what is found,
     the likeliest first; `repair` maps ports (by id, or by name in the operator's signature) to the shapes that would
-    fix it; `fixes` are edits of the file that would.
+    fix it; `fixes` are edits of the file that would correct it.
     """
 
     code: str
@@ -179,7 +179,7 @@ class Report:
         self.diagnostics.append(diagnostic)
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Add findings, or all that another report holds."""
+        """Add findings, or all findings of another report."""
         self.diagnostics.extend(diagnostics)
         if isinstance(diagnostics, Report):
             self.left_out.update(diagnostics.left_out)
@@ -190,7 +190,7 @@ class Report:
         self._errors = _Errors()
 
     def sorted(self) -> Report:
-        """Return the same findings in file order: by file as first met, then line, then column."""
+        """Return the same findings in file order: by the first occurrence of each file, then line, then column."""
         files = {file: rank for rank, file in reversed(list(enumerate(d.file for d in self.diagnostics)))}
         key = lambda d: (files[d.file], d.line or 0, d.column or 0)  # noqa: E731
         return Report(sorted(self.diagnostics, key=key), self.left_out.copy())

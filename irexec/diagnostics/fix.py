@@ -10,7 +10,7 @@ from irexec.records import record
 
 class Safety(StrEnum):
     """The safety of a fix. SAFE: OpenVINO and irexec compute the same from the file as before. UNSAFE: they may compute
-    other results. SUGGESTION: one of several choices, which a person makes.
+    other results. SUGGESTION: one of several possible corrections, from which a person has to choose.
     """
 
     SAFE = "safe"

@@ -1,4 +1,4 @@
-"""Did you mean: the known names that a wrong one looks like."""
+"""Suggestions for misspelled names: the known names that are similar to them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from functools import lru_cache
 
 _CLEAR, _LEAD = 0.8, 0.06
 LONGEST = 200
-"""A longer text is not a misspelling of any name, and comparing it would take long."""
+"""The length up to which a text is compared with the known names."""
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3, cutoff: float = 0.6) -> list[str]:
-    """Return at most `count` of the known names that look like `name`, best first, ignoring letter case.
+    """Return at most `count` of the known names that are similar to `name`, best first, ignoring letter case.
 
     `cutoff` is the least similarity, from 0 to 1 (identical).
     """
@@ -37,7 +37,7 @@ def did_you_mean(
 
 
 def clearest(names: list[str], written: str) -> str | None:
-    """Return the intended name among those that look like a written one, best first; None if it is ambiguous."""
+    """Return the first of the similar `names` (best first) if it is clearly the intended one, else None."""
     if len(names) < 2:
         return names[0] if names else None
     import difflib
@@ -62,7 +62,7 @@ def alike(name: str, other: str, least: float) -> bool:
 
 
 def likely_names(name: str, names: Iterable[str], count: int = 3) -> str | None:
-    """Return a hint with the names that `name` may have meant: those that look like it, then those that contain it."""
+    """Return a hint with the names that may be meant by `name`: those similar to it, then those that contain it."""
     candidates = list(dict.fromkeys(names))
     near = nearest(name, candidates, count)
     near += [n for n in candidates if name and name.lower() in n.lower() and n not in near][: count - len(near)]

@@ -26,7 +26,7 @@ _SHARE = 1 << 22
 
 
 def as_taken(nodes: Iterable[Node]) -> dict[Value, Array]:
-    """Return the constants that kernels read in another form than the nodes hold (aligned or as f16), by value."""
+    """Return the constants that kernels read in another form than stored in the nodes (aligned or as f16), by value."""
     nodes = list(nodes)
     halves = _halves(nodes)
     if halves:
@@ -88,7 +88,7 @@ def aligned(nodes: Iterable[Node]) -> dict[Value, Array]:
 
 
 def stored_array(node: Node) -> Array | None:
-    """Return the constant of a node as its file has it.
+    """Return the constant of a node as stored in its file.
 
     None for a small one, which was copied when it was read, and for elements of less than a byte, which are unpacked
     when they are used.

@@ -87,7 +87,7 @@ class Plans:
         """Raise IRError if a mapped file was truncated: reading the missing part would terminate the process."""
         for file in self._files.values():
             if file.size() < len(file):
-                message = f"the file was truncated: {file.size()} of the {len(file)} bytes of the weights are left"
+                message = f"the file was truncated: {file.size()} of the {len(file)} bytes of the weights remain"
                 hint = "to update a model that is in use, replace its file instead of writing into it"
                 raise IRError(Findings(file=self.model.file).add("C002", message, hint=hint))
 

@@ -137,7 +137,7 @@ class Runner:
         return self._plain
 
     def _lowered(self) -> Program:
-        """Return the program that the back end makes of the plan."""
+        """Return the program to which the back end lowers the plan."""
         if self._program is None:
             assert self.backend is not None
             outs = self._buffers()

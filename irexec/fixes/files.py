@@ -61,11 +61,11 @@ def validate(
     """Return every finding about a model or snippet, in file order, as `irexec validate` does. Never raises for an
     invalid file.
 
-    Findings carry their fixes, and findings that the file asks to ignore are left out; the settings of a project apply
-    to the command only. `mode="openvino"` turns errors into warnings if `read_model` can read and run the file in spite
-    of them. `strict`: repairs of a snippet count as errors. `others`: include the findings of ONNX's own checks about
-    an ONNX file and, if the file has findings, the results of onnx.reference and ONNX Runtime; these run in separate
-    processes.
+    Findings carry their fixes, and findings that comments in the file suppress are left out; the settings of a project
+    apply to the command only. `mode="openvino"` turns errors into warnings if `read_model` can read and run the file in
+    spite of them. `strict`: repairs of a snippet count as errors. `others`: include the findings of ONNX's own checks
+    about an ONNX file and, if the file has findings, the results of onnx.reference and ONNX Runtime; these run in
+    separate processes.
     """
     if not isinstance(source, Model):
         return examined(read(source, weights, mode=mode, strict=strict, others=others))
@@ -78,7 +78,8 @@ def validate(
 
 
 def examined(reading: Reading, *, target: Release | None = None, of_broken_text: bool = True) -> Report:
-    """Return every finding about a source that was read, with its fixes, except for those that the text asks to ignore.
+    """Return every finding about a source that was read, with its fixes, except findings that comments in the text
+    suppress.
 
     `target`: also report constructs that this OpenVINO release cannot read. `of_broken_text`: see `with_fixes`. Call
     this once only, because it evaluates printed layers.

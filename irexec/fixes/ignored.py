@@ -46,7 +46,7 @@ class _Stretches:
 
 
 def without_ignored(report: Report, source: Source | None) -> Report:
-    """Return the findings that the text does not ask to ignore."""
+    """Return the findings that no comment in the text suppresses."""
     if source is None or "irexec:" not in source.text or not len(report):
         return report
     positions = source.positions

@@ -72,7 +72,7 @@ def _ports(written: Written, net: Net, layer_id: str | None, *, is_output: bool)
 
 
 def port(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """E002: name the only port of the layer, or the only unconnected one; of several, suggest each."""
+    """E002: name the only port of the layer, or the only unconnected one; if several ports fit, suggest each."""
     if finding.at is None or finding.attribute is None or finding.at.element not in written.edges:
         return
     edge, net = written.edges[finding.at.element]

@@ -22,7 +22,7 @@ def read_bytes(path: PathLike) -> bytes:
 def replace_file(path: PathLike, before: bytes, after: bytes) -> list[str]:
     """Write the bytes `after` to a file that contained `before`, if they differ; see `replace_expected`.
 
-    Returns sentences about changes other than the contents. Raises FileChanged and OSError.
+    Returns sentences about properties of the file that could not be preserved. Raises FileChanged and OSError.
     """
     if after == before:
         return []

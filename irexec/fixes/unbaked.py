@@ -62,14 +62,14 @@ def computed_sizes(model: Model, prober: Prober, sizes: Sizes, dim: OpenDim, siz
 
 
 class _Extent:
-    """The extent of an axis of an input, as layers that are made once."""
+    """Layers that compute the extent of an axis of an input; they are created once."""
 
     def __init__(self, model: Model, dim: OpenDim) -> None:
         self._parameter, self._axis = model.parameters[dim.input], dim.axis
         self._made: dict[tuple[str, int], Value] = {}
 
     def replace(self, found: SizeConstant) -> None:
-        """Let an input of a layer have the extent in the place of one element of its constant."""
+        """Replace one element of a constant that a layer reads by the extent."""
         target = found.node.inputs[found.index]
         assert target is not None
         constant, kind = target.node, str(target.element_type)
@@ -118,8 +118,9 @@ _TOLERANCE = 1e-4
 
 @record(frozen=True)
 class Unbaked:
-    """A model whose baked dimensions are open, with the changes, what was verified, and the reasons for which others
-    are still fixed."""
+    """A model whose baked dimensions are dynamic, with the changes, the verified properties, and the reasons why other
+    dimensions are still fixed.
+    """
 
     model: Model
     changes: list[Change]
@@ -154,7 +155,7 @@ def unbaked(shapes: Shapes) -> Unbaked:
 
 
 def _opened(model: Model, shapes: Shapes, baked: Baked) -> tuple[list[Change], list[str]]:
-    """Open one dimension of a model; return the changes, and what was verified."""
+    """Make one dimension of a model dynamic; return the changes and the verified properties."""
     dim, symbol, base = baked.dim, shapes.symbols[baked.dim], shapes.base_sizes
     numbers = [number for number, name in enumerate(shapes.symbols) if name == symbol]
     base = tuple(baked.size if number in numbers else own for number, own in enumerate(base))
@@ -202,7 +203,9 @@ def _infer_again(model: Model) -> None:
 
 
 def _changed(node: Node, inference: Inference, axis: int, size: int) -> Change | None:
-    """Let a Reshape copy the extent of its data, or infer it, where its target has the baked size."""
+    """Change the target of a Reshape, where it contains the baked size, so that the extent is copied from its data or
+    inferred.
+    """
     data, target = node.inputs[:2]
     held = None if target is None or target.node.type != "Const" else target.node.held
     if data is None or target is None or held is None or held.size > 16:
@@ -252,7 +255,7 @@ def _verified(
         whole = np.concatenate([one, other], 0) if one.ndim and both.shape[0] == 2 * one.shape[0] else None
         if whole is None or whole.shape != both.shape or not _are_close(whole, both):
             raise CannotUnbake(
-                f"the results of a batch of two elements differ from those of each: {symbol} has other uses as well"
+                f"the results of a batch of two elements differ from those of each: {symbol} is used elsewhere as well"
             )
     verified.append("the results of a batch of two elements are those of each element alone")
     return verified

@@ -9,10 +9,10 @@ from irexec.sizes.answer import Shapes
 
 
 def text(value: Shapes | Sensitivity) -> str:
-    """Return what the command prints."""
+    """Return the output of the command."""
     return printed(lambda page: show_shapes(value, page)) if isinstance(value, Shapes) else value.text()
 
 
 def html(value: Shapes | Sensitivity) -> str:
-    """Return what the command prints, with its lines and columns."""
+    """Return the output of the command as HTML, with its lines and columns."""
     return preformatted(text(value))

@@ -61,12 +61,11 @@ def compare(
 ) -> Comparison:
     """Find the first layer whose results differ from another run, as `irexec compare` does.
 
-    `other`: "openvino", "openvino:DEVICE", "onnxruntime", "torch:MODULE:FUNCTION", a Model, a model's file, or a
-    folder of recorded results.
-    `inputs`: arrays by name or in order; inputs that are not given get random values, in the given `shapes` and from
-    `seed`. `config`: properties of the runtime. `atol`, `rtol`: errors allowed in every layer (default: the operators'
-    tolerances). `limit`: seconds for each response of a runtime. Raises IRError for a model that cannot be run, and
-    RuntimeError for a runtime that cannot.
+    `other`: "openvino", "openvino:DEVICE", "onnxruntime", "torch:MODULE:FUNCTION", a Model, a model's file, or a folder
+    of recorded results. `inputs`: arrays by name or in order; inputs that are not given get random values, in the given
+    `shapes` and from `seed`. `config`: properties of the runtime. `atol`, `rtol`: errors allowed in every layer
+    (default: the operators' tolerances). `limit`: seconds for each response of a runtime. Raises IRError for a model
+    that cannot be run, and RuntimeError for a runtime that cannot be used.
     """
     reference = reference_of(model_of(model, weights), inputs, shapes, seed)
     runtime = _runtime(other, reference.model, config, limit)
@@ -128,7 +127,10 @@ def diff(a: ModelLike, b: ModelLike) -> Differences:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reduction(Result):
-    """The smallest `model` that still fails in the same way, with the `inputs` of its inferences; `failure`: how."""
+    """The smallest `model` that still fails in the same way, with the `inputs` of its inferences.
+
+    `failure` describes the failure.
+    """
 
     case: Case
     failure: str
@@ -147,7 +149,7 @@ class Reduction(Result):
 
     @property
     def verdict(self) -> str:
-        """The layers that are left."""
+        """The number of layers that are left, in one line."""
         return f"{self.case.size} of {plural(self.before, 'layer')} still fail: {self.failure}"
 
     def save(self, path: str | os.PathLike[str]) -> list[Path]:

@@ -125,7 +125,7 @@ class Fixed(Result):
 
     @property
     def verdict(self) -> str:
-        """How many findings were fixed, and how many are left."""
+        """The numbers of fixed and of remaining findings, in one line."""
         made, left = plural(len(self.result.made), "finding"), plural(len(self.report), "finding")
         return f"{made} fixed in {self.path}, {left} left"
 

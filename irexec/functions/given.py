@@ -1,4 +1,4 @@
-"""Models and inputs as functions are given them: files, bytes and models; arrays by name or in order."""
+"""The models and inputs that functions accept: files, bytes and models; arrays by name or in order."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def reference_of(
 
 
 def name_of(given: ModelLike) -> str:
-    """Return a model's name in texts: that of its file, or its own."""
+    """Return the name of a model's file, or else the model's own name."""
     if isinstance(given, Model):
         return given.file or given.name or "model"
     return "model" if isinstance(given, bytes) else os.fspath(given)

@@ -103,7 +103,7 @@ def _difference(value: Value, golden: Array, found: Array, bounds: Bounds | None
     kind = value.element_type
     expected = convert(golden, kind)
     if expected is None:
-        return f"has the type {kind}, which the golden values do not fit"
+        return f"has the type {kind}, which does not match the golden values"
     error = measure(expected, found, kind)
     if not error:
         return None

@@ -1,4 +1,4 @@
-"""Functions that take long, with their progress below the cell of a notebook."""
+"""The progress of slow functions, shown below the cell of a notebook."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 def in_notebooks(function: Callable[P, R], text: str) -> Callable[P, R]:
-    """Return the function; by default its argument `progress` shows a text with the numbers done and planned."""
+    """Return the function, whose argument `progress` by default shows the numbers of completed and planned steps."""
 
     @wraps(function)
     def called(*args: P.args, **keywords: P.kwargs) -> R:

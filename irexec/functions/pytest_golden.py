@@ -20,7 +20,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def ir_golden(request: pytest.FixtureRequest) -> Golden:
-    """Call it with a model, inputs and names of layers: `ir_golden("model.xml", {"x": array}, layers=["conv1"])`.
+    """Return a function that compares the results of a model with golden files: `ir_golden("model.xml", {"x": array},
+    layers=["conv1"])`.
 
     The golden files are in the folder `golden` beside the test's file, one for each test.
     """

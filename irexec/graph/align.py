@@ -197,8 +197,8 @@ def _upwards(found: Alignment, kind: Callable[[Node], Hashable]) -> bool:
 
 
 def _sources(one: Node, other: Node, kind: Callable[[Node], Hashable]) -> list[tuple[Node, Node]]:
-    """Return the layers that two paired layers read at the same positions; crosswise where the order does not matter,
-    and only so they are of the same kind.
+    """Return the layers that two paired layers read at the same positions; crosswise if the order does not matter and
+    only then they are of the same kind.
     """
     if one.type != other.type:
         return []

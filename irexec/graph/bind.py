@@ -37,7 +37,7 @@ _TOKENIZERS = frozenset(
 )
 # OpenVINO's reading of a Parameter, Result or Assign whose type has another letter case; see graph.build.
 OTHER_ENDS = {
-    "Parameter": "places this input after all inputs spelled 'Parameter', in the order of its search from the results",
+    "Parameter": "orders this input after all inputs whose type is spelled 'Parameter'",
     "Result": "does not recognize it as a result: it silently omits the layer and all layers that only it depends on",
     "Assign": "silently omits the layer unless a result depends on it, so the variable is not assigned",
 }

@@ -35,7 +35,7 @@ class Slicing:
         low, high = self._bounds(extent)
         found = f"start {self.start}, end {self.end} and stride {self.stride} in an extent of {extent}"
         if not self.moves:
-            return f"stride {self.stride} and part_size {self.part_size} make a loop that never ends"
+            return f"stride {self.stride} and part_size {self.part_size} produce an endless loop"
         if low < 0 or max(low, high) > extent:
             return f"{found}: a part is out of range"
         if low > high or (low == high and extent):

@@ -34,7 +34,9 @@ def evaluate(operator: Operator, arrays: Sequence[Array | None], attributes: dic
     results = _results(operator, arrays, values)
     for index, (array, type) in enumerate(zip(results, types, strict=False)):
         if not type.shape.accepts(array.shape) or type.element_type.dtype not in (None, array.dtype):
-            message = f"output {index} of {operator} is {array.dtype}{list(array.shape)}; inferred was {type}"
+            message = (
+                f"output {index} of {operator} is {array.dtype}{list(array.shape)}, but the inferred type is {type}"
+            )
             raise IRError(Findings().add("O006", message))
     return results
 

@@ -151,12 +151,12 @@ class Node(OfOneProcess):
         "_inputs": "",
         "attributes": "the attributes by Python name; assign another dict to change them",
         "bodies": "the nested models of Loop, TensorIterator and If",
-        "given_name": "the name that was given, which may be empty",
-        "held": "the value of a Const, or the bytes that contain it",
+        "given_name": "the assigned name, which may be empty",
+        "held": "the value of a Const, or the stored bytes",
         "id": "the id in the file",
         "input_rt_info": "the runtime information of the inputs, by position",
         "layer": "the layer of the file",
-        "number": "a number that grows with every node made",
+        "number": "the creation order: later nodes have larger numbers",
         "operator": "the operator; None if it is unknown",
         "outputs": "the values that the node computes",
         "rt_info": "the runtime information of the layer",
@@ -301,7 +301,7 @@ class Model(OfOneProcess):
     def __init__(
         self, results: Iterable[Node | Value], parameters: Iterable[Node], name: str = "", sinks: Iterable[Node] = ()
     ) -> None:
-        """`results`: Results, or the nodes and values that get one. `sinks`: nodes that are run for their effect."""
+        """`results`: Results, or the nodes and values that get one. `sinks`: nodes that run because of their effect."""
         self.name = name
         self.parameters = list(parameters)
         self.results = [self._as_result(value) for given in results for value in _values(given)]

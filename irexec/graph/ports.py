@@ -69,7 +69,7 @@ def port_of(ports: Sequence[P], key: int | str, what: str = "Port") -> P:
 def port_name(port: Value) -> str:
     """Return the name of a port for people: a tensor name, or else the layer's name; for a Result that of its producer.
 
-    The name that a Result got because it has none, here or in a file, is not one for people.
+    A generated name of a Result is not used.
     """
     source = port.node.inputs[0] if port.node.type == "Result" and port.node.inputs else None
     if source is None:

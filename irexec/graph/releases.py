@@ -66,7 +66,7 @@ def _check_net(net: Net, release: Release, newest: int, findings: Findings) -> N
                 hint, meant = f'version="opset{introduced}" selects the same operator', (f"opset{introduced}",)
             else:
                 message += f"; {type}-{introduced} {came}"
-                hint = f"it has another version of the operator, {type}-{older}" if older else None
+                hint = f"this release has another version of the operator, {type}-{older}" if older else None
             findings.add(
                 "L013",
                 message,

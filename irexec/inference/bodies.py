@@ -253,7 +253,7 @@ def _check_slices(node: Node, body: Body, inputs: Inputs, findings: Findings, tr
             if fault is None and trips is not None and count < trips:
                 fault = f"{count} parts, expected one per iteration ({trips})"
             elif fault is None and node.type == "TensorIterator" and first is not None and first[1] != count:
-                fault = f"{count} parts, expected {first[1]} as input {first[0]} has"
+                fault = f"{count} parts, expected {first[1]} as for input {first[0]}"
             if fault is not None:
                 message = f"input {entry.external} of {node.ref}, axis {axis}: {fault}"
                 findings.add("B016", message, at=At(entry.at), layer=node.ref)

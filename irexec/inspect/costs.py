@@ -69,7 +69,7 @@ class Cost:
 
 @record(frozen=True)
 class Costs:
-    """`multiply_adds` and the largest `activations` in bytes; None where no polynomial has their values.
+    """`multiply_adds` and the largest `activations` in bytes; None if no polynomial fits them.
 
     `smallest`: both at the smallest sizes that the model accepts.
     """
@@ -87,10 +87,10 @@ class Costs:
 
 
 def costs(shapes: Shapes, seconds: float = 10.0) -> Costs:
-    """Return the costs of a model as functions of its sizes, fitted to those of some accepted sizes.
+    """Return the costs of a model as functions of its sizes, fitted to the costs at some accepted sizes.
 
-    A layer with a stride rounds sizes up, so that the costs may be a polynomial of multiples only. `seconds`: the time
-    for that; what was found by then is returned.
+    A layer with a stride rounds sizes up, so that the costs may be a polynomial only for multiples of a number.
+    `seconds`: the time limit, at which the costs found so far are returned.
     """
     found: list[Cost | None] = [None, None]
     end = time.monotonic() + seconds
@@ -134,7 +134,7 @@ def _costs_at(shapes: Shapes, sizes: Sizes) -> tuple[int | None, int | None]:
 
 
 def _multiply_adds(model: Model, types: Inference) -> int | None:
-    """Return the sum over all layers; None where a body runs, as often as values decide."""
+    """Return the sum over all layers; None if the number of a body's iterations depends on values."""
     total = 0
     for node in model.nodes:
         if node.bodies:

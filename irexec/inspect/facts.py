@@ -83,7 +83,7 @@ class OperatorCount:
 
 @dataclass(slots=True)
 class Live:
-    """The most memory that values between layers need at one moment; `layer` runs then. None: shapes are open."""
+    """The peak memory of the values between layers, and the `layer` that runs then. None if shapes are dynamic."""
 
     bytes: int | None
     layer: int | None = None

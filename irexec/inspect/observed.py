@@ -1,17 +1,17 @@
 """Observations about a model's layers: the JSON objects that commands print, and reading them.
 
-Four objects are known by their `kind`:
+Four objects are distinguished by their `kind`:
 
-- `"model"`, what `irexec run --trace --format json` prints: `file` is the model, `trace` a list of layers in the order
-  they began in. A layer has `id`, `name`, `type`, `depth` (in how many bodies it stands; its outer layer is the last
-  one before it with a smaller depth), `calls`, `seconds`, and `outputs`, each with `element_type`, `shape`, `min`,
-  `max`, `nan`, `inf` and `histogram` (`edges`, one more than `counts`).
+- `"model"`, the output of `irexec run --trace --format json`: `file` is the model, `trace` a list of layers in the
+  order in which they started. A layer has `id`, `name`, `type`, `depth` (the number of bodies around it; the enclosing
+  layer is the last one before it with a smaller depth), `calls`, `seconds`, and `outputs`, each with `element_type`,
+  `shape`, `min`, `max`, `nan`, `inf` and `histogram` (`edges`, one more than `counts`).
 - `"compare"`, two runs of one model: `reference` and `other` name the sides, `verdict` is one line of text, `layers` is
   a list of `Compared`.
 - `"diff"`, two models: `a` and `b` are the files, `changes` is a list of `Change`.
-- `"sensitivity"`, what leaving out quantisers gives: `other` is the quantised model or a precision, `single` lists what
-  excluding layers alone recovers of the loss, `curve` what excluding more and more of them does, `layers` are the ones
-  that are suggested, and `rows` the quantisers.
+- `"sensitivity"`, the effect of leaving out quantisers: `other` is the quantised model or a precision, `single` lists
+  the share of the loss that excluding each layer recovers, `curve` the share for more and more layers, `layers` the
+  suggested layers, and `rows` the quantisers.
 
 Other keys are ignored.
 """

@@ -25,7 +25,7 @@ from irexec.types import TensorType
 
 
 def bytes_of(type: TensorType) -> int | None:
-    """Return the memory of a tensor of this type; None if the shape is open or elements have no fixed size."""
+    """Return the memory of a tensor of this type; None if the shape is dynamic or elements have no fixed size."""
     dtype = type.element_type.dtype
     if dtype is None or type.element_type.bitwidth == 0 or not type.shape.is_static:
         return None

@@ -94,14 +94,14 @@ def own_files() -> Iterator[None]:
 
 
 def reads(path: PathLike, role: str, status: os.stat_result | None = None) -> None:
-    """Note a file that is read, or will be. `role`: its purpose for the command, such as "the model". `status`: its
+    """Record a file that is read, or will be. `role`: its purpose for the command, such as "the model". `status`: its
     stat result, if it is open. Raises OutputIsInput for a file that was announced as an output."""
     if _current is not None and not _current.own:
         _current.read(path, role, status)
 
 
 def announce(option: str, paths: Iterable[PathLike]) -> None:
-    """Note files that will be written because of an option, before their contents are computed; for a folder, files
+    """Record files that will be written because of an option, before their contents are computed; for a folder, files
     that are written below it are attributed to the option. Raises OutputIsInput for a file that is read."""
     if _current is None:
         return

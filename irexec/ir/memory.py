@@ -73,7 +73,7 @@ class _Pauses:
         if self._depths or not self._was_enabled:
             return
         # Unfreezing makes frozen objects old, at no cost; objects that the program froze itself remain frozen.
-        # Counting them visits each, so it stops for good where a program has frozen its objects.
+        # Counting them visits each, so this is given up for a program that has frozen its objects.
         if self._stays and not self._is_frozen:
             self._is_frozen = gc.get_freeze_count() >= _FROZEN_BY_A_PROGRAM
             if not self._is_frozen:
@@ -94,8 +94,8 @@ class _Pauses:
         """Count the layers of a model that was dropped. Its nodes and values refer to each other.
 
         Python searches old objects when many more have become old, and objects created during a pause are not counted
-        among these. So the collector is called here as soon as there is much to free. While Python exits, the names of
-        modules are already cleared, and nothing needs to be freed.
+        among these. Therefore this function runs the collector as soon as many objects can be freed. While Python
+        exits, the names of modules are already cleared, and nothing needs to be freed.
         """
         if is_finalizing():
             return

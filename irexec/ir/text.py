@@ -101,7 +101,9 @@ def int64_list(text: str) -> Parsed[list[int]]:
 
 
 def name_list(text: str) -> list[str]:
-    r"""Return the names in `names` or `output_names`: commas separate, `\,` is a comma, blanks stay, empty names go."""
+    r"""Return the names in `names` or `output_names`: commas separate, `\,` is a comma, blanks are kept, empty names
+    are dropped.
+    """
     if "\\" not in text:
         return [name for name in text.split(",") if name]
     names = re.findall(r"(?:\\,|[^,])+", text)
@@ -124,7 +126,7 @@ def quoted(text: str) -> str:
 
 
 def listed(values: Iterable[object], length: int = 12) -> str:
-    """Return the values separated by commas for a message; of many, the first few."""
+    """Return the values separated by commas for a message; if there are many, the first few."""
     first = [str(value) for value in islice(values, length + 1)]
     return ", ".join(first if len(first) <= length else [*first[:length], "..."])
 

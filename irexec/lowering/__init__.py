@@ -2,6 +2,6 @@
 
 The NumPy kernels in `ops` are the specification. A lowering computes what the kernel computes, up to the operator's
 tolerance, and tests compare the two. `backend.Backend` decides for one compiled model when its plans are lowered;
-`table` has the lowerings of the operators; what has none keeps its kernel. Nothing here is imported until a model is
-lowered, apart from `backend`.
+`table` contains the lowerings of the operators; a layer without a lowering keeps its kernel. Nothing here is imported
+until a model is lowered, apart from `backend`.
 """

@@ -1,4 +1,4 @@
-"""The back end of one compiled model: decides once when the model is lowered, and keeps what its plans share."""
+"""The back end of one compiled model: decides when the model is lowered, and keeps the data that its plans share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Mode(Enum):
 
     KERNELS = "never: every call returns the same bits"
     AT_ONCE = "before the first inference: every call returns the same bits"
-    OFTEN_USED = "once the model has run often enough for compiling to pay"
+    OFTEN_USED = "once the model has run so often that compiling pays off"
 
 
 @cache

@@ -1,7 +1,7 @@
 """MatMul of rows and a constant matrix in bytes, where the machine has instructions for them; sums are exact.
 
 The rows are on the grid of a FakeQuantize, and the matrix is whole numbers times a step for each column: each sum is
-multiplied by the product of both steps in f32. Or both are whole numbers in f64, as ONNX's MatMulInteger has them.
+multiplied by the product of both steps in f32. Or both are whole numbers in f64, as in ONNX's MatMulInteger.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Chains: steps each of which alone reads the result of the step before it, computed together at the last of them.
+"""Chains: consecutive steps, each the only reader of the step before it, that are computed together at the last one.
 
 Other steps may lie between those of a chain if they write to no memory that the chain reads.
 """
@@ -53,7 +53,7 @@ class Chain:
         return True
 
     def drop(self, count: int) -> None:
-        """Take only so many steps."""
+        """Keep only the first `count` steps."""
         del self.taken[count:]
 
     @property

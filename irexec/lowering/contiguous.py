@@ -32,7 +32,7 @@ class Copying(NamedTuple):
 
 @lru_cache(maxsize=256)
 def copying(shape: tuple[int, ...], strides: tuple[int, ...]) -> Copying | None:
-    """Return the way to copy an array of f32, matrix by matrix of its last axes; None for too many matrices."""
+    """Return the jobs that copy an array of f32, matrix by matrix of its last axes; None for too many matrices."""
     axes = [(1, 0), (1, 0), *_joined(shape, [stride // 4 for stride in strides])]
     (rows, step), (columns, pitch) = axes[-2:]
     made = compiler()

@@ -192,7 +192,7 @@ class Operands:
         return self._records([next(came) if array is None else array for array in self._known])
 
     def behind(self, first: Array) -> Operands:
-        """Return these operands behind a known one."""
+        """Return these operands, preceded by a known one."""
         return Operands([first, *self._known], [(1, 1, 1), *self._ways])
 
     def _records(self, arrays: Sequence[Any]) -> Records:

@@ -1,7 +1,7 @@
 """Fusion: groups of a layer and the elementwise layers after it that its kernel may apply before storing the result.
 
 The plan itself does not change: all layers keep their steps and buffers. The lowered form of the first layer computes
-the whole group, and the other steps have nothing left to do: their result is in the buffer that all of them share. A
+the whole group, and the other steps do nothing: their result is in the buffer that all of them share. A
 layer may therefore join a group under three conditions: no other layer reads the result of the layer before it, it
 writes its own result in place, and its other inputs are available when the first layer runs. Layers in between may only
 change the shape of the result, such as a Reshape; the operands of the layers after them are converted to the shape of
@@ -30,7 +30,7 @@ MOST_LINKS = 16
 
 
 class Group(NamedTuple):
-    """The lowered form of a step and of the steps after it that it computes as well, by number.
+    """The lowered form of a step and of the following steps that it computes as well, by number.
 
     `operands` are the slots that it reads besides the inputs of the first step. Or it computes the steps before it,
     which are `absorbed`, and has the result of the step `first`: then `sources` are the slots that it reads.

@@ -30,8 +30,8 @@ class IntegerProduct(Lowered):
     """Products of two matrices of whole numbers.
 
     Of bytes, the lowest byte of a sum is right whether they are signed or not. Numbers of up to 32 bits are computed in
-    32 bits: the lowest bits of the results are right, whatever the others. Of 64 bits, they are where the values show
-    that no sum is larger.
+    32 bits: the lowest bits of the results are correct regardless of the others. Numbers of 64 bits are allowed if
+    their values show that no sum exceeds 32 bits.
     """
 
     def __init__(self, site: Site, transpose_a: bool, transpose_b: bool) -> None:

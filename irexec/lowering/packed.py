@@ -1,4 +1,4 @@
-"""Products with packed weights by compiled code, which reads them as the file has them."""
+"""Products with packed weights by compiled code, which reads them as stored in the file."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A program is derived from the plan and its buffers, before they hold any value. 
 same array in its slot: a constant, the buffer of a step, or a view of a lasting array. A caller's inputs do not,
 unless they are small: every run then copies them into memory of the program.
 
-Where the inputs of a step last, there is nothing left to do for it in a run if
+If the inputs of a step last, a run need not call it if
 
 - an earlier step computes it (irexec.lowering.fusion), or
 - its results are views of its inputs, and follow from the shapes and constants alone, or
@@ -12,7 +12,7 @@ Where the inputs of a step last, there is nothing left to do for it in a run if
 - compiled code alone computes it (`Lowered.tasks`). Values of f16 and bf16 are then in f32 (irexec.lowering.wide).
 
 All other steps are calls, in order. The results of a call are verified in every run. The results of all other steps are
-arrays of the expected element type and shape by their construction; where that is not so, a call reports it.
+arrays of the expected element type and shape by their construction; if they are not, a call reports it.
 
 A program holds references to all memory that its compiled code reads and writes: records of tasks hold the arrays at
 their addresses (irexec.lowering.llvm.memory).
@@ -122,7 +122,7 @@ class _Builder:
             self._wide.write(self._work, slot)
         self._end_sequence()
         *bound, frees = call
-        # What lasts is the same array in every run.
+        # A lasting array is the same in every run.
         self._entries.append((*bound, tuple([slot for slot in (*self._frees, *frees) if slot not in self._lasting])))
         self._numbers.append(number)
         self._frees = []
@@ -188,7 +188,7 @@ class _Builder:
                 return False
             group.form.tasks(work, arrays, memory)
         except Exception:
-            # NumPy is needed (`Unsuited`), or it is an error: then the call has the same one, and reports it.
+            # NumPy is needed (`Unsuited`), or there is an error, which the call then reports.
             return False
         self._work.jobs += work.jobs
         if memory is not out:
@@ -226,7 +226,7 @@ class _Builder:
         return [np.empty(memory.shape, dtype)]
 
     def _viewed_wide(self, number: int, step: Step, count: int) -> bool:
-        """Note the same views of an f32 array; return False if they are not views."""
+        """Record the same views of an f32 array; return False if they are not views."""
         base = next(
             (slot for index, slot in enumerate(step.inputs) if slot in self._wide and may_view(step, index)), None
         )
@@ -270,7 +270,7 @@ class _Copies:
         return len(slots) == 1 and slots[0] in self._results and self._sharing.group[slots[0]] not in self._assigned
 
     def until_read(self, number: int, slots: Sequence[int], shape: tuple[int, ...]) -> Array:
-        """Return memory from a step on until nothing reads these slots any more."""
+        """Return memory that is reserved from a step on until the last read of these slots."""
         end = max(self._end[self._sharing.group[slot]] for slot in slots)
         return self._taken(number, end, prod(shape)).reshape(shape)
 

@@ -26,7 +26,9 @@ _MOST_PRODUCTS = (1 << 31) // (255 * 128) - 1
 
 
 class _Weights:
-    """Weights `[D, K, N]` of 8 bits less their zero points, as signed bytes; None if they are none."""
+    """Weights `[D, K, N]` of 8 bits less their zero points, as signed bytes; None if the differences exceed signed
+    bytes.
+    """
 
     def __init__(self, stored: Array, zero: Array, scale: Array) -> None:
         directions, depth, columns = stored.shape

@@ -12,10 +12,10 @@ KEPT = 8
 
 
 class Recent(dict[K, V]):
-    """A few values by key, such as a shape; when they are KEPT, a further one clears them."""
+    """A few values by key, such as a shape; when KEPT values are stored, the next one replaces them all."""
 
     def of(self, key: K, make: Callable[[], V]) -> V:
-        """Return the value of a key; `make` makes it where it is not known."""
+        """Return the value of a key; `make` creates it if it is not stored."""
         # Other threads may execute this concurrently and clear the cache.
         if (found := self.get(key)) is None:
             found = make()

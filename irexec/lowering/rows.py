@@ -123,7 +123,7 @@ def _over(site: Site, axes: Sequence[int], rank: int, kind: Kind, keep_dims: boo
 
 
 def last_axes(axes: Sequence[int], rank: int) -> int | None:
-    """Return how many last axes these are; None if they are other ones."""
+    """Return the number of axes if they are the last ones, else None."""
     found = sorted(axis % rank for axis in axes if -rank <= axis < rank)
     return len(axes) if axes and found == list(range(rank - len(axes), rank)) else None
 

@@ -1,7 +1,7 @@
-"""Layers of f32 whose results are elements of their data at constant places, lowered: images resized to the nearest
+"""Layers of f32 whose results are elements of their data at constant positions, lowered: images resized to the nearest
 element, and elements that are rearranged.
 
-The kernel itself shows the places: it is given the positions of the elements as data.
+The kernel itself determines the positions: it is called with the numbers of the elements as data.
 """
 
 from __future__ import annotations

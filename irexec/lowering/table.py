@@ -42,8 +42,8 @@ _MODULES = {
 
 
 class Site(NamedTuple):
-    """A layer to be lowered: its static types and constants, its call in the plan, what its model has prepared, its
-    node, and the grids on which the values of its inputs lie.
+    """A layer to be lowered: its static types and constants, its call in the plan, the prepared constants of its model,
+    its node, and the grids of its inputs' values.
     """
 
     types: NodeTypes
@@ -99,7 +99,7 @@ class Lowered:
     ) -> None:
         """Add the jobs that compute the result, and the layers in `after`, into `out`, which is contiguous f32.
 
-        Raises Unsuited where NumPy does a part of it, see `Work`.
+        Raises Unsuited if NumPy computes a part of it, see `Work`.
         """
         raise NotImplementedError
 
@@ -155,7 +155,7 @@ class Lowered:
         return Fused(self, *self.behind(after, operands))
 
     def behind(self, after: tuple[After, ...], operands: Operands) -> tuple[tuple[After, ...], Operands]:
-        """Return the steps for the following layers behind those of this layer, with their operands."""
+        """Return the steps of this layer, then those of the following layers, with their operands."""
         return after, operands
 
 
@@ -223,7 +223,7 @@ def lowers(*operators: Operator) -> Callable[[Lower], Lower]:
 
 
 def has_lowering(operator: Operator) -> bool:
-    """Return whether layers of an operator can have a lowered form, by themselves or behind another layer."""
+    """Return whether layers of an operator can have a lowered form, by themselves or after another layer."""
     if (module := _MODULES.get(operator.type)) is not None:
         import_module(f"irexec.lowering.{module}")
     import_module("irexec.lowering.followers")

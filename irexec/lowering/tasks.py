@@ -46,7 +46,8 @@ BREAK = 20
 WORTH_PRODUCTS = 1 << 20
 # The numbers of a cache line.
 _LINE = 8
-# Compiled code begins a task in no time: there are more of them than parts, so that threads are done at the same time.
+# Starting a task costs compiled code almost nothing: there are more tasks than parts, so that threads finish at the
+# same time.
 TASKS = 4
 
 
@@ -173,7 +174,7 @@ class ThreadPool:
             self._serve(self._state.address, number)
 
     def run(self, work: Job | Sequence) -> bool:
-        """Do the work; False when another thread has the pool."""
+        """Do the work; return False if another thread uses the pool."""
         if not self._turn.acquire(blocking=False):
             return False
         try:
@@ -207,18 +208,18 @@ class ThreadPool:
                     os.sched_setaffinity(thread.native_id, cores)
 
     def _wake_all(self) -> None:
-        """Wake who sleeps."""
+        """Wake sleeping threads."""
         if self._state.numbers[AWAKE] < len(self._wakers):
             self._wake()
 
     def _wake(self) -> None:
         for waker in self._wakers:
-            # Who ends the pool may have released it already.
+            # The caller of `close` may have released it already.
             with suppress(RuntimeError):
                 waker.release()
 
     def close(self) -> None:
-        """Let the members end."""
+        """Make the threads exit."""
         self._ended = True
         self._wake()
 

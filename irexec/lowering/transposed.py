@@ -187,7 +187,7 @@ def _places(sized: _Sized, starts: dict[Axes, tuple[int, int]]) -> Iterator[tupl
             skipped = int(phase < begin % stride)
             column = phase - begin % stride + skipped * stride
             start, pitch = starts[(*(p for _, p in where), phase)]
-            # A phase that has no element in the row has no place, either.
+            # A phase without an element in the row has no place.
             place = int(np.ravel_multi_index((*pixels, skipped), sized.pixels, mode="clip"))
             yield start + place, pitch, column, len(range(column, sized.counts[-1], stride))
 

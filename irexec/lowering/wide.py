@@ -37,12 +37,12 @@ class Wide:
         return self._arrays[slot]
 
     def made(self, slot: int, array: Array) -> None:
-        """Note that compiled code computes the value of a slot in f32."""
+        """Record that compiled code computes the value of a slot in f32."""
         self._arrays[slot] = array
         self._unwritten.add(slot)
 
     def views(self, slot: int, base: int, array: Array) -> None:
-        """Note an f32 view of the value of another slot."""
+        """Record an f32 view of the value of another slot."""
         self._arrays[slot], self._viewed[slot] = array, base
 
     def of(self, work: Work, slot: int, allocate: Allocate) -> Any:

@@ -46,7 +46,7 @@ class Work:
             run_job(job)
 
     def scratch(self, slot: str, shape: Sequence[int]) -> Array:
-        """Return f32 memory that the next layer which asks for this slot may reuse."""
+        """Return f32 memory, which the next layer that requests this slot may reuse."""
         return parallel.scratch(slot, shape, F32, self._memory)
 
     def needs_values(self, is_constant: bool) -> None:

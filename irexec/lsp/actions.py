@@ -1,4 +1,4 @@
-"""Findings and their fixes as an editor receives them: diagnostics and code actions."""
+"""Findings and their fixes in the form that editors use: diagnostics and code actions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SEVERITIES = {
 
 
 def range_of_place(opened: Opened, place: Place) -> lsp.Range:
-    """Return the range of a finding's place; the beginning of the text where it has none."""
+    """Return the range of a finding's place; the beginning of the text if the finding has no place."""
     if place.line is None or place.column is None:
         return lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0))
     start = opened.units.start(place.line) + place.column - 1

@@ -49,16 +49,17 @@ class Analysis:
         self._model = reading.model
         self._ports: dict[int, dict[tuple[bool, int | None, int | None], Owner]] = {}
         if self._model is not None:
-            # Nodes and their values hold each other: the garbage collector would come for them much later.
+            # Nodes and their values refer to each other: the garbage collector would free them much later.
             finalize(self, Model.dissolve, self._model).atexit = False
         self._choice = choice
         self.report: Report = choice.of(examined(reading, of_broken_text=False))
 
     @cached_property
     def repaired(self) -> Report:
-        """The findings; where the text is not XML, with the fix that makes it a model; not asked for while typing.
+        """The findings; for a text that is not XML, with the fix that makes it a model.
 
-        An editor asks at each move of the cursor, so a long text has this fix from `irexec fix` alone.
+        This fix is not computed while the user types. For a long text only `irexec fix` offers it, because an editor
+        requests fixes whenever the cursor moves.
         """
         if self._source.readable or self._reading.snippet is not None or len(self.text) > MOST_REPAIRED:
             return self.report

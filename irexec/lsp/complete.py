@@ -71,7 +71,7 @@ def _described(type: str) -> str:
 
 
 def operator_of(layer: dict[str, str]) -> OperatorFacts | None:
-    """Return the operator of a layer with these attributes; the newest where its version names none."""
+    """Return the operator of a layer with these attributes; the newest version if the given version does not exist."""
     type, version = layer.get("type", ""), layer.get("version", "")
     return facts_of(f"{type}-{version}") or facts_of(type) if type else None
 
@@ -133,7 +133,7 @@ def _members(attribute: AttributeFacts) -> list[str]:
 
 
 def _layers(text: str) -> Iterator[tuple[dict[str, str], Event]]:
-    """Yield the attributes of every layer, with its start tag. A tag that is still being typed is passed over."""
+    """Yield the attributes of every layer, with its start tag. An unfinished tag is skipped."""
     position = 0
     while (start := text.find("<layer", position)) >= 0:
         comment = text.find("<!--", position, start)

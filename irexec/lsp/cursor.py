@@ -19,9 +19,9 @@ _LONGEST_TAG = 10_000
 class Cursor:
     """A place inside a start tag.
 
-    `element` is the tag's name; `attribute` the attribute whose value the place is in, or whose name (`in_name`);
-    `span` what stands there: the value between the quotes, or the name. `others` are all attributes of the tag, `layer`
-    those of the layer that the tag belongs to. `has_value`: the name is followed by `=`.
+    `element` is the tag's name; `attribute` the attribute whose value, or name (`in_name`), contains the place; `span`
+    the range of that value, without quotes, or name. `others` are all attributes of the tag, `layer` those of the layer
+    that the tag belongs to. `has_value`: the name is followed by `=`.
     """
 
     element: str

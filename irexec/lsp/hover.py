@@ -45,7 +45,7 @@ def hover(analysis: Analysis, cursor: Cursor | None, offset: int) -> str | None:
 
 
 def _with_meaning(text: str | None, cursor: Cursor | None) -> str | None:
-    """Return a text, and what the attribute whose name is at the cursor means."""
+    """Return a text, followed by the meaning of the attribute whose name is at the cursor."""
     known = cursor is not None and cursor.in_name and cursor.has_value
     meaning = GRAMMAR_TEXTS.get((cursor.element, cursor.attribute or "")) if known and cursor is not None else None
     parts = [text, f"`{cursor.attribute}`: {meaning}" if meaning and cursor is not None else None]

@@ -181,7 +181,7 @@ def answer_structure(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
     async def formatted(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
         def answer(opened: Opened, analysis: Analysis) -> list[lsp.TextEdit]:
-            # A text that is no XML has no structure that could be indented.
+            # A text that is not XML has no structure that could be indented.
             whole = analysis.written is not None
             return [lsp.TextEdit(range_of(opened, span), new) for span, new in indented(opened.text) if whole]
 
@@ -221,7 +221,7 @@ def answer_commands(server: Server) -> None:
     folder = tempfile.TemporaryDirectory(prefix="irexec-lsp-")
 
     async def about(uri: Any, work: Any) -> Any:
-        """Return the result of a function of the document and its path, in the thread of answers."""
+        """Return the result of a function of the document and its path, called in the thread that answers requests."""
         if not isinstance(uri, str) or uri not in server.opened:
             raise JsonRpcInvalidParams("the argument of the command must be the URI of an open document")
         try:

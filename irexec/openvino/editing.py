@@ -28,8 +28,8 @@ class DroppedModel(graph.Model):
     """A model whose nodes take no more outputs once nobody holds it: nodes and values refer to each other, so that
     Python frees them later."""
 
-    # What was dropped, if anything: a model, or the last user of a node. When the interpreter ends, it is still there,
-    # but no longer the module's names.
+    # The dropped object, if any: a model, or the last user of a node. When the interpreter exits, the names of modules
+    # are cleared before it.
     dropped: ClassVar[set[str]] = set()
 
     def __del__(self) -> None:

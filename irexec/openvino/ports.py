@@ -82,7 +82,7 @@ class Output(Described, graph.Value):
         return DescriptorTensor(self)
 
     def set_names(self, names: Iterable[str]) -> None:
-        """Replace the names of the tensor. The input of a Result gets them, too."""
+        """Replace the names of the tensor. The input of a Result also gets them."""
         DescriptorTensor(self).set_names(names)
 
     def add_names(self, names: Iterable[str]) -> None:
@@ -147,7 +147,10 @@ ConstOutput = Value = Output
 
 
 class ResultNames(set[str]):
-    """Names that were given to a Result itself. The value that it takes has them too, whatever names that one gets."""
+    """Names that were given to a Result itself.
+
+    Its input value also has them, regardless of other names of that value.
+    """
 
 
 class Input(Described, graph.Input):

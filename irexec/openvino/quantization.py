@@ -19,7 +19,7 @@ from irexec.opsets.nodes import constant_node
 from irexec.types import BF16, F16, F32, I4, I8, U4, U8, Array, ElementType
 
 _FLOATS = (F32, F16, BF16)
-# The codes that OpenVINO stores with their zero point subtracted; of i4 it takes none that is negative.
+# The codes that OpenVINO stores with their zero point subtracted; for i4 it stores none that is negative.
 _BOUNDS = {I8: (-128, 127), U8: (0, 255), I4: (0, 7), U4: (0, 15)}
 # Constants that another transformation must not fold back into numbers of full size carry this entry.
 _KEPT = RuntimeAttribute("DisableConstantFolding", "0", {})

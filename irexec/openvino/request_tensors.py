@@ -118,7 +118,7 @@ class RequestTensors:
     def output(self, index: int) -> Tensor:
         if index not in self._wanted:
             port = self.outputs[index]
-            # The tensor stays the output's: later inferences fill it.
+            # The tensor remains that of the output: later inferences fill it.
             self._wanted[index] = blank(port) if self.results is None else sharing(self.results[index], port)
         return self._wanted[index]
 

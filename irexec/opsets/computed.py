@@ -1,11 +1,11 @@
 """The result that an operator computed from arrays, which can be used as an array and as a node of a graph.
 
-OpenVINO's functions make a node of whatever they are given; irexec's evaluate arrays. A result that is both lets
+OpenVINO's functions create a node from any arguments; irexec's functions evaluate arrays. A result that is both lets
 `opset13.add([1, 2], [3, 4])` be printed and indexed like any array, and also be an input of the next layer.
 
 A class derived from both ndarray and Node is not possible: their instances are laid out differently. So the result is
 an array that is a proxy for the Node: it declares this by `__class__`, which isinstance reads beside the type (as
-proxies of weakref and unittest.mock do), and hands the Node's attributes through.
+proxies of weakref and unittest.mock do), and forwards attribute access to the Node.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _arithmetic(name: str) -> Callable[[Computed, Any], Any]:
 class Computed(np.ndarray[Any, Any]):
     """The one result of an operator: an array, and a proxy for the Node that computes it.
 
-    Views of it are arrays alone, as is what NumPy computes from it, except by the arithmetic that nodes have.
+    Views of it are plain arrays, and so are NumPy's results, except those of arithmetic operators that nodes define.
     """
 
     _source: _Source | None = None

@@ -1,4 +1,4 @@
-"""Element types as programs for OpenVINO's Python API give them."""
+"""Element types in the forms that OpenVINO's Python API accepts."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Namespace(types.ModuleType):
 def namespace(opset: str, node_class: NodeClass) -> Namespace:
     """Return the module of an opset by its name, `opset1` to `opset17` or `onnx11` and similar. Raises AttributeError.
 
-    `node_class` gives the class of the nodes that its functions make. It is asked for when one makes the first.
+    `node_class` returns the class of the nodes that its functions create; it is called when the first node is created.
     """
     number = opset.removeprefix("opset")
     if number != opset and number.isdigit():
@@ -135,7 +135,7 @@ def evaluate(
 ) -> Computed | ComputedTuple:
     """Run an operator on arrays, with every check: the array, or a tuple when it has several outputs.
 
-    Python numbers and lists become arrays: of the type of the port's group where one is given, else i64 or f32.
+    Python numbers and lists become arrays: of the type of another array in the port's group, else i64 or f32.
     Raises IRError with every finding.
     """
     arrays = input_arrays(operator, [nodes.as_list(given) for given in inputs])

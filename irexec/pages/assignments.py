@@ -1,4 +1,4 @@
-"""Examples in words of a program: `data = [...]`, `np.array(...)`, read as literals and never executed."""
+"""Examples written as Python assignments: `data = [...]`, `np.array(...)`, read as literals and never executed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from irexec.pages.literals import Literal, read_literal
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A name and the value it is given. `kind` is the element type that a dtype names, `shape` one stated behind it."""
+    """A name and the value it is given.
+
+    `kind` is the element type that a dtype names, `shape` a shape stated after it.
+    """
 
     name: str
     value: ListedValue
@@ -78,7 +81,7 @@ _MOST_CODE = 4000
 
 
 def groups_in(text: str) -> Iterator[Group]:
-    """Yield the groups of assignments of a text, in order. A name that comes again, or prose, begins a new one."""
+    """Yield the groups of assignments of a text, in order. A repeated name, or prose, begins a new group."""
     group: Group | None = None
     lead = Span(0, 0)
     in_paragraph = False

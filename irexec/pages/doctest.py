@@ -272,7 +272,10 @@ def _kind_of(example: TextExample) -> str:
 
 
 def _check_text(block: TextExample, most_work: float, checked: Checked) -> Checked:
-    """Check an example in words. Element types that it leaves open are those with which its values agree, if any."""
+    """Check an example written as assignments.
+
+    Element types that it does not state are those with which its values agree, if any.
+    """
     described = describe(block)
     checked.parsed = True
     if not described.layers:

@@ -27,7 +27,7 @@ from irexec.types import PartialShape
 # Findings at an attribute that state the correct value: a port's precision, a layer's type, an attribute's value or
 # name.
 _ATTRIBUTES = frozenset({"P004", "Q022", "D001", "D005"})
-# What follows from all else that is printed; any other erratum leaves open which of two things is wrong.
+# Errata that follow from all other parts of the example; for any other erratum, either of two parts may be wrong.
 _FOLLOWS = frozenset({"O001", "O006", "P004", "P005", "T001"})
 _OF_RESULTS = frozenset({"O006", "P005", "T001", "T002"})
 # A correction of these changes the declaration of a port.
@@ -62,10 +62,10 @@ _LONGEST_LINE = 500
 def erratum(
     found: Diagnostic, moved: Diagnostic, excerpt: Excerpt, example: Example | None, *, certain: bool = True
 ) -> Erratum:
-    """Return the erratum that a finding about `excerpt` is; `moved` is the finding in the page, which gets the
+    """Return a finding about `excerpt` as an erratum; `moved` is the finding in the page, which gets the
     correction.
 
-    `certain`: False where the example may be read in several ways, which give other results.
+    `certain`: False if the example is ambiguous and its readings give different results.
     """
     right = found.allowed or found.hint
     if found.place.line is None:
@@ -104,7 +104,7 @@ def _line_of(moved: Diagnostic) -> str:
 def _contradicts_values(found: Diagnostic, shape: tuple[int, ...], example: Example | None) -> bool:
     """Return whether an output would be declared with a shape that does not fit the values documented for it.
 
-    Then something else is wrong, such as an attribute, and has to be corrected first.
+    Then another part, such as an attribute, is wrong and has to be corrected first.
     """
     if found.code not in _OF_RESULTS or example is None:
         return False
@@ -148,7 +148,7 @@ def _is_certain(found: Diagnostic, example: Example | None) -> bool:
     """Return whether a correction is the only possible one: the result follows from the printed text and is unique."""
     output = _output_at(found, example) if example is not None else None
     if found.code == "T002":
-        # A result has one shape. Of an input the dims may be right, unless its values give the documented result.
+        # A result has one shape. The dims of an input may be right, unless its values give the documented result.
         shape = (found.repair or {}).get(found.port or "")
         if output is not None and shape is not None:
             return output.type.shape == PartialShape(shape)

@@ -15,7 +15,7 @@ from irexec.ir.xml.positions import Positions
 
 
 class PageText:
-    """The text of a page as its file holds it; `data` are the bytes of that. In `markup`, `<` and `&` are not text."""
+    """The text of a page's file; `data` are its bytes. In `markup`, `<` and `&` are not text."""
 
     def __init__(self, text: str, file: str | None = None, data: bytes | None = None, *, markup: bool = False) -> None:
         self.text = text

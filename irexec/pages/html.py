@@ -8,8 +8,9 @@ import re
 from irexec.pages.excerpt import Excerpt, PageText
 
 # Not html.parser: that of Python 3.11 takes 16 times as long for a text of unclosed tags or comments that is 4 times as
-# long, and stops with an AssertionError at "<![". Here what has no end goes on to the end of the page, as in a browser,
-# and a value with '<' in it has a greatest length; so every character is looked at a bounded number of times.
+# long, and stops with an AssertionError at "<![". Here an element without an end extends to the end of the page, as in
+# a browser, and the length of a value that contains '<' is limited; so every character is examined a bounded number of
+# times.
 _MARKUP = re.compile(
     r"""(?P<hidden><(?P<tag>script|style|head|template)\b[^>]*+(?:>.*?(?:</(?P=tag)\s*+>|\Z)|\Z))
        |(?P<layer><layer\b)

@@ -57,7 +57,7 @@ def _fixable_text(findings: Iterable[Diagnostic]) -> str:
 
 
 def status(example: Checked) -> str:
-    """Return how far an example went: parsed, valid, executed, documented values agree."""
+    """Return the stages that an example has completed: parsed, valid, executed, documented values agree."""
     if not example.parsed:
         return f"not parsed: {example.not_executed}"
     words = ["parsed"]
@@ -90,7 +90,7 @@ def summary_text(pages: Sequence[CheckedPage]) -> str:
 
 
 def as_json(pages: Sequence[CheckedPage]) -> dict[str, Any]:
-    """Return everything that was found, as JSON-ready values: `ok`, `pages`, `summary`."""
+    """Return all results as JSON-ready values: `ok`, `pages`, `summary`."""
     return {
         "ok": all(page.report.ok for page in pages),
         "pages": [_page(page) for page in pages],

@@ -1,4 +1,6 @@
-"""An example in words, `data = [...]`, as the layer that it describes: its values bound to ports and attributes."""
+"""An example written as assignments, `data = [...]`, as the layer that it describes: its values bound to ports and
+attributes.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,9 @@ from irexec.snippets.complete import leaves
 from irexec.snippets.reader import SnippetLayer, SnippetPort
 from irexec.types import F32, I32, I64, ElementType
 
-# What pages call the first input, whatever the operator calls it.
+# Names that pages give to the first input, regardless of its name in the operator.
 _FIRST = ("input", "data", "x", "arg", "inputs", "input_shape")
-# What sentences call an element type, where an attribute wants its name.
+# Words for element types in sentences, for attributes that require the name of the type.
 _TYPE_WORDS = {"double": "f64", "float": "f32", "half": "f16"}
 _SHAPE = re.compile(r"(\w+?)_?shape")
 
@@ -43,7 +45,7 @@ class Described:
 
 
 def describe(example: TextExample) -> Described:
-    """Return the layer that an example in words describes."""
+    """Return the layer that an example written as assignments describes."""
     named = example.named
     if named is None:
         return Described(problem="the page does not name its operator")

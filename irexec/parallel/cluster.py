@@ -108,8 +108,8 @@ class Cluster(Executor):
 async def _settle(asked: Any, future: Future[Any]) -> None:
     """Give `future` the outcome of Dask's `asked`.
 
-    Dask's own executor asks for the state after it has the result. If the worker died in between, it takes the result
-    for an exception.
+    Dask's own executor requests the state after it has the result. If the worker died in between, it treats the result
+    as an exception.
     """
     with contextlib.suppress(InvalidStateError):
         try:

@@ -1,4 +1,6 @@
-"""An executor of processes: each is started afresh, uses one thread, and can die without affecting the others."""
+"""An executor of processes: each starts with a new interpreter, uses one thread, and can die without affecting the
+others.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,12 @@ class _Work(NamedTuple):
 class Processes(Executor):
     """An executor of `count` processes. One that dies fails its own call with BrokenExecutor; another replaces it.
 
-    (In the standard library's pool all pending calls fail, without an indication of the cause.)
-    A process is started when the first call needs it, and imports the program's own file if a call is of a class of it:
-    a program that uses them keeps its own work below `if __name__ == "__main__"`. Each has one thread for kernels and
-    BLAS; what it prints goes to standard error. An exception that leaves the `with` block, as Ctrl-C does, ends what
-    they are doing; files that they were writing are whole, or not there. They end with the program that uses them,
-    however that ends.
+    (In the standard library's pool all pending calls fail, without an indication of the cause.) A process is started
+    when the first call needs it, and imports the program's own file if a call is of a class of it: a program that uses
+    them must guard its own work by `if __name__ == "__main__"`. Each has one thread for kernels and BLAS; its output
+    goes to standard error. An exception that leaves the `with` block, such as KeyboardInterrupt, terminates running
+    calls; files that they were writing are complete or absent. The processes exit with the program that uses them, even
+    if it is killed.
     """
 
     def __init__(self, count: int) -> None:

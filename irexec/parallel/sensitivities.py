@@ -25,7 +25,7 @@ from irexec.types import Array
 
 @dataclass(frozen=True, slots=True)
 class UnitEffects:
-    """The effects of some units: for each, noise and metric when it alone is left out, and when all others are."""
+    """The effects of some units: for each, noise and metric when it alone is left out, and when all other units are."""
 
     scores: tuple[tuple[float, float, float, float], ...]
 
@@ -40,8 +40,8 @@ class MeasureUnits(Task[UnitEffects]):
     """Measure the units of the block that the item names, such as `2/10`. `other`: the quantised model, or one
     of PRECISIONS.
 
-    `samples`: a folder or batch of inputs, or None for one run; `inputs` and `shapes` are what the command takes as
-    --input and --shape, for all.
+    `samples`: a folder or batch of inputs, or None for one run; `inputs` and `shapes` are the arguments of --input and
+    --shape, for all samples.
     """
 
     words = (UnitEffects,)

@@ -31,7 +31,7 @@ class Task(ABC, Generic[R]):
 
     @abstractmethod
     def files(self, item: str) -> Iterable[PathLike]:
-        """Return the files that the result for an item depends on, also those that do not exist (yet)."""
+        """Return the files that the result for an item depends on, including files that do not exist yet."""
 
     def needed(self, item: str) -> Iterable[PathLike]:
         """Return the files that every worker must be able to access if they exist."""
@@ -46,7 +46,7 @@ class Task(ABC, Generic[R]):
         return ()
 
     def key(self, item: str) -> str:
-        """Return a digest of all that the result depends on: irexec's version, the task, the item, its files."""
+        """Return a digest of all dependencies of the result: irexec's version, the task, the item, its files."""
         from hashlib import blake2b
 
         from irexec.version import __version__

@@ -1,4 +1,6 @@
-"""Starting processes, in a separate session and without imports from the current folder, here only."""
+"""Starting processes, in a separate session and without imports from the current folder; no other module starts
+processes.
+"""
 
 from __future__ import annotations
 

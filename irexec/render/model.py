@@ -14,7 +14,7 @@ from irexec.render.printing import Printout
 from irexec.runs.run import ModelInput, ModelRun
 from irexec.runs.trace import Trace
 
-if TYPE_CHECKING:  # What explains compiled code needs the extra `fast`.
+if TYPE_CHECKING:  # Explaining compiled code requires the extra `fast`.
     from irexec.lowering.explain import Explanation
 
 

@@ -23,14 +23,14 @@ _SECONDS = 5.0
 
 @record(frozen=True)
 class SizeRows:
-    """Rows about the open sizes of a model: the conditions on them, and the costs as functions of them."""
+    """Rows about the dynamic sizes of a model: the conditions on them, and the costs as functions of them."""
 
     conditions: list[tuple[str, str]] = field(default_factory=list)
     costs: list[tuple[str, str]] = field(default_factory=list)
 
 
 def open_sizes(model: Model | None) -> SizeRows:
-    """Return the rows about a model's open sizes, as far as they are found within some seconds; none without any."""
+    """Return the rows about a model's dynamic sizes that are found within some seconds; none for a static model."""
     shapes = None if model is None else studied(model)
     return SizeRows() if shapes is None else SizeRows(condition_rows(shapes), cost_rows(shapes, _SECONDS))
 

@@ -103,7 +103,7 @@ def label(layer: Layer) -> str:
 
 
 def shown_count(number: int) -> str:
-    """Return a number with three digits and a unit: `4.09 G`; small ones as they are."""
+    """Return a number with three digits and a unit: `4.09 G`; small numbers without a unit."""
     for size, unit in _UNITS:
         if number >= size * (1 if size > 1e3 else 10):
             return f"{number / size:.3g} {unit}"

@@ -27,7 +27,10 @@ def body_folder(layer: str, number: int) -> str:
 
 
 class Dump:
-    """Writes to a folder, which is created if necessary. Files are written atomically. Raises OSError."""
+    """A listener that writes outputs to a folder, which is created if necessary.
+
+    Files are written atomically. Raises OSError.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)

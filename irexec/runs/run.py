@@ -57,7 +57,7 @@ class ModelInput:
 class ModelRun:
     """The run of a model, or the findings that prevented it.
 
-    `seconds` of its stages; of several runs the median, and the minimum as "fastest".
+    `seconds`: the time of each stage; for several runs the median, and the minimum as "fastest".
     """
 
     model: Model

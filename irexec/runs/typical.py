@@ -18,10 +18,10 @@ _SHAPING = ("Convert", "Reshape", "Squeeze", "Unsqueeze")
 def typical(
     model: Model, port: Value, kind: ElementType, shape: tuple[int, ...], past: int, rng: np.random.Generator
 ) -> Array | None:
-    """Return values for an input, or None where nothing is known about it.
+    """Return typical values for an input; None if its use in the model is unknown.
 
-    Masks of 0 and 1, positions that count from `past` on, tokens below the number of rows of the table that they choose
-    from, and images from 0 to 1.
+    Typical are masks of 0 and 1, positions that continue from `past`, tokens below the number of rows of the table that
+    they index, and images with values from 0 to 1.
     """
     name = " ".join([port.node.friendly_name, *sorted(port.names)]).lower()
     whole = kind.is_integral_number or kind is BOOLEAN
@@ -39,7 +39,7 @@ def typical(
 
 
 def grows(port: Value) -> bool:
-    """Return whether an input covers the steps before as well, as the mask of a text does."""
+    """Return whether an input also covers earlier steps, as an attention mask does."""
     return "mask" in " ".join([port.node.friendly_name, *port.names]).lower()
 
 
@@ -52,7 +52,7 @@ def _mask(shape: tuple[int, ...], past: int) -> Array:
 
 
 def _rows(port: Value) -> int:
-    """Return the number of rows that an input of whole numbers chooses from; 0 if it is not an index."""
+    """Return the number of rows that an input of whole numbers selects from; 0 if it is not an index."""
     stack, seen = [port], {port}
     while stack:
         value = stack.pop()

@@ -24,7 +24,9 @@ def find_in_bodies(model: Model, name: str) -> Node | None:
 
 
 def reduce(model: Model, name: str, findings: Findings) -> Model | None:
-    """Return the part of the model that ends with the layer of this name; None, with a finding, without it."""
+    """Return the part of the model that ends with the layer of this name; None, with a finding, if there is no such
+    layer.
+    """
     node = find_layer(model, name)
     if node is not None and node.outputs:
         return cut(model, needed_by([node]), [node] if node.type == "Result" else node.outputs).model

@@ -53,7 +53,7 @@ def file_of_option(option: str) -> tuple[str, str, str] | None:
 
 
 def read_precisions(options: Iterable[str], findings: Findings) -> dict[str, ElementType]:
-    """Return element types by input name; FIRST_GROUP is the key of one without a name."""
+    """Return element types by input name; FIRST_GROUP is the key of a type that is given without a name."""
     found = {}
     for option in options:
         name, separator, text = option.rpartition("=")

@@ -1,4 +1,4 @@
-"""Alternatives: the conditions of the cases of a model, lists of which one must hold as a whole."""
+"""Alternatives: a list of conditions for each case of a model. Sizes are accepted if all conditions of a list hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_ALTERNATIVES = 64
 
 
 def alternatives_of(prober: Prober, cases: Sequence[Case], groups: Sequence[int]) -> list[list[Condition]]:
-    """Return the conditions of all cases: lists, one of which must hold as a whole."""
+    """Return the conditions of all cases; sizes are accepted if all conditions of one of these lists hold."""
     found: list[list[Condition]] = []
     for case in cases:
         choices: list[list[list[Condition]]] = []
@@ -49,7 +49,7 @@ def says_equal(condition: Guard | Choice, groups: Sequence[int]) -> bool:
 
 
 def plain(condition: Guard | Choice) -> Condition:
-    """Return a choice between 1 and sizes as the condition that words are known for; other conditions as they are."""
+    """Return a choice between 1 and sizes in the form that words.py can express; other conditions unchanged."""
     if isinstance(condition, Guard):
         return condition
     if condition.formula is None:

@@ -1,4 +1,4 @@
-"""The answer: the sizes that a model accepts, as values that can be asked, and as JSON."""
+"""The answer: the sizes that a model accepts, as an object with methods for questions, and as JSON."""
 
 from __future__ import annotations
 
@@ -115,12 +115,12 @@ class Shapes:
 
     @property
     def conditions(self) -> list[list[str]]:
-        """The conditions as text: any of lists of all of conditions."""
+        """The conditions as text: lists of conditions, as in `accepts_text`."""
         return [[condition.text(self.symbols) for condition in each] for each in self.alternatives]
 
     @property
     def is_complete(self) -> bool:
-        """False where some combinations that were tried are not described rightly, or where the time ran out."""
+        """False if the description contradicts some combinations that were tried, or if the time ran out."""
         return self._study.is_complete
 
     @property
@@ -131,7 +131,7 @@ class Shapes:
     def accepts(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> bool:
         """Return whether the model accepts inputs of these shapes, by name or in order.
 
-        The description decides where it is complete; otherwise inference at these shapes.
+        A complete description decides; otherwise the model is inferred at these shapes.
         """
         sizes = self._sizes(shapes)
         if sizes is None:
@@ -143,7 +143,7 @@ class Shapes:
         )
 
     def outputs(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> list[PartialShape]:
-        """Return the shapes of the outputs for inputs of these shapes. Raises IRError where they are refused."""
+        """Return the shapes of the outputs for inputs of these shapes. Raises IRError if the model refuses them."""
         sizes = self._sizes(shapes)
         if sizes is None or not self._prober.accepts(sizes):
             findings = Findings(file=self.model.file)
@@ -156,11 +156,11 @@ class Shapes:
         return list(self._prober.at(sizes).outputs)
 
     def smallest(self) -> dict[str, tuple[int, ...]]:
-        """Return the input shapes with the fewest elements that the model accepts, without empty ones."""
+        """Return the accepted input shapes with the fewest elements, without empty shapes."""
         return self._named(self.smallest_sizes)
 
     def sample(self, count: int = 10, seed: int = 0) -> list[dict[str, tuple[int, ...]]]:
-        """Return different input shapes that the model accepts, at random; fewer if the model accepts fewer."""
+        """Return up to `count` different input shapes that the model accepts, chosen at random."""
         chance = random.Random(seed)
         found: dict[Sizes, None] = {}
         for _ in range(20 * count):
@@ -187,17 +187,18 @@ class Shapes:
         return [port_name(value) for value in self.model.inputs]
 
     def refusal_at(self, sizes: Sizes) -> Refusal | None:
-        """Return the refusal of these sizes of the dynamic dimensions; None where the model accepts them."""
+        """Return the refusal of these sizes of the dynamic dimensions; None if the model accepts them."""
         return self._prober.at(sizes).refusal
 
     @property
     def leads(self) -> list[int]:
-        """The dynamic dimensions that can be chosen; the others follow them or have a single size."""
+        """The dynamic dimensions whose sizes can be chosen; those of the others follow, or are fixed."""
         return [dim for dim, accepted in self._study.cases[0].choices.items() if not accepted.is_single]
 
     def regular_samples(self, leads: Sequence[int], count: int, multiple: int, start: int = 0) -> list[Sizes]:
-        """Return the combinations of up to `count` sizes of some leads, multiples of a number where they accept some;
-        the others have the sizes of the base. `start`: other sizes, where a lead accepts others."""
+        """Return combinations of up to `count` sizes of some leads, preferably multiples of a number; the other leads
+        have the sizes of the base. `start`: the sizes to begin with, if a lead accepts other sizes.
+        """
         case = self._study.cases[0]
         sizes: list[list[int]] = []
         for lead in leads:
@@ -240,7 +241,7 @@ class Shapes:
         return [node for node, bits in self._prober.reached.items() if bits >> number & 1]
 
     def because(self) -> list[Because]:
-        """Return the reasons of the restrictions, one for each symbol and layer, the first dimensions first."""
+        """Return the reasons of the restrictions, one for each symbol and layer, in the order of the dimensions."""
         found: dict[tuple[str, Node | None], Because] = {}
         for reason in self._reasons():
             path = path_to(self._prober, reason)
@@ -258,7 +259,7 @@ class Shapes:
                 yield Reason(min(each.condition.dims), each.sizes, each.refusal)
 
     def limits(self) -> list[str]:
-        """Return what the answer does not cover, and what an accepted size changes without being refused."""
+        """Return sentences about cases that the answer does not cover, and about side effects of accepted sizes."""
         return limits(self._study, self.symbols, self.outputs_expressions, self._samples, [*self._reasons()])
 
     def to_dict(self) -> dict[str, Any]:
@@ -315,7 +316,7 @@ class Shapes:
         return {name: shape.to_shape() for name, shape in named}
 
     def _sizes(self, shapes: Mapping[str, Sequence[int]] | Sequence[Sequence[int]]) -> Sizes | None:
-        """Return the sizes of the dynamic dimensions; None where a shape contradicts the declared one."""
+        """Return the sizes of the dynamic dimensions; None if a shape contradicts the declared one."""
         if isinstance(shapes, Mapping):
             names = self.input_names
             unknown = [name for name in shapes if name not in names]
@@ -337,7 +338,7 @@ class Shapes:
         return tuple(int(given[dim.input][dim.axis]) for dim in self.dims)
 
     def _candidates(self) -> Iterator[Sizes]:
-        """Yield for each case a combination in which no size can be smaller while the others stay."""
+        """Yield for each case a combination in which no single size can be smaller."""
         for case in self._study.cases:
             sizes = case.base
             for _ in range(3):
@@ -360,7 +361,7 @@ class Shapes:
         return moved if fits else None
 
     def _fitted(self) -> list[list[Expression | None] | None]:
-        """Return an expression for each dimension of each output; None where none fits, or the size is not known."""
+        """Return an expression for each dimension of each output; None if none fits, or the size is unknown."""
         cases = self._study.cases
         if not cases:
             return []

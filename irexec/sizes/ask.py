@@ -33,10 +33,10 @@ def shapes(
     """Return the sizes of the dynamic dimensions that a model accepts, found by inference at some hundred combinations.
 
     `model`: a model, or a file or bytes of IR or ONNX. `given`: shapes of inputs by name, such as "?,3,224,224", and
-    sizes of symbols of the answer, such as `seq` 128. `seconds`: the time within which the model is studied; what was
-    found by then is returned. `progress` is called with the number of combinations.
+    sizes of symbols of the answer, such as `seq` 128. `seconds`: the time limit of the study, at which the sizes found
+    so far are returned. `progress` is called with the number of combinations.
 
-    Raises IRError where the model has errors or the rank of an input is not known, and ValueError for a name or a shape
+    Raises IRError if the model has errors or the rank of an input is not known, and ValueError for a name or a shape
     that does not fit the model.
     """
     if not isinstance(model, Model):
@@ -45,7 +45,7 @@ def shapes(
 
 
 class UnknownName(ValueError):
-    """A name that is neither that of an input nor a symbol; `hint` lists similar ones."""
+    """A name that is neither an input's name nor a symbol; `hint` lists similar ones."""
 
     def __init__(self, message: str, hint: str | None) -> None:
         super().__init__(message)

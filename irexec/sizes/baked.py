@@ -26,8 +26,9 @@ _SIZE_INPUTS = {
 
 @record(frozen=True)
 class Baked:
-    """A dynamic dimension that accepts one size only (and possibly 1), and the layer with the constant that holds this
-    size."""
+    """A dynamic dimension that accepts one size only (and possibly 1), and the layer with the constant that contains
+    this size.
+    """
 
     dim: int
     size: int
@@ -79,8 +80,9 @@ def baked_sizes(prober: Prober, cases: Sequence[Case]) -> list[Baked]:
 
 @record(frozen=True)
 class SizeConstant:
-    """A constant among the inputs of a layer that hold sizes: the number of the input, the position of the size, and
-    how many times the size that element is."""
+    """A constant, among the inputs of a layer that contain sizes: the number of the input, the position of the size,
+    and the element's multiple of the size.
+    """
 
     node: Node
     index: int
@@ -92,8 +94,8 @@ class SizeConstant:
 def size_constants(prober: Prober, node: Node | None, dim: OpenDim, size: int) -> Iterator[SizeConstant]:
     """Yield the constants with a size that decide the shapes of a layer's inputs, the nearest ones first.
 
-    Layers that do not depend on the dimension's input count where the size stands at its axis, or is not 1: a mask or a
-    token that is broadcast to the size with which the model was exported.
+    A layer that does not depend on the dimension's input counts only if the size is at the dimension's axis, or is not
+    1, like a mask or a token that is broadcast to the size with which the model was exported.
     """
     waiting, seen = [node] if node is not None else [], set[Node]()
     # A Reshape multiplies sizes; elsewhere, a multiple is most probably another number.

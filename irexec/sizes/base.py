@@ -28,9 +28,9 @@ _MOST_STARTS = 8
 def find_base(prober: Tracer) -> tuple[Sizes | None, Refusal | None]:
     """Return sizes that the model accepts; None with the refusal at the latest layer that was reached.
 
-    First all dimensions are of one size, or those of axis 0 of another. From the starts that came furthest, the
-    comparisons that refuse are solved, or the dimensions that the refusing layer depends on are changed one by one.
-    Sizes of 1 come last, as they broadcast.
+    The first attempts give all dimensions one size, or those of axis 0 another. From the attempts that reached the
+    latest layers, the failing comparisons are solved for a size, or the dimensions on which the refusing layer depends
+    are changed one by one. Sizes of 1 are tried last, because they broadcast.
     """
     refused: dict[Sizes, int] = {}
     try:
@@ -53,7 +53,7 @@ def find_base(prober: Tracer) -> tuple[Sizes | None, Refusal | None]:
 
 
 def _furthest(refused: dict[Sizes, int]) -> list[Sizes]:
-    """Return the combinations that came furthest, the first tried first."""
+    """Return the combinations that reached the latest layers, in the order in which they were tried."""
     latest = max(refused.values(), default=0)
     return [sizes for sizes, position in refused.items() if position == latest][:_MOST_STARTS]
 
@@ -82,8 +82,9 @@ def _bounded(size: int, low: int, high: int | None) -> int:
 
 
 def _climbed(prober: Tracer, sizes: Sizes) -> tuple[Sizes, int | None]:
-    """Change dimensions to sizes that get further, until the model accepts them or none does; return the last ones with
-    the position of the layer that refuses them."""
+    """Change dimensions to sizes that reach later layers, until the model accepts them or no change helps; return the
+    last sizes with the position of the layer that refuses them.
+    """
     constants = _constants(prober.model)
     seen: set[Sizes] = {sizes}
     position = prober.position(sizes)

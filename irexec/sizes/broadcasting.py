@@ -10,7 +10,7 @@ from irexec.sizes.probe import Prober, Sizes
 def broadcast_units(prober: Prober, base: Sizes, members: Sequence[int]) -> list[list[int]]:
     """Return the smallest groups of equal dimensions that can be 1 together while the others keep their size.
 
-    Dimensions that cannot be 1 before all are form a group of their own.
+    Dimensions for which no smaller group was found form a group of their own.
     """
     units: list[list[int]] = []
     left = list(members)
@@ -26,7 +26,7 @@ def broadcast_units(prober: Prober, base: Sizes, members: Sequence[int]) -> list
 
 
 def _unit(prober: Prober, base: Sizes, candidates: Sequence[int]) -> list[int] | None:
-    """Return the group of the first candidate, grown by the dimension that lets inference get furthest."""
+    """Return the group of the first candidate, extended by dimensions with which inference reaches later layers."""
     unit = [candidates[0]]
     position = prober.position(with_ones(base, unit))
     while position is not None:

@@ -1,7 +1,7 @@
 """Calls: layers whose inference cannot compute with numbers on a tape, as functions of the numbers that they read.
 
 A tape calls such a function for each combination of sizes: plain inference of the layer, and of the layers before it
-whose contents it reads. So nothing is assumed of floating-point arithmetic or of a rule that branches.
+whose contents it reads. So tracing makes no assumptions about floating-point arithmetic or about rules that branch.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ _ENOUGH = 12
 
 
 def filled(type: TensorType, numbers: Numbers) -> TensorType | None:
-    """Return a type with other numbers in place of those on a tape; None where the layer that computes its contents
-    refuses them."""
+    """Return a type with other numbers in place of those on a tape; None if the layer that computes its contents
+    refuses them.
+    """
     if isinstance(type, Hidden):
         if type.layer is None:
             return type.shown
@@ -59,10 +60,10 @@ def filled(type: TensorType, numbers: Numbers) -> TensorType | None:
 
 
 class Hidden(TensorType):
-    """The type of a tensor whose contents no numbers on a tape represent, because they are floats or too many. Where a
-    rule reads them, what follows holds for these contents only, and the tape counts that.
+    """The type of a tensor whose contents no numbers on a tape represent, because they are floats or too many.
 
-    `shown`: the contents at the traced sizes. `layer` computes them as its output number `output`.
+    If a rule reads them, later results hold for these contents only, and the tape counts the read. `shown`: the
+    contents at the traced sizes. `layer` computes them as its output number `output`.
     """
 
     __slots__ = ("layer", "output", "shown", "sources")
@@ -111,7 +112,7 @@ class Layer:
         self._bits: dict[tuple[int, ...], list[int]] = {}
 
     def types(self, numbers: tuple[int, ...]) -> list[TensorType] | None:
-        """Return the types of the outputs for these numbers; None where the layer refuses them."""
+        """Return the types of the outputs for these numbers; None if the layer refuses them."""
         if numbers not in self._known:
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
@@ -134,8 +135,9 @@ class Layer:
             return None
 
     def bits(self, numbers: tuple[int, ...], output: int) -> list[int]:
-        """Return the contents of an output for these numbers as whole numbers: of floats, their bits; nothing where
-        they are not known or too large."""
+        """Return the contents of an output for these numbers as whole numbers (floats as their bits); an empty result
+        if they are unknown or too large.
+        """
         found = self._bits.get((output, *numbers))
         if found is None:
             types = self.types(numbers)
@@ -143,19 +145,20 @@ class Layer:
         return found
 
     def hold(self, sources: Sequence[Traced]) -> bool:
-        """Make it a guard that the layer's outputs are of the present kind, or that it refuses its inputs; return
-        whether it accepts them."""
+        """Add a guard that the kind of the layer's outputs, or its refusal, stays the same; return whether it accepts
+        its inputs.
+        """
         return _held(Kind(self), sources) != 0
 
     def hold_contents(self, output: int, sources: Sequence[Traced]) -> bool:
-        """Make it a guard that an output has the present contents; return False where these are too large."""
+        """Add a guard that the contents of an output stay the same; return False if they are too large."""
         contents = self.contents(output, sources)
         return bool(contents) and all(not is_traced(each) or each == each.number for each in contents)
 
     def dims(self, output: int, sources: Sequence[Traced]) -> list[Any]:
         """Return the extents of an output as numbers on the tape; None for those that are not known.
 
-        An extent that seems to be constant or one of the sources is that, under a guard.
+        An extent that equals a constant or a source is replaced by it, with a guard.
         """
         own = [number.number for number in sources]
         types = self.types(tuple(own))
@@ -174,15 +177,14 @@ class Layer:
         return dims
 
     def contents(self, output: int, sources: Sequence[Traced]) -> list[Any]:
-        """Return the contents of an output as numbers on the tape: of floats, their bits. That there are as many is a
-        guard."""
+        """Return the contents of an output as numbers on the tape (floats as their bits), and guard their count."""
         count = _held(Kind(self, output), sources)
         return [_call(Number(self, output, element=place), sources) for place in range(count)]
 
 
 @record(frozen=True)
 class Kind:
-    """The kind of a layer's outputs as a number: 0 where it refuses its inputs; with `output`, the number of elements
+    """The kind of a layer's outputs as a number: 0 if it refuses its inputs; with `output`, the number of elements
     of its contents."""
 
     layer: Layer
@@ -211,7 +213,7 @@ class Number:
         return self.value(numbers) or 0
 
     def value(self, numbers: Sequence[int]) -> int | None:
-        """Return the number; None where the layer refuses its inputs, or its output is of another kind."""
+        """Return the number; None if the layer refuses its inputs, or its output is of another kind."""
         if self.element is not None:
             bits = self.layer.bits(tuple(numbers), self.output)
             return bits[self.element] if self.element < len(bits) else None
@@ -223,7 +225,7 @@ class Number:
 
 
 class Layers:
-    """The layers that were called, each once, so that all tapes share what they know."""
+    """The layers that were called, each once, so that all tapes share their results."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Layer] = {}
@@ -239,7 +241,7 @@ class Layers:
 
 
 def _key(type: TensorType, places: dict[Operand, int]) -> Hashable:
-    """Return a key of a type, in which the numbers on a tape are those of the sources at their places."""
+    """Return a key of a type, in which numbers on a tape are replaced by the positions of their sources."""
     if isinstance(type, Hidden):
         return type.layer, type.output, tuple(places[number.entry] for number in type.sources)
     value = type.held
@@ -251,7 +253,7 @@ def _key(type: TensorType, places: dict[Operand, int]) -> Hashable:
 
 
 def _is_computed(type: TensorType | None) -> bool:
-    """Return whether the type at other numbers follows from them; that of an interval between numbers does not."""
+    """Return whether the type at other numbers can be derived; a type with an interval between numbers cannot."""
     if type is None or isinstance(type, Hidden):
         return type is None or type.layer is not None
     dims = [] if type.shape.rank is None else [*type.shape]
@@ -265,7 +267,7 @@ def _call(function: Callable[..., int], sources: Sequence[Traced]) -> Any:
 
 
 def _held(function: Callable[..., int], sources: Sequence[Traced]) -> int:
-    """Return the number that a function has at the traced sizes, and make it a guard that it has it."""
+    """Return the value of a function at the traced sizes, and add a guard that it has this value."""
     number = _call(function, sources)
     present = int(number.number)
     return present if number == present else 0

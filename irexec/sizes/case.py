@@ -12,7 +12,7 @@ from irexec.sizes.probe import Refusal, Sizes
 
 @record(frozen=True)
 class Reason:
-    """Why sizes are restricted: the refusal of `sizes`, which break one of the conditions of dimension `dim`."""
+    """The reason of a restriction: the refusal of `sizes`, which break one of the conditions of dimension `dim`."""
 
     dim: int
     sizes: Sizes
@@ -22,7 +22,7 @@ class Reason:
 @record(frozen=True)
 class Exchanged:
     """Two sizes, of which one can grow when the other shrinks, each with the floored expression that counts its steps;
-    sizes with the same count are equivalent. `ratio`: the first can be divided by it."""
+    sizes with the same count are equivalent. `ratio`: a divisor of the first."""
 
     first: int
     second: int

@@ -1,4 +1,4 @@
-"""Conditions on sizes: how they are decided and written."""
+"""Conditions on sizes: evaluating and formatting them."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Span:
 
 @record(frozen=True)
 class Accepted:
-    """The accepted sizes along one line: a span, and single sizes beside it."""
+    """The accepted sizes along one line: a span, and single sizes outside it."""
 
     span: Span | None
     singles: tuple[int, ...] = ()
@@ -137,7 +137,7 @@ class Accepted:
         return found
 
     def some(self, count: int, beyond: int = 0) -> list[int]:
-        """Return up to `count` accepted sizes, the smallest first, which increase faster and faster."""
+        """Return up to `count` accepted sizes in ascending order, with growing distances."""
         found = sorted(self.singles)
         if self.span is not None:
             span, step, size = self.span, 1, max(self.span.low, beyond)

@@ -82,7 +82,7 @@ class Description:
             self._explain(dim, case.choices[dim], moved)
 
     def _is_independent(self, dim: int, accepted: Accepted) -> bool:
-        """Return whether single sizes of a dimension go with every other choice that was described so far."""
+        """Return whether single sizes of a dimension can be combined with every other choice described so far."""
         if len(accepted.singles) < 2:
             return True
         case = self._case
@@ -117,7 +117,7 @@ class Description:
                 largest = Combined("max", tuple(size_of(unit[0]) for unit in units))
                 if self._broadcast(units, units, largest, direction.lead, []):
                     continue
-            # A unit may be 1 only beside certain sizes of others: then it is not described as broadcasting.
+            # A unit may be 1 only together with certain sizes of others: then it is not described as broadcasting.
             for some in (alone, *([other for other in alone if other is not unit] for unit in alone)):
                 whole = [dim for unit in units if unit not in some for dim in unit]
                 if some and whole:
@@ -126,7 +126,7 @@ class Description:
                         break
 
     def _exclusive(self, units: list[list[int]]) -> list[list[int]]:
-        """Return the smallest part of the units that cannot be 1 together; nothing where all can."""
+        """Return the smallest part of the units that cannot be 1 together; an empty list if all can."""
         base = self._case.base
 
         def fits(some: list[list[int]]) -> bool:
@@ -148,8 +148,10 @@ class Description:
         lead: int,
         exclusive: list[list[int]],
     ) -> bool:
-        """Let each unit of equal dimensions in `ones` be 1 or the expression, but not all in `exclusive` 1. The first
-        dimension of all is chosen. Returns whether random combinations confirm that; else nothing changes."""
+        """Describe each unit of equal dimensions in `ones` as 1 or the expression, but not all units in `exclusive` as
+        1. The first dimension of all is chosen. Returns whether random combinations confirm this; otherwise nothing
+        changes.
+        """
         case = self._case
         before = case.choices.copy(), case.following.copy()
         accepted = case.choices.pop(lead)
@@ -208,7 +210,7 @@ class Description:
         return part > 0 and not alone and self._accepts(case.fill({first: part, second: multiple}))
 
     def _jointly(self) -> None:
-        """Test the description with random combinations; where some are refused, look for joint conditions."""
+        """Test the description with random combinations; if some are refused, search for joint conditions."""
         case, prober = self._case, self._prober
         leads = [dim for dim, accepted in case.choices.items() if not accepted.is_single and dim not in case.broadcast]
         if not leads:

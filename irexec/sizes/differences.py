@@ -1,4 +1,4 @@
-"""Layers that OpenVINO treats otherwise than their operation pages, which the answer follows."""
+"""Layers for which OpenVINO deviates from their operation pages; the answer follows the pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from irexec.sizes.case import Reason
 from irexec.sizes.probe import Prober, Sizes
 from irexec.types import TensorType
 
-# Combinations of sizes at which layers are looked at.
+# The number of combinations of sizes at which layers are examined.
 _MOST_TRIED, _MOST_REFUSED = 40, 200
 
 Inputs = Sequence[TensorType | None]
@@ -58,7 +58,7 @@ def _backward_slice(node: Node, inputs: Inputs) -> str | None:
 
 
 def refusals(reasons: Iterable[Reason]) -> list[str]:
-    """Return sentences about layers that refuse sizes as their pages do, and that OpenVINO accepts."""
+    """Return sentences about layers that refuse sizes according to their pages, but that OpenVINO accepts."""
     nodes = {
         reason.refusal.node: None
         for reason in reasons
@@ -94,7 +94,7 @@ def runtime_refusals(prober: Prober, accepted: Iterable[Sizes]) -> list[Sizes]:
 
 
 def differences(prober: Prober, samples: Iterable[Sizes]) -> list[str]:
-    """Return sentences about layers that OpenVINO treats otherwise for some accepted sizes."""
+    """Return sentences about layers for which OpenVINO deviates from their pages at some accepted sizes."""
     nodes = [node for node in prober.changing if node.type in _DIFFERENCES]
     found: dict[Node, str] = {}
     for sizes in list(samples)[:_MOST_TRIED] if nodes else ():

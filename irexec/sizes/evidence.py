@@ -1,4 +1,4 @@
-"""Evidence: how traces agree with a description, and the conditions and expressions that they give in its place."""
+"""Evidence: the agreement of traces with a description, and conditions and expressions derived from traces."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Alternatives = Sequence[Sequence[Condition]]
 
 @record(frozen=True)
 class Refused:
-    """The smallest combination that breaks a condition while the others of its list hold, with its refusal."""
+    """The smallest combination that breaks one condition of a list and no other, with its refusal."""
 
     condition: Condition
     sizes: Sizes
@@ -42,7 +42,7 @@ class Refused:
 
 
 class Evidence:
-    """The combinations that traces decide, beside a description of the accepted ones."""
+    """The combinations that traces decide, with a description of the accepted ones."""
 
     def __init__(self, prober: Prober, paths: Paths) -> None:
         self._prober, self._paths = prober, paths
@@ -63,7 +63,7 @@ class Evidence:
         return [sizes for sizes, yes in zip(self.points, self._accepted, strict=True) if yes]
 
     def groups(self) -> list[int]:
-        """Return for each dimension the first one that it equals wherever the model accepts the sizes."""
+        """Return for each dimension the first dimension that it equals in all accepted combinations."""
         rows = np.array(self.accepted, np.int64)
         count = len(self._prober.dims)
         groups = list(range(count))
@@ -76,7 +76,7 @@ class Evidence:
         return groups
 
     def differing(self, alternatives: Alternatives, groups: Sequence[int]) -> list[Sizes]:
-        """Return the decided combinations that the description puts on the wrong side, the smallest first."""
+        """Return the decided combinations that contradict the description, the smallest first."""
         holding = np.logical_or.reduce([self._all(each) for each in alternatives] or [np.zeros(len(self.points), bool)])
         wrong = np.flatnonzero((holding & self._equal(groups)) != self._accepted)
         return [self.points[row] for row in wrong]
@@ -145,7 +145,8 @@ class Evidence:
     def output(self, number: int, axis: int, fitted: Expression | None, samples: Samples) -> Expression | None:
         """Return an expression with the size of an output's axis at all accepted combinations, if there is one.
 
-        `samples`: sizes of the axis that plain inference gave; `fitted` has these. None where no expression has all.
+        `samples`: sizes of the axis from plain inference, which `fitted` reproduces. None if no expression fits all
+        combinations.
         """
         values = self._sizes_of(number, axis)
         if values is None:
@@ -192,7 +193,7 @@ class Evidence:
         return sorted(found, key=lambda formula: len(formula.key))[:_MOST_FORMULAS]
 
     def _sizes_of(self, number: int, axis: int) -> tuple[list[int], list[int]] | None:
-        """Return the size of an output's axis at the accepted combinations; None where a trace does not know it."""
+        """Return the size of an output's axis at the accepted combinations; None if a trace does not determine it."""
         rows: list[int] = []
         sizes: list[int] = []
         for place, each in enumerate(self._paths.traces):
@@ -226,7 +227,7 @@ def _is_size(expression: Expression) -> bool:
 
 
 def _enough(alternatives: Alternatives, groups: Sequence[int]) -> int:
-    """Return how many accepted combinations traces must decide: all of them, where the conditions leave only few."""
+    """Return how many accepted combinations traces must decide: all of them, if the conditions allow only few."""
     leads = {group for number, group in enumerate(groups) if group == number}
     count = 0
     for conditions in alternatives:

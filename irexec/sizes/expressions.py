@@ -1,4 +1,4 @@
-"""Expressions over the sizes of dynamic dimensions, and fitting one to values that inference gave."""
+"""Expressions over the sizes of dynamic dimensions, and fitting an expression to inferred values."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Linear:
 
 @record(frozen=True)
 class Combined:
-    """Expressions that are added or multiplied (`operator` is + or *), or of which the `max` or `min` is taken."""
+    """A sum or product of expressions (`operator` is + or *), or their `max` or `min`."""
 
     operator: str
     parts: tuple[Expression, ...]

@@ -46,7 +46,7 @@ class Size:
 
 @record(frozen=True)
 class Divided:
-    """`part // divisor` or `part % divisor`. `key` orders the atoms of a product, always alike."""
+    """`part // divisor` or `part % divisor`. `key` orders the atoms of a product."""
 
     part: Formula
     operator: str
@@ -55,7 +55,8 @@ class Divided:
 
     def value(self, sizes: Any) -> Any:
         left, right = self.part.value(sizes), self.divisor.value(sizes)
-        # A quotient of sizes may be 0. Where it divides, the trace does not hold, whatever the result is.
+        # A quotient of sizes may be 0. Where such a quotient is a divisor, the trace does not hold, so the result does
+        # not matter.
         right = np.where(right == 0, 1, right) if isinstance(right, np.ndarray) else right or 1
         return left // right if self.operator == "//" else left % right
 
@@ -97,7 +98,7 @@ Term = tuple[Atom, ...]
 
 @record(frozen=True)
 class Formula:
-    """A sum of products: `terms` are the products with their coefficients, in an order that is always the same."""
+    """A sum of products: `terms` are the products with their coefficients, in a fixed order."""
 
     terms: tuple[tuple[Term, int], ...] = ()
 
@@ -119,7 +120,7 @@ class Formula:
 
     @property
     def is_positive(self) -> bool:
-        """True for a sum of products of which one has no quotient, which may be 0."""
+        """True if the formula is certainly positive: one of the products contains no quotient, which may be 0."""
         has_sizes = any(all(isinstance(atom, Size) for atom in term) for term, _ in self.terms)
         return has_sizes and all(factor > 0 for _, factor in self.terms)
 
@@ -211,7 +212,7 @@ def divide(one: Formula, other: Formula) -> Formula:
     divisor = other.constant
     if divisor == 1:
         return one
-    # What the divisor divides stands outside: (4*x + y + 9) // 4 is x + (y + 1) // 4 + 2.
+    # Terms that the divisor divides are moved outside: (4*x + y + 9) // 4 is x + (y + 1) // 4 + 2.
     outside = {term: factor // divisor for term, factor in one.terms if not term or factor % divisor == 0}
     inside = {term: factor - divisor * outside.get(term, 0) for term, factor in one.terms}
     rest = _made(inside)
@@ -294,7 +295,7 @@ def extreme(operator: str, one: Formula, other: Formula) -> Formula:
 
 
 def without_common_factor(formula: Formula) -> Formula:
-    """Return a formula that is zero for the same sizes of at least 1: without factors of all its terms."""
+    """Return the formula without the common factors of its terms: it has the same zeros for sizes of at least 1."""
     if not formula.terms:
         return formula
     common = reduce(gcd, (factor for _, factor in formula.terms))

@@ -1,4 +1,4 @@
-"""Guards as conditions: the comparisons on a tape, in a form that a person reads, and equal ones equal."""
+"""Guards as conditions: the comparisons on a tape in a readable normal form."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Guard:
 
     @property
     def solvable(self) -> list[int]:
-        """The dimensions for which an equality can be solved: those that are added or subtracted on their own."""
+        """The dimensions for which an equality can be solved: those that are a term by themselves."""
         terms = [*self.left.terms, *((term, -factor) for term, factor in self.right.terms)]
         found = [
             term[0].dim
@@ -88,7 +88,7 @@ class Guard:
 
     @property
     def weight(self) -> tuple[int, int, int]:
-        """A key to sort conditions, those that are easiest to read first."""
+        """A key that sorts conditions by readability, the simplest first."""
         order = {"==": 0, ">=": 1, "<=": 1, "!=": 2}[self.operator]
         return order, len(self.dims), len(self.left.key) + len(self.right.key)
 
@@ -106,7 +106,7 @@ class Choice:
         return (own == 1) | (own == self._other(sizes))
 
     def is_taken(self, sizes: Any) -> Any:
-        """Return whether the size is 1 where the other choice is another one."""
+        """Return whether the size is 1 while the other choice is not 1."""
         own = sizes[self.dim]
         return (own == 1) & (own != self._other(sizes))
 
@@ -128,12 +128,12 @@ class Choice:
 
     @property
     def weight(self) -> tuple[int, int, int]:
-        """A key to sort conditions: before all guards."""
+        """A key that sorts choices before all guards."""
         return -1, len(self.dims), 0
 
 
 def choices(found: Iterable[Guard]) -> list[Choice]:
-    """Return conditions that may stand for some equalities and sizes of 1 of different traces."""
+    """Return conditions that may replace equalities and sizes of 1 in different traces."""
     made: dict[Choice, None] = {}
     partners: dict[int, set[int]] = {}
     for each in found:
@@ -160,7 +160,9 @@ def choices(found: Iterable[Guard]) -> list[Choice]:
 
 
 def guards(tape: Tape) -> list[Guard]:
-    """Return the conditions under which a tape holds, those of pinned numbers included, without those always true."""
+    """Return the conditions under which a tape holds, including those of pinned numbers, without conditions that always
+    hold.
+    """
     formulas = Formulas(tape)
     found: dict[Guard, None] = {}
     for (operator, left, right), result in tape.guards.items():
@@ -230,9 +232,10 @@ def _normal(difference: Formula, operator: str, result: bool) -> Iterator[Guard]
 
 
 def _without_extreme(difference: Formula, operator: str) -> list[tuple[Formula, str]] | None:
-    """Return what `difference operator 0` says of the parts of its only min or max, where it compares it with one of
-    them, or with a number that decides between them; nothing for what is always or never so, None for other
-    differences."""
+    """Return the conditions that `difference operator 0` implies for the parts of its only min or max, if this is
+    compared with one of them, or with a number that decides between them. The result is empty for conditions that
+    always or never hold, and None for other differences.
+    """
     found = [(term[0], factor) for term, factor in difference.terms if len(term) == 1 and isinstance(term[0], Extreme)]
     if len(found) != 1 or abs(found[0][1]) != 1:
         return None

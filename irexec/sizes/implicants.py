@@ -15,9 +15,10 @@ _MOST = 24
 
 
 def implicants(paths: Paths) -> list[list[Guard | Choice]] | None:
-    """Return lists of conditions of which one holds as a whole for every accepted point and none for a refused one.
+    """Return lists of conditions: every accepted point satisfies all conditions of some list, and no refused point
+    does.
 
-    None where the guards do not separate the points, or where too many lists would be needed.
+    None if the guards do not separate the points, or if too many lists would be needed.
     """
     outcome = paths.accepted()
     refused, accepted = paths.points[outcome == 0], paths.points[outcome == 1]

@@ -22,8 +22,8 @@ def joint_condition(
 ) -> tuple[Condition, ...] | None:
     """Return conditions that separate the accepted from the refused combinations; None if no form does.
 
-    `confirm` decides on further combinations whether a condition holds for all that are accepted. `products`:
-    expressions that are tried first.
+    `confirm` checks on further combinations whether a condition holds for all accepted ones. `products`: expressions
+    that are tried first.
     """
     refused = [sizes for sizes, yes in tried if not yes]
     accepted = [sizes for sizes, yes in tried if yes]
@@ -92,7 +92,7 @@ def _separating(expression: Expression, yes: list[int], no: list[int]) -> Iterat
 
 
 def _features(leads: Sequence[int]) -> Iterator[Expression]:
-    """Yield the expressions of two sizes whose value may decide: differences, sums, products of strided sizes."""
+    """Yield expressions of two sizes whose values may decide: differences, sums, products of strided sizes."""
     for position, first in enumerate(leads):
         for second in leads[position + 1 :]:
             for one in range(1, _MOST_FACTOR + 1):

@@ -14,9 +14,9 @@ from irexec.sizes.names import assignment
 from irexec.sizes.probe import Prober, Sizes
 from irexec.sizes.study import Study
 
-# Upper bounds from here on stand for an open end.
+# Upper bounds from this size on mean "no bound".
 _NO_BOUND = 2**31 - 1
-# Accepted sizes at which tables are looked at, beside the largest ones.
+# The number of accepted sizes, in addition to the largest ones, at which tables are examined.
 _TRIED = 8
 
 Expressions = Sequence[Sequence[Expression | None] | None]
@@ -84,14 +84,17 @@ def _mixed_batches(prober: Prober, symbols: Sequence[str], outputs: Expressions)
 
 
 def _is_computed(expression: Expression, symbols: Sequence[str]) -> bool:
-    """Return whether a size is computed from others: not one of them, nor the larger one, as broadcasting gives it."""
+    """Return whether a size is computed from others, that is, neither equal to one of them nor, by broadcasting, the
+    larger one.
+    """
     parts = expression.parts if isinstance(expression, Combined) and expression.operator == "max" else (expression,)
     return not all(part.text(symbols).isidentifier() for part in parts)
 
 
 def _unknown_outputs(found: Study, outputs: Expressions) -> list[str]:
-    """Return the outputs whose sizes depend on values, with the layer because of which they do, or are no expression of
-    the sizes of the inputs."""
+    """Return sentences about outputs whose sizes depend on values, with the layer that causes this, or are not an
+    expression of the sizes of the inputs.
+    """
     prober = found.prober
     unknown = [
         (value, dims)
@@ -139,12 +142,12 @@ def _origin(types: Inference, value: Value) -> str:
 
 
 def _named(prober: Prober, value: Value) -> str:
-    """Return the name of an output, or its number where it has none."""
+    """Return the name of an output, or its number if it has no name."""
     return repr(port_name(value)) if port_name(value) else str(prober.model.outputs.index(value))
 
 
 def _declarations(found: Study, samples: Sequence[Sizes]) -> list[str]:
-    """Return the dynamic dimensions that need not be dynamic, and bounds that bound nothing."""
+    """Return sentences about dimensions that need not be dynamic, and about bounds without an effect."""
     accepted = [*samples, *(() if found.paths is None else found.paths.accepted_points())]
     remarks: list[str] = []
     for number, dim in enumerate(found.prober.dims):

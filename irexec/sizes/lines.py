@@ -53,7 +53,7 @@ class Line:
         return Accepted(span, tuple(singles))
 
     def _simplest(self, span: Span) -> Span:
-        """Return the span with the lowest bound that the period makes possible, so that it needs no condition."""
+        """Return the span with the lowest bound that its period allows, so that the bound needs no condition."""
         low = span.low
         while low - 1 >= max(self._low, 0) and (low - 1) % span.modulus not in span.residues:
             low -= 1
@@ -91,7 +91,7 @@ class Line:
         return Span(start, accepted[-1] if is_bounded else self._top(accepted[-1], modulus), modulus, residues)
 
     def _repeated(self, accepted: list[int]) -> tuple[int, int, tuple[int, ...]] | None:
-        """Return where a period begins, the period, and its residues. Small sizes before it may be irregular."""
+        """Return the start of a period, the period, and its residues. Small sizes before it may be irregular."""
         first: tuple[int, int, tuple[int, ...]] | None = None
         for start in accepted[:_IRREGULAR]:
             length = accepted[-1] + 1 - start
@@ -106,7 +106,7 @@ class Line:
         return first
 
     def _span_below(self) -> Span | None:
-        """Return the span of which the base is the highest size; None where the base is a single size."""
+        """Return the span of which the base is the highest size; None if the base is a single size."""
         below = [size for size in range(max(self._low, self._base - _WINDOW), self._base + 1) if self._accepts(size)]
         pattern = [self._known[size] for size in range(below[0], self._base + 1)]
         found = _period(pattern)
@@ -116,7 +116,7 @@ class Line:
         return Span(below[0], self._base, modulus, tuple(sorted({(below[0] + each) % modulus for each in offsets})))
 
     def _top(self, start: int, modulus: int) -> int | None:
-        """Return the highest accepted size of a period; None where the largest that is tried is accepted as well."""
+        """Return the highest accepted size of a period; None if the largest size that is tried is also accepted."""
         good, step = start, modulus
         while good + step <= LARGEST and (self._high is None or good + step <= self._high):
             if not self._accepts(good + step):

@@ -77,21 +77,23 @@ class Paths:
             self.decided[place] = len(self.traces) - 1
 
     def accepted(self) -> np.ndarray[Any, Any]:
-        """Return for each point 1 where it is accepted, 0 where it is refused, -1 where nothing decides it."""
+        """Return for each point 1 if it is accepted, 0 if it is refused, -1 if no trace decides it."""
         outcomes = np.array([*(each.outcome.accepted for each in self.traces), False], np.int64)
         return np.where(self.decided < 0, -1, outcomes[self.decided])
 
     def accepted_points(self) -> Iterator[Sizes]:
-        """Yield the combinations that a trace of accepted ones decides."""
+        """Yield the combinations that traces decide to be accepted."""
         yield from map(tuple, self.points[self.accepted() == 1].tolist())
 
     def is_pinned(self) -> np.ndarray[Any, Any]:
-        """Return for each point whether it is decided only because a number that left the tape is the same there."""
+        """Return for each point whether the trace that decides it depends on a pinned number."""
         pinned = np.array([*(each.is_pinned for each in self.traces), True])
         return np.asarray(pinned[self.decided])
 
     def grow(self) -> None:
-        """Add combinations around the accepted ones: along dimensions, pairs, and those on the traces' relations."""
+        """Add combinations around the accepted ones: along dimensions, pairs of dimensions, and relations in the
+        traces.
+        """
         bases = self.points[self.accepted() == 1]
         if not len(bases):
             return
@@ -147,8 +149,9 @@ class Paths:
                 yield tuple(sizes)
 
     def _related(self, bases: Sequence[Sizes], end: float) -> Iterator[Sizes]:
-        """Yield combinations of two sizes that differ from a base for which a trace of an accepted one holds, until
-        a time."""
+        """Yield combinations that differ from a base in two sizes and for which a trace of an accepted combination
+        holds, until a time.
+        """
         count = len(self._prober.dims)
         accepting = [each for each in self.traces if each.outcome.accepted][:8]
         sizes = np.array((*range(1, 130), 144, 192, 196, 256, 384, 512), np.int64)
@@ -173,7 +176,7 @@ def _with(base: Sizes, changed: dict[int, int]) -> Sizes:
 
 
 def followed(prober: Tracer, seeds: Sequence[Sizes]) -> Paths:
-    """Return traces that decide combinations around the seeds, of which the first is accepted."""
+    """Return traces that decide combinations around the seeds; the first seed is accepted."""
     paths = Paths(prober, seeds[:1])
     paths.follow(_SECONDS, 1)
     paths.add(seeds[1:])

@@ -34,7 +34,7 @@ _BETWEEN_LOOKS = 64
 
 @record(frozen=True)
 class OpenDim:
-    """A dimension of an input that the model leaves open, with the bounds that it declares.
+    """A dynamic dimension of an input, with its declared bounds.
 
     `also`: further dimensions, as (input, axis), which have the same size because the model gives them the same name.
     """
@@ -60,7 +60,7 @@ class OpenDim:
         return sum(1 << number for number in {number for number, _ in self.places})
 
     def axis_of(self, input: int) -> int | None:
-        """Return the first axis of an input that has this size; None where there is none."""
+        """Return the first axis of an input that has this size; None if there is none."""
         return next((axis for number, axis in self.places if number == input), None)
 
     def allows(self, size: int) -> bool:
@@ -112,7 +112,7 @@ class OutOfProbes(Exception):
 
 
 class Prober:
-    """Infers one model again and again. Layers that depend on no dynamic dimension are inferred once."""
+    """Infers one model repeatedly. Layers that depend on no dynamic dimension are inferred once."""
 
     def __init__(self, model: Model, shapes: Sequence[PartialShape], progress: Callable[[int], None] | None = None):
         """`shapes`: those of the model's inputs, all of known rank. `progress` receives the number of probes."""
@@ -146,7 +146,7 @@ class Prober:
 
     @contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
-        """Raise OutOfProbes where the block probes for longer than this."""
+        """Raise OutOfProbes if probing in the block takes longer than this."""
         self._deadlines.append(time.monotonic() + seconds)
         try:
             yield
@@ -164,7 +164,7 @@ class Prober:
         return found
 
     def look(self) -> None:
-        """Raise OutOfProbes where the time for probing has run out."""
+        """Raise OutOfProbes if the time for probing has run out."""
         if self._deadlines and time.monotonic() > min(self._deadlines):
             raise OutOfProbes
 
@@ -184,12 +184,12 @@ class Prober:
         return is_allowed and self.position(sizes) is None
 
     def position(self, sizes: Sizes) -> int | None:
-        """Return the position of the layer that refuses these sizes; None where the model accepts them."""
+        """Return the position of the layer that refuses these sizes; None if the model accepts them."""
         refusal = self.at(sizes).refusal
         return None if refusal is None else refusal.position
 
     def refusal(self, sizes: Sizes) -> Refusal | None:
-        """Return the refusal of these sizes, with its finding; None where the model accepts them."""
+        """Return the refusal of these sizes, with its finding; None if the model accepts them."""
         return self.at(sizes).refusal
 
     def outputs(self, sizes: Sizes) -> tuple[Extents | None, ...]:
@@ -245,7 +245,9 @@ class Prober:
         return outcome, run.inference, None if outcome.refusal is None else outcome.refusal.node
 
     def _begun(self, sizes: Sizes, findings: Findings) -> Inferring:
-        """Return an inference that knows the inputs, and the layers that depend on no dynamic dimension."""
+        """Return an inference that contains the types of the inputs, and of the layers that depend on no dynamic
+        dimension.
+        """
         if len(self._repeats) > _MAX_REPEATS:
             self._repeats = Repeats()
         run = Inferring(findings, declared=False, repeats=self._repeats)
@@ -299,7 +301,7 @@ def _refusal(position: int, node: Node | None, findings: Findings, inference: In
 
 
 def _rows_exceeded(node: Node, inference: Inference) -> int | None:
-    """Return the number of rows of the table beyond whose end a Gather reads with known indices."""
+    """Return the number of rows of a table beyond whose end a Gather reads with known indices."""
     inputs = inference.inputs(node)
     table, indices, axis = inputs[:3] if len(inputs) >= 3 else (None, None, None)
     if table is None or indices is None or axis is None or not indices.has_value or table.rank is None:

@@ -30,7 +30,7 @@ class Direction:
 
 
 def directions(prober: Prober, base: Sizes) -> list[Direction]:
-    """Return independent directions in which the model accepts sizes beside the base, each with its own lead."""
+    """Return independent directions in which the model accepts sizes near the base, each with its own lead."""
     found: list[list[int]] = []
     joined: set[int] = set()
     bound = list(range(len(base)))
@@ -86,7 +86,9 @@ def _alike(prober: Prober, first: int, second: int) -> bool:
 
 
 def _grown(prober: Prober, base: Sizes, number: int, others: Sequence[int], step: int) -> dict[int, int] | None:
-    """Return factors with which a step is accepted, grown by the dimension that lets inference get furthest."""
+    """Return factors with which a step is accepted, grown by the dimensions with which inference reaches the latest
+    layers.
+    """
     factors = {number: 1}
     position: int | None = _position(prober, base, factors, step)
     while position is not None:
@@ -118,7 +120,7 @@ def _position(prober: Prober, base: Sizes, factors: dict[int, int], step: int) -
 
 
 def _minimal(prober: Prober, base: Sizes, factors: dict[int, int], number: int, step: int) -> dict[int, int]:
-    """Return the factors without the dimensions that need not move in an accepted step."""
+    """Return the factors without those of dimensions that need not change in an accepted step."""
     for other in [other for other in factors if other != number]:
         fewer = {each: factor for each, factor in factors.items() if each != other}
         if _position(prober, base, fewer, step) is None:

@@ -1,4 +1,4 @@
-"""Samples: accepted combinations of sizes, and the layers on the way to one that refuses."""
+"""Samples: accepted combinations of sizes, and the layers between an input and a layer that refuses its size."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def accepted_samples(prober: Prober, cases: Sequence[Case]) -> list[Sizes]:
 
 
 def raised(prober: Prober, least: Sizes) -> list[Sizes]:
-    """Return the accepted combinations in which one dimension is larger than in the smallest, and the others are not.
+    """Return the accepted combinations in which only one dimension is larger than in the smallest combination.
 
-    They show on which dimensions a size depends that is the largest of many.
+    They show on which dimensions a maximum of many sizes depends.
     """
     found = (tuple(size + 2 * (dim == each) for each, size in enumerate(least)) for dim in range(len(least)))
     return [sizes for sizes in found if prober.accepts(sizes)]

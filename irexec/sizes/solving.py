@@ -1,4 +1,4 @@
-"""Solving: sizes with which the comparison holds that made a layer refuse others."""
+"""Solving: changing sizes until the comparison holds because of which a layer refused them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _LAST, _STEPS = 8, 60
 
 
 def solve(prober: Tracer, sizes: Sizes) -> Sizes:
-    """Change sizes, one comparison after another, until the model accepts them, or none helps; return the last ones."""
+    """Change sizes, one comparison after another, until the model accepts them or no change helps; return the last
+    sizes.
+    """
     current = prober.trace(sizes)
     tried = {sizes}
     for _ in range(_STEPS):
@@ -36,13 +38,14 @@ def solve(prober: Tracer, sizes: Sizes) -> Sizes:
 
 
 def _progress(made: Trace) -> tuple[int, int]:
-    """Return how far a trace came: to which layer, and there by how many comparisons."""
+    """Return the progress of a trace: the layer that it reached, and the number of comparisons there."""
     return made.position or 0, len(made.tape.guards)
 
 
 def _flipped(prober: Tracer, made: Trace) -> Iterator[Sizes]:
-    """Yield sizes that differ in one dimension, or in equal ones, with which one of the last comparisons turns out
-    otherwise."""
+    """Yield sizes that differ in one dimension, or in equal ones, with which one of the last comparisons has another
+    result.
+    """
     for (operator, left, right), result in list(reversed(made.tape.guards.items()))[:_LAST]:
         for guard in guard_of(made.tape, operator, left, right, not result):
             for dim in sorted(guard.dims):

@@ -24,10 +24,10 @@ _FURTHER, _LEAST_SECONDS = 4, 5.0
 
 @record
 class Study:
-    """The cases that were found. Without any, `refusal` is the one at the latest layer that any sizes reached.
+    """The cases that were found.
 
-    `is_complete`: every combination that was tried is described rightly, and the time sufficed. `paths`: traces that
-    decide thousands of combinations.
+    Without a case, `refusal` is the refusal at the latest layer that was reached. `is_complete`: the description agrees
+    with every combination that was tried, and the time sufficed. `paths`: traces that decide thousands of combinations.
     """
 
     prober: Tracer
@@ -41,7 +41,7 @@ class Study:
 
 
 def study(prober: Tracer, seconds: float) -> Study:
-    """Find the cases of a model within a time; what was found until then counts."""
+    """Find the cases of a model within a time limit, at which the cases found so far are returned."""
     made = Study(prober, [])
     with prober.limited(seconds):
         base, made.refusal = find_base(prober)
@@ -81,7 +81,7 @@ def _explore(prober: Tracer, base: Sizes, made: Study) -> None:
 
 
 def _uncovered(prober: Tracer, made: Study, case: Case, chance: random.Random) -> Iterator[Sizes]:
-    """Yield accepted sizes outside the cases, beside those that a case describes."""
+    """Yield accepted sizes outside the cases, near those that a case describes."""
     count = len(case.base)
     near = [
         tuple(size if other == number else own for other, own in enumerate(case.base))

@@ -16,9 +16,9 @@ _FREE_TRACES, _WORTH, _MISSES = 24, 4, 8
 
 
 class Tracer(Prober):
-    """Infers one model again and again, and traces it where no earlier trace holds.
+    """Infers one model repeatedly, and traces it if no earlier trace holds.
 
-    `accepts`, `position` and `outputs` are those of a trace where one holds; `at` always infers plainly.
+    `accepts`, `position` and `outputs` use a trace that holds, if there is one; `at` always infers without tracing.
     """
 
     def __init__(self, model: Model, shapes: Sequence[PartialShape], progress: Callable[[int], None] | None = None):
@@ -63,7 +63,7 @@ class Tracer(Prober):
             for place, each in enumerate(self._recent):
                 if (outputs := each.outputs_at(sizes)) is not None:
                     self._hits += 1
-                    # The traces that decide most are asked first.
+                    # The traces that decide most combinations are tried first.
                     self._recent.insert(place // 2, self._recent.pop(place))
                     return each.position, outputs
             self._misses += 1

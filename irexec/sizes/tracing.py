@@ -1,7 +1,7 @@
 """Tracing: inference of a model at some sizes whose shape rules compute with numbers on a tape.
 
-Every layer's traced types are compared with those of plain inference. Where a rule fails on traced numbers, or finds
-less with them, the numbers that it read are pinned: later results hold for these numbers only.
+Every layer's traced types are compared with those of plain inference. If a rule fails on traced numbers, or infers less
+from them, the numbers that it read are pinned: later results hold for these numbers only.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Trace:
 
     @property
     def position(self) -> int | None:
-        """The position of the layer that refuses the sizes; None where the model accepts them."""
+        """The position of the layer that refuses the sizes; None if the model accepts them."""
         return None if self.outcome.refusal is None else self.outcome.refusal.position
 
     def outputs_at(self, sizes: Sizes) -> tuple[Extents | None, ...] | None:
@@ -63,7 +63,7 @@ class Trace:
 
     @property
     def is_pinned(self) -> bool:
-        """True where a number left the tape, so that the outcome is derived for this number only."""
+        """True if a number left the tape, so that the outcome is derived for this number only."""
         return bool(self.tape.pinned)
 
 
@@ -72,7 +72,7 @@ class _Refused(Exception):
 
 
 def trace(prober: Prober, sizes: Sizes) -> Trace:
-    """Infer the model at these sizes, plainly and with numbers on a tape."""
+    """Infer the model at these sizes twice: without tracing, and with numbers on a tape."""
     tape = Tape()
     tracing = _Tracing(tape, prober.layers)
     outcome, plain, refusing = prober.followed(sizes)
@@ -216,7 +216,7 @@ class _Tracing:
         return TensorType(own.element_type, own.shape, partial=partial.reshape(own.shape.to_shape()))
 
     def _inferred(self, node: Node, inputs: Sequence[TensorType | None], expected: Types) -> Types | None:
-        """Return the types that the operator's rule finds; None where it fails. Raises _Refused for a breach."""
+        """Return the types that the operator's rule infers; None if it fails. Raises _Refused for a breach."""
         operator = node.operator
         if operator is None:
             return None

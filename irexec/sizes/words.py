@@ -14,8 +14,9 @@ from irexec.sizes.expressions import Linear
 
 
 def studied(model: Model, seconds: float = 5.0) -> Shapes | None:
-    """Return the sizes that a model accepts, found within some seconds; None where every dimension is fixed, or
-    no sizes were found that the model accepts."""
+    """Return the sizes that a model accepts, found within some seconds; None if every dimension is fixed, or if no
+    accepted sizes were found.
+    """
     if not any(value.type.shape.is_dynamic for value in model.inputs):
         return None
     try:
@@ -46,7 +47,7 @@ def condition_rows(shapes: Shapes) -> list[tuple[str, str]]:
 
 
 def common_conditions(alternatives: Sequence[Sequence[Condition]]) -> tuple[list[Condition], list[list[Condition]]]:
-    """Return the conditions of all alternatives, and the others of each; none where there is a single alternative."""
+    """Return the conditions of all alternatives, and the others of each; none if there is a single alternative."""
     if not alternatives:
         return [], []
     common = [each for each in alternatives[0] if all(each in other for other in alternatives[1:])]
@@ -65,7 +66,7 @@ def subject(shapes: Shapes, condition: Condition) -> str | None:
 
 
 def words_of(shapes: Shapes, symbol: str, conditions: Sequence[Condition]) -> str:
-    """Return the conditions on a symbol in words; nothing where there are none."""
+    """Return the conditions on a symbol in words; an empty text if there are none."""
     low: int | None = None
     high: int | None = None
     found: list[str] = []

@@ -69,7 +69,7 @@ Typed = tuple[ElementType, TypeOrigin]
 class ExampleInput:
     """One input port of an example: its type, its array (or None), and the source of each.
 
-    `repaired`: the values were read in another shape than the written one, so that the example can go on.
+    `repaired`: the values were read in another shape than the written one, so that the example can be checked further.
     """
 
     name: str
@@ -163,7 +163,9 @@ def listed_array(
 def draw_missing(
     inputs: Sequence[ExampleInput], operator: Operator, attributes: dict[str, Any], given: Given
 ) -> Obstacle | None:
-    """Give every input without an array seeded random values; returns the reason if one cannot have any, else None."""
+    """Give every input without an array seeded random values; returns the reason if values for an input cannot be
+    drawn, else None.
+    """
     rng = np.random.default_rng(given.seed)
     missing = [entry for entry in inputs if entry.array is None]
     total = 0

@@ -161,7 +161,10 @@ class _Evaluation:
         return area is not Area.PORT or not elided & {"input", "output"}
 
     def obstacle(self, *, execute: bool, most_work: float) -> Obstacle | None:
-        """Infer the example, as far as it is written, and fix it. Returns why it cannot be run, None if it can."""
+        """Infer the example, as far as it is written, and repair it.
+
+        Returns the obstacle to running it; None if it can be run.
+        """
         unwritten = missing = self._unwritten()
         if unwritten is None and execute:
             missing = self._too_long(most_work) or self._draw()
@@ -304,5 +307,5 @@ class _Evaluation:
 
 
 def evaluated_report(snippet: Snippet) -> Report:
-    """Return everything found about a snippet, in the order of its text."""
+    """Return all findings about a snippet, in the order of its text."""
     return snippet.findings.finished()

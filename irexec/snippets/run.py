@@ -1,4 +1,4 @@
-"""`irexec run` on loose layers: every example of a text evaluated, options checked, results by name."""
+"""`irexec run` on loose layers: evaluates every example of a text, checks the options, and names the results."""
 
 from __future__ import annotations
 

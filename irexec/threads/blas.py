@@ -1,4 +1,4 @@
-"""BLAS held to one thread: kernels divide their work themselves, and BLAS's idle threads would spin on their cores."""
+"""BLAS limited to one thread: kernels divide their work themselves, and BLAS's idle threads would occupy the cores."""
 
 from __future__ import annotations
 

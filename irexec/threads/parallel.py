@@ -1,7 +1,7 @@
 """Threads for kernels: a shared pool, a loop over it, and scratch memory per thread.
 
 NumPy releases the interpreter's lock inside its loops and BLAS calls, so a kernel that splits its work into blocks of
-about a cache's size runs on all cores. BLAS's own threads would only fight with these, hence `single_threaded_blas`.
+about a cache's size runs on all cores. BLAS's own threads would compete with these, hence `single_threaded_blas`.
 """
 
 from __future__ import annotations
@@ -183,8 +183,8 @@ def parallel_for(count: int, function: Callable[[int], object]) -> None:
 
 
 def parts_for(work: int, worth: int | None = None) -> int:
-    """Return the number of parts of some work: 2 from `worth` (WORTH_PRODUCTS) on, twice as many for four times the
-    work.
+    """Return the number of parts into which some work is divided: 2 from `worth` (WORTH_PRODUCTS) on, twice as many for
+    four times the work.
 
     The number depends on the work alone, which depends on shapes, so that results are the same bits for any number of
     threads: the order in which BLAS and NumPy add depends on the extents of each call. All kernels that divide work

@@ -1,4 +1,4 @@
-"""Containers: values that hold tensors. ONNX models have them, IR has none.
+"""Containers: values that hold tensors. They occur in ONNX models, but not in IR.
 
 A sequence is a tensor of rank 1 whose elements are tensors; an optional is a sequence of one element or of none. In
 memory both are NumPy arrays of objects, so that bodies, plans and requests carry them as they carry any tensor.

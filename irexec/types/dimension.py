@@ -80,7 +80,7 @@ class Dimension:
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether the size is open."""
+        """Whether the size is not known."""
         return self.min != self.max
 
     @property
@@ -96,7 +96,7 @@ class Dimension:
         return Dimension(-1)
 
     def get_length(self) -> int:
-        """Return the size. Raises RuntimeError if it is open."""
+        """Return the size. Raises RuntimeError if it is not known."""
         return self.value
 
     @property

@@ -39,7 +39,7 @@ class NoElementType(TypeError, RuntimeError):
 class ElementType:
     """An element type. There is exactly one object per type, so `is` compares; `ElementType(numpy.float32)` returns it.
 
-    The words are those of OpenVINO's `Type`; the types of the IR are attributes of the class, as in `Type.f32`.
+    The members are those of OpenVINO's `Type`; the types of the IR are attributes of the class, as in `Type.f32`.
     `name` is OpenVINO's own ("f32"); `bitwidth` the bits one element takes in a `.bin` (0: not fixed);
     `dtype` the NumPy dtype of an array that holds it, None for dynamic.
     """

@@ -71,7 +71,7 @@ class PartialShape:
 
     @property
     def is_dynamic(self) -> bool:
-        """Whether the rank or a size is open."""
+        """Whether the rank or a size is not known."""
         return not self.is_static
 
     def to_shape(self) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Programs of tapes: whether a tape holds for one combination of sizes, and the numbers that it computes for it."""
+"""Replaying a tape (traced.py) for one combination of sizes: whether its guards hold, and its numbers."""
 
 from __future__ import annotations
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 else:
 
     class Array:
-        """Any array: of any element type and rank. A name for annotations: declaring an operator needs no NumPy."""
+        """An array of any element type and rank: a name for annotations, so that declaring an operator imports no
+        NumPy.
+        """
 
 
 # Values are propagated for tensors that describe shapes and axes; larger ones are data.

@@ -99,8 +99,10 @@ class Tape:
         return self.values[entry]
 
     def rewind(self, pins: int, guards: int | None = None) -> None:
-        """Forget all pinned entries but the first ones, and the guards behind the first that is forgotten, or behind a
-        number of guards: what was computed since then is not used."""
+        """Forget the pinned entries after the first `pins`, and later guards.
+
+        `guards`: the number of guards to keep; by default those that preceded the first forgotten entry.
+        """
         forgotten = list(self.pinned.items())[pins:]
         for entry, _ in forgotten:
             del self.pinned[entry]
@@ -243,8 +245,8 @@ class Tape:
 class Traced:
     """A whole number on a tape. Its `__class__` is int, so that isinstance accepts it as one.
 
-    NumPy, `range` and every other place that needs the number itself asks `__index__`, which pins it; a subclass of int
-    would be read there without being told.
+    NumPy, `range` and all other code that needs the number itself call `__index__`, which pins it; a subclass of int
+    would be read without that call.
     """
 
     __slots__ = ("entry", "tape")
@@ -341,12 +343,12 @@ def _called(function: Callable[..., int], columns: Sequence[Any]) -> np.ndarray[
 
 
 def smaller(one: Any, other: Any) -> Any:
-    """Return the smaller of two numbers, as one number on the tape: a branch would make two paths of it."""
+    """Return the smaller of two numbers as one entry of the tape, without a guard."""
     return _chosen("min", one, other) if type(one) is Traced or type(other) is Traced else min(one, other)
 
 
 def larger(one: Any, other: Any) -> Any:
-    """Return the larger of two numbers, as one number on the tape."""
+    """Return the larger of two numbers as one entry of the tape, without a guard."""
     return _chosen("max", one, other) if type(one) is Traced or type(other) is Traced else max(one, other)
 
 

@@ -42,7 +42,7 @@ def test_arrays_come_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (header("(9999999999,)") + b"1234", "header announces 39999999996 bytes"),
+        (header("(9999999999,)") + b"1234", "header declares 39999999996 bytes"),
         (header("(3,)", "'|O'") + b"1234", "Python objects"),
         (header("(3,)", "'<M8[D]'") + b"1" * 24, "dates"),
         (header("(-3,)"), "shape"),
@@ -65,7 +65,7 @@ def test_what_a_header_claims_is_not_believed(data: bytes, reason: str, tmp_path
 def test_an_archive_takes_no_memory_for_what_its_headers_claim(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("x.npy", header("(4000000000,)") + b"1234")
-    with pytest.raises(BadArrayFile, match="'x' announces 16000000000 bytes"):
+    with pytest.raises(BadArrayFile, match="'x' declares 16000000000 bytes"):
         load(tmp_path / "a.npz")
 
 

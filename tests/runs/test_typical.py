@@ -85,7 +85,7 @@ def test_a_model_with_variables_runs_three_steps(tmp_path: Path, capsys: pytest.
     said = " ".join(capsys.readouterr().out.split())
     assert "inputs chosen with --seed 0: input_ids [1,12], then [1,1]" in said
     assert sorted(path.name for path in kept.iterdir()) == ["0.npz", "1.npz", "2.npz"]
-    assert "one step only" not in said
+    assert "only one step" not in said
     steps = [word for number in range(3) for word in ("--input", str(kept / f"{number}.npz"))]
     assert main(["compare", str(file), "--with", str(file), *steps]) == 0
     assert "inputs chosen" not in capsys.readouterr().out

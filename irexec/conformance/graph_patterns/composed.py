@@ -23,7 +23,7 @@ _PLAIN = {"special_zero": "false"}
     after=("none", "add of channels", "relu", "multiply of a row"),
 )  # fmt: skip
 def reduced(g: Graph, *, form: str, near: str, after: str) -> None:
-    """Reductions composed with elementwise layers, as frameworks export what is one operator elsewhere."""
+    """Reductions composed with elementwise layers, as frameworks decompose a single operator."""
     channels, width = g.channels(2, 3, 4, 8, 16), g.channels(3, 5, 8, 17)
     x = g.input(["N", channels, "S", width])
     axes = _axes(2, 3) if near == "two axes" else _axes(1) if near == "axis beside" else _axes(3)

@@ -1,4 +1,4 @@
-"""Layers that runtimes run together with their neighbours: kernels with what follows them, and quantised ones."""
+"""Layers that runtimes fuse with their neighbours: kernels with following layers, and quantised layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions and products with what follows them: bias, activations, residuals, scales."""
+"""Convolutions and products with following layers: bias, activations, residuals, scales."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def loop(g: Graph, *, trips: str, body: str, kept: str, shape: str, after: str, 
 
 
 def _followed(g: Graph, y: Value, x: Value, width: int, after: str) -> Value:
-    """Return what reads the results of a body, which may be empty."""
+    """Return a value computed from the results of a body, which may be empty."""
     if after == "relu":
         return g.op("ReLU-1", [y])
     if after == "add of the input":

@@ -58,7 +58,7 @@ def _indices(g: Graph, x: Value, source: str) -> Value:
 
 
 def _selection(g: Graph, x: Value, indices: Value, reader: str) -> Value:
-    """Return rows [n, 4] of x, or what becomes of them."""
+    """Return rows [n, 4] of x, or values computed from them."""
     column = g.op("Reshape-1", [indices, _axes(-1, 1)], _PLAIN)
     if reader == "elements":
         return g.op("GatherND-8", [x, column], {"batch_dims": "0"})

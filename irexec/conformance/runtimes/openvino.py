@@ -26,7 +26,7 @@ class OpenVINO:
     def __init__(self, device: str = "CPU", **properties: str) -> None:
         self.ov = module()
         self.core: Any = self.ov.Core()
-        # Releases that do not know these compute with the values as they are, which is what they ask for.
+        # Releases without these properties compute with unchanged values, as the properties request.
         known = self.core.get_property(device, "SUPPORTED_PROPERTIES")
         for name in ("DYNAMIC_QUANTIZATION_GROUP_SIZE", "KV_CACHE_PRECISION", "INFERENCE_NUM_THREADS"):
             if name not in known:

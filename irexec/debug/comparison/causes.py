@@ -25,7 +25,7 @@ from irexec.types import Array
 _MOST = 6
 # The largest number of layers whose inputs are requested from the other side.
 _MOST_READERS = 64
-# A value that is off by less is nearly the other one, and not something else, such as one that is scaled.
+# A value with a smaller error is nearly the other value, and not, for example, a scaled one.
 _NEARLY = 2.0**-6
 # A layer is the cause if it makes the error of the results smaller by this factor.
 _SMALLER = 8.0
@@ -34,8 +34,8 @@ _SMALLER = 8.0
 def cause(
     reference: Reference, loaded: Loaded, suspects: Iterable[tuple[Node, Culprit]], plain: Sequence[Sequence[Array]]
 ) -> Culprit | None:
-    """Return the first of these layers whose values on the other side explain its results. `plain`: these results, per
-    step.
+    """Return the first of these layers whose values on the other side explain that side's results. `plain`: these
+    results, per step.
     """
     before = _largest(reference.results(), plain)
     for node, suspect in [*suspects][:_MOST]:
@@ -46,7 +46,7 @@ def cause(
 
 
 def _with_values_of(reference: Reference, loaded: Loaded, node: Node, plain: Sequence[Sequence[Array]]) -> float | None:
-    """Return the error of the results if a layer has the other side's values; None where it cannot be run so."""
+    """Return the error of the results if a layer has the other side's values; None if it cannot be run with them."""
     model = reference.model
     part = cut(model, [other for other in model.nodes if other is not node], model.results)
     taken = [value for value in part.begins if value.node is node]
@@ -67,8 +67,8 @@ def _largest(ours: Sequence[Sequence[Array]], theirs: Sequence[Sequence[Array]])
 
 
 def nearly_read(reference: Reference, loaded: Loaded, rows: Sequence[Row]) -> Culprit | None:
-    """Return the first layer that is the same on both sides and reads nearly the same value, but by more than rounding
-    not the same: one that was rounded to a narrower type, for example.
+    """Return the first layer that is the same on both sides, and whose input differs slightly, but by more than
+    rounding: it was rounded to a narrower type, for example.
 
     The layer itself may round by more, so that its own error would not show this.
     """
@@ -97,8 +97,9 @@ def nearly_read(reference: Reference, loaded: Loaded, rows: Sequence[Row]) -> Cu
 
 
 def _most_rounding(layers: Sequence[Node]) -> float:
-    """By how many units in the last place two ways to compute a value may differ, if these layers are on only one of
-    them. A single one would have to compute what it reads."""
+    """Return the units in the last place by which two ways to compute a value may differ if only one of them contains
+    these layers. A single layer would have to return its input.
+    """
     if len(layers) == 1:
         return 1.0
     return sum(max(2 * FUSED, tolerance_of(node).ulp) for node in layers)
@@ -108,16 +109,14 @@ _OTHER = Relation.RESTRUCTURED
 
 
 def _given(row: Row, whole: Cutter) -> list[Value]:
-    """Return the values that a layer and those behind it are computed from, constants aside."""
+    """Return the values from which a layer and the layers `behind` it are computed, without constants."""
     inside = {*row.behind, row.node}
     read = (value for node in inside for value in node.inputs if value is not None)
     return list(dict.fromkeys(v for v in read if v.node not in inside and v.node not in whole.constant))
 
 
 def _inputs(row: Row, whole: Cutter, there: Mapping[Value, Array]) -> list[Array | None]:
-    """Return what a layer would read on the other side, if the layers behind it were the same there; None for
-    constants.
-    """
+    """Return the inputs of a layer on the other side, if the layers before it are equal there; None for constants."""
     ends = [v for v in row.node.inputs if v is not None and v.node in {*row.behind}]
     begins, part = alone(whole, row.behind, ends, there)
     made = dict(zip(ends, function_of(part)([there[value] for value in begins]), strict=True)) if ends else {}
@@ -125,7 +124,7 @@ def _inputs(row: Row, whole: Cutter, there: Mapping[Value, Array]) -> list[Array
 
 
 def _nearly(ours: Sequence[Array | None], theirs: Sequence[Array | None], limit: float) -> Error | None:
-    """Return the error of the input that is nearly the same, if there is one that is off by more than the limit."""
+    """Return the error of the nearly equal input whose error exceeds the limit, if there is one."""
     for a, b in zip(ours, theirs, strict=True):
         if a is not None and b is not None and a.shape == b.shape and a.dtype == b.dtype:
             error = measure(a, b)

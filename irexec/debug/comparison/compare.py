@@ -78,14 +78,14 @@ def compare(
     if isinstance(loaded, HasModules) and (names := loaded.unpaired):
         found.notes.append(f"not in the model: {few(names)}")
     found.suspect = comparing.first(found.rows, stays=True)
-    # Nothing that follows an error shows whether other layers make up for what is wrong.
+    # After an error in the run, later layers cannot show whether they compensate for wrong values.
     found.culprit = comparing.first(found.rows, stays=found.same or failed is not None)
     if found.exact and found.culprit is None and plain and not found.same:
-        # What later layers seem to make up for may be all that the results differ by.
+        # Errors for which later layers seem to compensate may be the only cause of different results.
         found.culprit = cause(reference, loaded, comparing.compensated(found.rows), plain)
         found.culprit = found.culprit or nearly_read(reference, loaded, found.rows)
     if not found.exact and not found.same and found.culprit is not None and bounds is None and _is_marginal(found.rows):
-        # What is hardly beyond its tolerance counts if the results show it.
+        # An error slightly beyond its tolerance counts if it affects the results.
         found.culprit = None
     if found.culprit is None and not found.same and comparing.unfused:
         # Where no layers were run as one, rounding does not explain what an exact layer computes.
@@ -95,7 +95,7 @@ def compare(
     if found.culprit is None and plain and not found.same:
         _judge_results(found, comparing, runtime, plain, errors)
         if not found.results_agree and found.culprit is None and not found.hidden:
-            # What other layers seemed to make up for may be the cause all the same.
+            # Errors for which other layers seemed to compensate may be the cause nevertheless.
             found.culprit = comparing.first(found.rows, stays=True)
     if found.culprit is not None and len(found.culprit.nodes) > 1 and found.culprit.outputs and not found.hidden:
         found.culprit = slipped(reference, loaded, found.culprit, comparing.noise)
@@ -128,7 +128,7 @@ def _judge_results(
         steps = zip(reference.results(), plain, errors, strict=True)
         agrees = all(not e or within(a, b, bounds) for step in steps for a, b, e in zip(*step, strict=True))
     else:
-        # A runtime that shows no layers runs several as one, and rounds each otherwise than when it is observed.
+        # A runtime that exposes no layers fuses some of them, and then rounds differently.
         exact = {row.node for row in found.rows if found.exact and not comparing.is_restructured(row)}
         own = {row.node: row.own.ulp if row.agrees else row.limit for row in found.rows if row.own is not None}
         units = {node: error if node in exact else max(FUSED, error) for node, error in own.items()}

@@ -14,7 +14,7 @@ from irexec.graph.model import Model, Node
 _ROUNDING = 256.0
 """The units in the last place of f32 that accumulated rounding of other layers may reach in the results."""
 _BITS = 32
-# How many times its own error is larger than that of its values where a layer makes up for what it reads.
+# A layer that compensates for its inputs has an own error that exceeds the error of its values by this factor.
 _VANISHING = 1024.0
 
 
@@ -26,14 +26,14 @@ class Compensation:
         self._variables = {node.attributes.get("variable_id"): node for node in model.nodes if node.type == "ReadValue"}
 
     def is_compensated(self, row: Row, *, rounded: bool) -> bool:
-        """Return whether every way from a layer to a result leads through a layer whose values agree. `rounded`: other
-        layers on the way may round differently, so that small differences remain.
+        """Return whether every path from a layer to a result contains a layer whose values agree. `rounded`: layers on
+        the path may round differently, so that small differences remain.
         """
         return self._is_stopped(row.node, lambda known: _is_clean(known, rounded))
 
     def is_made_up_for(self, row: Row) -> bool:
-        """Return whether every way from a layer to a result leads through a wrong layer whose own error makes up for
-        what it reads: with the inputs of the other side only that layer gives right values, but for rounding.
+        """Return whether every path from a layer to a result contains a layer whose own error compensates for the
+        errors of its inputs, so that its values agree except for rounding.
         """
         return self._is_stopped(row.node, lambda known: _is_equal(known) or _makes_up(known))
 

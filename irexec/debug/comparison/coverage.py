@@ -31,7 +31,7 @@ def not_exercised(reference: Reference, seen: Shapes) -> Iterator[str]:
     model, steps = reference.model, reference.steps
     states = [node for node in model.nodes if node.type == "ReadValue"]
     if states and len(steps) == 1:
-        yield f"{plural(len(states), 'variable')} with one step only: the values that the step assigns were not read"
+        yield f"{plural(len(states), 'variable')} with only one step: the values that this step assigns were not read"
     empty = [
         node for node in states if node.outputs[0] in seen and not any(math.prod(s) for s in seen[node.outputs[0]])
     ]
@@ -45,7 +45,7 @@ def not_exercised(reference: Reference, seen: Shapes) -> Iterator[str]:
                 what = ("the then branch", "the else branch")[number] if node.type == "If" else "the body"
                 yield f"{what} of {node.friendly_name} did not run"
     if single := [node for node in model.nodes if _is_single(node, seen)]:
-        yield f"{_names(single)}: an axis of one element, along which nothing is computed"
+        yield f"{_names(single)}: an axis with one element, so that errors along it go unnoticed"
     yield from _single_dims(model, steps)
 
 

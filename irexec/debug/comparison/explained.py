@@ -20,16 +20,16 @@ from irexec.types import Array, ElementType
 
 _RUNS = 3
 _MARGIN = 8.0
-"""The multiple of the largest error of the disturbed runs that is still explained: the runs are few, and errors of
-layers may have a direction.
+"""An error of up to this multiple of the largest error in the disturbed runs counts as explained: there are few runs,
+and the errors of layers may be biased.
 """
 
 
 def explained(reference: Reference, units: Mapping[Node, float]) -> list[list[float]]:
     """Return the error in units in the last place that rounding explains, for each step and result.
 
-    `units`: the own errors of layers. irexec runs the model with results of these layers that are randomly off by as
-    much; the largest error of the results, times a margin, is explained.
+    `units`: the own errors of layers. irexec runs the model with random errors of this size in the results of these
+    layers; the largest error of the model's results, times a margin, counts as explained.
     """
     right = reference.results()
     found = [[0.0 for _ in step] for step in right]
@@ -37,7 +37,7 @@ def explained(reference: Reference, units: Mapping[Node, float]) -> list[list[fl
     for seed in range(_RUNS if wrong else 0):
         try:
             off = Reference(_disturbed(reference, wrong, np.random.default_rng(seed)), reference.steps).results()
-        except IRError:  # A value that depends on rounding was just allowed as a shape or an index.
+        except IRError:  # A value that depends on rounding was close to the limit of a shape or an index.
             continue
         for step, (ours, theirs) in enumerate(zip(right, off, strict=True)):
             for index, (a, b) in enumerate(zip(ours, theirs, strict=True)):
@@ -66,7 +66,7 @@ def _disturbed(reference: Reference, units: Mapping[Node, float], rng: np.random
 
 
 def _disturbing(operator: Operator, units: float, rng: np.random.Generator) -> Operator:
-    """Return the operator with results that are randomly off by up to this number of units in the last place."""
+    """Return the operator with random errors of up to this number of units in the last place in its results."""
     made = copy.copy(operator)
     right = operator.kernel
 

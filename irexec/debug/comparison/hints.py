@@ -25,8 +25,12 @@ def hints(
     agrees: bool,
     cache: str,
 ) -> Iterator[str]:
-    """`other`: the name of the other side, with its settings. `results`: the errors of the model's results. `file`: of
-    the model. `agrees`: the verdict. `cache`: the type in which OpenVINO keeps the caches of attention, if known."""
+    """Yield hints about a comparison.
+
+    `other`: the name of the other side, with its settings. `results`: the errors of the model's results. `file`: the
+    file of the model. `agrees`: the verdict. `cache`: the type in which OpenVINO keeps the caches of attention, if
+    known.
+    """
     if precision in LOWER:
         yield (
             f"the device or the settings chose {precision}, which hides smaller errors; --config "

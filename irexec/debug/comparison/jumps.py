@@ -1,4 +1,4 @@
-"""Jumps: layers that turn a difference of hardly more than rounding into a whole step."""
+"""Jumps: layers, such as Floor, that amplify a rounding difference to a whole step."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ _ROUNDING = ("Round", "Floor", "Ceiling", "Sign", "Mod", "FloorMod", "FakeQuanti
 _TYPES = frozenset((*_COMPARING, *_CHOOSING, *_ROUNDING))
 # The relative error of an input up to which it is rounding, also of bf16.
 _SMALL = 0.02
-# How many times larger the relative error of the result is.
+# The factor by which the relative error of the result must be larger.
 _LARGER = 8.0
 _SHOWN = 3
 
 
 def jumps(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield sentences about the layers where rounding becomes a jump, in their order."""
+    """Yield sentences about the layers that amplify rounding differences, in the order of the layers."""
     known = {row.node: row for row in rows}
     found = [(row, given) for row in rows if (given := _jump(row, known)) is not None]
     for row, given in found[:_SHOWN]:
         assert row.total is not None
         made = shown_part(row.total) if row.node.outputs[0].element_type.is_real else f"{row.total.absolute:g}"
         layer = f"{row.node.friendly_name} ({row.node.type})"
-        yield f"rounding becomes a jump in {layer}: its input differs by {shown_part(given)}, its result by {made}"
+        yield f"a rounding difference is amplified by {layer}: its input differs by {shown_part(given)}, its "
+        f"result by {made}"
     if len(found) > _SHOWN:
-        yield f"rounding becomes a jump in {len(found) - _SHOWN} more layers"
+        yield f"rounding differences are amplified by {len(found) - _SHOWN} more layers"
 
 
 def _jump(row: Row, known: dict[Node, Row]) -> Error | None:
-    """Return the error of the input of a layer that is right by itself and makes a jump of it."""
+    """Return the error of the input of a layer that is correct by itself and amplifies it to a jump."""
     total = row.total
     if not row.agrees or not total or not _is_step(row.node):
         return None

@@ -74,7 +74,7 @@ class LayerPairs:
         return alike and other is not None and self.alignment.own[node] == self.alignment.own[other]
 
     def inserted(self, node: Node) -> list[Node]:
-        """Return the layers without counterparts that a layer's counterpart follows from, back to those that have
+        """Return the layers without counterparts from which a layer's counterpart is computed, back to layers that have
         one.
         """
         other, found = self.alignment.forward.get(node), dict[Node, None]()
@@ -90,8 +90,8 @@ class LayerPairs:
         return [*found]
 
     def leads_elsewhere(self, node: Node) -> bool:
-        """Return whether a layer is not the same as its counterpart, and no layer that reads it has a counterpart, nor
-        has one that reads its counterpart.
+        """Return whether a layer differs from its counterpart, and neither its readers nor those of its counterpart
+        have counterparts.
         """
         other, back = self.alignment.forward.get(node), self.alignment.back
         if other is None or self.relation([node]) is Relation.SAME:
@@ -244,7 +244,7 @@ def _narrowed(wide: Array, narrow: Array) -> str:
     if wide.dtype != np.float32 or narrow.dtype != np.float32 or wide.shape != narrow.shape:
         return ""
     if not narrow.any() or np.isfinite(wide).all() != np.isfinite(narrow).all():
-        return ""  # Nothing is left of the values.
+        return ""  # The values are no longer in memory.
     with np.errstate(over="ignore"):
         rounded = ((kind, wide.astype(kind.dtype).astype(np.float32)) for kind in _NARROW)
         return next((str(kind) for kind, array in rounded if same(array, narrow)), "")

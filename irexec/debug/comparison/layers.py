@@ -36,11 +36,11 @@ from irexec.ops.declare.operator import Tolerance
 from irexec.types import Array
 
 Known = MutableMapping[Value, Array]
-# How many times clearer another wrong layer may be than the one that is named.
+# Another wrong layer's error, relative to its tolerance, may exceed that of the named layer by this factor.
 _CLEAREST = 4.0
 # The multiple of its tolerance from which an error is clear, however large other errors are.
 _CLEAR = 2.0**20
-# How many times its own error is larger than that of its values where a layer makes up for others.
+# A layer that compensates for others has an own error that exceeds the error of its values by this factor.
 _CLOSER = 8.0
 # The number of suspects whose inputs and results are kept.
 _KEPT = 64
@@ -94,7 +94,7 @@ class Comparing:
             )
         wrong = [row for row in wrong if stays or not row.compensated]
         if self.noise is not None:
-            # Noise may hide as well as exceed what is measured of it: the first of the clearest counts.
+            # Noise may hide errors or exceed its measured size: the first of the clearest errors counts.
             least = min(max((row.excess for row in wrong), default=0.0), _CLEAR) / _CLEAREST
             wrong = [row for row in wrong if row.excess >= least]
         if self.layer_pairs is not None:
@@ -183,7 +183,7 @@ class Comparing:
                 continue
             if any(v not in their for v in given):
                 if self.layer_pairs is not None and total and self.layer_pairs.changes(node) and row.agrees:
-                    # It reads something else, and what it would read has no counterpart.
+                    # It reads another value, and the expected value has no counterpart.
                     row.own, row.agrees, row.step = total, False, step
                     self._suspect(row, [node], [], {}, total, False, step)
                 continue
@@ -238,8 +238,8 @@ class Comparing:
         if pairs is not None and len(nodes) > 1 and (not pairs.is_changed(node) or pairs.is_replaced(node)):
             changes = []
         elif pairs is not None and len(nodes) > 1:
-            # The layers behind it have no counterparts because this one reads something else.
-            with suppress(IRError):  # Their inputs are such that they could not be computed.
+            # The layers after it have no counterparts because this one reads another value.
+            with suppress(IRError):  # They could not be computed with their inputs.
                 nodes, kept = [node], self._inputs_of(node, nodes[:-1], kept)
         model, limit = self.reference.model, 0.0
         if row.tolerance.endswith(f" of {node.outputs[0].element_type}"):
@@ -292,7 +292,7 @@ class Comparing:
                     error, agrees = noisy.own, noisy.agrees
         except IRError as failed:
             return Error(math.inf, math.inf, math.inf, reason=f"refused by irexec: {failed.report.errors[0]}"), False
-        # The same kernels round equally, and exact ones do everywhere: what differs is not rounding.
+        # The same kernels round equally, and exact kernels do on every side: the difference is not rounding.
         exact = (relation is Relation.CHANGED and self.bounds is None) or not row.limit
         return error, agrees and not (exact and error)
 

@@ -1,4 +1,4 @@
-"""Noise: how far a layer may be off because the other side computes with fewer bits than the model declares.
+"""Noise: the error of a layer that is explained if the other side computes with fewer bits than the model declares.
 
 A runtime may compute in bf16 or f16, and quantize the activations of products whose weights have few bits. The effect
 on a layer is measured: the layer is run with its inputs, constants and results rounded at random.
@@ -29,7 +29,8 @@ GROUP = "DYNAMIC_QUANTIZATION_GROUP_SIZE"
 """The property of OpenVINO for the number of activations that are quantized together; 0 for none."""
 _LOWER = {"bf16": BF16, "f16": F16}
 _RUNS = 6
-# How many times the noise an error is explained: of all elements, of a slice along an axis, and of one element.
+# The multiples of the noise up to which an error is explained: for all elements, a slice along an axis, and one
+# element.
 _ALL, _SLICE, _ELEMENT = 2.5, 4.0, 8.0
 # The least number of elements of a slice.
 _LEAST = 16
@@ -96,7 +97,7 @@ class Noise:
         for seed in range(_RUNS):
             try:
                 yield _run(self._disturbed(model, np.random.default_rng(seed)))(inputs)
-            except IRError:  # A value that was just allowed as a shape or an index.
+            except IRError:  # A value that was close to the limit of a shape or an index.
                 continue
 
     def _disturbed(self, model: Model, rng: np.random.Generator) -> Model:
@@ -155,7 +156,10 @@ def _rounding(operator: Operator, kind: ElementType, group: int, rng: np.random.
 
 
 def _rounded(array: Array, kind: ElementType, rng: np.random.Generator, scale: float = 1.0) -> Array:
-    """Return f32 values that are off by up to half a unit of another type, or `scale` times as much. Zeros stay."""
+    """Return f32 values with random errors of up to half a unit of another type, or `scale` times as much.
+
+    Zeros are unchanged.
+    """
     if array.dtype != np.float32 or kind is F32 or not array.size:
         return array
     with np.errstate(all="ignore"):
@@ -167,7 +171,7 @@ def _rounded(array: Array, kind: ElementType, rng: np.random.Generator, scale: f
 
 
 def _quantized(array: Array, group: int, axis: int, rng: np.random.Generator) -> Array:
-    """Return activations that are off by up to half a level of 8 bits, of the largest in their group."""
+    """Return activations with random errors of up to half a level of 8 bits, relative to the largest in their group."""
     if array.dtype.kind != "f" or not array.ndim or not array.size:
         return array
     last = np.moveaxis(array, axis, -1).astype(np.float32)

@@ -33,7 +33,7 @@ def changed(model: Model, layer_pairs: LayerPairs | None, nodes: Sequence[Node])
 def failing(model: Model, layer_pairs: LayerPairs | None, layer: str) -> Culprit | None:
     """Return the layer that makes the other model fail: the nearest changed one before the layer that fails there.
 
-    `layer`: the name of the layer that fails. Where only names are known, it is that layer.
+    `layer`: the name of the layer that fails. If the runtime reports only this name, that layer is returned.
     """
     if layer_pairs is None:
         here = next((node for node in model.nodes if node.friendly_name == layer), None)
@@ -47,8 +47,8 @@ def failing(model: Model, layer_pairs: LayerPairs | None, layer: str) -> Culprit
 
 
 def _backwards(model: Model, node: Node) -> list[Node]:
-    """Return the layer, and those that it follows from, the nearest first; also those that assign the variables it
-    reads.
+    """Return the layer and the layers from which it is computed, the nearest first, including those that assign the
+    variables it reads.
     """
     assigned = {sink.attributes.get("variable_id"): sink for sink in model.sinks if sink.type == "Assign"}
     found, queue = {node}, [node]
@@ -69,7 +69,7 @@ def wrong_state(
     """Return the first variable that differs from its assigned value in a step whose results agree.
 
     `written`: the values that are assigned to the variables which layers read. `errors`: of the results, per step. A
-    runtime may keep variables in another type, without showing it to anyone.
+    runtime may keep variables in another type without exposing it.
     """
     if not written or len(errors) < 2 or not isinstance(loaded, HasStates):
         return None
@@ -117,7 +117,7 @@ def misread_result(
 def _without_layers(
     reference: Reference, plain: Sequence[Sequence[Array]], errors: Sequence[Sequence[Error]], wrong: Sequence[int]
 ) -> Culprit | None:
-    """Return the wrong result that is an input of the model there, or should be an input or a constant."""
+    """Return the wrong result that is an input of the other model, or should be an input or a constant."""
     model = reference.model
     for index in wrong:
         result = model.results[index]
@@ -173,7 +173,7 @@ def _source(result: Node) -> str:
 
 
 def where(rows: Sequence[Row], together: Together) -> str:
-    """Return the layers between which a difference appears that they do not explain."""
+    """Return the layers between which an unexplained difference appears."""
     totals = {row.node: row for row in rows if row.total is not None}
     for row in rows:
         if _is_small(row):

@@ -1,4 +1,4 @@
-"""Remarks about a comparison: where rounding becomes a jump, what was not exercised, what differs without an effect."""
+"""Remarks about a comparison: amplified rounding, parts that were not exercised, differences without an effect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def remarks(rows: Sequence[Row], reference: Reference, shapes: Shapes, layer_pai
 
 
 def _without_effect(rows: Sequence[Row], layer_pairs: LayerPairs) -> Iterator[str]:
-    """Yield layers that the other model has otherwise, and that compute the same all the same."""
+    """Yield layers that differ in the other model, but compute the same values."""
     texts = []
     for row in rows:
         if row.agrees and not row.behind and layer_pairs.relation([row.node]) is Relation.CHANGED:
@@ -47,4 +47,4 @@ def _silent(rows: Sequence[Row]) -> list[str]:
     if not names:
         return []
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return [f"{names[0]}{more}: every value was NaN, or there were none, on both sides"]
+    return [f"{names[0]}{more}: all values were NaN on both sides, or the output was empty"]

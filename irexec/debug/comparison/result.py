@@ -16,7 +16,7 @@ from irexec.types import Array
 
 # Maximum number of layers that are all named.
 _FEW = 3
-# How many times its tolerance a layer may be off if the results do not show it.
+# The multiple of its tolerance that a layer's error may reach if the results are not affected.
 _MARGINAL = 16.0
 # The relative error of such a layer.
 _SMALL = 1e-3
@@ -28,11 +28,10 @@ class Row:
 
     `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
     is None if the inputs of these layers are unknown, or if the results are random. `compensated`: the layer computes
-    something else, but later layers make up for it; `made_up_for`: layers that compute something else as well.
-    `limit`: the tolerance in units in the last place; `noise`: what
-    rounding in the other side's types explains beyond it. `can_differ`: whether there are values that could differ.
-    `module`: the module of the other side whose result the layer computes. `changed`: the other model has the layer
-    otherwise, whatever it reads.
+    different values, but later layers compensate for them; `made_up_for`: these later layers are wrong as well.
+    `limit`: the tolerance in units in the last place; `noise`: what rounding in the other side's types explains beyond
+    it. `can_differ`: whether there are values that could differ. `module`: the module of the other side whose result
+    the layer computes. `changed`: the layer itself differs in the other model, regardless of its inputs.
     """
 
     node: Node
@@ -96,9 +95,9 @@ class Comparison:
     False if the results differ and no layer's own error explains it; `where` then says where the difference appears.
     `precision`: the type in which the other runtime computes, if it reports one; `about`: its other properties. `file`:
     the file of the model. `failure`: the error with which the other side ended. `empty`: no result has a value that
-    could differ. `exact`: both sides are run by irexec. `notes`: where rounding becomes a jump, what the inputs
-    did not exercise, and layers that differ without an effect on them. `plain`: the other side's results per step, when
-    no layer was exposed. `random`: layers with random values on which results depend that therefore differ.
+    could differ. `exact`: both sides are run by irexec. `notes`: sentences about amplified rounding, parts that the
+    inputs did not exercise, and differences without an effect. `plain`: the other side's results per step, when no
+    layer was exposed. `random`: layers with random values on which results depend that therefore differ.
     """
 
     other: str
@@ -142,7 +141,7 @@ class Comparison:
         """The layers whose values differ from irexec's, although the results agree."""
         if not self.agrees:
             return []
-        # A layer that reads something else and has the same values only follows another one.
+        # A layer that reads another value and computes equal values only follows another layer.
         rows = [row for row in self.rows if not row.agrees and (self.exact or not row.is_marginal)]
         rows = [row for row in rows if row.total or row.changed or not self.exact]
         names = [row.node.friendly_name for row in rows]
@@ -174,7 +173,7 @@ class Comparison:
         if others:
             same = "the same results as" if self.same else "the same results, but for rounding, as"
             verb = "layer computes" if len(others) == 1 else "layers compute"
-            what = f"{verb} other things"
+            what = f"{verb} different values"
             if not self.exact and not self.same:
                 what = f"{'layer exceeds its' if len(others) == 1 else 'layers exceed their'} tolerance"
             return f"{same} {self.other}; {len(others)} {what}: {few(others)}"

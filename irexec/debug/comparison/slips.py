@@ -40,7 +40,7 @@ def slipped(reference: Reference, loaded: Loaded, culprit: Culprit, noise: Noise
 
 
 def _left_out(whole: Cutter, culprit: Culprit, noise: Noise | None) -> Iterator[tuple[Node, str]]:
-    """Yield what reads a layer without which the values are those of the other side."""
+    """Yield the readers of a layer without which the values are those of the other side."""
     for node in culprit.nodes[:_MOST_LAYERS]:
         for index, value in enumerate(node.inputs):
             made = node.outputs[0]
@@ -72,7 +72,7 @@ def _is_right(whole: Cutter, culprit: Culprit, node: Node, index: int, noise: No
 def _misread(
     reference: Reference, loaded: Loaded, whole: Cutter, culprit: Culprit, noise: Noise | None
 ) -> Iterator[tuple[Node, str]]:
-    """Yield what the last layer may read instead of one of its inputs, so that its values are those of the other
+    """Yield values that the last layer may read instead of one of its inputs, so that its values are those of the other
     side.
     """
     node = culprit.nodes[-1]

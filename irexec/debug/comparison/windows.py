@@ -1,4 +1,4 @@
-"""Windows: neighbouring layers whose values are shown, or held, at a time."""
+"""Windows: neighbouring layers whose values are exposed, or kept in memory, at a time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def observed(
 
 
 def sizes_of(model: Model, steps: Steps) -> Callable[[Value], int]:
-    """Return a function of values: how many bytes one has in the first step or the last one, whichever are more."""
+    """Return a function from a value to its number of bytes in the first or the last step, whichever is larger."""
     if all(port.type.shape.is_static for port in model.inputs):
         return _nbytes
     known = [

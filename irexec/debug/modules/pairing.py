@@ -46,8 +46,8 @@ def module_of(layer: str) -> str:
 
 
 def matches(layer: str, paths: Iterable[str]) -> str | None:
-    """Return the path, among those of a network, of the module that a layer's name contains: the same one, or the only
-    one that ends like it, because exporters leave out containers that are not called.
+    """Return the path, among those of a network, of the module that a layer's name contains: the same path, or the only
+    path with the same end, because exporters leave out containers that are not called.
     """
     found = module_of(layer)
     if not found:

@@ -22,7 +22,7 @@ _SCALED = 64
 
 
 class Torch(Apart):
-    """A network that a function of the user's returns. Raises CannotRun."""
+    """A network that a function of the user returns. Raises CannotRun."""
 
     def __init__(self, factory: str, *, limit: float = LIMIT) -> None:
         """`factory`: `package.module:function` or `file.py:function`; the function returns a torch.nn.Module."""

@@ -46,7 +46,7 @@ class Call:
 
 
 class Server:
-    """A network made by a function of the user's."""
+    """A network that a function of the user returns."""
 
     def __init__(self, factory: str) -> None:
         """`factory`: `package.module:function` or `file.py:function`. Raises CannotRun."""

@@ -23,7 +23,7 @@ def hidden(case: Case) -> list[Node]:
 
 
 def keep_hidden(case: Case, kept: list[Node]) -> Case:
-    """Return the case in which the other recurrent layers have a hidden size of 1."""
+    """Return the case in which all recurrent layers but those in `kept` have a hidden size of 1."""
 
     def crops(node: Node) -> tuple[Crop, Crop, Crop]:
         size = node.attributes["hidden_size"]
@@ -47,7 +47,7 @@ def directions(case: Case) -> list[Node]:
 
 
 def keep_directions(case: Case, kept: list[Node]) -> Case:
-    """Return the case in which the other layers have the forward direction only."""
+    """Return the case in which all recurrent layers but those in `kept` have the forward direction only."""
 
     def crops(node: Node) -> tuple[Crop, Crop, Crop]:
         return lambda state: state[:, :1], lambda weights: weights[:1], lambda weights: weights[:1]

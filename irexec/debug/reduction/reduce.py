@@ -53,7 +53,7 @@ def whole(reference: Reference) -> Case:
 
 
 def begin(judge: Judge, cases: Iterable[Case]) -> Reduction | None:
-    """Return the first of the cases that fails; None where none does. Raises CannotRun."""
+    """Return the first of the cases that fails; None if all pass. Raises CannotRun."""
     for case in cases:
         fault = judge.fault(case)
         if fault is not None:
@@ -100,7 +100,7 @@ def reduce(
     stages: Sequence[Stage] = STAGES,
     helpers: Sequence[Judge] = (),
 ) -> Reduction:
-    """Run the stages until none makes the case smaller. If an exception interrupts it, calling this again with
+    """Run the stages until no stage makes the case smaller. If an exception interrupts it, calling this again with
     `reduction`, or with one that has its case, fault and stage, continues it.
 
     `helpers`: further judges of the same failure, each of which tries another candidate at the same time.

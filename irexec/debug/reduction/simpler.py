@@ -85,7 +85,7 @@ def _is_plain(array: Array | None) -> bool:
 
 
 def keep_constants(case: Case, kept: list[Node]) -> Case:
-    """Return the case with all other weights set to ones."""
+    """Return the case in which all weights but those in `kept` are ones."""
 
     def edit(model: Model, copies: dict[Node, Node]) -> None:
         for node in set(constants(case)) - {*kept}:

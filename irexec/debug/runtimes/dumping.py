@@ -48,7 +48,7 @@ def dump(
     try:
         results = loaded.results(steps)
     except Failed as error:
-        # What it computes up to the error shows the cause.
+        # The values before the error show its cause.
         failure, results = error, [list[Array]() for _ in steps]
     for place, step, shown_results in zip(places, steps, results, strict=True):
         save_inputs(model, step, place.folder / INPUTS)

@@ -34,7 +34,7 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path, self.name = path, str(path)
-        for file in path.rglob("*"):  # Most are read later, when something may have been written.
+        for file in path.rglob("*"):  # Most files are read later, when they may have been overwritten.
             reads(file, "a recording")
         places = numbered_folders(path)
         missing = {*range(len(places))} - {int(place.name) for place in places}
@@ -215,7 +215,7 @@ def _key(name: str, output: int, type: str) -> str:
 
 
 def _keys(value: Value) -> list[str]:
-    """Return how the files of a value may be called."""
+    """Return the possible names of a value's files."""
     node: Node = value.node
     names = [*sorted(value.names), *([node.friendly_name] if node.friendly_name else [])]
     if node.type == "Result":

@@ -43,7 +43,7 @@ class OpenVINO(Apart):
 
 
 class _Loaded(Remote):
-    """A model that OpenVINO holds, whose results can be shown beside what they read."""
+    """A model loaded in OpenVINO, whose results can be exposed together with the values that they read."""
 
     def observe_with_results(
         self, steps: Steps, values: Sequence[Value | None]
@@ -90,7 +90,7 @@ class Server:
         return self._run(self._plain(), steps)
 
     def observe(self, steps: Steps, values: Sequence[Shown]) -> list[dict[int, Array]]:
-        # What is shown is part of what is compiled: of the weights there is one copy at a time.
+        # Exposed values require another compilation: only one copy of the weights is kept at a time.
         self._compiled = None
         shown = self._read.clone()
         ports = _Ports(shown)
@@ -166,7 +166,7 @@ class Server:
         return found
 
     def _outputs_of(self, request: Any, compiled: Any, steps: Steps) -> Iterator[None]:
-        """Run steps, one after the other; what the request holds is that of the last one."""
+        """Run steps, one after the other; afterwards the request holds the values of the last step."""
         types = [port.get_element_type() for port in compiled.inputs]
         for step in steps:
             given = {i: self._tensor(a, t) for i, (a, t) in enumerate(zip(step, types, strict=True))}
@@ -212,7 +212,7 @@ class _Ports:
 
 
 def _array(tensor: Any) -> Array:
-    """Return a copy of a tensor as irexec has it: types that NumPy lacks as ml_dtypes."""
+    """Return a copy of a tensor in irexec's dtypes: ml_dtypes for types that NumPy lacks."""
     kind = ElementType.by_name.get(tensor.get_element_type().get_type_name())
     if kind is STRING:
         return np.array(tensor.str_data.tolist(), dtype=np.str_).reshape(tensor.str_data.shape)
@@ -232,6 +232,6 @@ def _shown(value: Any) -> str:
 
 
 def _brief(error: Exception) -> str:
-    """Return the last telling line of OpenVINO's message."""
+    """Return the last informative line of OpenVINO's message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[-1] if lines else type(error).__name__)[:300]

@@ -89,20 +89,23 @@ class Described(Protocol):
 
 @runtime_checkable
 class Repeats(Protocol):
-    """A loaded model that may compute the same whether layers are observed or not (`repeats`), as irexec does."""
+    """A loaded model that computes the same values if layers are observed, provided that `repeats` is True, as for
+    irexec.
+    """
 
     repeats: bool
 
 
 @runtime_checkable
 class ObservesWithResults(Protocol):
-    """A loaded model that can show its results beside what they read, although a run with more values shown may
-    round differently."""
+    """A loaded model that can expose, in one run, its results and the values from which they are computed; a run that
+    exposes more values may round differently.
+    """
 
     def observe_with_results(
         self, steps: Steps, values: Sequence[Value | None]
     ) -> list[list[tuple[Array, Array | None]]]:
-        """For each step, the model's results and these values for them, from one run; None for what is not known.
+        """For each step, the model's results and these values, from one run; None for unknown values.
         Raises CannotRun."""
 
 
@@ -124,7 +127,7 @@ class HasLayerPairs(Protocol):
     layer_pairs: LayerPairs
 
     def read_by(self, steps: Steps, nodes: Sequence[Node]) -> list[dict[Node, list[Array | None]]]:
-        """Return what the counterparts of these layers read, per step; None for constants and what is not known."""
+        """Return the inputs of the counterparts of these layers, per step; None for constants and unknown values."""
 
 
 @runtime_checkable

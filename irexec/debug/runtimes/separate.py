@@ -29,7 +29,7 @@ class Server(Protocol):
     """The object in the other process. It holds one model at a time; methods raise CannotRun."""
 
     def load(self, file: str) -> str:
-        """Read and compile a model; returns in which precision it will run, or nothing."""
+        """Read and compile a model; returns the precision in which it will run, or an empty text if it is unknown."""
 
     def results(self, steps: Steps) -> list[list[Array]]: ...
 
@@ -57,7 +57,7 @@ class Apart:
 
     @property
     def remote(self) -> type[Remote]:
-        """The class of what is loaded."""
+        """The class of loaded models."""
         return Remote
 
     def __init__(
@@ -72,9 +72,9 @@ class Apart:
     ) -> None:
         self.original, self.runs_parts = original, runs_parts
         self.process = Process(server, arguments, limit)
-        # The model that the other process holds, and in which of its lives it got it.
+        # The model in the other process, and the number of the process start after which it was loaded.
         self.holds: tuple[int, Path] | None = None
-        # Whose observation it keeps.
+        # The model whose observed values it keeps.
         self.looking: object = None
         self.name = title
         self.name = self.ask("describe")

@@ -54,7 +54,7 @@ def _reply(work: Callable[[], Any]) -> Reply:
     except CannotRun as error:
         return False, str(error)
     except Exception:
-        # An error that the object does not know leaves it as a crash does: in no state to be asked again.
+        # After an unexpected error, as after a crash, the object must not be used again.
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)

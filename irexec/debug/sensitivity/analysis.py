@@ -46,7 +46,7 @@ def trials_of(
         trials = Trials(board, inputs, measure, _empty(board, ranges), reference=model, **options)
         if trials.fine.noise > trials.coarse.noise:
             raise NoPair(
-                f"without quantisers the results would be worse (SNR {trials.fine.snr:.1f} dB) than with them "
+                f"the results without quantisers are worse (SNR {trials.fine.snr:.1f} dB) than with them "
                 f"({trials.coarse.snr:.1f} dB): the models cannot be paired, or layers compute with integers"
             )
         if trials.fine.noise > 1e-3:
@@ -112,13 +112,13 @@ def sensitivity(
     seed: int = 0,
     progress: Progress = lambda done, total: None,
 ) -> Sensitivity:
-    """Measure which quantisers of `other`, the quantised form of `model`, cost the accuracy on the inputs; or, if
+    """Measure which quantisers of `other`, the quantised form of `model`, lose accuracy on the inputs; or, if
     `other` is `f16`, `bf16`, `int8-weights` or `int4-weights`, which layers need more precision.
 
     `inputs`: for each inference an array, arrays by position, or by the name of the input (a mapping alone is one
     inference); without them one inference with random values, of which `shapes` sets the shapes of dynamic inputs by
     name. `metric`: `snr`, `top1`, `cosine` or `FILE.py:function`. `target`: a share of the loss to recover, or a value
-    of the metric. `progress` is called with the numbers of groups of layers that are done, and of all. Raises IRError
+    of the metric. `progress` is called with the numbers of completed and of all groups of layers. Raises IRError
     and ValueError.
     """
     ours = _model(model)
@@ -140,7 +140,7 @@ def sensitivity(
 
 
 def parts(trials: Trials, least: int = 1) -> int:
-    """Return into how many blocks the units are divided: those of a block are measured together."""
+    """Return the number of blocks into which the units are divided: those of a block are measured together."""
     together = max(1, trials.lanes_at_once // (2 * len(trials.inputs)))
     return max(1, -(-len(trials.board.units) // together), min(least, len(trials.board.units)))
 

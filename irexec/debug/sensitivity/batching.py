@@ -68,7 +68,7 @@ def compute_rows(node: Node, inputs: Sequence[Array | None], is_many: Sequence[b
             return None
         found = operator.kernel(*made.inputs, **operator.bind(node.all_attributes | made.attributes))
     except Exception:
-        # Run alone, a row gives its result, or the error with its place.
+        # The row is run alone, which gives its result or its error.
         return None
     arrays = [np.asarray(array) for array in (found if isinstance(found, (tuple, list)) else (found,))]
     if made.folded:

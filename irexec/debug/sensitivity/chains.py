@@ -12,9 +12,9 @@ from irexec.debug.sensitivity.statistics import Range
 from irexec.graph.model import Model, Node, Value
 
 QUANTISERS = ("FakeQuantize", "QuantizeLinear")
-# What stands between a quantiser and the real numbers that it gives, where it is stored as whole numbers.
+# The layers between whole numbers and the real numbers that a quantiser gives, if it is stored as whole numbers.
 _DEQUANTISING = ("Convert", "Subtract", "Multiply", "DequantizeLinear")
-# What ONNX's QuantizeLinear is made of: a Divide by the scale, these layers, and a Convert to whole numbers.
+# The layers of ONNX's QuantizeLinear between a Divide by the scale and a Convert to whole numbers.
 _ROUNDING = ("Clamp", "Add", "Round")
 _MOST_BITS = 16
 

@@ -20,7 +20,9 @@ _HELD_BYTES = 1 << 20
 
 
 def call_of(node: Node) -> Callable[..., Any]:
-    """Return the kernel of a layer with its attributes; for what the engine runs itself, such as a loop, a model."""
+    """Return the kernel of a layer with its attributes; for a layer that the engine runs itself, such as a loop, a
+    model.
+    """
     operator = node.operator
     assert operator is not None
     if not operator.is_run_by_engine:

@@ -17,10 +17,10 @@ from irexec.graph.model import Model, Value
 from irexec.graph.ports import port_name
 from irexec.types import Array
 
-# The memory that the values of all lanes of a pass take, roughly, and the largest number of lanes in a pass.
+# The approximate memory for the values of all lanes of a pass, and the largest number of lanes in a pass.
 LANES_BYTES = 256 << 20
 MOST_LANES = 512
-# The number of values that are needed at the same time, roughly.
+# The approximate number of values that are needed at the same time.
 _ALIVE = 4
 
 

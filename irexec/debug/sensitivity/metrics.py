@@ -1,4 +1,4 @@
-"""Metrics: how well the results of a coarse model on many inputs agree with those of the fine one."""
+"""Metrics: the agreement of the results of a coarse model on many inputs with those of the fine one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A function of the expected and the found results. `is_noise`: of the noise alone, so that parts of it add up."""
+    """A function of the expected and the found results.
+
+    `is_noise`: the metric depends on the noise alone, whose parts add up.
+    """
 
     name: str
     function: Function

@@ -20,9 +20,9 @@ from irexec.graph.order import ordered
 from irexec.opsets.nodes import constant_node
 from irexec.types import BOOLEAN, Array, ElementType, TensorType
 
-# Layers that a quantiser can do as well, because its range begins or ends where they cut values off.
+# Layers that a quantiser can replace, because its range has the limits to which they clamp values.
 _CUTTING = ("ReLU", "Clamp")
-# Layers that only move values: a quantiser before one belongs to the layers behind it.
+# Layers that only move values: a quantiser before such a layer belongs to the layers after it.
 _MOVING = frozenset({"Reshape", "Transpose", "Squeeze", "Unsqueeze", "Split", "VariadicSplit", "StridedSlice", "Slice"})
 _MOVING |= {"Gather", "Concat", "MaxPool", "Tile", "Broadcast", "Convert", "Pad", "DepthToSpace", "SpaceToDepth"}
 _FEW_BITS = 8
@@ -141,12 +141,12 @@ class _Pairing:
                 owner.sites += sites
 
     def name_layers(self, unit: Unit) -> None:
-        """Give each site the names, in the float model, of the layers that compute with what it reads. A constant that
+        """Give each site the names, in the float model, of the layers that compute with its value. A constant that
         was adjusted to the quantisation goes with the layers of its unit."""
         own = [site for site in unit.sites if site.coarse is unit.sites[0].coarse]
         for site in own:
             names = self._readers(site.node) if unit.kind == "activations" else {self._name(site.node)}
-            # What only results read is quantised with the layer that computes it.
+            # A value that only results read is quantised with the layer that computes it.
             site.layers = frozenset(names or {self._name(site.fine.node)})
         for site in unit.sites:
             site.layers = site.layers or frozenset[str]().union(*(other.layers for other in own))

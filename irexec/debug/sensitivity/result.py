@@ -59,7 +59,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What excluding some layers gives: the score, and the share of the loss that is recovered."""
+    """The effect of excluding some layers: the score, and the share of the loss that is recovered."""
 
     layers: list[str]
     score: Score
@@ -73,7 +73,7 @@ class Step:
 
 @dataclass(slots=True)
 class Sensitivity:
-    """The quantisers, or layers, that cost the accuracy. `rows` are in order of effect, most harmful first.
+    """The quantisers, or layers, that lose accuracy. `rows` are in order of effect, most harmful first.
 
     `coarse`: the score of the model with all of them; `fine`: with none. `single`: the scores without single layers;
     `curve`: the scores without more and more of them. `layers`: few layers whose exclusion meets the target, and
@@ -164,7 +164,7 @@ class Sensitivity:
         return html_of("Sensitivity", self)
 
     def text(self, most: int = 10) -> str:
-        """Return the result as the command prints it; `most`: the number of rows, 0 for all."""
+        """Return the text that the command prints; `most`: the number of rows, 0 for all."""
         return "\n".join([*self._head(), "", *self._table(most), "", *self._curve(), "", *self._verdict()])
 
     def _shown(self, score: Score) -> str:

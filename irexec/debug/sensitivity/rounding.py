@@ -49,7 +49,7 @@ class RoundingBoard(Board):
 def rounding_board(model: Model, kind: ElementType) -> RoundingBoard:
     """Return the model with f32 values rounded to `kind`; a unit is a layer with its constants and its result.
 
-    Layers that are marked to be computed in f32, as `RoundingBoard.mixed` marks them, are.
+    Layers that `RoundingBoard.mixed` has marked are computed in f32.
     """
     made, copies = copy_with_map(model)
     constant = constant_nodes(made)

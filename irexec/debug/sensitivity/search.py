@@ -1,4 +1,4 @@
-"""The search: units by their effect, and few layers whose exclusion meets a target, with the way there."""
+"""The search: units by their effect, and few layers whose exclusion meets a target, with the sets tried."""
 
 from __future__ import annotations
 
@@ -58,8 +58,9 @@ class Point:
 
 @dataclass(slots=True)
 class Found:
-    """What excluding each group of layers alone gives, the curve, and the smallest set of layers, None where no set
-    meets the target."""
+    """The effect of excluding each group of layers alone, the curve, and the smallest set of layers; None if no set
+    meets the target.
+    """
 
     single: list[Point]
     curve: list[Point]
@@ -70,8 +71,8 @@ class Found:
 def ranked(trials: Trials, effects: Mapping[Unit, Effect]) -> list[Unit]:
     """Return the units, most harmful first: by the metric, then by the noise.
 
-    The harm is what leaving the unit out gains, and what it costs alone: noise of several units partly cancels, so
-    neither number alone is enough.
+    The harm combines the gain of leaving the unit out and the loss by the unit alone: the noise of several units partly
+    cancels, so neither number is enough.
     """
 
     def key(unit: Unit) -> tuple[float, float]:
@@ -91,12 +92,12 @@ def _less(more: float, less: float) -> float:
 
 
 def search(trials: Trials, effects: Mapping[Unit, Effect], target: Target, progress: Progress) -> Found:
-    """Find few layers whose exclusion meets the target, and measure the way there. Raises IRError and BadMetric.
+    """Find few layers whose exclusion meets the target, and measure the sets tried. Raises IRError and BadMetric.
 
-    Layers are added one by one, each time the one that gains most beside those before: with the metric `snr` by the sum
-    of the errors that each layer has alone, otherwise by what it gains alone. The sets on this way are measured, and
-    layers that the target does not need are dropped from the first one that meets it. The score of the set is that of a
-    run of its model alone.
+    Layers are added one by one, each time the layer with the largest gain in addition to those before: with the metric
+    `snr`, gains follow from the sum of the errors of single layers; otherwise each layer's gain alone counts. These
+    sets are measured, and layers that the target does not need are dropped from the first set that meets it. The score
+    of the set is that of a run of its model alone.
     """
     return _Search(trials, effects, target, progress).found()
 
@@ -184,7 +185,7 @@ class _Search:
             tried, smaller = {*np.linspace(low, high, _TOGETHER + 2).astype(int).tolist()}, []
 
     def _fewest(self, layers: frozenset[str]) -> frozenset[str]:
-        """Drop layers one by one that the target does not need, each time the one that is missed least."""
+        """Drop layers one by one that the target does not need, each time the layer whose removal costs least."""
         while 1 < len(layers) <= _TRIED:
             fewer = _fewer(layers)
             self._measure(fewer)

@@ -140,7 +140,7 @@ class Board:
 
 def _copied(value: Value, copies: dict[Node, Node]) -> Value:
     """Return a value of the copied model; nodes that only a choice reads are copied when it is made. They come from the
-    float model: names that the copied model has already are left out.
+    float model; names that already occur in the copied model are omitted.
     """
     node = value.node
     if node not in copies:

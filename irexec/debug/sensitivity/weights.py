@@ -72,7 +72,7 @@ def _reduced_axes(node: Node, place: int, rank: int) -> tuple[int, ...]:
 
 def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) -> tuple[Value, Array, Array]:
     """Return a Const of whole numbers, a Convert and a Multiply with the scale; and a Reshape where there are groups.
-    Also the numbers, and the step of each weight.
+    Also return the numbers, and the step of each weight.
     """
     shape = array.shape
     wide = array.astype(np.float32)

@@ -6,7 +6,8 @@ import re
 
 from irexec.diagnostics.render.characters import visible_text
 
-# What begins markup within a line. An underscore within a word does not, and brackets only with what follows them.
+# Characters that begin markup within a line. An underscore within a word does not, and brackets only before certain
+# characters.
 _MARKUP = re.compile(r"[\\`*<|~]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|\](?=[(\[:])")
 
 

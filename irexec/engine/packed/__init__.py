@@ -1,4 +1,4 @@
-"""Packed weights: constants of few bits that stay as the file has them, and are converted where a layer reads them.
+"""Packed weights: constants of few bits that stay as stored in the file, and are converted when a layer reads them.
 
 A file with compressed weights computes each matrix from a constant of few bits by layers of its own: Convert, Subtract
 of zero points, Multiply by scales, Reshape, Convert. Folding these layers would keep the whole matrix in f32. Planning

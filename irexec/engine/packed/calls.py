@@ -28,8 +28,9 @@ def packed_call(node: Node) -> Callable[..., Array]:
 
 
 def product(a: Array, b: PackedMatrix, /, *, out: Array | None = None) -> Array:
-    """Return MatMul of rows and a packed matrix. If its rows are the columns of the product, the result has the bits of
-    the kernel's result for the unpacked matrix; those of a matrix that is laid out anew differ by rounding.
+    """Return MatMul of rows and a packed matrix. If its rows are the columns of the product, the result is
+    bit-identical to the kernel's result for the unpacked matrix; otherwise the matrix is transposed, and the result may
+    differ by rounding.
     """
     left, columns = as_matrix(a, False, 0), b.codes.rows
     dtype = b.dtype if b.dtype == np.float64 else F32

@@ -1,4 +1,4 @@
-"""The elements of a packed matrix as the file has them, and their conversion to f32."""
+"""The elements of a packed matrix as stored in the file, and their conversion to f32."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Front end for ONNX (extra `onnx`): a file becomes a Model of IR operators, and of onnx operators IR does not have."""
+"""Front end for ONNX (extra `onnx`): a file becomes a Model of IR operators, and of ONNX operators that IR lacks."""
 
 from __future__ import annotations
 

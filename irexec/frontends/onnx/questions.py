@@ -29,7 +29,7 @@ class Answer(NamedTuple):
 _MARK = "irexec node "
 _LARGE = 1 << 10
 _MOST_ELEMENTS = 1 << 24
-# What is tried where a model leaves an extent open, until it runs.
+# The sizes that are tried for dynamic extents, until the model runs.
 _OPEN_EXTENTS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -78,7 +78,7 @@ def _around(node: onnx.NodeProto) -> onnx.GraphProto:
 
 def inferred(model: onnx.ModelProto) -> tuple[Messages, bytes]:
     """Return the messages of onnx.shape_inference, and the inferred types."""
-    # Functions that multiply would make inference run almost forever.
+    # Functions whose expansions multiply would make inference run almost forever.
     if not expansion_of(model.graph.node, expansions(model.functions)).is_bounded:
         return [], b""
     light = _light(model)
@@ -176,7 +176,7 @@ def _tried(load: Callable[[str], Runs], path: str) -> str:
             failure = failure or _message(error)
             break
         except Exception as error:
-            # A model that leaves extents open need not take every extent: a window asks for more than 1.
+            # A model with dynamic extents need not accept every size: a window may require more than 1.
             failure = failure or _message(error)
         else:
             return "runs the model with ones as inputs" + (f" and dynamic extents of {extent}" if extent > 1 else "")

@@ -109,7 +109,7 @@ def ends_of(edge: Edge) -> dict[str, str | None]:
 
 
 def meant_end(name: str, missing: Iterable[str]) -> str | None:
-    """Return the missing attribute of an edge for which another name stands: `from`, `to_layer`."""
+    """Return the missing attribute of an edge that is written under another name, such as `from` or `to_layer`."""
     missing = list(missing)
     known = _OTHER_NAMES.get(name.lower())
     near = [known] if known in missing else nearest(name.replace("_", "-"), missing, 1, 0.75)

@@ -1,1 +1,1 @@
-"""The weights: the `.bin` mapped, its packed types and strings, and the writing of one."""
+"""The weights: the `.bin` mapped, its packed types and strings, and writing a `.bin`."""

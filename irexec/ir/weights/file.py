@@ -68,7 +68,7 @@ class _Use(NamedTuple):
 class Weights:
     """The bytes of a `.bin`. `data` is None if there is no such file, which is an error only if a constant needs it.
 
-    `is_reported`: a finding has already stated why there is none.
+    `is_reported`: a finding has already stated why the file is missing.
     """
 
     def __init__(

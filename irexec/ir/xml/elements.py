@@ -43,7 +43,7 @@ class Elements:
 
     `number` is the number in document order (root = 0) of the element whose start tag was read last; `name` and
     `attributes` are its own, `is_empty` is True if it has no end tag. `may_hold_text`: there may be text between the
-    tags so far.
+    tags read so far.
     """
 
     def __init__(self, text: str, *, plain: bool = True) -> None:

@@ -24,7 +24,7 @@ MULTIPLE = 16
 def write_bytes(module: Any, name: str, lanes: int, source: Source = "floats") -> Code:
     """Write `bytes(layer, task, scratch, round)`: the levels of some elements, which begin at a multiple of MULTIPLE.
 
-    Up to a vector of bytes behind the last element is written, too.
+    Up to one vector of bytes after the last element is also written.
     """
     code = Code(module, name, 4, lanes)
     layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)

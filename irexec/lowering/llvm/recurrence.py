@@ -53,7 +53,7 @@ class _Place(NamedTuple):
     vector: int
 
 
-# The function that writes what becomes of the products of some gates.
+# The function that writes the results of the products of some gates.
 Write = Callable[[Sequence[Any], _Place], None]
 
 

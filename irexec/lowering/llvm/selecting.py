@@ -1,4 +1,7 @@
-"""Selecting: each plane of the result consists of elements of the same plane of another array, at constant places."""
+"""Selecting: each plane of the result consists of elements of the same plane of another array, at constant positions.
+
+The positions are known when the code is generated.
+"""
 
 from __future__ import annotations
 

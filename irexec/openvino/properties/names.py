@@ -37,7 +37,7 @@ class ReadOnly(Property):
 
 
 class Joined(Property):
-    """The name of a property whose value is a list: each item with a comma behind it."""
+    """The name of a property whose value is a list: each item followed by a comma."""
 
     def __call__(self, *values: Any) -> Any:
         return (str(self), OVAny("".join(f"{expected(v, str, str(self))}," for v in values))) if values else str(self)

@@ -1,1 +1,1 @@
-"""Activation operators, a file per operation page or family of one-liners."""
+"""Activation operators: a file for each operation page, or for a family of short operators."""

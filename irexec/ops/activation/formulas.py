@@ -1,7 +1,7 @@
 """The formulas of the activation functions, each a few NumPy steps over one block.
 
 `formula(x, out, scratch)`: `out` may be `x`, so the step that writes `out` is the last that reads `x`; `scratch` is
-three rows of x's length. f32 is right to its rounding or a few units more; f64 to a few units.
+three rows of x's length. Results are accurate to a few units in the last place, most in f32 to rounding.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def swish(x: Array, out: Array, scratch: Array, *, beta: float) -> None:
 
 
 def gelu_erf(x: Array, out: Array, scratch: Array) -> None:
-    """x Φ(x), as x / (1 + e^-L(x)) with L the logit of Φ: right even where Φ is tiny."""
+    """x Φ(x), as x / (1 + e^-L(x)) with L the logit of Φ: accurate even where Φ is tiny."""
     if x.dtype == np.float64:
         np.multiply(x, 0.5 * erfc_f64(x * -np.sqrt(0.5)), out)
         return
@@ -75,7 +75,7 @@ def hsigmoid(x: Array, out: Array, scratch: Array) -> None:
 
 
 def hswish(x: Array, out: Array, scratch: Array) -> None:
-    """x min(max(x + 3, 0), 6) / 6, divided first: x times 6 may overflow."""
+    """x min(max(x + 3, 0), 6) / 6, with the division first, because x times 6 may overflow."""
     y = scratch[0]
     np.add(x, 3, y)
     np.clip(y, 0, 6, y)

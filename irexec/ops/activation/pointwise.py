@@ -55,7 +55,7 @@ def clamp_1(x: T_NUMERIC, /, *, min: float, max: float, out: Array | None = None
     """Each element, no lower than `min` and no higher than `max`; nan stays nan.
 
     For integers `min` is rounded up and `max` down, and both are brought into the type's range.
-    Shape rule: C1 min is not above max (from OpenVINO; in the page's formula max would win).
+    Shape rule: C1 min is not above max (from OpenVINO; the page's formula gives max).
     """
     if is_float(x.dtype):
         low, high = x.dtype.type(min), x.dtype.type(max)
@@ -136,9 +136,9 @@ def _(check: Check, x: TensorType, alpha: TensorType, beta: TensorType) -> Parti
 def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
     """data where it is not negative, slope · data where it is.
 
-    A slope of rank 1 that is as long as data's second dimension (of rank-1 data: the first) goes along that one;
-    any other is broadcast by NumPy's rules. C1: slope broadcasts into data's shape (without its leading ones where it
-    has more axes). A scalar slope, which the page omits and OpenVINO accepts, is accepted.
+    A slope of rank 1 with the length of data's second dimension (for rank-1 data: the first) applies along that
+    dimension; any other slope is broadcast by NumPy's rules. C1: slope broadcasts into data's shape (without its
+    leading ones where it has more axes). A scalar slope, which the page omits and OpenVINO accepts, is accepted.
     """
     along = _channel(data.ndim)
     if slope.ndim == 1 and data.ndim > 1 and data.shape[along] == slope.shape[0]:

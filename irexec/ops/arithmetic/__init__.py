@@ -1,1 +1,1 @@
-"""Arithmetic operators, a file per operation page or family of one-liners."""
+"""Arithmetic operators: a file for each operation page, or for a family of short operators."""

@@ -35,7 +35,7 @@ _POWER = made_later(_known_power, 2)
 
 
 def _known_rest(a: DimLike, b: DimLike) -> DimLike:
-    """Return what a truncated division of numbers leaves, where neither is negative."""
+    """Return the remainder of a truncated division of numbers that are not negative."""
     return a % b if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0 else ANY_DIMENSION
 
 

@@ -1,8 +1,9 @@
 """Elementwise arithmetic with one operand: each is one real function, applied at the declared precision.
 
-Integers: the pages of Sqrt and Tanh state "rounded (half up)", and that of Tan shows it; every function that leaves the
-integers is rounded so here, halves away from zero. (OpenVINO's core truncates Exp, Log and Sin, as no page says.)
-Results that an integer type cannot hold are its lowest value. Source: the operation pages of these names.
+Integers: the pages of Sqrt and Tanh state "rounded (half up)", and that of Tan shows it; the results of all functions
+that are not integers are therefore rounded, halves away from zero. (OpenVINO's core truncates Exp, Log and Sin, which
+no page states.) Results that an integer type cannot hold are its lowest value. Source: the operation pages of these
+names.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ tanh_1 = _real("Tanh", "opset1", ufunc("tanh"), "The hyperbolic tangent of each 
 
 
 def _whole(function: Any, x: Array, out: Array | None) -> Array:
-    """Return a function that leaves whole numbers alone."""
+    """Return a function that returns whole numbers unchanged."""
     return elementwise(function if is_float(x.dtype) else np.positive, x, out)
 
 
@@ -105,7 +106,7 @@ def atanh_4(x: T, /, *, out: Array | None = None) -> T:
 def erf_1(x: T, /, *, out: Array | None = None) -> T:
     """The Gauss error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
 
-    The page prints 1/π and the bounds -x, x; its name and OpenVINO mean the usual function.
+    The page prints 1/π and the bounds -x, x by mistake; irexec and OpenVINO compute the usual function.
     """
     if x.dtype == np.float64:
         return in_doubles(erf_f64, x, out)

@@ -1,1 +1,1 @@
-"""Bitwise operators, a file per operation page or family of one-liners."""
+"""Bitwise operators: a file for each operation page, or for a family of short operators."""

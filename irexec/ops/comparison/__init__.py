@@ -1,1 +1,1 @@
-"""Comparison operators, a file per operation page or family of one-liners."""
+"""Comparison operators: a file for each operation page, or for a family of short operators."""

@@ -1,7 +1,7 @@
 """Comparisons of two operands, broadcast to each other: a boolean per pair.
 
-Numbers compare as themselves, whatever their type; nan is unequal to everything, and neither less nor greater.
-Strings compare by code points (the pages take any type). Source: the operation pages of these names.
+Numbers are compared by value, whatever their type; nan is unequal to everything, and neither less nor greater.
+Strings compare by code points (the pages allow any type). Source: the operation pages of these names.
 """
 
 from __future__ import annotations

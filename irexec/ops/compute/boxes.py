@@ -6,8 +6,8 @@ import numpy as np
 
 from irexec.types import Array
 
-# Boxes are looked at in windows, so that little is computed for boxes after the last one kept; of a window, a block is
-# compared with itself at once, and with a group of those kept before.
+# Boxes are processed in windows, so that little is computed for boxes after the last one kept; a block of a window is
+# compared with itself at once, and with groups of the boxes kept before.
 WINDOW, BLOCK, GROUP = 2048, 96, 48
 
 
@@ -23,7 +23,7 @@ def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: floa
     """Return `overlaps` for boxes given by corners [4, n]: NumPy is far faster on long rows than on pairs.
 
     `extra` is added to every side: 1 for coordinates that name pixels, both ends included. Boxes that do not touch have
-    no intersection, unless `bridging` lets `extra` reach over the gap.
+    no intersection, unless `bridging` allows `extra` to close the gap.
     """
     width = np.minimum(corners[2], box[2]) - np.maximum(corners[0], box[0])
     height = np.minimum(corners[3], box[3]) - np.maximum(corners[1], box[1])
@@ -88,13 +88,13 @@ def suppress(
     limit_now = boxes.dtype.type(threshold)
 
     def between(first: Array, second: Array) -> Array:
-        """Return the overlaps of boxes [first, second], given by their places in the order."""
+        """Return the overlaps of boxes [first, second], given by their positions in the order."""
         box, area = corners[:, first, None], areas[first, None]
         others = corners[:, None, second], areas[second]
         return _plain_overlaps(box, area, *others) if is_plain else _overlaps(box, area, *others, extra, bridging)
 
     def staying(places: Array, since: int) -> Array:
-        """Return the boxes that stay beside those kept, from the number `since` on."""
+        """Return those of `places` that no kept box suppresses; kept boxes before the number `since` are not tested."""
         for start in range(since, len(kept), GROUP):
             first = np.array(kept[start : start + GROUP], np.intp)
             most = np.array(limits[start : start + GROUP], boxes.dtype)[:, None]

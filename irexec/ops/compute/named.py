@@ -1,4 +1,6 @@
-"""NumPy's functions by their names, for declarations: an operator is declared, and a file checked, without NumPy."""
+"""NumPy's functions by their names, for declarations: operators are declared, and files checked, without importing
+NumPy.
+"""
 
 from __future__ import annotations
 

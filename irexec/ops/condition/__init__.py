@@ -1,1 +1,1 @@
-"""Condition operators, a file per operation page or family of one-liners."""
+"""Condition operators: a file for each operation page, or for a family of short operators."""

@@ -28,9 +28,10 @@ def bucketize_3(
     output_type: Annotated[Literal["i64", "i32"], ReaderDefault("dynamic")] = "i64",
     with_right_bound: bool = True,
 ) -> Annotated[Array, TypeFrom("output_type")]:
-    """For each element the number of boundaries below it; one that equals a boundary is in the bucket that ends there.
+    """For each element the number of boundaries below it; an element equal to a boundary is in the bucket that ends
+    there.
 
-    Without `with_right_bound`, in the one that begins there.
+    Without `with_right_bound`, such an element is in the bucket that begins there.
     Raises ConstraintError C2 unless `buckets` ascend without repetition. Shape rule: C1 buckets is 1D.
     """
     boundaries, values = widen(buckets), widen(data)

@@ -1,6 +1,6 @@
 """If: runs one of two bodies, depending on a condition.
 
-Source: operation page If-8. Inference and execution of bodies are the validator's and engine's.
+Source: operation page If-8. Bodies are inferred in irexec/inference and run by the engine.
 """
 
 from __future__ import annotations
@@ -16,4 +16,4 @@ Each: TypeAlias = Annotated[Array, Elements(None, ANY)]
 @operator("If", "opset8", has_bodies=True)
 def if_8(cond: Annotated[Array, Elements("T_CONDITION", {BOOLEAN})], /, *inputs: Each) -> list[Each]:
     """`then_body` when `cond` (a scalar or one element) is true, otherwise `else_body`."""
-    raise TypeError("the engine runs bodies")
+    raise TypeError("an operator with bodies can be run by the engine only")

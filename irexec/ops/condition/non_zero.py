@@ -1,4 +1,4 @@
-"""NonZero: where a tensor is not zero.
+"""NonZero: the indices of the elements of a tensor that are not zero.
 
 Source: operation page NonZero-3. A scalar counts as one element of a 1D tensor, as in OpenVINO; the page's formula
 would make its result [0, count].
@@ -19,7 +19,7 @@ T: TypeAlias = Annotated[Array, ANY_ELEMENTS]
 
 @operator("NonZero", "opset3")
 def non_zero_3(data: T, /, *, output_type: Literal["i64", "i32"] = "i64") -> Annotated[Array, TypeFrom("output_type")]:
-    """Indices of the elements that are not zero (NaN is none), [rank, count], in row-major order."""
+    """Indices of the elements that are not zero (NaN is not zero), [rank, count], in row-major order."""
     found = np.nonzero(np.atleast_1d(widen(data)))
     return np.stack(found).astype(ElementType.by_name[output_type].dtype)
 

@@ -23,8 +23,8 @@ T: TypeAlias = Annotated[Array, Elements("T", ANY)]
 def select_1(cond: T_COND, then: T, else_: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
     """`then` where `cond` is true, `else` elsewhere, the three broadcast according to `auto_broadcast`.
 
-    "numpy": all three to each other. (By the page `cond` goes one way only, into the shape of the other two;
-    OpenVINO and ONNX's Where let it widen them, so it may here.) "pdpd": `cond` and `else` into `then`.
+    "numpy": all three to each other. (By the page, `cond` is broadcast into the shape of the other two only; OpenVINO,
+    ONNX's Where and irexec also broadcast these to `cond`.) "pdpd": `cond` and `else` into `then`.
     """
     cond = cond.astype(np.bool_, copy=False)
     else_, cond = aligned(then, else_, how), aligned(then, cond, how)
@@ -32,7 +32,7 @@ def select_1(cond: T_COND, then: T, else_: T, /, *, how: Broadcasting, out: Arra
     return into(result, out)
 
 
-_MANY = 1 << 12  # the number of elements above which bit patterns are faster than a choice for each
+_MANY = 1 << 12  # the number of elements above which bit patterns are faster than one choice per element
 
 
 def _blend(cond: Array, then: Array, else_: Array) -> Array:

@@ -1,1 +1,1 @@
-"""Convolution operators, a file per operation page or family of one-liners."""
+"""Convolution operators: a file for each operation page, or for a family of short operators."""

@@ -158,7 +158,7 @@ def _rule(
         if extent.max is not None and size.max is not None:
             most = (extent.max - 1) * s + dilated(size.max, dilations[axis])
         full = f"{least}.." if most is None else least if least == most else f"{least}..{most}"
-        message = f"the padding takes {spare} pixels of spatial axis {axis}, expected less than {full}"
+        message = f"the padding removes {spare} pixels of spatial axis {axis}, expected less than {full}"
         check("C5", most is None or most > spare, message, found=str(spare), allowed=f"below {full}")
         extents.append(Dimension(max(least - spare, 1), None if most is None else max(most - spare, 1)))
     return PartialShape([d[0], channels, *extents])

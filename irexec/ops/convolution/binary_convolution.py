@@ -1,4 +1,4 @@
-"""BinaryConvolution: a convolution of zeros and ones, where equal counts 1 and different -1.
+"""BinaryConvolution: a convolution of zeros and ones, where equal bits count 1 and different bits -1.
 
 Source: operation page BinaryConvolution-1.
 """
@@ -27,7 +27,7 @@ def binary_convolution_1(
 ) -> T1:
     """2 * P - B: of the B bits under `kernel` `[C_OUT, C_IN, Y, X]`, P are equal in `data` `[N, C_IN, Y, X]`.
 
-    Padding holds `pad_value`, as data's type reads it; a value other than 0 and 1 equals no bit.
+    Padding consists of `pad_value`, converted to data's type; a value other than 0 and 1 equals no bit.
 
     C1: strides, pads and dilations have two values. C2: data has rank 4. C3: the kernel has rank 4. C4: both have the
     same C_IN. C5: the kernel, dilated, fits into the padded data.

@@ -15,7 +15,7 @@ from irexec.types import Array
 Range = tuple[int, int]
 
 
-# Starting the copy of a row of columns costs about as much as 32 multiply-adds whose result is thrown away.
+# Starting the copy of a row of columns costs about as much as 32 multiply-adds.
 WORTH_GAPS = 32
 
 

@@ -178,7 +178,7 @@ def _plain_value(annotation: Any) -> Callable[[Any], Any]:
 
 def _check_size(number: Any) -> None:
     if isinstance(number, int) and not -(2**63) <= number < 2**63:
-        raise Unreadable("D005", "a number beyond 64 bits")
+        raise Unreadable("D005", "a number of more than 64 bits")
 
 
 def _element_type(value: Any) -> ElementType:

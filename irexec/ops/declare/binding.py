@@ -58,7 +58,9 @@ def binding_of(
     for parameter, kind in _keywords(parameters, getattr(function, "__globals__", {})):
         if not is_group(kind):
             if parameter.name not in known and parameter.default is parameter.empty:
-                raise TypeError(f"{where} asks for {parameter.name!r}, which is not an attribute of the operator")
+                raise TypeError(
+                    f"{where} has the parameter {parameter.name!r}, which is not an attribute of the operator"
+                )
             single.append(parameter.name)
             continue
         unknown = [a.name for a in attributes_in(kind) if a.required and a.name not in known]
@@ -78,7 +80,7 @@ def _check_positional(parameters: Iterable[inspect.Parameter], ports: int | None
         if not any_number:
             raise TypeError(f"{where} needs `*` before its inputs: the operator takes any number")
     elif least > ports or (len(places) < ports and not any_number):
-        raise TypeError(f"{where} takes {len(places)} arguments by position, the operator gives {ports}")
+        raise TypeError(f"{where} takes {len(places)} arguments by position, but the operator has {ports} inputs")
     return inspect.Parameter.VAR_KEYWORD in kinds
 
 

@@ -31,7 +31,7 @@ def beyond_memory(outputs: Sequence[TensorType]) -> str | None:
         # NumPy counts the bytes of an empty array as if axes of extent 0 were absent.
         total += item * math.prod([extent.min or 1 for extent in tensor.shape.dims])
         if total > _SMALL and total > memory():
-            return f"output {index}, {tensor}, is more than this machine's memory holds"
+            return f"output {index}, {tensor}, exceeds this machine's memory"
     return None
 
 
@@ -70,4 +70,4 @@ def reserve(shape: Sequence[int], dtype: np.dtype[Any]) -> None:
     """
     nbytes = dtype.itemsize * math.prod(max(1, extent) for extent in shape)
     if nbytes > _SMALL and nbytes > memory():
-        raise MemoryError(f"an array of shape {list(shape)} is more than this machine's memory holds")
+        raise MemoryError(f"an array of shape {list(shape)} exceeds this machine's memory")

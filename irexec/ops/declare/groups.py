@@ -69,7 +69,7 @@ class AttributesOf:
         self.without = (without,) if isinstance(without, str) else without
         for name in self.without:
             if name not in {a.name for a in self.attributes}:
-                raise TypeError(f"{operator} has no attribute {name!r} to go without")
+                raise TypeError(f"{operator} has no attribute {name!r}, so `without` cannot omit it")
 
     def completed(self, own: list[Attribute]) -> list[Attribute]:
         """Return all attributes in the other version's order; `own` attributes replace those of the same name, new ones
@@ -83,6 +83,6 @@ class AttributesOf:
                 a.annotation,
                 a.default,
             ):
-                raise TypeError(f"attribute {a.name!r} is declared as in the other version: leave it to the rest")
+                raise TypeError(f"attribute {a.name!r} is identical to that of the other version; omit it")
         inherited = [replaced.pop(a.name, a) for a in self.attributes if a.name not in self.without]
         return inherited + [a for a in own if a.name in replaced]

@@ -326,7 +326,7 @@ class Operator:
 
 def failed_rule(operator: Operator, error: Exception) -> Breach:
     """Return the finding for a shape rule that raised an exception, which is a defect: rules report with `check`."""
-    return Breach("O007", f"the shape rule of {operator} is wrong; it failed: {type(error).__name__}: {error}")
+    return Breach("O007", f"the shape rule of {operator} failed: {type(error).__name__}: {error}")
 
 
 def operator(

@@ -27,7 +27,7 @@ class Prepared:
         self._known: dict[Hashable, tuple[ref[Any], tuple[Array, ...]]] = {}
 
     def of(self, constants: tuple[Array, ...], form: Hashable, make: Callable[[], T]) -> T:
-        """Return the form of some constants; `make` makes it when no plan uses it yet.
+        """Return the form of some constants; `make` creates it if no plan uses it yet.
 
         Constants are distinguished by their memory, to which the form keeps references.
         """

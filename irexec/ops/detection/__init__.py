@@ -1,1 +1,1 @@
-"""Object detection operators, a file per operation page or family of one-liners."""
+"""Object detection operators: a file for each operation page, or for a family of short operators."""

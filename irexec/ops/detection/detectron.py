@@ -92,9 +92,9 @@ def roi_feature_extractor_6(
 ) -> tuple[T, T]:
     """Features [rois, C, output_size, output_size] of each region (x1, y1, x2, y2) from its level, and the regions.
 
-    A region's level is floor(2 + log2(sqrt(area) / 224 + 1e-6)), within the levels there are; regions without area, or
-    with a number that is not finite, have features 0. Both outputs are in the order of the input, as in
-    OpenVINO; on the page the second one is reordered by level.
+    A region's level is floor(2 + log2(sqrt(area) / 224 + 1e-6)), limited to the existing levels; regions without area,
+    or with a number that is not finite, have features 0. Both outputs are in the order of the input, as in OpenVINO; on
+    the page the second one is reordered by level.
 
     C1: rois is [number_of_ROIs, 4]. C2: each level is [1, C, height, width]. C3: there is a scale for each level (the
     page's example has one more), and at least one level.

@@ -266,6 +266,6 @@ def _(
 @prior_box_8.undefined_for
 @prior_box_1.undefined_for
 def _(output_size: Array, image_size: Array, *, sizes: Sizes) -> Undefined:
-    """Sizes of which the page counts other boxes than it computes."""
+    """Sizes for which the page's count of boxes differs from the boxes that it computes."""
     odd = len(sizes.min_size) != len(sizes.max_size) or not sizes.scale_all_sizes
     return bool(sizes.max_size) and odd

@@ -1,4 +1,4 @@
-"""PSROIPooling and DeformablePSROIPooling: pooling where each bin of a region has channels of its own.
+"""PSROIPooling and DeformablePSROIPooling: pooling in which each bin of a region has its own channels.
 
 Source: operation pages PSROIPooling-1, DeformablePSROIPooling-1; the arithmetic is OpenVINO's reference.
 """

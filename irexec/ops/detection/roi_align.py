@@ -28,7 +28,7 @@ IND_T: TypeAlias = Annotated[Array, Elements("IND_T", INTEGERS)]
 Pooling = Literal["max", "avg"]
 Aligned = Literal["asymmetric", "half_pixel_for_nn", "half_pixel"]
 Scale = Annotated[float, Within(gt=0)]
-# 0 is as many as fit; torchvision writes -1 for that, and OpenVINO's kernels take it so.
+# 0 means as many as fit; torchvision writes -1 for this, which OpenVINO's kernels accept.
 Samples = Annotated[int, Within(ge=0), TakenAs(0)]
 
 
@@ -85,7 +85,7 @@ def average_or_max(
             _weights(places, extent) for places, extent in ((y, feature.shape[1]), (x, feature.shape[2]))
         )
         part = feature[:, used_y[:, None], used_x]
-        # Where there is a number that is not finite, it must not reach bins that do not see it.
+        # A number that is not finite must not affect bins that do not contain it.
         if np.isfinite(part).all():
             return np.asarray(over_y @ part @ over_x.T / feature.dtype.type(max(rows * columns, 1)))
     if mode == "max":
@@ -166,7 +166,7 @@ def roi_align_9(
 ) -> T:
     """[rois, C, pooled_h, pooled_w] from feature maps [N, C, H, W] and boxes [rois, 4] as (x1, y1, x2, y2).
 
-    The maximum is never below 0: OpenVINO's kernels start with it, and the page does not say. A region that is less
+    The maximum is never below 0: OpenVINO's kernels start at 0, and the page does not define it. A region that is less
     than a pixel wide counts as one pixel in the mode asymmetric, and only there; a region of negative size has no
     samples when their number is adaptive, and gives 0. So does a box with a number that is not finite.
 
@@ -228,7 +228,7 @@ def roi_align_rotated_15(
 ) -> T:
     """[rois, C, pooled_h, pooled_w], the mean of each bin; rois are (centre x, centre y, width, height, angle).
 
-    The scale applies to the centre too; the angle is in radians.
+    The scale also applies to the centre; the angle is in radians.
 
     C1: feature_maps is [N, C, H, W]. C2: rois is [NUM_ROIS, 5]. C3: batch_indices is [NUM_ROIS], each in [0, N - 1].
     """

@@ -1,1 +1,1 @@
-"""Generation operators, a file per operation page or family of one-liners."""
+"""Generation operators: a file for each operation page, or for a family of short operators."""

@@ -36,7 +36,7 @@ def multinomial_13(
     """[batch, num_samples] classes, drawn from `probs` [batch, classes] or their logarithms.
 
     Each random number selects the first class whose cumulative probability is not below it. With two seeds of 0 each
-    call draws anew.
+    call gives new numbers.
 
     C1: probs is [batch_size, class_size]. C2: num_samples is a scalar or has one element, not negative. C3: without
     replacement there are at least num_samples classes. C4: probabilities are finite, not negative, and not all zero.

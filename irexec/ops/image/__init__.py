@@ -1,1 +1,1 @@
-"""Image processing operators, a file per operation page or family of one-liners."""
+"""Image processing operators: a file for each operation page, or for a family of short operators."""

@@ -35,7 +35,7 @@ ShapeMode = Literal["sizes", "scales"]
 PILLOW = ("bilinear_pillow", "bicubic_pillow")
 
 
-# What was measured, and a third of it more.
+# The measured value, increased by a third.
 _TOLERANCE = positioned(8)
 
 
@@ -96,10 +96,10 @@ def interpolate_11(
         )
         for a in chosen
     }
-    # Pillow goes over the width first; elsewhere the passes that leave least to do come first.
+    # Pillow resizes the width first; in other modes, the passes after which the least work remains come first.
     order = chosen[::-1] if mode in PILLOW else sorted(chosen, key=lambda a: (scales[a], -a))
     result = _apply(image, mode, [(a, resized[a], begin[a]) for a in order])
-    # The zeros of an axis that is resized are never made: its pass takes zero where it reads one.
+    # The zeros of a resized axis are not stored: its pass uses zero in their place.
     return _padded(result, [(0, 0) if a in chosen else pads for a, pads in enumerate(zip(begin, end, strict=True))])
 
 
@@ -206,7 +206,7 @@ def interpolate_4(
     mode: Mode4,
     **rest: Annotated[Any, AttributesOf(interpolate_11)],
 ) -> T:
-    """As Interpolate-11 without the pillow modes; sizes and scales are inputs of their own, one of which is read.
+    """As Interpolate-11 without the pillow modes; sizes and scales are separate inputs, of which one is read.
 
     C1 to C4 and C7 as Interpolate-11.
     """

@@ -1,1 +1,1 @@
-"""Infrastructure operators, a file per operation page or family of one-liners."""
+"""Infrastructure operators: a file for each operation page, or for a family of short operators."""

@@ -46,7 +46,7 @@ def _(form: OlderForm, init_value: TensorType | None) -> None:
     if init_value is not None:
         own = form.outputs[0]
         same = own.element_type is init_value.element_type and own.shape == init_value.shape
-        form.need(same, f"the variable is {own.element_type} {own.shape}, but its initial value is not")
+        form.need(same, "the variable and its initial value differ in type or shape")
 
 
 @read_value_6.shapes

@@ -1,1 +1,1 @@
-"""Logical operators, a file per operation page or family of one-liners."""
+"""Logical operators: a file for each operation page, or for a family of short operators."""

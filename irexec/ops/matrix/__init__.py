@@ -1,1 +1,1 @@
-"""Matrix multiplication operators, a file per operation page or family of one-liners."""
+"""Matrix multiplication operators: a file for each operation page, or for a family of short operators."""

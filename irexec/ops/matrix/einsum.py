@@ -42,7 +42,7 @@ class Equation:
             return Equation(inputs, (*(["..."] if "..." in seen else []), *once))
         output = _labels(right, "the output")
         strange = sorted(set(output) - set(seen))
-        require("C2", not strange, f"the output has {', '.join(strange)}, which no input has")
+        require("C2", not strange, f"the output contains {', '.join(strange)}, which no input contains")
         require("C2", len(set(output)) == len(output), f"the output {right!r} repeats a label")
         return Equation(inputs, output)
 
@@ -215,6 +215,6 @@ def _note(check: Check, port: str, labels: Labels, shape: PartialShape, extents:
             here[label] = merged or extent
     for label, extent in here.items():
         together = extents.get(label, extent).broadcast(extent)
-        message = f"label {label} has extent {extent} in {port}, expected {extents.get(label)} as before"
+        message = f"label {label} has extent {extent} in {port}, expected {extents.get(label)} as in an earlier input"
         if check("C6", together is not None, message, port=port, found=str(extent)) and together is not None:
             extents[label] = together

@@ -1,7 +1,7 @@
 """GroupedMatMul: one matrix product per group of rows.
 
-Source: operation GroupedMatMul-17 as OpenVINO 2026 has it: `mat_b` is stored transposed, `[G, N, K]`, and ranks 2 with
-2 are not supported. An earlier draft of the page had `[G, K, N]` and that third form. Rows behind the last offset
+Source: operation GroupedMatMul-17 as in OpenVINO 2026: `mat_b` is stored transposed, `[G, N, K]`, and ranks 2 with 2
+are not supported. An earlier draft of the page had `[G, K, N]` and allowed these ranks. Rows after the last offset
 belong to no group; their result is zero.
 """
 

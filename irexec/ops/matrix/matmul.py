@@ -77,7 +77,7 @@ class ConstantMatrix:
     """A constant matrix `[K, N]` in f32 or f16, for sums in f32.
 
     A small matrix is converted to the form that BLAS takes (aligned, f32) at once. A large one is converted block by
-    block in each product, so that its memory is that of the file: the results are the same bits.
+    block in each product, so that it uses the file's memory; the results are bit-identical.
     """
 
     def __init__(self, constant: Array, transposed: bool) -> None:

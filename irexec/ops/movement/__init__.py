@@ -1,1 +1,1 @@
-"""Data movement operators, a file per operation page or family of one-liners."""
+"""Data movement operators: a file for each operation page, or for a family of short operators."""

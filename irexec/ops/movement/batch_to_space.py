@@ -77,14 +77,17 @@ def _check_values(check: Check, blocks: Known, **edges: Known) -> None:
     in_range(check, "C4", "block_shape", blocks, 1)
     for name, values in {"block_shape": blocks, **edges}.items():
         first = int(name == "block_shape")
-        message = f"{name} starts with {(values or [first])[0]}, expected {first}: the batch stays as it is"
+        message = (
+            f"{name} starts with {(values or [first])[0]}, expected {first}: the batch dimension is "
+            "not divided into blocks"
+        )
         check("C1", not values or values[0] == first, message, port=name)
         if name in edges:
             in_range(check, "C2", name, values, 0)
 
 
 def _check_crop(check: Check, axis: int, crop: int, extent: int | None) -> None:
-    message = f"the crops take {crop} elements of dimension {axis}, which has only {extent} after its growth"
+    message = f"the crops remove {crop} elements of dimension {axis}, which has only {extent} elements before cropping"
     check("C2", extent is None or crop <= extent, message, port="crops_begin")
 
 

@@ -121,7 +121,7 @@ def _replicates(extent: Dimension, target: Dimension) -> bool:
 def _check_axes(check: Check, axes: list[int], rank: int) -> bool:
     """Check C4: the axes ascend within the rank of the target; return False if an axis is outside."""
     outside = [axis for axis in axes if not 0 <= axis < rank]
-    message = f"axes_mapping {axes} holds {outside[:1]}, outside [0, {rank - 1}]"
+    message = f"axes_mapping {axes} contains {outside[:1]}, outside [0, {rank - 1}]"
     if not check("C4", not outside, message, port="axes_mapping", allowed=f"[0, {rank - 1}]"):
         return False
     check("C4", axes == sorted(set(axes)), f"axes_mapping {axes} is not ascending", port="axes_mapping")

@@ -37,7 +37,7 @@ def gather_1(data: T, indices: T_IND, axis: T_AXIS, /, *, out: Array | None = No
 
 @operator("Gather", "opset7", unaligned="data", narrow="data", values="kernel")
 def gather_7(data: T, indices: T_IND, axis: T_AXIS, /, *, batch_dims: int = 0, out: Array | None = None) -> T:
-    """As Gather-1, the first `batch_dims` dimensions of `data` and `indices` (equal) being walked together.
+    """As Gather-1, separately for each position in the first `batch_dims` dimensions, which `data` and `indices` share.
 
     Constraints beyond those of Gather-1: C4 batch_dims in [-r, r] with r the smaller rank, C5 batch_dims <= axis,
     C6 equal batch dimensions.

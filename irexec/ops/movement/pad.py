@@ -44,7 +44,7 @@ def pad_12(
 ) -> T:
     """`data` with `pads_begin[d]` elements before and `pads_end[d]` after its own along dimension d.
 
-    A negative count takes elements away, after the mirrored ones were read. Modes: "constant" adds `pad_value`
+    A negative count removes elements; mirrored elements are read before. Modes: "constant" adds `pad_value`
     (0, False, ""), "edge" repeats the outermost element, "reflect" mirrors without it, "symmetric" with it.
 
     Raises ConstraintError C1 for more elements than there are to mirror (reflect: n - 1, symmetric: n),

@@ -36,7 +36,7 @@ def scatter_elements_update_12(
     use_init_val: bool = True,
     out: Array | None = None,
 ) -> T:
-    """A copy of `data` with each update combined into the element at its own place, but `indices`' along `axis`.
+    """A copy of `data` with each update combined into the element at its own position, but at the index along `axis`.
 
     data: rank r; indices, updates: the same shape of rank r; axis: scalar or [1]. `use_init_val` false: data's values
     are not combined with the updates. Raises ConstraintError for
@@ -49,8 +49,8 @@ def scatter_elements_update_12(
     C6  a mean of booleans; a reduction of elements that are not numbers (strings, codes)
 
     Booleans: sum and max are OR, prod and min AND. The mean of integers is exact and rounded down. Choices where the
-    page leaves it open: updates that meet in one place are taken in row-major order; under min and max NaN in data
-    stays and NaN in updates does nothing. Integers wrap; f16 and bf16 are combined in f32 and rounded once.
+    page does not define the result: updates of one element are applied in row-major order; under min and max, NaN in
+    data stays and NaN in updates has no effect. Integers wrap; f16 and bf16 are combined in f32 and rounded once.
     """
     return _update(data, indices, updates, axis, reduction, use_init_val, out, negative=True)
 
@@ -205,5 +205,7 @@ def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: st
     if reduction != "none":
         return None
     rows = _places(data.shape, indices, integer(axis) % data.ndim, negative=True)
-    note = "indices name {count} more than once; their order is undefined, and irexec uses the last update"
+    note = (
+        "indices select {count} more than once; the order of the updates is undefined, and irexec applies the last one"
+    )
     return open_rows(rows, updates.reshape(-1, 1), note)

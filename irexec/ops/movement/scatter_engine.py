@@ -1,7 +1,7 @@
 """The engine of the scatter family: updates combined into the rows of a target.
 
-Where several updates meet in one place they are combined in their row-major order, so that under "none" the last one
-wins. The pages leave that order open; irexec's is the one that a plain loop gives.
+Several updates of one row are combined in row-major order, so that under "none" the last one wins. The pages do not
+define this order; irexec's is that of a plain loop.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def scatter(target: Array, rows: Array, updates: Array, reduction: str = "none",
     """Combine updates[i] into target[rows[i]] for each i in turn, in place.
 
     target: [slots, block], contiguous; rows: [n], intp, each within the slots; updates: [n, block], target's dtype.
-    reduction: none, sum, sub, prod, min, max or mean. Without `use_init_val` the places that are named start from
-    nothing instead of from target's own values. Under min and max an update takes a place only if it is less or
-    greater, so that NaN in target stays and a NaN update does nothing. Integers wrap, but for their mean, which is
-    exact and rounded down. Narrow floats are combined in f32 and rounded once.
+    reduction: none, sum, sub, prod, min, max or mean. Without `use_init_val`, target's own values in the selected rows
+    are not combined with the updates. Under min and max an update replaces a value only if it is less or greater, so
+    that NaN in target stays and a NaN update has no effect. Integers wrap, except for their mean, which is exact and
+    rounded down. Narrow floats are combined in f32 and rounded once.
     """
     if not updates.size:
         return
@@ -142,7 +142,7 @@ def _mean(own: Array | None, values: Array, last: Array, earlier: Array, reducti
         total = _in_order(own, values, last, earlier, "sum")
         total /= counts
         return total
-    # The sum of 64-bit integers takes more than 64 bits: their halves are summed apart, then divided by hand.
+    # The sum of 64-bit integers takes more than 64 bits: their halves are summed separately, then combined and divided.
     own_high, own_low = (None, None) if own is None else _halves(own)
     high, low = _halves(values)
     highs = _in_order(own_high, high, last, earlier, "sum")

@@ -1,4 +1,4 @@
-"""ScatterNDUpdate: a copy of a tensor with updates at places that index tuples name.
+"""ScatterNDUpdate: a copy of a tensor with updates at the positions that index tuples select.
 
 Source: operation pages ScatterNDUpdate-3 (in the operation sets from opset4 on) and ScatterNDUpdate-15.
 """
@@ -40,16 +40,13 @@ def scatter_nd_update_15(
     data: [s_0, .., s_r-1]; indices: [.., k], each entry naming an element (k = r) or a slice (k < r) of data;
     updates: indices.shape[:-1] + data.shape[k:]. Raises ConstraintError for
 
-    C1  data of rank 0
-    C2  indices of rank 0
-    C3  an index outside of [-s_j, s_j - 1]; negative ones count from the end
-    C4  k greater than r
-    C5  updates of another shape; where that is rank 0, one element in any shape will do
+    C1  data of rank 0 C2  indices of rank 0 C3  an index outside of [-s_j, s_j - 1]; negative ones count from the end
+    C4  k greater than r C5  updates of another shape; if the expected rank is 0, any shape of one element is accepted
     C6  a reduction of elements that are not numbers (strings, codes); booleans: sum is OR, sub XOR, prod AND
 
-    Choices where the page leaves it open: updates that meet in one place are taken in row-major order. As in the page's
-    snippet an update takes a place under min and max only if it is less or greater, so NaN in data stays and NaN in
-    updates does nothing. Integers wrap; f16 and bf16 are combined in f32 and rounded once.
+    Choices where the page does not define the result: updates of one position are applied in row-major order. As in the
+    page's snippet, under min and max an update replaces a value only if it is less or greater, so NaN in data stays and
+    NaN in updates has no effect. Integers wrap; f16 and bf16 are combined in f32 and rounded once.
     """
     return _update(data, indices, updates, reduction, out, negative=True)
 
@@ -145,13 +142,15 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 @scatter_nd_update_15.open
 def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
     """Return the places with several different updates under none: the page does not define which is the last."""
-    note = "indices name {count} more than once; their order is undefined, and irexec uses the last update"
+    note = (
+        "indices select {count} more than once; the order of the updates is undefined, and irexec applies the last one"
+    )
     return _open(data, indices, updates, note) if reduction == "none" else None
 
 
 @scatter_nd_update_4.open
 def _(data: Array, indices: Array, updates: Array) -> Open | None:
-    note = "indices name {count} more than once, which is undefined; irexec uses the last update"
+    note = "indices select {count} more than once, which is undefined; irexec applies the last update"
     return _open(data, indices, updates, note)
 
 

@@ -105,5 +105,7 @@ def _(data: Array, indices: Array, updates: Array, axis: Array) -> Open | None:
     outer, extent, inner = math.prod(data.shape[:along]), data.shape[along], math.prod(data.shape[along + 1 :])
     rows = flat_rows("C1", indices, (extent,), negative=False)
     places = np.add.outer(np.arange(outer) * extent, rows).reshape(-1)
-    note = "indices name {count} more than once; their order is undefined, and irexec uses the last update"
+    note = (
+        "indices select {count} more than once; the order of the updates is undefined, and irexec applies the last one"
+    )
     return open_rows(places, updates.reshape(places.size, inner), note)

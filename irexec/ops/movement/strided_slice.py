@@ -1,8 +1,8 @@
 """StridedSlice: a region of a tensor, with masks for open bounds, new axes, dropped axes and an ellipsis.
 
-Source: operation page StridedSlice-1. Where the page's prose contradicts its own Python forms, the Python forms hold,
-as in OpenVINO: `begin == end` takes nothing, and a backward slice with `end_mask` reaches the first element. The page
-calls begin_mask and end_mask required, and leaves them out in its examples: they may be.
+Source: operation page StridedSlice-1. Where the page's prose contradicts its own Python forms, the Python forms apply,
+as in OpenVINO: `begin == end` selects nothing, and a backward slice with `end_mask` reaches the first element. The page
+calls begin_mask and end_mask required, but omits them in its examples; irexec treats them as optional.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def strided_slice_1(
 ) -> T:
     """`data[begin:end:stride]` per axis. Masks shorter than `begin` are continued with zeros, longer ones cut.
 
-    A position marked in several masks is an ellipsis first, then a new axis, then a dropped axis. A backward slice
-    that begins before the first element takes it. A missing stride is 1.
+    A position marked in several masks is an ellipsis first, then a new axis, then a dropped axis. A backward slice that
+    begins before the first element contains it. A missing stride is 1.
 
     Constraints: C1 begin, end and stride are 1D and of one length, C2 no stride is 0, C3 one ellipsis at most,
     C4 mask values are 0 and 1, C5 not more steps than data has axes, C6 a dropped axis's index is in [-n, n - 1].

@@ -20,7 +20,7 @@ T_REPEATS: TypeAlias = Annotated[Array, Elements("T_REPEATS", INTEGERS)]
 
 @operator("Tile", "opset1", values="kernel")
 def tile_1(data: T, repeats: T_REPEATS, /, *, out: Array | None = None) -> T:
-    """`data` repeated `repeats[d]` times along dimension d; the shorter of shape and repeats is led by ones.
+    """`data` repeated `repeats[d]` times along dimension d; the shorter of shape and repeats gets leading ones.
 
     Constraint: C1 repeats is 1D.
     """

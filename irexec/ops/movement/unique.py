@@ -32,10 +32,11 @@ def unique_10(
     index_element_type: IndexType = "i64",
     count_element_type: IndexType = "i64",
 ) -> tuple[T, Indices, Indices, Counts]:
-    """The unique elements, where each comes first, for each element of `data` its unique one, and how often each is.
+    """The unique elements; the index of the first occurrence of each; for each element of `data` the index of its
+    unique element; and the number of occurrences.
 
     Along `axis` (a scalar or one element) slices are compared; without it, the elements of the flattened tensor.
-    Unsorted, the unique elements stand in the order of their first occurrence. NaNs are equal to each other.
+    Unsorted, the unique elements are in the order of their first occurrence. NaNs are equal to each other.
 
     Raises ConstraintError C1 for an axis outside [-rank, rank - 1]. Shape rule: C2 axis is a scalar or one element.
     """

@@ -1,1 +1,1 @@
-"""Normalization operators, a file per operation page or family of one-liners."""
+"""Normalization operators: a file for each operation page, or for a family of short operators."""

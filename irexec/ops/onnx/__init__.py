@@ -1,4 +1,4 @@
-"""Operators of ONNX, each under the opset name of the ONNX version that it is from: `onnx11`, `onnx18`, ..."""
+"""Operators of ONNX, each under the opset name of the ONNX version that introduced it: `onnx11`, `onnx18`, ..."""
 
 import importlib
 import pkgutil

@@ -116,7 +116,7 @@ def _read(texts: Array) -> Array:
         except (ValueError, OverflowError):
             continue
     wrong = next(item for item in items if not _is_number(item))
-    require("C2", False, f"input holds the string {wrong[:40]!r}, which is not a number", port="input")
+    require("C2", False, f"input contains the string {wrong[:40]!r}, which is not a number", port="input")
     raise AssertionError
 
 

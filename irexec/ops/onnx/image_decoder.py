@@ -14,7 +14,7 @@ from irexec.ops.declare.operator import Check, Elements, operator, require
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import U8, Array, PartialShape, TensorType
 
-# No file is asked to become more pixels than this.
+# A file with more pixels than this is refused.
 _MOST_PIXELS = 1 << 28
 
 

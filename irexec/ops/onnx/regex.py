@@ -84,7 +84,7 @@ class Spelling:
             known, negated = _POSIX[found[2]], bool(found[1])
             return self._stand_in(lambda c: (c in known) is not negated), found.end(), True
         if pattern[place] == "[" and not within:
-            # What comes first may be a bracket that stands for itself.
+            # The first character may be a bracket that stands for itself.
             first = re.compile(r"\[\^?\]?").match(pattern, place)
             assert first is not None
             return first[0].replace("]", "\\]"), first.end(), True

@@ -48,12 +48,9 @@ def scatter_nd_18(
     data: [s_0, .., s_r-1]; indices: [.., k], each entry naming an element (k = r) or a slice (k < r) of data;
     updates: indices.shape[:-1] + data.shape[k:]. Raises ConstraintError for
 
-    C1  data of rank 0
-    C2  indices of rank 0
-    C3  k greater than r
-    C4  updates of another shape, be it of as many elements
-    C5  an index outside of [-s_j, s_j - 1]; negative ones count from the end, as in the page's equation
-    C6  strings multiplied or compared: their only reduction is add
+    C1  data of rank 0 C2  indices of rank 0 C3  k greater than r C4  updates of another shape, even of as many elements
+    C5  an index outside of [-s_j, s_j - 1]; negative ones count from the end, as in the page's equation C6  strings
+    multiplied or compared: their only reduction is add
 
     The page leaves the order open and forbids duplicate entries under none: the last one in row-major order wins.
     Integers wrap; f16 and bf16 are combined in f32 and rounded once; the maximum or minimum of NaN and anything is NaN.
@@ -102,7 +99,7 @@ def _combine(target: Array, rows: Array, updates: Array, reduction: str) -> None
     else:
         scatter(target, rows, updates, _ENGINE[reduction])
         if reduction in ("max", "min") and is_float(target.dtype):
-            # The engine passes over NaN among the updates.
+            # The engine ignores NaN among the updates.
             entry, column = np.nonzero(np.isnan(updates))
             target[rows[entry], column] = np.nan
 
@@ -152,5 +149,5 @@ def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -
         return None
     k = indices.shape[-1]
     rows = flat_rows("C5", indices, data.shape[:k], negative=True)
-    note = "indices name {count} more than once, which is not supported; irexec uses the last update"
+    note = "indices select {count} more than once, which is not supported; irexec applies the last update"
     return open_rows(rows, updates.reshape(rows.size, math.prod(data.shape[k:])), note)

@@ -173,7 +173,7 @@ def _(check: Check, data: TensorType, split: TensorType | None, *, axis: int, ke
 
 @operator("Optional", "onnx15")
 def optional_15(value: V | None = None, /, *, type: ElementType | None = None) -> O:
-    """An optional with this value, or of this type without one."""
+    """An optional that contains this value, or an empty one of this type."""
     return packed([] if value is None else [value])
 
 
@@ -196,7 +196,7 @@ def _(check: Check, value: TensorType) -> PartialShape:
 
 @operator("OptionalGetElement", "onnx15")
 def optional_get_element_15(value: O, /) -> V:
-    """The value. C1: it exists."""
+    """The value of an optional. C1: it has a value."""
     require("C1", len(value) > 0, "the optional is empty", port="value")
     found: Any = value[0]
     return found  # type: ignore[no-any-return]

@@ -35,7 +35,7 @@ def _(check: Check, x: TensorType, y: TensorType) -> PartialShape:
 def string_split_20(
     x: S, /, *, delimiter: str = "", maxsplit: int = -1
 ) -> tuple[S, Annotated[Array, Elements(None, {I64})]]:
-    """The parts of each string along a new last axis, with empty ones behind the shorter ones; and how many they are.
+    """The parts of each string along a new last axis, padded with empty strings; and the number of parts.
 
     Without a delimiter, white space divides.
     """

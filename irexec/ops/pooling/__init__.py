@@ -1,1 +1,1 @@
-"""Pooling operators, a file per operation page or family of one-liners."""
+"""Pooling operators: a file for each operation page, or for a family of short operators."""

@@ -1,9 +1,9 @@
 """AvgPool: the mean of each window.
 
 Source: operation pages AvgPool-1, AvgPool-14, AvgPool-16, and the shape calculation rules of the pooling operators.
-Choices where the pages are silent, as OpenVINO has them: with padding that counts, the divisor is the kernel's size;
-with no padding at all, a window that sticks out (ceil) is divided by what it covers; a window over padding alone is 0;
-the mean of integers is rounded to the nearest, ties to even.
+Choices where the pages do not define the result, as in OpenVINO: with padding that counts, the divisor is the kernel's
+size; with no padding at all, the divisor of a window that exceeds the data (ceil) is the number of elements that it
+covers; a window over padding alone is 0; the mean of integers is rounded to the nearest, ties to even.
 """
 
 from __future__ import annotations

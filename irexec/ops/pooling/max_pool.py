@@ -2,8 +2,9 @@
 
 Source: operation pages MaxPool-1, MaxPool-8, MaxPool-14, and the shape calculation rules of the pooling operators.
 Padding is -inf (the lowest integer), so a window over padding alone gives that, where OpenVINO gives the lowest finite
-number. Choices where the pages are silent: of equal elements the first counts; NaN is the largest of all, where
-OpenVINO passes over it; the index of a window over padding alone is that of its channel's first element.
+number. Choices where the pages do not define the result: the index is that of the first of equal elements; NaN is the
+largest of all, while OpenVINO ignores it; the index of a window over padding alone is that of its channel's first
+element.
 """
 
 from __future__ import annotations

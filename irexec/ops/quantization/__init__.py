@@ -1,1 +1,1 @@
-"""Quantization operators, a file per operation page or family of one-liners."""
+"""Quantization operators: a file for each operation page, or for a family of short operators."""

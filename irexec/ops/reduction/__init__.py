@@ -1,1 +1,1 @@
-"""Reduction operators, a file per operation page or family of one-liners."""
+"""Reduction operators: a file for each operation page, or for a family of short operators."""

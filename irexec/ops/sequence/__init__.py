@@ -1,1 +1,1 @@
-"""Sequence processing operators, a file per operation page or family of one-liners."""
+"""Sequence processing operators: a file for each operation page, or for a family of short operators."""

@@ -98,7 +98,7 @@ def _decoded(data: Array, live: Array, blank: int, merge: bool) -> tuple[Array, 
 def _check_data(check: Check, extents: Extents, data: TensorType, *pattern: str) -> None:
     if extents.match("C1", "data", data, *pattern):
         empty = extents["N"].contains(0) or extents["T"].contains(0)
-        check("C1", extents["C"].max != 0 or empty, "data has no class", port="data")
+        check("C1", extents["C"].max != 0 or empty, "data has no classes", port="data")
 
 
 def _check_mask(check: Check, mask: Array) -> None:
@@ -110,7 +110,7 @@ def _check_mask(check: Check, mask: Array) -> None:
         message = f"sequence_mask is {mask[sequence, step]:g} at step {step} of sequence {sequence}, expected 0 or 1"
     elif again:
         sequence, step = again[0]
-        message = f"sequence {sequence} of sequence_mask goes on at step {step + 1}, after its end"
+        message = f"sequence_mask is 1 at step {step + 1} of sequence {sequence}, after a 0"
     check("C3", not message, message, port="sequence_mask")
 
 

@@ -76,7 +76,7 @@ def _(
     extents = Extents(check)
     if extents.match("C1", "logits", logits, "N", "T", "C"):
         empty = extents["N"].contains(0) or extents["T"].contains(0)
-        check("C1", extents["C"].max != 0 or empty, "logits has no class", port="logits")
+        check("C1", extents["C"].max != 0 or empty, "logits has no classes", port="logits")
     extents.match("C2", "logit_length", logit_length, "N")
     extents.match("C3", "labels", labels, "N", "T")
     extents.match("C4", "label_length", label_length, "N")

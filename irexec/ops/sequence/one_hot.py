@@ -32,10 +32,10 @@ def one_hot_16(
     axis: int,
     negative_indices_mode: Literal["ignore_negative", "normalize", "ignore-negative"] = "ignore_negative",
 ) -> T2:
-    """A new dimension of `depth` places at `axis`: `on_value` where the place is the index, `off_value` elsewhere.
+    """A new dimension of `depth` places at `axis`: `on_value` at the index, `off_value` elsewhere.
 
-    An index outside [0, depth - 1] is nowhere; "normalize" counts those of [-depth, -1] from the end. The page spells
-    "ignore-negative" what OpenVINO writes "ignore_negative": both are accepted.
+    An index outside [0, depth - 1] sets no element; "normalize" counts those of [-depth, -1] from the end. The page
+    spells "ignore-negative" what OpenVINO writes "ignore_negative": both are accepted.
 
     Raises ConstraintError C1 for an axis outside [-rank - 1, rank], C2 for a depth below 1.
     Shape rule: C3 depth, C4 on_value and off_value are scalars.

@@ -169,10 +169,10 @@ def run_sequence(
     make_step: MakeStep,
     direction: str,
 ) -> tuple[Array, ...]:
-    """Walk the sequence in each direction: Y [batch, directions, time, hidden] and the last states, in x's type.
+    """Run the sequence in each direction: Y [batch, directions, time, hidden] and the last states, in x's type.
 
     `states` are [batch, directions, hidden] each. `projected_bias`: the biases that are added to the input projection.
-    Steps beyond a batch element's length leave its states alone and give zeros in Y; length 0 gives zero states
+    Steps beyond a batch element's length leave its states unchanged and give zeros in Y; length 0 gives zero states
     (OpenVINO's reference).
     """
     dtype, (batch, steps, _) = x.dtype, x.shape

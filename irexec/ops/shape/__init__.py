@@ -1,1 +1,1 @@
-"""Shape manipulation operators, a file per operation page or family of one-liners."""
+"""Shape manipulation operators: a file for each operation page, or for a family of short operators."""

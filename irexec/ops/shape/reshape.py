@@ -72,7 +72,7 @@ def _check_pattern(check: Check, pattern: Sequence[int | Dimension]) -> bool:
     negative = [n for n in pattern if isinstance(n, int) and n < 0]
     wrong, lefts = [n for n in negative if n < -1], negative.count(-1)
     fits = check("C5", not wrong, f"shape has the negative extents {wrong}; only -1 is allowed", port="shape")
-    message = f"shape [{', '.join(map(str, pattern))}] has {lefts} times -1, expected at most one"
+    message = f"shape [{', '.join(map(str, pattern))}] contains -1 {lefts} times, expected at most once"
     return check("C2", lefts < 2, message, port="shape") and fits
 
 

@@ -1,4 +1,4 @@
-"""Squeeze and Unsqueeze: dimensions of one element taken away or put in.
+"""Squeeze and Unsqueeze: dimensions of one element removed or inserted.
 
 Source: operation pages Squeeze-1, Squeeze-15, Unsqueeze-1.
 """
@@ -66,7 +66,7 @@ def _squeezed(
 
 
 def _without_ones(shape: PartialShape) -> PartialShape:
-    """Return every dimension that is 1 taken away; one that may be leaves the rank unknown."""
+    """Return the dimensions without those that are 1; a dimension that may be 1 makes the rank unknown."""
     if any(d.is_dynamic and d.contains(1) for d in shape):
         return PartialShape.dynamic()
     return PartialShape(d for d in shape if d != 1)
@@ -77,7 +77,7 @@ squeeze_15.shapes(_squeezed)
 
 
 def _as_reshape(node: NodeTypes) -> Callable[..., Any] | None:
-    """With constant axes and static shapes it is one reshape, which copies nothing where only ones come or go."""
+    """With constant axes and static shapes the operation is one reshape, which copies nothing."""
     if not is_settled(node) or not node.outputs[0].shape.is_static:
         return None
     shape = node.outputs[0].shape.to_shape()
@@ -119,7 +119,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @operator("Unsqueeze", "opset1", view="data", reshapes=True, values="kernel")
 def unsqueeze_1(data: T, axes: T_INT, /) -> T:
-    """`data` with dimensions of one element put in, so that they stand at `axes` of the result.
+    """`data` with dimensions of one element inserted, which are the `axes` of the result.
 
     An axis named twice counts once, as in OpenVINO.
     Raises ConstraintError C1 for an axis outside [-R, R - 1], R being rank + number of axes; C3 for empty axes.

@@ -1,1 +1,1 @@
-"""Signal processing operators, a file per operation page or family of one-liners."""
+"""Signal processing operators: a file for each operation page, or for a family of short operators."""

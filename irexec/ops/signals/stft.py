@@ -27,7 +27,7 @@ def stft_15(signal: T, window: T, frame_size: T_INT, frame_step: T_INT, /, *, tr
     """Pairs [..., frames, frame_size // 2 + 1, 2] for `signal` [..., length]; `transpose_frames` swaps the first two.
 
     Each frame is multiplied by `window`, which is centred in the frame and zero around.
-    C1: signal has rank 1 or 2. C2: window has rank 1, and from 1 element to a frame. C3: frame_size is a scalar in
+    C1: signal has rank 1 or 2. C2: window has rank 1, and 1 to frame_size elements. C3: frame_size is a scalar in
     [1, the signal's length]. C4: frame_step is a positive scalar.
     """
     size, step = _sizes(frame_size, frame_step)
@@ -90,7 +90,7 @@ def istft_16(
     """The signal [..., signal_length] whose frames are `data` [..., frame_size // 2 + 1, frames, 2].
 
     Overlapping frames are added and divided by the sum of the squared windows. `center`: half a frame is cut at both
-    ends. C1: data has rank 3 or 4, its last dimension is 2. C2: window has rank 1, and from 1 element to a frame.
+    ends. C1: data has rank 3 or 4, its last dimension is 2. C2: window has rank 1, and 1 to frame_size elements.
     C3: frame_size is a positive scalar and fits data. C4: frame_step is a positive scalar. C5: signal_length is one
     number, not negative.
     """

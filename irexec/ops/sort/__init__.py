@@ -1,1 +1,1 @@
-"""Sorting and maximization operators, a file per operation page or family of one-liners."""
+"""Sorting and maximization operators: a file for each operation page, or for a family of short operators."""

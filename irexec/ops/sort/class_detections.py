@@ -62,7 +62,7 @@ def outputs(
 ) -> tuple[Array, Array, Array]:
     """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [images].
 
-    Each image keeps its `keep_top_k` best (-1: all), by falling score, or by class when that is asked for.
+    Each image keeps its `keep_top_k` best (-1: all), by falling score, or by class if `order` requests it.
     """
     order, across = listing.order, listing.sort_result_across_batch
     kept = []

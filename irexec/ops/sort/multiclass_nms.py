@@ -1,4 +1,4 @@
-"""MulticlassNms: non-maximum suppression class by class, with a threshold that may sink as boxes are kept.
+"""MulticlassNms: non-maximum suppression class by class, with a threshold that may decrease as boxes are kept.
 
 Source: operation pages MulticlassNonMaxSuppression-8 and -9 (the type in a file is MulticlassNms).
 """

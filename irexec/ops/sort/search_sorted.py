@@ -27,7 +27,7 @@ def search_sorted_15(
     right_mode: bool = False,
     output_type: Literal["i64", "i32"] = "i64",
 ) -> Annotated[Array, TypeFrom("output_type")]:
-    """For each value the first place in its row of `sorted` that keeps the order, or (`right`) the last.
+    """For each value the first position in its row of `sorted` that keeps the order, or (`right`) the last.
 
     `sorted` is 1D, for all values, or has the shape of `values` but for the last dimension.
 

@@ -1,4 +1,4 @@
-"""TopK: the k largest or smallest elements of each slice, and where they stand.
+"""TopK: the k largest or smallest elements of each slice, and their indices.
 
 Source: operation pages TopK-1, TopK-3, TopK-11. Choices where the pages leave the result open: of equal elements the
 one with the lower index comes first, sort "none" sorts by value, NaN is greater than every number.

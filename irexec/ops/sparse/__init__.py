@@ -1,1 +1,1 @@
-"""Sparse operators, a file per operation page or family of one-liners."""
+"""Sparse operators: a file for each operation page, or for a family of short operators."""

@@ -35,7 +35,7 @@ def embedding_bag_offsets_15(
 ) -> T:
     """Bag b reduces the rows `indices[offsets[b]:offsets[b + 1]]` of `emb_table` [rows, ...]: [bags, ...].
 
-    An empty bag holds row `default_index`, or zeros for -1 or nothing.
+    An empty bag becomes row `default_index`, or zeros if that is -1 or omitted.
     C1: indices has rank 1. C2: offsets has rank 1, begins at 0 or later, ascends and stays within indices. C3: an index
     is in [0, rows - 1]. C4: default_index is a scalar in [-1, rows - 1]. C5: per_sample_weights has the shape of
     indices. C6: weights go with reduction sum only. C8: emb_table is not a scalar.
@@ -129,10 +129,10 @@ def embedding_segments_sum_3(
 ) -> T:
     """Segment s sums the rows `indices[segment_ids == s]` of `emb_table` [rows, ...]: [num_segments, ...].
 
-    An empty segment holds row `default_index`, or zeros. C1: indices has rank 1. C2: segment_ids has its shape, ascends
-    and is in [0, num_segments - 1]. C3: an index is in [0, rows - 1]. C4: default_index is a scalar in [-1, rows - 1].
-    C5: per_sample_weights has the shape of indices. C7: num_segments is a scalar, not negative.
-    C8: emb_table is not a scalar.
+    An empty segment becomes row `default_index`, or zeros. C1: indices has rank 1. C2: segment_ids has its shape,
+    ascends and is in [0, num_segments - 1]. C3: an index is in [0, rows - 1]. C4: default_index is a scalar in [-1,
+    rows - 1]. C5: per_sample_weights has the shape of indices. C7: num_segments is a scalar, not negative. C8:
+    emb_table is not a scalar.
     """
     count = integer(num_segments)
     _check_segments(require, count, segment_ids.tolist())

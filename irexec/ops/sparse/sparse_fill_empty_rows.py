@@ -71,7 +71,7 @@ def _check_indices(check: Check, indices: Array, rows: int, columns: int) -> boo
     outside = ((indices < 0) | (indices >= (rows, columns))).any(axis=1)
     place = int(outside.argmax()) if outside.any() else None
     found = None if place is None else indices[place].tolist()
-    message = f"indices has {found} at {place}, outside the dense shape {[rows, columns]}"
+    message = f"indices contains {found} at {place}, outside the dense shape {[rows, columns]}"
     return check("C3", place is None, message, port="indices")
 
 

@@ -112,7 +112,8 @@ def bpe_tokenizer(
     byte_fallback: bool = False,
     cache_capacity: int = 20000,
 ) -> Tokens:
-    """Merge the parts of each string, from the longest entries that no merge makes, by pairs in the order of `merges`.
+    """Split each string into the longest entries that are not results of merges, and merge these parts by pairs in the
+    order of `merges`.
 
     vocabulary: begins, ends and chars of the entries; of the merges, as `left right` or in two string tensors; and of
     added tokens, with their numbers, or without them. end_suffix: ends each string. byte_fallback: a byte without an
@@ -271,7 +272,7 @@ def trie_tokenizer(
     """Cut each string into the longest entries, from the left.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: each entry has a
-    number. C4: there is an entry at each place.
+    number. C4: an entry begins at each position of a string.
     """
     model = _trie((vocabulary_begins, vocabulary_ends, vocabulary_chars, numbers))
     return _cut_by((ragged_begins, ragged_ends, begins, ends, chars), model)

@@ -146,7 +146,7 @@ def _after(one: Callable[[bytes], bytes]) -> Callable[[bytes, int], tuple[bytes,
         at = start + 1
         while at < len(raw) and raw[at] & 0xC0 == 0x80:
             at += 1
-        while at < len(raw) and raw[at] >= 0xCC:  # All marks are at U+0300 or above.
+        while at < len(raw) and raw[at] >= 0xCC:  # All combining marks are at U+0300 or above.
             at += 1
             while at < len(raw) and raw[at] & 0xC0 == 0x80:
                 at += 1
@@ -170,7 +170,7 @@ def _(
     maps = len(rest) - len(flags)
     fits = maps <= 1 and all(not is_flags(given) for given in rest[1:]) and (maps == 1 or bool(normalization_form))
     check(
-        "C3", fits, f"there are {3 + len(rest)} inputs, expected flags (boolean), a map (u8), or both, behind the third"
+        "C3", fits, f"there are {3 + len(rest)} inputs, expected flags (boolean), a map (u8), or both, after the third"
     )
     known = ("", "nfc", "nfd", "nfkc", "nfkd", "identity")
     form = normalization_form.lower()

@@ -1,4 +1,4 @@
-"""Rows of tokens cut, joined and padded: Truncate, CombineSegments, RaggedToDense, and the other forms of rows.
+"""Rows of tokens truncated, joined, padded, and converted: Truncate, CombineSegments, RaggedToDense and others.
 
 Source: OpenVINO Tokenizers.
 """
@@ -88,7 +88,7 @@ def combine_segments(*inputs: Some) -> list[Some]:
     """Join the rows of several ragged tensors, and number the tensor that each element is from.
 
     `inputs`: begins, ends and elements of each, and the numbers. A tensor of one row is joined to each row of the
-    others. The result is the joined ragged tensor, and its like with the numbers.
+    others. The result is the joined ragged tensor, and a ragged tensor of the numbers.
 
     C1: there are 3 inputs for each tensor and one for the numbers; begins and ends are i32, and elements have one type
     and rank 1. C2: each row lies within its elements. C3: there is a number for each tensor. C4: tensors of more than
@@ -253,7 +253,7 @@ def _(check: Check, row_ids: TensorType, row_count: TensorType) -> list[PartialS
 
 @operator("RaggedTensorPack", "extension")
 def ragged_tensor_pack(begins: Index, ends: Index, data: Data, /) -> Data:
-    """Return `data`: the rows have no form as one tensor.
+    """Return `data` unchanged, because rows of different lengths do not form one tensor.
 
     C1: begins and ends have one shape.
     """

@@ -52,7 +52,7 @@ def regex_split(
     begins, ends and chars of strings to leave as they are. With `skips`, they are the last result.
 
     behaviour: the treatment of matches. They are removed, are pieces of their own (`contiguous`: those that touch are
-    one), or belong to the piece before or behind them. invert: exchange matches and what lies between them.
+    one), or belong to the piece before or after them. invert: exchange matches and what lies between them.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 6, 7 or 9
     inputs. C4: the pattern is a regular expression. C5: max_splits is -1 or positive.
@@ -129,8 +129,8 @@ def special_tokens_split(
 ) -> list[Part]:
     """Cut special tokens, which the pattern matches, out of each string; later operators leave them as they are.
 
-    `rest`: the pattern, or the flags of an earlier split and the pattern. The piece is what the last group within the
-    match contains, if it contains something. The last result flags the special tokens.
+    `rest`: the pattern, or the flags of an earlier split and the pattern. The piece is the text of the last group
+    within the match, unless that is empty. The last result flags the special tokens.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 6 or 7
     inputs. C4: the pattern is a regular expression.

@@ -1,7 +1,7 @@
 """Strings and lists of strings in the representation of OpenVINO Tokenizers: positions in joined bytes.
 
 A string tensor is three tensors: begins, ends and the bytes, `chars`. A ragged tensor has two more in front of its
-elements: the first element of each row, and the element behind the last.
+elements: the first element of each row, and the element after the last.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The longest entry of a vocabulary at a place of a text."""
+"""Search for the longest entry of a vocabulary at a position of a text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Trie:
             node[_NUMBER] = number
 
     def longest(self, text: bytes, start: int) -> tuple[int, int]:
-        """Return the number of the longest entry that begins at `start`, or -1, and the place behind it."""
+        """Return the number of the longest entry that begins at `start`, or -1, and the position after it."""
         node, number, end = self._root, -1, start
         for at in range(start, len(text)):
             following = node.get(text[at])
@@ -33,7 +33,7 @@ class Trie:
         return number, end
 
     def prefixes(self, text: bytes, start: int) -> Iterable[tuple[int, int]]:
-        """Return the number of each entry that begins at `start`, and the place behind it, shortest first."""
+        """Return the number of each entry that begins at `start`, and the position after it, shortest first."""
         node = self._root
         for at in range(start, len(text)):
             following = node.get(text[at])

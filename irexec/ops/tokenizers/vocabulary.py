@@ -158,7 +158,7 @@ def _as_bytes(text: bytes) -> bytes:
         length = 1 if text[at] < 0xC2 else 2
         char = text[at : at + length]
         byte = char[0] if length == 1 else _BYTES.get(char)
-        require("C3", byte is not None, f"{char!r} stands for no byte", port="chars")
+        require("C3", byte is not None, f"{char!r} does not represent a byte", port="chars")
         found.append(byte or 0)
         at += length
     return bytes(found)

@@ -1,1 +1,1 @@
-"""Type conversion operators, a file per operation page or family of one-liners."""
+"""Type conversion operators: a file for each operation page, or for a family of short operators."""

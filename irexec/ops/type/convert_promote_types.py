@@ -89,7 +89,9 @@ def _range(kind: ElementType) -> tuple[float, float]:
 def _common_float(a: ElementType, b: ElementType) -> Promotion:
     mantissa, exponent = (max(bits) for bits in zip(_FLOATS[a], _FLOATS[b], strict=True))
     found = next(t for t, (m, e) in _FLOATS.items() if m >= mantissa and e >= exponent)
-    return Promotion(found, None if found in (a, b) else f"neither {a} nor {b} holds the other: {found} is wider")
+    return Promotion(
+        found, None if found in (a, b) else f"neither {a} nor {b} can represent all values of the other; {found} can"
+    )
 
 
 def _common_integer(a: ElementType, b: ElementType, target_of_u64: ElementType) -> Promotion:
@@ -97,10 +99,12 @@ def _common_integer(a: ElementType, b: ElementType, target_of_u64: ElementType) 
         return Promotion(a if a.bitwidth > b.bitwidth else b)
     signed, unsigned = (a, b) if a.is_signed else (b, a)
     if unsigned is U64:
-        return Promotion(target_of_u64, f"no integer holds both {signed} and u64")
+        return Promotion(target_of_u64, f"no integer type can represent all values of {signed} and u64")
     bits = max(signed.bitwidth, 2 * unsigned.bitwidth)
     found = next(t for t in _SIGNED if t.bitwidth >= bits)
-    return Promotion(found, None if found is signed else f"{signed} does not hold {unsigned}: {found} is wider")
+    return Promotion(
+        found, None if found is signed else f"{signed} cannot represent all values of {unsigned}; {found} can"
+    )
 
 
 def _agreed(
@@ -128,10 +132,10 @@ def convert_promote_types_14(
 ) -> tuple[T_OUT, T_OUT]:
     """Both inputs, converted to their common type.
 
-    Floats take precedence over integers, and integers over boolean; within one kind it is the narrowest type that holds
-    both. C1: there is a common type. C2: without `promote_unsafe` the common type is one of both types, u64 is not
-    combined with a signed integer, a float has at least twice the bits of the integer, and a tensor has at least the
-    range of a PyTorch scalar. (OpenVINO accepts some of these, such as u64 with i32.)
+    Floats take precedence over integers, and integers over boolean; within one kind, the common type is the narrowest
+    type that represents both. C1: there is a common type. C2: without `promote_unsafe` the common type is one of both
+    types, u64 is not combined with a signed integer, a float has at least twice the bits of the integer, and a tensor
+    has at least the range of a PyTorch scalar. (OpenVINO accepts some of these, such as u64 with i32.)
     """
     a, b = ElementType.of(input_0.dtype), ElementType.of(input_1.dtype)
     ranks = (input_0.ndim, input_1.ndim)

@@ -86,7 +86,7 @@ _ENDS = ("Parameter", "Result")
 
 
 class Stretch(NamedTuple):
-    """The layers from `start` to before `end`: one layer, or a block, which has a title.
+    """The layers `start` to `end - 1`: one layer, or a block, which has a title.
 
     `parts`: how the block is divided; None if its layers are to be divided separately.
     """

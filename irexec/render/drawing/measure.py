@@ -1,4 +1,4 @@
-"""Texts in a drawing: their width, and how long ones are shortened."""
+"""Texts in a drawing: their width, and the shortening of long texts."""
 
 from __future__ import annotations
 

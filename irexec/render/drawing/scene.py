@@ -19,7 +19,7 @@ ValueKey = tuple[int, int]
 
 @dataclass(slots=True)
 class Item:
-    """A box: a layer, a block of layers, or where a value enters or leaves the graph (`enters`, `leaves`).
+    """A box: a layer, a block of layers, or an end of the graph, where a value enters or leaves (`enters`, `leaves`).
 
     `insides` are the graphs that open in its place, each with a title; `gives` are the values that leave a block;
     `weights` is the shape of the largest constant that is folded into a layer.
@@ -74,7 +74,7 @@ def scene(layers: Sequence[Layer]) -> Scene:
 
 
 def _add_weights(graph: Graph, layers: Mapping[int, Layer], folded: Mapping[int, int]) -> None:
-    """Note the shapes of the constants that are not drawn, unless they are scalars or vectors."""
+    """Record the shapes of the constants that are not drawn, unless they are scalars or vectors."""
     for item in graph.items:
         for _, inside in item.insides:
             _add_weights(inside, layers, folded)
@@ -144,7 +144,7 @@ class _Grouping:
         self.at = {layer.index: position for position, layer in enumerate(layers)}
 
     def graph(self, start: int, end: int, parts: Sequence[Stretch] | None = None) -> Graph:
-        """Return the graph of the layers from `start` to before `end`, each block (of `parts`) one item."""
+        """Return the graph of the layers `start` to `end - 1`, in which each block (of `parts`) is one item."""
         graph = Graph()
         place: dict[int, int] = {}
         for part in self._divided(start, end) if parts is None else parts:
@@ -215,7 +215,10 @@ class _Grouping:
 
 
 def common_name(names: Sequence[str]) -> str:
-    """Return the common beginning of the paths: `encoder/layer.3`. Exporters invent names without a path."""
+    """Return the common beginning of the paths:
+
+    `encoder/layer.3`. Names without a path, which exporters invent, are ignored.
+    """
     known = [name for name in names if "/" in name or "." in name]
     if not known:
         return names[0] if len(names) == 1 else ""

@@ -15,7 +15,7 @@ SHORTEST = 4
 
 
 class NameScope(NamedTuple):
-    """The layers from `start` to before `end`, whose paths begin with `path`."""
+    """The layers `start` to `end - 1`, whose paths begin with `path`."""
 
     start: int
     end: int

@@ -56,8 +56,10 @@ def report_data(
 
 
 def packed(value: Any) -> str:
-    """Return JSON in the form that the script unpacks: deflated, in base64. Thousands of layers with their facts stay a
-    small file, and no text in it can be markup."""
+    """Return JSON in the form that the script unpacks: deflated, in base64.
+
+    This keeps the file small for thousands of layers, and no text of the model can become markup.
+    """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 9)).decode()
 

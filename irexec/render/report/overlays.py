@@ -123,7 +123,7 @@ def _share(overlay: Overlay, amounts: dict[int, float], shown: object) -> None:
 
 
 def traced(trace: Trace, places: Places) -> Iterator[tuple[int, Traced]]:
-    """Return the rows with the layers that they describe."""
+    """Return the rows of the trace, each with the layer that it describes."""
     outer: list[str] = []
     for row in trace.trace:
         del outer[row.depth :]
@@ -210,11 +210,11 @@ def _births(shown: Together, rows: Sequence[tuple[int, Traced]]) -> Overlay:
     return overlay
 
 
-# What quantisers cost.
+# The loss by quantisers.
 
 
 def _sensitivity(found: Sensitivities, places: Places) -> Overlay:
-    """For each layer what excluding it alone recovers of the loss; those that are suggested have a sign."""
+    """Return, for each layer, the share of the loss that excluding it alone recovers; suggested layers have a sign."""
     title, legend = f"cost of {found.other}", "share of the loss that is recovered without this layer; ● suggested"
     overlay = Overlay("sensitivity", title, legend)
     worst: dict[str, float] = {}

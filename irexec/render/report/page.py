@@ -26,7 +26,7 @@ _SCRIPTS = (
 def report_page(models: Sequence[Summary], observed: Sequence[Observed] = (), sizes: Sequence[SizeRows] = ()) -> str:
     """Return the report on a model, or on two side by side, as the text of one HTML file.
 
-    `sizes`: for each model, the rows about its open sizes; costs replace those of the same name.
+    `sizes`: for each model, the rows about its dynamic sizes; their costs replace rows of the same name.
     """
     shown = together(models)
     drawing = Drawing(shown, insides=True)

@@ -42,7 +42,7 @@ _NEXT_ATTRIBUTE = re.compile(r"\s[\w.:-]+\s*=\s*$")
 
 @dataclass(slots=True)
 class Tag:
-    """A start or end tag; `name` is an ellipsis or "" where no name is written."""
+    """A start or end tag; `name` is an ellipsis or "" if no name is written."""
 
     name: str
     span: Span

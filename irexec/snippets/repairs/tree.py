@@ -251,7 +251,7 @@ class _Builder:
             node.end = len(self.text)
 
     def _report_prose(self) -> None:
-        """Report text that is not IR markup with one finding, instead of one for each slip in it."""
+        """Report text that is not IR markup with one finding, instead of one for each fault in it."""
         starts = [span.start for span in self._prose]
 
         def is_inside(repair: Repair) -> bool:

@@ -293,7 +293,7 @@ def test_a_dumped_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     # The results were recorded as well, and are the same.
     assert main(command("--with", str(folder))) == 0
     text = capsys.readouterr().out.replace("\n  ", " ")
-    assert text.startswith(f"the same results as {folder}; 2 layers compute other things: head, ")
+    assert text.startswith(f"the same results as {folder}; 2 layers compute different values: head, ")
     (path,) = folder.glob("*_probabilities.npy")
     np.save(path, np.roll(np.load(path), 1, -1))
     assert main(command("--with", str(folder))) == 1

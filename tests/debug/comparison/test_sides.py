@@ -91,7 +91,7 @@ def test_the_layer_where_rounding_becomes_a_jump() -> None:
 
     run = Reference(stepping(), [[np.ones(4, np.float32)]])
     found = compare(run, Wrong("scaled", distort))
-    assert found.notes[0].startswith("rounding becomes a jump in cut (Floor): its input differs by ")
+    assert found.notes[0].startswith("a rounding difference is amplified by cut (Floor): its input differs by ")
     assert not compare(run, Wrong("nothing")).notes
 
 

@@ -35,7 +35,7 @@ def test_an_empty_state_hides_the_order_and_this_is_reported() -> None:
     found = compared(cached(), cached(swapped=True), STEPS[0])
     assert found.same
     assert "the state was empty in every step" in " ".join(found.notes)
-    assert "with one step only" in " ".join(found.notes)
+    assert "with only one step" in " ".join(found.notes)
     assert any("all (Concat) reads" in note for note in found.notes), found.notes
 
 
@@ -74,7 +74,7 @@ def test_an_axis_of_one_element_is_reported() -> None:
     model = Model([ops.softmax(x, 1, name="probabilities")], [x], "one")
     notes = compared(model, model, [F([[3]])]).notes
     assert "not exercised: input x has one element along axis 1 in every step" in notes
-    assert any(note.startswith("not exercised: probabilities: an axis of one element") for note in notes)
+    assert any(note.startswith("not exercised: probabilities: an axis with one element") for note in notes)
     assert compared(model, model, [F([[3, 4]])]).notes == []
 
 

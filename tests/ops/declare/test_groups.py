@@ -133,9 +133,9 @@ def test_a_version_that_states_its_difference(walk: Operator) -> None:
 
 
 def test_a_wrong_difference_fails_at_once() -> None:
-    with pytest.raises(TypeError, match="Walk-2 has no attribute 'last' to go without"):
+    with pytest.raises(TypeError, match="Walk-2 has no attribute 'last', so `without` cannot omit it"):
         AttributesOf(WALK, without="last")
-    with pytest.raises(TypeError, match="attribute 'first' is declared as in the other version: leave it to the rest"):
+    with pytest.raises(TypeError, match="attribute 'first' is identical to that of the other version; omit it"):
         operator("Walk", "opset1")(_walk_1_again)
 
 
@@ -219,10 +219,13 @@ def _too_few_ports(check: Check) -> PartialShape:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        (_unknown_attribute, "Walk-2: the shape rule .* asks for 'speed', which is not an attribute of the operator"),
+        (
+            _unknown_attribute,
+            ("Walk-2: the shape rule .* has the parameter 'speed', which is not an attribute of the operator"),
+        ),
         (_unknown_field, "Walk-2: the shape rule .*: the operator lacks depth of Wider"),
-        (_too_many_ports, "Walk-2: the shape rule .* takes 3 arguments by position, the operator gives 2"),
-        (_too_few_ports, "Walk-2: the shape rule .* takes 1 arguments by position, the operator gives 2"),
+        (_too_many_ports, "Walk-2: the shape rule .* takes 3 arguments by position, but the operator has 2 inputs"),
+        (_too_few_ports, "Walk-2: the shape rule .* takes 1 arguments by position, but the operator has 2 inputs"),
     ],
 )
 def test_a_rule_that_does_not_fit_fails_at_once(walk: Operator, rule: Callable[..., Any], said: str) -> None:

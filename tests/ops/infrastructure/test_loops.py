@@ -27,5 +27,5 @@ def test_an_iterator_takes_any_number_of_inputs_of_any_type() -> None:
 
 def test_their_bodies_are_the_engines() -> None:
     for op in (iterator, loop):
-        with pytest.raises(TypeError, match="the engine runs bodies"):
+        with pytest.raises(TypeError, match="an operator with bodies can be run by the engine only"):
             op(np.array(1), np.array(True))

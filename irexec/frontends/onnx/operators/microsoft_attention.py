@@ -1,4 +1,5 @@
-"""Translators of com.microsoft's attention: of heads or groups of heads, with a cache of earlier tokens, and rotary.
+"""Translators of com.microsoft's attention: multi-head and grouped-query attention, with a cache of earlier tokens and
+rotary embeddings.
 
 Source: ONNX Runtime's list of contributed operators. Each becomes IR's ScaledDotProductAttention on [batch, heads,
 time, size], with one mask that is added to the scores.
