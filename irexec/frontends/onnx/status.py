@@ -22,8 +22,8 @@ Supported are tensors of every ONNX type, sequences of tensors (lists of arrays)
 none), external data below the model's folder, and sparse initializers. Names of dimensions (`dim_param`) are in the
 model's `rt_info["dimensions"]`, its metadata in `rt_info["metadata"]`. An initializer that is also an input is the
 default value of that input (`model.optional_inputs`, from version 4 of the format, as in ONNX Runtime): a call may give
-another value by name. Where a node can only be translated for a known value, the initializer is a constant. An IR that
-is saved has the values of the file as constants.
+another value by name. Where a node can only be translated for a known value, the initializer is a constant. A saved IR
+contains these default values as constants.
 
 A layer has the name of the node whose output it produces; additional layers of a node have that name with a number.
 
@@ -92,8 +92,8 @@ all 3 layers agree with model.xml
 ...
 ```
 
-So does the IR that `openvino.convert_model` produces: `irexec compare model.onnx --with theirs.xml` pairs layers by the
-names of nodes and values, and reports the node that the conversion changed.
+This also works for an IR from `openvino.convert_model`: `irexec compare model.onnx --with theirs.xml` pairs layers
+by the names of nodes and values, and reports the node that the conversion changed.
 
 ## Operators of ai.onnx
 
@@ -113,8 +113,8 @@ irexec follows ONNX's specification where ONNX Runtime 1.31 does not:
 - pools with `auto_pad` SAME_UPPER or SAME_LOWER that are dilated: the extents are input / stride, rounded up. ONNX
   Runtime pads for a kernel that is not dilated
 - the same where the stride exceeds the kernel: nothing is padded. ONNX Runtime refuses MaxPool
-- a pooling kernel larger than the image and its padding fits nowhere and is refused ([O001](codes/O001.md)). ONNX
-  Runtime makes empty results, or those of the part that is there
+- a pooling kernel larger than the image and its padding does not fit and is rejected
+  ([O001](codes/O001.md)). ONNX Runtime returns empty results, or those of the part of the kernel that fits
 
 ## Unsupported operators
 
