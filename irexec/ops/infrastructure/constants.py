@@ -31,7 +31,7 @@ def const_1(
     *, element_type: ElementType, shape: tuple[int, ...], offset: int = 0, size: int = 0
 ) -> Annotated[Array, TypeFrom("element_type")]:
     """A constant stored in the `.bin` file. It has no kernel: its value is read from the weights."""
-    raise TypeError("the value of a Const is stored in the weights, not computed from inputs")
+    raise TypeError("a Const has no value other than its bytes in the weights")
 
 
 @const_1.shapes
