@@ -101,7 +101,7 @@ def test_c2_lengths_and_masks_fit() -> None:
 
 
 def test_c3_masks_are_ones_then_zeros() -> None:
-    for mask, said in (([[1], [0], [1]], "after its end"), ([[1], [0.5], [0]], "expected 0 or 1")):
+    for mask, said in (([[1], [0], [1]], "after a 0"), ([[1], [0.5], [0]], "expected 0 or 1")):
         types = [tensor(F32, "3,1,3"), tensor(F32, "3,1", mask)]
         assert [b.constraint for b in infer(ctc_greedy_decoder_1, types)[1]] == ["C3"]
         with pytest.raises(ConstraintError, match=said):
