@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from irexec.cli.inputs import check_readable, refuse, refused
 from irexec.cli.many import add_many_arguments, gather_all, log_output
 from irexec.cli.options import add_repeatable, whole
+from irexec.cli.streams import is_of_output
 from irexec.diagnostics import Place, Report
 from irexec.ir.files import read_file
 
@@ -117,6 +118,8 @@ def run(args: argparse.Namespace) -> int:
     except (Unusable, UnreadableName) as error:
         return refused(refuse("U004" if isinstance(error, UnreadableName) else "U006", str(error)))
     except OSError as error:
+        if is_of_output(error):
+            raise
         return refused(refuse("U007", f"{error.filename or ''}: {error.strerror or error}"))
 
 

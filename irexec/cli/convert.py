@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-from irexec.cli.inputs import check_readable, exit_code, not_written, refuse
+from irexec.cli.inputs import check_readable, exit_code_of_use, not_written, refuse
 from irexec.cli.options import add_limit, add_output, release
 from irexec.cli.streams import print_line
 from irexec.diagnostics import IRError, Report
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if report.ok:
         print_line(f"{args.output}: written")
     write(Report(report.errors), sys.stderr)
-    return exit_code(report)
+    return exit_code_of_use(report)
 
 
 def _converted(args: argparse.Namespace) -> Report:

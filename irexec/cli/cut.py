@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from irexec.cli.given import Loaded, add_input_arguments, load_with_inputs
-from irexec.cli.inputs import exit_code, not_written, refused
+from irexec.cli.inputs import exit_code_of_use, not_written, refused
 from irexec.cli.options import add_limit, add_output, whole
 from irexec.diagnostics import Report
 from irexec.diagnostics.render import write
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         )
     if loaded is None or extract is None:
         write(Report(report.errors), sys.stderr)
-        return exit_code(report) or 2
+        return exit_code_of_use(report) or 2
     return _save(extract, args.output, loaded)
 
 

@@ -115,6 +115,13 @@ def exit_code(report: Report) -> int:
     return 0 if report.ok else 1
 
 
+def exit_code_of_use(report: Report) -> int:
+    """Return the exit code of a command that needs a model: 0 without errors, 2 if there is no model, else 1."""
+    if any(CODES[finding.code].stops_all for finding in report.errors):
+        return 2
+    return 0 if report.ok else 1
+
+
 def refused(report: Report) -> int:
     """Print the errors to standard error, and return the exit code of input that cannot be used."""
     from irexec.diagnostics.render import write

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from irexec.cli.given import add_input_arguments, load_with_inputs
 from irexec.cli.inputs import refuse, refused
 from irexec.cli.options import add_bounds, add_output, add_runtime_options, whole
-from irexec.cli.streams import complain
+from irexec.cli.streams import complain, is_of_output
 from irexec.diagnostics.render import wants_color
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
     except (CannotRun, ValueError) as error:
         return refused(refuse("U006", str(error)))
     except OSError as error:
+        if is_of_output(error):
+            raise
         return refused(refuse("U007", f"{error.filename or args.output}: {error.strerror or error}"))
 
 

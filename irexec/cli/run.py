@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from irexec.cli.inputs import STDIN, add_format_argument, check_readable, read_stdin, refuse
+from irexec.cli.inputs import STDIN, add_format_argument, check_readable, exit_code_of_use, read_stdin, refuse
 from irexec.cli.many import add_many_arguments, log_output
 from irexec.cli.options import (
     add_extensions,
@@ -24,7 +24,6 @@ from irexec.cli.options import (
 )
 from irexec.cli.shown import add_choice_arguments, begin
 from irexec.diagnostics import Place, Report
-from irexec.diagnostics.codes import CODES
 from irexec.diagnostics.findings import Findings
 from irexec.diagnostics.render import wants_color
 
@@ -176,7 +175,7 @@ def _run_snippet(args: argparse.Namespace, given: Given, snippet: Snippet) -> in
     result = replace(result, report=args.choice.beyond_errors(result.report))
     _save(args, result)
     _print(args, lambda: examples_dict(result), lambda page: show_examples(result, page, verbose=args.verbose))
-    return _exit_code(result.report)
+    return exit_code_of_use(result.report)
 
 
 def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
@@ -219,7 +218,7 @@ def _run_model(args: argparse.Namespace, given: Given, reading: Reading) -> int:
         lambda: model_dict(result, trace) | more,
         lambda page: show_model(result, page, trace, found, explained, verbose=args.verbose),
     )
-    return _exit_code(result.report)
+    return exit_code_of_use(result.report)
 
 
 def _explained(args: argparse.Namespace, result: ModelRun) -> list[Explanation] | None:
@@ -293,11 +292,4 @@ def _refused(args: argparse.Namespace, report: Report) -> int:
         print(json.dumps({"file": args.file, "kind": None, "ok": False, "diagnostics": findings}, indent=2))
     else:
         write(report if args.verbose else Report(report.errors), sys.stdout)
-    return _exit_code(report)
-
-
-def _exit_code(report: Report) -> int:
-    """Return 0 without an error, 2 if there was nothing to run, else 1."""
-    if any(CODES[finding.code].stops_all for finding in report.errors):
-        return 2
-    return 0 if report.ok else 1
+    return exit_code_of_use(report)

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from irexec.parallel.sensitivities import MeasureUnits
 
 
+_PRECISIONS = ("f16", "bf16", "int8-weights", "int4-weights")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FLOAT", help="the float model (.xml, .onnx)")
     parser.add_argument("other", metavar="QUANTISED", nargs="?", help="the quantised model made from it")
     parser.add_argument(
         "--as",
-        choices=("f16", "bf16", "int8-weights", "int4-weights"),
+        choices=_PRECISIONS,
         help="simulate this precision instead of reading a quantised model",
     )
     judge = parser.add_argument_group("what to measure")
@@ -83,6 +86,8 @@ def outputs(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
 def run(args: argparse.Namespace) -> int:
 
     simulated = getattr(args, "as")
+    if args.other in _PRECISIONS and not os.path.exists(args.other):
+        return refused(refuse("U003", f"{args.other} is a precision, not a model", hint=f"write --as {args.other}"))
     if (args.other is None) == (simulated is None):
         return refused(refuse("U003", "give either a quantised model or --as, not both or neither"))
     for option, path in (("--apply", args.apply), ("--rescale", args.rescale)):

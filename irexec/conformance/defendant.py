@@ -159,7 +159,7 @@ class Defendant:
             python = self._python or sys.executable
             self._process = start_script(python, serve.__file__, arguments, self._errors, _ALLOCATION)
         except OSError as error:
-            raise Unusable(f"{self._python}: {error.strerror or error}") from None
+            raise Unusable(f"{self._python or sys.executable}: {error.strerror or error}") from None
         found = self._receive(self._limit)
         if found is None or "described" not in found[0]:
             reason = self._last_words() if found is None else found[0].get("unusable", "")

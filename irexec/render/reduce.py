@@ -15,7 +15,7 @@ def show_reduction(reduction: Reduction, layers: int, files: Sequence[str], page
     """Print the failure, the remaining layers, the number of candidates, and the files."""
     page.line(reduction.message, "error")
     page.line(
-        f"{plural(reduction.case.size, 'layer')} of {layers} still {'fail' if reduction.case.size > 1 else 'fails'}"
+        f"{plural(reduction.case.size, 'layer')} of {layers} still {'fails' if reduction.case.size == 1 else 'fail'}"
     )
     page.heading("layers")
     rows = []

@@ -65,6 +65,11 @@ def test_a_model_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixtu
     path = written(tmp_path, "agraph (float[2] x) => (float[2] y) { y = Nothing(x) }")
     assert main(["convert", os.fspath(path), os.fspath(tmp_path / "out.xml")]) == 1
     assert "F003" in capsys.readouterr().err
+    (tmp_path / "empty.xml").write_text("")
+    for command in (["convert", "-o"], ["cut", "--around", "x", "-o"], ["show"], ["run"]):
+        assert (
+            main([command[0], os.fspath(tmp_path / "empty.xml"), *command[1:], *["out.xml"][: len(command) - 1]]) == 2
+        )
 
 
 def test_for_an_older_openvino(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

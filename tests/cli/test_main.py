@@ -147,6 +147,7 @@ STREAMS = [
     (">/dev/full", "explain", 2, FULL),
     (">/dev/full", "--help", 2, FULL),
     (">/dev/full", "--version", 2, FULL),
+    (">/dev/full", f"reduce {ROOT}/samples/wrong.xml --check 'test ! -e {{}}' -o small.xml", 2, FULL),
     (">/dev/full 2>/dev/full", "explain", 2, ""),
     ("2>/dev/full", "explain Z999", 2, ""),
     ("2>/dev/full", "nonsense", 2, ""),

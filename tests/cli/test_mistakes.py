@@ -27,8 +27,8 @@ READING = {
     "cut": ["cut", "{}", "--to", "probabilities"],
     "convert": ["convert", "{}", "out.xml"],
 }
-JUDGING = {"validate", "fix", "convert", "cut"}
-"""Commands for which a file that is wrong is an answer, and no reason to give none."""
+JUDGING = {"validate", "fix"}
+"""Commands that answer what is wrong with a file."""
 
 
 @pytest.fixture(autouse=True)

@@ -74,6 +74,8 @@ def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
     `anonymise`: layers, tensors and files get other names, and runtime information and the report are left out; values
     stay, because the failure depends on them. Raises NoReduction, OSError and IRError.
     """
+    if model.suffix.lower() not in (".xml", ".onnx"):
+        raise NoReduction(f"{model} is not a model: give the .xml or .onnx file that irexec reduce wrote")
     script, state = model.with_suffix(".py"), model.with_suffix(".json")
     for file in (model, script, state):
         if not file.is_file():

@@ -90,5 +90,7 @@ def test_what_reduce_did_not_write_is_no_bundle(
             Path("m.py").write_text("")
         assert main(["bundle", "m.xml"]) == 2
         assert message in capsys.readouterr().err
+    assert main(["bundle", "m.py"]) == 2
+    assert "m.py is not a model" in capsys.readouterr().err
     assert main(["bundle", "none.xml"]) == 2
     assert not Path("m.zip").exists()
