@@ -85,8 +85,7 @@ def _arrange(
         "key_panels": key_panels,
         "value_panels": value_panels,
     }
-    name = f"attention_{height}_{kind}"
-    function = made.made(name, 4, lambda module, name: write_attention(module, name, made.lanes, height, VECTORS, kind))
+    function = made.written(write_attention, height, VECTORS, kind)
     work = len(heads) * length * keys * (depth + columns + SCORE_WORK)
     tasks = _tasks(len(heads), length, height, tasks_for(work))
     size = value_panels + -(-columns // across) * across * keys

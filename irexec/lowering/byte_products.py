@@ -110,8 +110,7 @@ class InBytes(Lowered):
 
     def _levels(self, work: Work, data: Array) -> Array:
         """Return the bytes of the data, four to an element, in scratch memory with a vector behind the last one."""
-        made, source = compiler(), self._source
-        function = made.made(f"bytes_{source}", 4, lambda module, name: write_bytes(module, name, made.lanes, source))
+        function = compiler().written(write_bytes, self._source)
         out = work.scratch("bytes", (data.size // ELEMENT_BYTES + MULTIPLE,))
         layer = Records.named(LAYER, [{"source": data, "result": out, "grid": self._grid_numbers}])
         pieces = split(data.size, tasks_for(data.size * WORK), MULTIPLE)
@@ -209,8 +208,7 @@ class OfBytes(InBytes):
             self._begin[compiled] = sums, begin
         sums, begin = self._begin[compiled]
         out = work.scratch("starts", sums.shape)
-        made = compiler()
-        function = made.made("starts", 4, lambda module, name: write_starts(module, name, made.lanes))
+        function = compiler().written(write_starts)
         layer = Records.named(STARTS, [{"zero": zero, "weight_sums": sums, "begin": begin, "result": out}])
         work.add(function, layer, Records.of([[0, sums.size]]))
         return out

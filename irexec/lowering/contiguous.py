@@ -50,10 +50,10 @@ def copying(shape: tuple[int, ...], strides: tuple[int, ...]) -> Copying | None:
     if step == 1 and rows >= lanes and columns >= lanes:
         pieces = [piece for piece in split(rows, parts // len(matrices), lanes) if piece[1] - piece[0] >= lanes]
         pieces[-1] = (pieces[-1][0], rows)
-        function = made.made("transpose", 4, lambda module, name: write_transpose(module, name, lanes))
+        function = made.written(write_transpose)
     else:
         pieces = split(rows, parts // len(matrices))
-        function = made.made("copy", 4, lambda module, name: write_copy(module, name, lanes))
+        function = made.written(write_copy)
     tasks = Records.of([[*matrix, *piece] for matrix, piece in product(matrices, pieces)])
     return Copying(function, layer, tasks)
 

@@ -98,16 +98,8 @@ class CompiledConvolver:
 
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
-            made, tile, is_short, is_last = compiler(), self.tile, self.is_short, self.is_last
-            kind = self.kind
-            shape = f"{tile.height}x{tile.width}+{tile.extra}{'short' * is_short}{'last' * is_last}"
-            shape += f"and{tile.narrow}" * (tile.narrow > 0)
-            name = "_".join(("convolve", kind, shape, *(step.name for step in after)))
-
-            def write(module: Any, name: str) -> None:
-                write_convolve(module, name, made.lanes, tile, after, is_short, is_last, kind)
-
-            found = self._functions[after] = made.made(name, 4, write)
+            arguments = self.tile, after, self.is_short, self.is_last, self.kind
+            found = self._functions[after] = compiler().written(write_convolve, *arguments)
         return found
 
     def pad_function(self) -> Native:
@@ -260,11 +252,7 @@ def _by_columns(after: tuple[After, ...]) -> tuple[After, ...]:
 
 
 def pad_function(padding: float | bytes = 0.0) -> Native:
-    made = compiler()
-    name = "pad" if padding == 0 else "pad_with_lowest"
-    if isinstance(padding, bytes):
-        name = f"pad_with_{padding.hex()}"
-    return made.made(name, 6, lambda module, name: write_pad(module, name, made.lanes, padding))
+    return compiler().written(write_pad, padding)
 
 
 def _packed(weights: Array, height: int) -> Array:

@@ -21,11 +21,7 @@ class CompiledPointwise:
         self._operands = Operands(layout.operands, layout.ways)
         self._layer = Records.of([[0, 0, 0, layout.width, size]])
         self._records = Records.of(split(-(-size // layout.width), tasks_for(work)))
-        made = compiler()
-        name = "_".join(("elementwise", *(step.name for step in layout.after)))
-        self._function = made.made(
-            name, 4, lambda module, name: write_elementwise(module, name, made.lanes, layout.after)
-        )
+        self._function = compiler().written(write_elementwise, layout.after)
 
     def tasks(self, work: Work, source: Array, out: Array, coming: Sequence[Array]) -> None:
         operands = self._operands.records(work.all_contiguous(coming))

@@ -20,8 +20,7 @@ class CompiledConcat:
     """The concatenation of arrays of these shapes, which differ along `axis` only."""
 
     def __init__(self, shapes: Sequence[tuple[int, ...]], axis: int) -> None:
-        made = compiler()
-        self._function = made.made("join", 4, lambda module, name: write_join(module, name, made.lanes))
+        self._function = compiler().written(write_join)
         rows, lengths = prod(shapes[0][:axis]), [prod(shape[axis:]) for shape in shapes]
         self._records = Records.of(list(_tasks(rows, lengths)))
 

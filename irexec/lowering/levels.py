@@ -44,10 +44,7 @@ class Levels:
         pieces = split(pixels, min(-(-wanted // len(parts)), -(-pixels // LEAST_PIXELS)))
         self._tasks = Records.of([[*part, *piece] for part, piece in product(parts, pieces)])
         assert self._tasks.numbers.shape[1] == len(TASK)
-        made = compiler()
-        self._function = made.made(
-            f"levels_{kind}_{source}", 4, lambda module, name: write_levels(module, name, made.lanes, kind, source)
-        )
+        self._function = compiler().written(write_levels, kind, source)
 
     def of(self, work: Work, data: Array) -> Array:
         """Return the elements of the data, in scratch memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -74,10 +74,7 @@ def _arrange(left: Array, right: Array, batch: tuple[int, ...], kind: Arithmetic
     pieces[-1] = (pieces[-1][0], rows)
     tasks = Records.of([[*part, *piece] for part, piece in product(parts, pieces)])
 
-    def write(module: Any, name: str) -> None:
-        write_matrices(module, name, made.lanes, height, VECTORS, kind)
-
-    function = made.made(f"matrices_{kind}_{height}", 4, write)
+    function = made.written(write_matrices, height, VECTORS, kind)
     return _Arrangement(function, layer, tasks, height * across + -(-columns // across) * across * depth)
 
 

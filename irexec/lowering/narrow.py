@@ -49,8 +49,5 @@ def rounded(work: Work, array: Array, to: Rounding) -> None:
 def converted(work: Work, source: Array, out: Array) -> None:
     """Add the conversion of contiguous elements to the type of `out`, see `llvm.converting.converted`."""
     kinds = [ElementType.of(array.dtype).name for array in (source, out)]
-    made = compiler()
-    function = made.made(
-        "_".join(("convert", *kinds)), 4, lambda module, name: write_converted(module, name, made.lanes, *kinds)
-    )
+    function = compiler().written(write_converted, *kinds)
     work.add(function, Records.of([[source, out]]), Records.of(split(out.size, tasks_for(out.size * WORK))))

@@ -75,16 +75,10 @@ class CompiledPacked(RowsProduct):
         """Return the function and tasks for this number of rows, and the scratch memory of each task."""
         made = compiler()
         parts = tasks_for(max(rows, READ_ROWS) * self.depth * self.columns)
-        names = (self._packing.name, *(step.name for step in after))
         if rows <= FEW_ROWS:
             pieces = split(self.columns, parts, FEW_ROWS)
             is_blocked = self._packing.is_looked_up and self._group % IN_BLOCK == 0
-            name = "_".join(("packed", str(rows), "blocked" * is_blocked, *names))
-            few = made.made(
-                name,
-                4,
-                lambda module, name: write_few(module, name, made.lanes, rows, self._packing, is_blocked, after),
-            )
+            few = made.written(write_few, rows, self._packing, is_blocked, after)
             longest = max(last - first for first, last in pieces)
             return few, Records.of([list(piece) for piece in pieces]), rows * (self.depth + longest + FEW_ROWS)
         is_square = made.lanes == SIDE * SIDE and self.depth % made.lanes == 0 and self._group == self.depth
@@ -100,24 +94,14 @@ class CompiledPacked(RowsProduct):
         while dwords >= LEAST_DWORDS and self._group != self.depth and self._group % (dwords * self._packing.in_dword):
             dwords //= 2
         dwords = dwords if dwords >= LEAST_DWORDS else 0
-        name = "_".join(("packed", f"{height}x{VECTORS}", "whole" * is_whole, str(dwords), *names))
-        many = made.made(
-            name,
-            4,
-            lambda module, name: write_many(
-                module, name, made.lanes, height, VECTORS, DEPTH_STEP, self._packing, is_whole, dwords, after
-            ),
-        )
+        many = made.written(write_many, height, VECTORS, DEPTH_STEP, self._packing, is_whole, dwords, after)
         tallest = max(last - first for first, last in row_pieces)
         return many, Records.of(tasks), across * (DEPTH_STEP + -(-tallest // height) * height)
 
     def _some(self, rows: int, parts: int, after: tuple[After, ...]) -> tuple[Native, Records, int]:
         made = compiler()
         pieces = split(self.columns, parts, SIDE)
-        name = "_".join(("packed_rows", self._packing.name, *(step.name for step in after)))
-        some = made.made(
-            name, 4, lambda module, name: write_some(module, name, made.lanes, DEPTH_STEP, self._packing, after)
-        )
+        some = made.written(write_some, DEPTH_STEP, self._packing, after)
         longest = max(last - first for first, last in pieces)
         vectors = SIDE * DEPTH_STEP + -(-rows // SIDE) * made.lanes * made.lanes
         return some, Records.of([[*piece, 0, rows] for piece in pieces]), vectors + rows * (longest + SIDE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -106,19 +105,11 @@ class CompiledProduct(RowsProduct):
         pieces = [piece for piece in split(rows, -(-rows // MOST_ROWS), height) if piece[1] - piece[0] >= height]
         pieces[-1] = (pieces[-1][0], rows)
         tasks = [[p0, p1, r0, r1] for (r0, r1), (p0, p1) in product(pieces, split(len(self.panels), parts))]
-        return self._function(height, after), Records.of(tasks), height * self.across
+        function = compiler().written(write_multiply, height, self.vectors, after, self._kind)
+        return function, Records.of(tasks), height * self.across
 
     def _work(self, rows: int) -> int:
         return max(rows, READ_ROWS) * int(self.depth * self.columns)
-
-    def _function(self, height: int, after: tuple[After, ...]) -> Native:
-        made, width, kind = compiler(), self.vectors, self._kind
-        name = "_".join(("multiply", kind, f"{height}x{width}", *(step.name for step in after)))
-
-        def write(module: Any, name: str) -> None:
-            write_multiply(module, name, made.lanes, height, width, after, kind)
-
-        return made.made(name, 4, write)
 
 
 def _packed(right: Array, across: int) -> Array:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
-from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Field, Records
 from irexec.lowering.llvm.recurrence import GATES, LAYER, ROUNDS, TASK, VECTORS, Kind, write_recurrence
 from irexec.lowering.products import CompiledProduct
@@ -65,7 +63,8 @@ class CompiledSequence:
         layer = self.layer.filled(projected, y, hiddens, cells, lengths, steps, batch)
         height = next(height for height in (3, 2, 1) if batch % height == 0)
         scratch = height * self.gates * VECTORS * self.lanes + self._more_scratch(batch)
-        work.add(self._function(height), layer, self._parts(batch), scratch, steps * ROUNDS[self.kind])
+        function = compiler().written(write_recurrence, height, self.kind, self.activations, self.clip > 0)
+        work.add(function, layer, self._parts(batch), scratch, steps * ROUNDS[self.kind])
         work.run()
         last = (hiddens[steps & 1], *cells)[: len(states)]
         ends = (array.swapaxes(0, 1)[:, :, : self.units] for array in last)
@@ -94,15 +93,6 @@ class CompiledSequence:
             assert len(records[0]) == len(TASK)
             found = self._tasks[parts] = Records.of(records)
         return found
-
-    def _function(self, height: int) -> Native:
-        made, has_clip = compiler(), self.clip > 0
-        name = "_".join((self.kind, str(height), *self.activations, *(["clip"] if has_clip else [])))
-
-        def write(module: Any, name: str) -> None:
-            write_recurrence(module, name, made.lanes, height, self.kind, self.activations, has_clip)
-
-        return made.made(name, 4, write)
 
 
 class _InFloats(CompiledSequence):

@@ -53,11 +53,7 @@ class CompiledRows:
 
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
-            made, kind = compiler(), self._kind
-            name = "_".join(("rows", kind, *(step.name for step in after)))
-            found = self._functions[after] = made.made(
-                name, 4, lambda module, name: write_rows(module, name, made.lanes, kind, after)
-            )
+            found = self._functions[after] = compiler().written(write_rows, self._kind, after)
         return found
 
     def _parts(self, rows: int, size: int) -> Records:

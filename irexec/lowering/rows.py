@@ -75,10 +75,7 @@ class ColumnWise(Lowered):
         self._kind: ColumnKind = kind
         self._axes, self._keep_dims = axes, keep_dims
         self.selects = kind in ("largest", "smallest")
-        made = compiler()
-        self._function = made.made(
-            f"columns_{kind}", 4, lambda module, name: write_columns(module, name, made.lanes, kind)
-        )
+        self._function = compiler().written(write_columns, kind)
 
     def shape(self, data: Array, *others: Any) -> tuple[int, ...] | None:
         if data.size < LEAST_SIZE or prod(data.shape[self._axes.stop :]) < LEAST_WIDTH:

@@ -49,8 +49,7 @@ class Selecting(Lowered):
         self._source, self._result = source, result
         runs, length = _runs(places)
         is_single = length == 1
-        name, made = "select" if is_single else "select_runs", compiler()
-        self._function = made.made(name, 4, lambda module, name: write_select(module, name, made.lanes, is_single))
+        self._function = compiler().written(write_select, is_single)
         planes = prod(result) // places.size
         self._layer = Records.of([[0, 0, Records(runs), length, prod(source) // planes, len(runs)]])
         assert self._layer.numbers.shape == (1, len(LAYER))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -117,20 +116,13 @@ class Sliding:
 
     def _function(self, after: tuple[After, ...]) -> Native:
         if (found := self._functions.get(after)) is None:
-            made, taps = compiler(), self.taps
+            lanes = compiler().lanes
             height = self._height(any(step.kind in DEAR for step in after))
-            shape = "-".join(f"{column}.{shift}" for column, shift in taps)
-            is_largest = self.weights is None
-            kind = "largest" if is_largest else "depthwise"
             # The width matters only for whether a row has complete vectors and whether it has a remainder.
             extent = self.windows.counts[2]
-            width = 1 if extent < made.lanes else made.lanes + (extent % made.lanes > 0)
-            name = "_".join((kind, f"{height}x{width}", shape, *(step.name for step in after)))
-
-            def write(module: Any, name: str) -> None:
-                write_sliding(module, name, made.lanes, height, width, taps, after, is_largest)
-
-            found = self._functions[after] = made.made(name, 4, write)
+            width = 1 if extent < lanes else lanes + (extent % lanes > 0)
+            arguments = height, width, tuple(self.taps), after, self.weights is None
+            found = self._functions[after] = compiler().written(write_sliding, *arguments)
         return found
 
     def _height(self, is_long: bool) -> int:

@@ -90,8 +90,7 @@ class State:
     """A thread pool, or a single thread, as described to compiled code, and the scratch memory of its members."""
 
     def __init__(self, members: int = 0) -> None:
-        made = compiler()
-        self._lead = made.made("lead", 7, lambda module, name: write_lead(module, name, made.lanes)).call
+        self._lead = compiler().written(write_lead).call
         self._members = 1 + members
         memory = np.zeros(size(members) + _LINE, np.int64)
         self.numbers = memory[-begin(memory) // memory.itemsize % _LINE :]
@@ -125,8 +124,7 @@ class State:
 
 @cache
 def _run_sequence() -> Callable[..., None]:
-    made = compiler()
-    return made.made("sequence", 4, lambda module, name: write_sequence(module, name, made.lanes)).call
+    return compiler().written(write_sequence).call
 
 
 @cache
@@ -149,8 +147,7 @@ class ThreadPool:
     """The calling thread and `members` others."""
 
     def __init__(self, members: int) -> None:
-        made = compiler()
-        self._serve = made.made("serve", 2, lambda module, name: write_serve(module, name, made.lanes)).call
+        self._serve = compiler().written(write_serve).call
         self._state = State(members)
         # The cores on which members were last seen.
         self._cores = self._state.numbers[PARTS + PART_SIZE + CORE :: PART_SIZE]

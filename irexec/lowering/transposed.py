@@ -156,8 +156,7 @@ class _Compiled:
     def _interleave(self, sized: _Sized, places: Array) -> None:
         rows, columns, stride = prod(sized.counts[:-1]), sized.counts[-1], sized.strides[-1]
         assert places.shape == (rows * stride, len(PLACE))
-        made = compiler()
-        self._function = made.made("interleave", 4, lambda module, name: write_interleave(module, name, made.lanes))
+        self._function = compiler().written(write_interleave)
         self._layer = Records.of([[0, 0, places, rows, columns, stride]])
         assert self._layer.numbers.shape == (1, len(LAYER))
         parts = tasks_for(sized.planes * rows * columns * WORK)

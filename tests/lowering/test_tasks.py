@@ -24,11 +24,11 @@ def same_threads_afterwards() -> Iterator[None]:
     parallel.set_num_threads(None)
 
 
-def write_count(module: Any, name: str) -> None:
+def write_count(module: Any, name: str, lanes: int) -> None:
     """Write `count(shared, task, scratch, round)`: add one to the task's number, if all numbers before this round were
     the round's.
     """
-    code = Code(module, name, 4, compiler().lanes)
+    code = Code(module, name, 4, lanes)
     shared, task, _, number = code.parameters
     counts = shared.numbers().number(0).numbers()
     place = task.numbers().number(0)
@@ -39,7 +39,7 @@ def write_count(module: Any, name: str) -> None:
 
 def job_of(count: int, rounds: int) -> tuple[tasks.Job, np.ndarray]:
     counts = np.zeros(count, np.int64)
-    function = compiler().made("count_for_test", 4, write_count)
+    function = compiler().written(write_count)
     places = Records.of([[place] for place in range(count)])
     return tasks.Job(function, Records.of([[counts]]), places, rounds, 0), counts
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from llvmlite import ir
 
-from irexec.lowering.llvm.code import Change, Code, Fields, Number, Run, copy_run
+from irexec.lowering.llvm.code import Change, Code, Fields, Number, Run, begun, copy_run
 from irexec.lowering.llvm.functions import exp_below_0
 from irexec.lowering.llvm.products import write_tile
 from irexec.lowering.llvm.rows import across_lanes, larger
@@ -39,8 +39,7 @@ def write_attention(module: Any, name: str, lanes: int, height: int, width: int,
     Keys, scaled, and values are laid out in panels of `width` vectors, as for `llvm.products`.
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width)
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     scratch, across = code.parameters[2].floats(), lanes * width
     sums, scores = scratch, scratch + layer.scores
     key_panels, value_panels = scratch + layer.key_panels, scratch + layer.value_panels

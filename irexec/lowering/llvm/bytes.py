@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 
 from irexec.lowering.llvm.arithmetic import Source, as_floats, bits
-from irexec.lowering.llvm.code import F64, I32, Code, Fields
+from irexec.lowering.llvm.code import F64, I32, Code, begun
 from irexec.lowering.llvm.levels import reader
 
 # The fields of the record, each a 64-bit number.
@@ -26,8 +26,7 @@ def write_bytes(module: Any, name: str, lanes: int, source: Source = "floats") -
 
     Up to one vector of bytes after the last element is also written.
     """
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     read, kind = reader(code, layer.source, layer.grid, source), ir.VectorType(ir.IntType(8), lanes)
     target = layer.result.run(kind.element) + task.first
 
@@ -40,8 +39,7 @@ def write_bytes(module: Any, name: str, lanes: int, source: Source = "floats") -
 
 def write_starts(module: Any, name: str, lanes: int) -> Code:
     """Write `starts(layer, task, scratch, round)`: `begin` less the zero point times `weight_sums`, for each column."""
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], STARTS), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, STARTS, TASK)
     b = code.builder
     number = b.load(b.inttoptr(layer.zero.value, F64.as_pointer()), align=1)
     zero = code.splat(b.fptosi(number, I32))

@@ -308,6 +308,14 @@ class Fields:
         return self._of[name]
 
 
+def begun(
+    module: Any, name: str, lanes: int, layer: tuple[str, ...], task: tuple[str, ...]
+) -> tuple[Code, Fields, Fields]:
+    """Begin a function of a job, `f(layer, task, scratch, round)`; its first parameters are records of these fields."""
+    code = Code(module, name, 4, lanes)
+    return code, Fields(code.parameters[0], layer), Fields(code.parameters[1], task)
+
+
 Change = Callable[[Number, Any, Any], Any]
 """`change(index, vector, mask)`: returns the new vector for the one that begins at an element of a run."""
 

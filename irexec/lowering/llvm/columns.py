@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
-from irexec.lowering.llvm.code import Code, Fields
+from irexec.lowering.llvm.code import Code, begun
 from irexec.lowering.llvm.functions import exp_below_0
 from irexec.lowering.llvm.rows import EXTREMES, larger
 
@@ -22,8 +22,7 @@ TASK = ("first_vector", "last_vector")
 
 def write_columns(module: Any, name: str, lanes: int, kind: Kind) -> Code:
     """Write `columns(layer, task, scratch, round)`: some vectors of columns."""
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     b = code.builder
     with code.loop(task.first_vector, task.last_vector) as vector:
         plane, place = vector // layer.vectors, vector % layer.vectors * lanes

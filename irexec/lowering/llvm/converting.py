@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from llvmlite import ir
 
-from irexec.lowering.llvm.code import F32, F64, I16, I32, I64, Code, Fields
+from irexec.lowering.llvm.code import F32, F64, I16, I32, I64, Code, begun
 
 Narrow = Literal["f16", "bf16"]
 # The elements in memory, by element type.
@@ -25,8 +25,7 @@ TASK = ("first", "last")
 
 def write_converted(module: Any, name: str, lanes: int, source: str, target: str) -> Code:
     """Write `converted(layer, task, scratch, round)`: some elements as elements of another type."""
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     given, result = layer.source.run(ELEMENTS[source]) + task.first, layer.result.run(ELEMENTS[target]) + task.first
     code.in_vectors(
         task.last - task.first,

@@ -13,7 +13,7 @@ from llvmlite import ir
 
 from irexec.lowering.llvm.after import DEAR, After
 from irexec.lowering.llvm.arithmetic import Arithmetic, add_products, as_floats, bits, has_starts, is_whole, no_sums
-from irexec.lowering.llvm.code import I32, Code, Fields, Number, Run, copy_every_second, copy_run, fill_run
+from irexec.lowering.llvm.code import I32, Code, Fields, Number, Run, begun, copy_every_second, copy_run, fill_run
 from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.host import Tile
 
@@ -63,8 +63,7 @@ def write_convolve(
     plain = None if is_last else write("tile", tile._replace(extra=0), is_short)
     narrow = write("narrow", tile._replace(width=tile.narrow, extra=0), False) if tile.narrow else None
     last = write("last", tile, False) if tile.extra else None
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     scratch, height, step = code.parameters[2].floats(), tile.height, tile.width * lanes
     with code.loop(task.first_group, task.last_group) as group:
         source = layer.input.floats() + task.input + group * layer.group_input

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.lowering.llvm.after import After
-from irexec.lowering.llvm.code import Code, Fields, copy_run
+from irexec.lowering.llvm.code import Code, begun, copy_run
 from irexec.lowering.llvm.epilogue import epilogue
 
 # The fields of `elementwise`'s record, each a 64-bit number. Lengths count elements of f32.
@@ -19,8 +19,7 @@ TASK = ("first_row", "last_row")
 
 def write_elementwise(module: Any, name: str, lanes: int, after: Sequence[After]) -> Code:
     """Write `elementwise(layer, task, scratch, round)`: some rows. The last row of the array may be shorter."""
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     with code.loop(task.first_row, task.last_row) as row:
         place = row * layer.width
         count = (layer.size - place).at_most(layer.width)

@@ -92,12 +92,15 @@ class Compiler:
 
         return min(range(most, 0, -1), key=cycles)
 
-    def made(self, name: str, parameters: int, build: Callable[[Any, str], object]) -> Native:
-        """Return the function of this name and number of parameters; `build(module, name)` writes it on first use."""
+    def written(self, write: Callable[..., object], *arguments: Any) -> Native:
+        """Return the function that `write(module, name, lanes, *arguments)` writes, compiled on first use."""
         with self._lock:
-            if name not in self._made:
+            if (key := (write, arguments)) not in self._made:
                 module = ir.Module()
-                build(module, name)
+                name = "_".join(filter(None, map(_shown, (write.__name__.removeprefix("write_"), *arguments))))
+                name = f"{name}.{len(self._made)}"
+                write(module, name, self.lanes, *arguments)
+                parameters = len(module.get_global(name).args)
                 parsed = binding.parse_assembly(str(module))
                 self._engine.add_module(parsed)
                 self._engine.finalize_object()
@@ -105,8 +108,15 @@ class Compiler:
                 # Only the machine code is kept; the module that it was compiled from takes more memory.
                 self._engine.remove_module(parsed)
                 kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * parameters)
-                self._made[name] = Native(kind(address), address)
-            return self._made[name]
+                self._made[key] = Native(kind(address), address)
+            return self._made[key]
+
+
+def _shown(argument: Any) -> str:
+    """Return a part of the name of a function."""
+    if isinstance(argument, (tuple, list)) and not hasattr(argument, "name"):
+        return "-".join(map(_shown, argument))
+    return str(getattr(argument, "name", argument))
 
 
 def _vectors(features: dict[str, bool]) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.lowering.llvm.code import Code, Fields
+from irexec.lowering.llvm.code import Code, begun
 
 # The fields of `interleave`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
@@ -20,8 +20,7 @@ TASK = ("first_plane", "last_plane", "first_row", "last_row")
 
 def write_interleave(module: Any, name: str, lanes: int) -> Code:
     """Write `interleave(layer, task, scratch, round)`: some rows of some planes."""
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     places = layer.places.numbers()
     with code.loop(task.first_plane, task.last_plane) as plane, code.loop(task.first_row, task.last_row) as row:
         result = layer.result.floats() + (plane * layer.rows + row) * layer.columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.lowering.llvm.code import Code, Fields, copy_run
+from irexec.lowering.llvm.code import Code, begun, copy_run
 
 # The fields of `join`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = ("sources", "result")  # addresses: the table of the sources' addresses, and the result
@@ -17,8 +17,7 @@ TASK = (
 
 def write_join(module: Any, name: str, lanes: int) -> Code:
     """Write `join(layer, task, scratch, round)`: some rows of one source, or a part of its only row."""
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     source = layer.sources.numbers().number(task.source).floats() + task.source_place
     result = layer.result.floats() + task.result_place
     with code.loop(task.first_row, task.last_row) as row:

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from irexec.lowering.llvm.arithmetic import FOLDS, Arithmetic, Source, bits
-from irexec.lowering.llvm.code import I32, Code, Fields, Number, Run
+from irexec.lowering.llvm.code import I32, Code, Number, Run, begun
 
 # The fields of `levels`' record, each a 64-bit number. Lengths and positions count elements.
 LAYER = (
@@ -28,8 +28,7 @@ def write_levels(module: Any, name: str, lanes: int, kind: Arithmetic, source: S
     The channels after the last one of a group are copies of it, which meet weights of 0.
     """
     fold = FOLDS[kind]
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     read = reader(code, layer.source, layer.grid, source) if kind == "bytes" else None
     count = task.last_pixel - task.first_pixel
     with code.loop(task.first, task.last) as element:

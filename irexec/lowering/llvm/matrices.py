@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from irexec.lowering.llvm.arithmetic import Arithmetic, has_starts, is_whole
-from irexec.lowering.llvm.code import Code, Fields, Run, copy_run
+from irexec.lowering.llvm.code import Code, Fields, Run, begun, copy_run
 from irexec.lowering.llvm.products import write_tile
 
 # The fields of `matrices`' record, each a 64-bit number. Lengths, positions and strides count elements of f32.
@@ -27,8 +27,7 @@ DEPTH_STEP = 512
 def write_matrices(module: Any, name: str, lanes: int, height: int, width: int, kind: Arithmetic = "floats") -> Code:
     """Write `matrices(layer, task, scratch, round)`: some rows, at least `height`, of some products."""
     tile = write_tile(module, f"{name}_tile", lanes, height, width, kind)
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     sums, across = code.parameters[2].floats(), lanes * width
     panels = sums + layer.panels
     with code.loop(task.first, task.last) as number:

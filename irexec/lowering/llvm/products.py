@@ -7,7 +7,7 @@ from typing import Any
 
 from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.arithmetic import Arithmetic, add_products, as_floats, bits, has_starts, is_whole, no_sums
-from irexec.lowering.llvm.code import Code, Fields, copy_run
+from irexec.lowering.llvm.code import Code, begun, copy_run
 from irexec.lowering.llvm.epilogue import epilogue
 
 # The fields of `multiply`'s record, each a 64-bit number. Lengths and positions count elements of f32.
@@ -35,8 +35,7 @@ def write_multiply(
     `width` vectors, which are the columns of a panel. All products of whole numbers are added at a time.
     """
     tile = write_tile(module, f"{name}_tile", lanes, height, width, kind)
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     sums = code.parameters[2].floats()
     across = lanes * width
     with code.loop(task.first_panel, task.last_panel) as panel:

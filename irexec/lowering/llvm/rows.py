@@ -12,7 +12,7 @@ from typing import Any, Literal
 from llvmlite import ir
 
 from irexec.lowering.llvm.after import After
-from irexec.lowering.llvm.code import F32, F64, I32, I64, Change, Code, Fields, Number, Run, copy_run
+from irexec.lowering.llvm.code import F32, F64, I32, I64, Change, Code, Number, Run, begun, copy_run
 from irexec.lowering.llvm.epilogue import epilogue
 from irexec.lowering.llvm.functions import exp_below_0
 
@@ -35,8 +35,7 @@ APART = 4
 
 def write_rows(module: Any, name: str, lanes: int, kind: Kind, after: Sequence[After] = ()) -> Code:
     """Write `rows(layer, task, scratch, round)`: some rows, with the elementwise layers that follow."""
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     number = layer.numbers.floats().scalar(0)
     with code.loop(task.first_row, task.last_row) as row:
         source = layer.source.floats() + row * layer.width

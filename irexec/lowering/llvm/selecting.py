@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from irexec.lowering.llvm.code import Code, Fields, copy_run
+from irexec.lowering.llvm.code import Code, begun, copy_run
 
 # The fields of `select`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
@@ -20,8 +20,7 @@ TASK = ("first_plane", "last_plane", "first_run", "last_run")
 
 def write_select(module: Any, name: str, lanes: int, is_single: bool) -> Code:
     """Write `select(layer, task, scratch, round)`: some runs of some planes. `is_single`: of one element each."""
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     places = layer.places.numbers()
     with code.loop(task.first_plane, task.last_plane) as plane:
         source = layer.source.floats() + plane * layer.plane

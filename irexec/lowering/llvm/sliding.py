@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from irexec.lowering.llvm.after import After
-from irexec.lowering.llvm.code import Code, Fields, Number
+from irexec.lowering.llvm.code import Code, Number, begun
 from irexec.lowering.llvm.epilogue import epilogue
 
 # The fields of `sliding`'s record, each a 64-bit number. Lengths and positions count elements of f32.
@@ -44,8 +44,7 @@ def write_sliding(
     task computes sums of products with a kernel for each channel, or the largest element of each window. The `width` of
     rows matters only for whether a row has complete vectors and whether it has a remainder.
     """
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     scratch = code.parameters[2].floats()
     columns = sorted({column for column, _ in taps})
     begins = [scratch + task.offsets.numbers().number(column) for column in columns]

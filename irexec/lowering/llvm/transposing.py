@@ -6,7 +6,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from irexec.lowering.llvm.code import I32, Code, Fields, copy_run
+from irexec.lowering.llvm.code import I32, Code, begun, copy_run
 
 # The fields of `transpose`'s record, each a 64-bit number. Lengths and positions count elements of f32.
 LAYER = (
@@ -19,8 +19,7 @@ TASK = ("first_matrix", "last_matrix", "first_row", "last_row")
 
 def write_copy(module: Any, name: str, lanes: int) -> Code:
     """Write `copy(layer, task, scratch, round)`: some rows of some matrices."""
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     with code.loop(task.first_matrix, task.last_matrix) as matrix, code.loop(task.first_row, task.last_row) as row:
         source = layer.source.floats() + layer.starts.numbers().number(matrix) + row * layer.step
         result = layer.result.floats() + (matrix * layer.rows + row) * layer.columns
@@ -36,8 +35,7 @@ def write_transpose(module: Any, name: str, lanes: int) -> Code:
     """Write `transpose(layer, task, scratch, round)`: some rows of some matrices that are at least a square high and
     wide. The rows of the result are adjacent in the source.
     """
-    code = Code(module, name, 4, lanes)
-    layer, task = Fields(code.parameters[0], LAYER), Fields(code.parameters[1], TASK)
+    code, layer, task = begun(module, name, lanes, LAYER, TASK)
     with code.loop(task.first_matrix, task.last_matrix) as matrix:
         source = layer.source.floats() + layer.starts.numbers().number(matrix)
         result = layer.result.floats() + matrix * layer.rows * layer.columns
