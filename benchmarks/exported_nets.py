@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import nn
 
+# The fused attention of PyTorch has no counterpart in ONNX.
+torch.backends.mha.set_fastpath_enabled(False)
 Examples = dict[str, tuple[torch.Tensor, dict[int, str]]]
 IMAGE = {0: "batch", 2: "H", 3: "W"}
 
@@ -73,12 +75,13 @@ def step(given: int, made: int, stride: int = 1) -> nn.Module:
 
 
 class Trunk(nn.Sequential):
-    """A trunk for the detectors of torchvision: an eighth of the image, 16 channels."""
+    """A trunk for the detectors of torchvision: an eighth of the image."""
 
-    out_channels = 16
+    out_channels: Any
 
-    def __init__(self) -> None:
-        super().__init__(step(3, 8, 2), step(8, 16, 2), step(16, 16, 2))
+    def __init__(self, channels: int = 16) -> None:
+        super().__init__(step(3, 8, 2), step(8, 16, 2), step(16, channels, 2))
+        self.out_channels = channels
 
 
 class Detector(nn.Module):
@@ -96,12 +99,14 @@ class Detector(nn.Module):
         elif kind == "mask_rcnn":
             self.model = detection.MaskRCNN(Trunk(), 4, rpn_anchor_generator=anchors, **limits)
         elif kind == "retinanet":
-            self.model = detection.RetinaNet(Trunk(), 4, anchor_generator=anchors, **limits)
+            self.model = detection.RetinaNet(Trunk(32), 4, anchor_generator=anchors, **limits)
         elif kind == "fcos":
             single = AnchorGenerator(sizes=((8,),), aspect_ratios=((1.0,),))
-            self.model = detection.FCOS(Trunk(), 4, anchor_generator=single, **limits)
+            self.model = detection.FCOS(Trunk(32), 4, anchor_generator=single, **limits)
         else:
-            self.model = detection.SSD(Trunk(), DefaultBoxGenerator([[2]]), (64, 64), 4)
+            trunk = Trunk()
+            trunk.out_channels = [16]
+            self.model = detection.ssd.SSD(trunk, DefaultBoxGenerator([[2]]), (64, 64), 4)
         self.examples = {"image": (torch.ones(3, 72, 80), {1: "H", 2: "W"})}
 
     def forward(self, image: torch.Tensor) -> Any:
@@ -258,16 +263,17 @@ class T5(nn.Module):
             d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, vocab_size=100, use_cache=False,
             decoder_start_token_id=0,
         )  # fmt: skip
-        config._attn_implementation = "eager"
         self.model, self.whole = transformers.T5ForConditionalGeneration(config).eval(), whole
-        ids, states = torch.ones(2, 7, dtype=torch.long), torch.ones(2, 9, 32)
-        first = {"input_ids": (torch.ones(2, 9, dtype=torch.long), {0: "batch", 1: "seq"})}
-        self.examples: Examples = first if whole else {"states": (states, {0: "batch", 1: "seq"})}
-        self.examples["decoder_ids"] = (ids, {0: "batch", 1: "steps"})
+        ids = torch.ones(2, 9, dtype=torch.long)
+        first = ids if whole else torch.ones(2, 9, 32)
+        self.examples: Examples = {
+            "source": (first, {0: "batch", 1: "seq"}),
+            "decoder_ids": (ids[:, :7], {0: "batch", 1: "steps"}),
+        }
 
-    def forward(self, states: torch.Tensor, decoder_ids: torch.Tensor) -> torch.Tensor:
-        given = {"input_ids": states} if self.whole else {"encoder_outputs": (states,)}
-        return self.model(**given, decoder_input_ids=decoder_ids, return_dict=False)[0]
+    def forward(self, source: torch.Tensor, decoder_ids: torch.Tensor) -> torch.Tensor:
+        states = self.model.encoder(source)[0] if self.whole else source
+        return self.model.lm_head(self.model.decoder(decoder_ids, encoder_hidden_states=states)[0])
 
 
 class Pairs(nn.Module):
@@ -297,5 +303,5 @@ NETS: dict[str, Callable[[], nn.Module]] = {
 TOKENS: dict[str, Callable[[], nn.Module]] = {
     **{kind: partial(Detector, kind) for kind in ("faster_rcnn", "mask_rcnn", "retinanet", "fcos", "ssd")},
     "lines_lstm": Lines, "lines_gru": partial(Lines, nn.GRU), "speech": Speech, "spectrum": Spectrum,
-    "t5_decoder": partial(T5, False), "t5": partial(T5, True), "pairs": Pairs,
+    "t5": partial(T5, True), "t5_decoder": partial(T5, False), "pairs": Pairs,
 }  # fmt: skip

@@ -38,6 +38,7 @@ class Description:
         self._along(found)
         self._alone()
         self._choosing_broadcast(found)
+        self._growing()
         self._exchanging()
         self._jointly()
         return self._case
@@ -181,6 +182,46 @@ class Description:
                 return False
         return True
 
+    def _growing(self) -> None:
+        """Replace the upper bound of a size that grows in proportion to another one by a joint condition."""
+        case = self._case
+        leads = [lead for lead, accepted in case.choices.items() if accepted.span is not None and accepted.span.high]
+        for lead, other in ((lead, other) for lead in leads for other in case.choices if other != lead):
+            accepted, bounds, base = case.choices[lead], self._prober.dims[lead], case.base[other]
+            span, steps = accepted.span, [base, 2 * base, 3 * base]
+            if span is None or span.high is None or span.high == bounds.high:
+                continue
+
+            def fits(size: int, own: int, lead: int = lead, other: int = other) -> bool:
+                return self._accepts(case.fill({lead: size, other: own}))
+
+            if not all(case.choices[other].contains(own) for own in steps) or not fits(
+                span.high + span.modulus, 2 * base
+            ):
+                continue
+            lines = [Line(lambda size, own=own: fits(size, own), span.high, bounds.low, bounds.high) for own in steps]  # type: ignore[misc]
+            tops = [line.top(span.high, span.modulus) for line in lines]
+            first, second, third = (top or 0 for top in tops)
+            if None in tops or second - first != third - second or (second - first) % base:
+                continue
+            rate = (second - first) // base
+            bound = Linear(((rate, other),), first - rate * base)
+            case.choices[lead] = Accepted(Span(span.low, bounds.high, span.modulus, span.residues), accepted.singles)
+            case.joint = (*case.joint, Compare(size_of(lead), "<=", bound))
+            self._lower(other, lead, bound)
+
+    def _lower(self, dim: int, lead: int, bound: Linear) -> None:
+        """Lower the least size of a dimension to the one that is accepted beside a smaller size of `lead`."""
+        accepted = self._case.choices[dim]
+        span, lowest = accepted.span, self._prober.dims[dim].low
+        for size in range(lowest, span.low) if span is not None else ():
+            sizes = self._case.fill({dim: size, lead: bound.value(self._case.fill({dim: size}))})
+            if span is not None and size % span.modulus in span.residues and self._accepts(sizes):
+                whole = Span(size, span.high, span.modulus, span.residues)
+                singles = tuple(single for single in accepted.singles if not whole.contains(single))
+                self._case.choices[dim] = Accepted(whole, singles)
+                return
+
     def _exchanging(self) -> None:
         """Widen the choices of two bounded sizes of which one can be a part if the other is a multiple: a joint
         condition then describes both.
@@ -217,7 +258,8 @@ class Description:
             return
         tried: dict[Sizes, bool] = {case.base: True}
         for sizes in self._combinations(leads):
-            tried[sizes] = self._accepts(sizes)
+            if all(condition.holds(sizes) for condition in case.joint):
+                tried[sizes] = self._accepts(sizes)
         if all(tried.values()):
             return
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from irexec.graph.model import Node, Value
 from irexec.graph.ports import port_name
@@ -13,11 +14,14 @@ from irexec.sizes.expressions import Combined, Expression
 from irexec.sizes.names import assignment
 from irexec.sizes.probe import Prober, Sizes
 from irexec.sizes.study import Study
+from irexec.types import TensorType
 
 # Upper bounds from this size on mean "no bound".
 _NO_BOUND = 2**31 - 1
 # The number of accepted sizes, in addition to the largest ones, at which tables are examined.
 _TRIED = 8
+# Whole numbers in a tensor up to which they may be sizes.
+_MOST_NUMBERS = 16
 
 Expressions = Sequence[Sequence[Expression | None] | None]
 """An expression for each dimension of each output; None if none is known."""
@@ -127,18 +131,28 @@ def _axes(axes: Sequence[int]) -> str:
 
 
 def _origin(types: Inference, value: Value) -> str:
-    """Return the layer whose results have a size that depends on values, although the sizes of its inputs are known."""
+    """Return the layer because of whose values a size is not known, although the sizes of its inputs are: the first one
+    on the way to the output, also where the size reaches it as a number that layers compute with."""
     waiting, seen = [value.node], set[Node]()
     while waiting:
         node = waiting.pop(0)
-        if node in seen or not any(each.shape.is_dynamic for each in types.outputs(node)):
+        if node in seen:
             continue
         seen.add(node)
-        inputs = [each for each in node.inputs if each is not None]
-        if all(types[each].shape.is_static for each in inputs) and node.type != "Parameter":
+        before = [each.node for each in node.inputs if each is not None and _is_open(types[each])]
+        before = [each for each in before if each.type != "Parameter"]
+        if not before:
             return f"the values that {node.type} {node.friendly_name!r} reads"
-        waiting += [each.node for each in inputs]
+        waiting += before
     return "values"
+
+
+def _is_open(type: TensorType) -> bool:
+    """Return whether a shape is not known, or the few whole numbers that a tensor contains, which may be sizes."""
+    if type.shape.is_dynamic:
+        return True
+    is_small = type.element_type.is_integral_number and prod(type.shape.to_shape()) <= _MOST_NUMBERS
+    return bool(is_small) and type.ints is None
 
 
 def _named(prober: Prober, value: Value) -> str:

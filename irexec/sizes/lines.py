@@ -88,7 +88,7 @@ class Line:
                 return None
             start, modulus, residues = found
         is_bounded = last - accepted[-1] > modulus and (self._high is None or accepted[-1] + modulus <= self._high)
-        return Span(start, accepted[-1] if is_bounded else self._top(accepted[-1], modulus), modulus, residues)
+        return Span(start, accepted[-1] if is_bounded else self.top(accepted[-1], modulus), modulus, residues)
 
     def _repeated(self, accepted: list[int]) -> tuple[int, int, tuple[int, ...]] | None:
         """Return the start of a period, the period, and its residues. Small sizes before it may be irregular."""
@@ -115,7 +115,7 @@ class Line:
         modulus, offsets = found
         return Span(below[0], self._base, modulus, tuple(sorted({(below[0] + each) % modulus for each in offsets})))
 
-    def _top(self, start: int, modulus: int) -> int | None:
+    def top(self, start: int, modulus: int) -> int | None:
         """Return the highest accepted size of a period; None if the largest size that is tried is also accepted."""
         good, step = start, modulus
         while good + step <= LARGEST and (self._high is None or good + step <= self._high):

@@ -230,6 +230,17 @@ def test_a_rounding_of_floats_is_an_exception_that_is_shown() -> None:
     )
 
 
+def test_a_bound_that_grows_with_another_size_is_one_condition() -> None:
+    """Detectors scale an image so that its longer side has 24 pixels; the other side keeps one pixel or more."""
+    image = _input("image", [1, 1, -1, -1])
+    sides = op.concat([_floats(image, 2), _floats(image, 3)], 0)
+    scale = op.divide(np.float32([24]), op.reduce_max(sides, _whole(0), True))
+    small = op.convert(op.floor(op.multiply(sides, scale)), np.int64)
+    resized = op.interpolate(image, small, "nearest", "sizes", axes=_whole(2, 3))
+    found = answer(op.max_pool(resized, [1, 1], [1, 1], [0, 0], [0, 0], [1, 1]).output(0), [image])
+    assert found["accepts"] == [["H >= 1", "W >= 1", "H <= 24*W", "W <= 24*H"]]
+
+
 def test_a_square_root_has_no_expression() -> None:
     data = _input("data", [-1, 4])
     side = op.convert(op.sqrt(_floats(data, 0)), np.int64)
