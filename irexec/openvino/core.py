@@ -97,9 +97,6 @@ class Core:
             )
         # Later changes of the model must not affect the compiled model.
         compiled = copied(current(model)) if isinstance(model, graph.Model) else _read(model, weights)
-        for result in compiled.results:
-            if (taken := result.inputs[0]) is not None and taken.node.type == "Parameter":
-                result.outputs[0].names = taken.names  # An input that is an output has all names of its tensor.
         return CompiledModel(compiled, self._settings.with_values(config), as_openvino=True)
 
     def import_model(

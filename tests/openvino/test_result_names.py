@@ -80,11 +80,6 @@ def passed(ov: Any, x: Any, relu: Any, model: Any) -> Any:
     return names(model), sorted(node.output(0).get_names())
 
 
-def output_is_input(ov: Any, x: Any, relu: Any, model: Any) -> Any:
-    relu.output(0).replace(x.output(0))
-    return names(model.clone(), ov.compile_model(model, "CPU"))
-
-
 @pytest.mark.parametrize("own", [set(), {"own"}])
 @pytest.mark.parametrize("name", [set(), {"relu"}])
 @pytest.mark.parametrize(
@@ -95,7 +90,11 @@ def test_the_names_are_those_of_openvino(edit: Callable[..., Any], name: set[str
     assert mine == theirs
 
 
-@pytest.mark.parametrize(("name", "own"), [(set(), set()), (set(), {"own"}), ({"relu"}, set())])
-def test_an_output_that_is_an_input_has_the_names_of_its_tensor(name: set[str], own: set[str]) -> None:
-    theirs, mine = (output_is_input(ov, *network(ov, name, own)) for ov in (openvino, irexec))
-    assert mine == theirs
+def test_an_input_that_is_an_output_keeps_its_name() -> None:
+    """OpenVINO's copies lose it."""
+    x = irexec.opset13.parameter([4], np.float32, name="x")
+    x.output(0).set_names({"x"})
+    model = irexec.Model([irexec.opset13.result(x)], [x], "m")
+    model.output(0).set_names({"out"})
+    for each in (model, model.clone(), irexec.Core().compile_model(model, "CPU")):
+        assert names(each) == [["out", "x"], ["out"]]

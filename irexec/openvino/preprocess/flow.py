@@ -98,6 +98,10 @@ def convert_layout(flow: Flow, layout: Layout | None, order: list[int] | None = 
     if target.empty or flow.layout.empty or target == flow.layout:
         flow.layout = flow.layout if target.empty else target
         return
+    if missing := left_out(flow.layout, target):
+        # A tensor of HWC for a model of NCHW: the axis N has one element.
+        flow.become(ops().unsqueeze(flow.value, list(range(len(missing)))))
+        flow.layout = Layout(f"[{','.join((*missing, *(flow.layout.names or ())))}]")
     order = axes_between(flow.layout, target, flow.value)
     if order != sorted(order):
         flow.become(ops().transpose(flow.value, order))
@@ -115,6 +119,14 @@ def transposed(layout: Layout, order: list[int]) -> Layout:
     if "..." in names or len(names) != len(order):
         return Layout()
     return Layout(f"[{','.join(names[axis] for axis in order)}]")
+
+
+def left_out(layout: Layout, full: Layout) -> list[str]:
+    """Return the names of a layout that another one lacks whose names are all among them, if both name every axis."""
+    names, wanted = layout.names or (), full.names or ()
+    if {"...", "?"} & {*names, *wanted} or not set(names) < set(wanted):
+        return []
+    return [name for name in wanted if name not in names]
 
 
 def axes_between(source: Layout, target: Layout, value: Value | None = None) -> list[int]:

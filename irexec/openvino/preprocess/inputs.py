@@ -20,6 +20,7 @@ from irexec.openvino.preprocess.flow import (
     convert_layout,
     convert_type,
     is_order,
+    left_out,
     transposed,
 )
 from irexec.openvino.preprocess.formats import CHANNELS, PLANES, SINGLE_PLANE, ColorFormat
@@ -146,7 +147,7 @@ class InputInfo:
         is_video = tensor.colors in PLANES or tensor.colors in SINGLE_PLANE
         if tensor.layout.empty and tensor.colors is not ColorFormat.UNDEFINED:
             layout = Layout("NHWC")
-        if tensor.shape is None and not is_video:
+        if tensor.shape is None and not is_video and not left_out(layout, model_layout):
             check_fit(layout, value.type.shape)
         if model_layout.empty:
             model_layout = self._layout_after_steps(layout)
@@ -211,8 +212,7 @@ class InputInfo:
         if value.type.rank is None:
             return shape
         if not layout.empty and not model_layout.empty and layout != model_layout:
-            order = axes_between(model_layout, layout, value)
-            shape = PartialShape([value.type.shape[axis] for axis in order])
+            shape = PartialShape([value.type.shape[axis] for axis in self._axes(model_layout, layout)])
         elif layout.empty:
             for order in self._orders:
                 shape = PartialShape([shape[order.index(axis)] for axis in range(len(order))])
@@ -220,6 +220,12 @@ class InputInfo:
             for name, extent in zip("HW", self._tensor.spatial, strict=True):
                 shape[layout.get_index_by_name(name)] = extent
         return shape
+
+    def _axes(self, source: Layout, target: Layout) -> list[int]:
+        """Return the axis of the model's layout for each axis of the tensor's, which may lack some."""
+        if left_out(target, source):
+            return [source.get_index_by_name(name) for name in target.names or ()]
+        return axes_between(source, target, self.parameter.outputs[0])
 
     def _parameters(self, shape: PartialShape, kind: ElementType, layout: Layout) -> list[Node]:
         """Return one Parameter, or one per plane, with the names of the old one."""

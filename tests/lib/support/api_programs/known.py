@@ -49,8 +49,10 @@ _BUILD = "`build` adds layers; OpenVINO also folds constants"
 _BEYOND = "an extent that becomes known while running must fit; OpenVINO computes with whatever memory follows"
 _STEP_LAYOUT = "the layout of a step is that of the model"
 _PARTLY = "a refused change of a model changes no types; OpenVINO has inferred those before the refused layer"
+_FOLDABLE = "folding computes every operator; OpenVINO folds those that it can evaluate alone"
 _FOLDED = "folding replaces the layers that others take; OpenVINO replaces those that only folded layers take, too"
 _MERGED = "`reshape` keeps equal layers; OpenVINO merges them"
+_BOTH = "an input that is an output keeps its names; OpenVINO's copies lose them"
 _NONE = "None stands for an argument that is left out"
 
 _ANOTHER_CLASS = r"AttributeError: 'openvino\.(Node|_pyopenvino\.\w+)' object has no attr"
@@ -69,13 +71,19 @@ _OF_FLOATS = (
     r"ops\.(elu|fake_quantize|gelu|hsigmoid|hswish|log_softmax|mish|mvn|normalize_l2|selu|softmax|softplus|swish)\("
 )
 # Functions whose pages allow numeric types only.
-_OF_NUMBERS = r"ops\.(cum_sum|elu|log_softmax|mvn|prelu|round|softmax)\("
+_OF_NUMBERS = r"ops\.(avg_pool|cum_sum|elu|log_softmax|mvn|prelu|round|softmax)\("
 _F16_TO_INTEGER = r"(?s)f(loat)?16.*ops\.convert\(n\d+, '[iu]\d+'"
 _INTEGER = r"(?s)(p\d) = ops\.parameter\([^\n]*np\.(u?int|bool).*ops\.sigmoid\(\1\)"
 _ADDED_AGAIN = r"(?s)(remove_result|\.clone\(\)).*add_outputs"
 _RUN_MODEL = r"compile_model\(|[cr]\d+(\.infer)?\("
 _REFUSED = r"validate_nodes|\.reshape\(|run_passes|serialize"
 _RESHAPED = r"(?s)m\d*\.reshape\("
+_OUTPUT_IS_INPUT = r"ops\.result\(p\d\)|ov\.Model\((results=)?\[?(\w+, )*p\d|\.replace\(p\d\.output\(0\)\)"
+# Operators that OpenVINO's constant folding leaves.
+_NOT_EVALUATED = "Elu|LogSoftmax|NormalizeL2|Selu|FakeQuantize|HardSigmoid|IsNaN|IsFinite|GatherElements|GatherND"
+_NOT_EVALUATED_FUNCTIONS = (
+    "elu|log_softmax|normalize_l2|selu|fake_quantize|hard_sigmoid|is_nan|is_finite|gather_elements|gather_nd"
+)
 _NO_RETURN = r"TypeError: Unable to convert function return value.*OVAny"
 
 KNOWN = [
@@ -90,6 +98,11 @@ KNOWN = [
     Known("stricter", _TYPES, line=r"ops\.negative\(", mine=r"error\[O002\] x is u\d+"),
     Known("stricter", _MISSING, line=r"r\d+\.\w+\(", mine=r"input '\w+' has shape \[.*\b0\b.*\], expected .*\.\."),
     Known("results", _MEMORY, line="get_tensor", program=r"(?s)ops\.parameter\(.*ops\.parameter\(.*AsyncInferQueue"),
+    Known("names", _BOTH, line=r"(inputs|outputs)|(in|out)put\(.*name", program=_OUTPUT_IS_INPUT),
+    Known("looser", _BOTH, line=r"p\d", theirs="not found", program=_OUTPUT_IS_INPUT),
+    Known("stricter", _BOTH, line=r"c\d+\.output\(\"p\d\"\)", program=r"\.replace\(p\d\.output\(0\)\)"),
+    Known("names", _FOLDABLE, line=r"_ops\(\)", theirs=_NOT_EVALUATED, program="ConstantFolding"),
+    Known("shapes", _FOLDABLE, line=r"_ops\(\)", program=rf"(?s)ops\.({_NOT_EVALUATED_FUNCTIONS})\(.*ConstantFolding"),
     Known("shapes", _ARRAYS, line="get_target_inputs", mine=r"^\[\]$", program=r"ops\.range\(\d"),
     Known("results", _LAST, line=r"\.results", program=r"(?s)ops\.result\(p\d\).*\.set_(input_)?tensors?\("),
     Known("looser", _ARRAYS, line=r"len\(n\d+\)", theirs=r"object of type 'openvino\._pyopenvino\.Node' has no len"),
