@@ -19,9 +19,11 @@ import written_boxes  # noqa: F401  (each registers its network)
 import written_counts  # noqa: F401
 import written_decoder  # noqa: F401
 import written_encoder  # noqa: F401
+import written_experts  # noqa: F401
 import written_folds  # noqa: F401
 import written_images  # noqa: F401
 import written_sequences  # noqa: F401
+import written_windows  # noqa: F401
 from verdicts import _ROUNDED, Planted, effect, judged, largest, through
 from written_nets import FAULTS, HARMLESS, NETS
 

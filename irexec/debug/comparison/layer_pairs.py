@@ -226,7 +226,8 @@ class LayerPairs:
                 return f"{where} is a constant of {two.type} instead of {one.type}"
             return f"{where} is {shown(right, 40)} instead of {shown(left, 40)}"
         mine = self.alignment.original(two)
-        name = _named(mine) if mine is not None else f"{_named(two)}, {_UNPAIRED},"
+        name = _named(two) if _named(two) != _named(one) else f"a {two.node.type} of the same name"
+        name = _named(mine) if mine is not None else f"{name}, {_UNPAIRED},"
         if two.node in self._cutters[1].constant:
             name = "a constant"
         return f"reads {name} instead of {_named(one)}"

@@ -22,7 +22,7 @@ from irexec.types import NUMERIC, Array, Dimension, PartialShape, TensorType
 T: TypeAlias = Annotated[Array, Elements("T", NUMERIC)]
 
 
-@operator("MatMul", "opset1", unaligned="b", narrow="b", tolerance=rounded(64))
+@operator("MatMul", "opset1", unaligned="b", narrow="b", tolerance=rounded(32))
 def matmul_1(a: T, b: T, /, *, transpose_a: bool = False, transpose_b: bool = False, out: Array | None = None) -> T:
     """`a` `[..., M, K]` times `b` `[..., K, N]`; a vector is a row of `a` or a column of `b`, and leaves its axis out.
 

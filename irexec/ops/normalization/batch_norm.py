@@ -24,7 +24,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 Epsilon: TypeAlias = Annotated[float, Within(ge=0)]
 
 
-@operator("BatchNormInference", "opset5", inplace="data", tolerance=rounded(64))
+@operator("BatchNormInference", "opset5", inplace="data", tolerance=rounded(16))
 def batch_norm_inference_5(
     data: T, gamma: T, beta: T, mean: T, variance: T, /, *, epsilon: Epsilon, out: Array | None = None
 ) -> T:
@@ -68,7 +68,7 @@ def _along_channels(data: Array, factor: Array, term: Array, out: Array | None) 
     return settle(target, data.dtype, out)
 
 
-@operator("BatchNormInference", "opset1", tolerance=rounded(64))
+@operator("BatchNormInference", "opset1", tolerance=rounded(16))
 def batch_norm_inference_1(
     gamma: T, beta: T, data: T, mean: T, variance: T, /, *, epsilon: Epsilon, out: Array | None = None
 ) -> T:

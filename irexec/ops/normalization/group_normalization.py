@@ -20,7 +20,7 @@ from irexec.types import FLOATS, Array, Dimension, PartialShape, TensorType
 T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 
 
-@operator("GroupNormalization", "opset12", inplace="data", tolerance=rounded(64))
+@operator("GroupNormalization", "opset12", inplace="data", tolerance=rounded(16))
 def group_normalization_12(
     data: T, scale: T, bias: T, /, *, num_groups: Positive, epsilon: float, out: Array | None = None
 ) -> T:

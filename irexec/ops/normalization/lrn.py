@@ -24,7 +24,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 
 
-@operator("LRN", "opset1", tolerance=rounded(64))
+@operator("LRN", "opset1", tolerance=rounded(16))
 def lrn_1(data: T, axes: T_IND, /, *, alpha: float, beta: float, bias: float, size: Positive) -> T:
     """`data` / (`bias` + `alpha` / size ** len(`axes`) * sum of squares in the region around each element) ** `beta`.
 

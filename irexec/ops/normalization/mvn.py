@@ -24,7 +24,7 @@ T: TypeAlias = Annotated[Array, Elements("T", FLOATS)]
 T_IND: TypeAlias = Annotated[Array, Elements("T_IND", INTEGERS)]
 
 
-@operator("MVN", "opset2", inplace="data", tolerance=rounded(64))
+@operator("MVN", "opset2", inplace="data", tolerance=rounded(16))
 def mvn_1(
     data: T,
     /,
@@ -50,7 +50,7 @@ def reduced_axes(reduction_axes: tuple[int, ...], across_channels: bool, rank: i
     return reduction_axes or tuple(range(1 if across_channels else 2, rank))
 
 
-@operator("MVN", "opset6", inplace="data", tolerance=rounded(64))
+@operator("MVN", "opset6", inplace="data", tolerance=rounded(16))
 def mvn_6(
     data: T,
     axes: T_IND,

@@ -26,7 +26,7 @@ MASK: TypeAlias = Annotated[Array, Elements("T_MASK", FLOATS | {BOOLEAN})]
 BLOCK_BYTES = 1 << 20
 
 
-@operator("ScaledDotProductAttention", "opset13", tolerance=rounded(256))
+@operator("ScaledDotProductAttention", "opset13", tolerance=rounded(64))
 def scaled_dot_product_attention_13(
     query: T,
     key: T,

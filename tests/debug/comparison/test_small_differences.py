@@ -64,6 +64,21 @@ def test_an_attribute_within_the_tolerance(name: str) -> None:
     assert "eps is 1.2e-05 instead of 1e-05" in found.verdict
 
 
+def test_an_epsilon_outside_the_root_through_a_dump(tmp_path: Path) -> None:
+    """A small error in one direction, hardly beyond the tolerance: a recording of irexec is not excused."""
+
+    def model(mode: str) -> Model:
+        x = ops.parameter([16, 32], F, name="x")
+        norm = ops.mvn(x, np.int64([1]), True, 1e-5, mode, name="norm")
+        weights = np.random.default_rng(3).normal(0, 1, (32, 8)).astype(F)
+        return Model([ops.tanh(ops.matmul(norm, weights, name="product"), name="tanh")], [x], "mvn")
+
+    rows = np.random.default_rng(0).normal(0, 1, (16, 32)).astype(F)
+    found = through_a_dump(model("inside_sqrt"), model("outside_sqrt"), tmp_path, [rows])
+    assert not found.agrees and named(found) == ["norm"]
+    assert through_a_dump(model("inside_sqrt"), model("inside_sqrt"), tmp_path, [rows]).same
+
+
 def test_another_way_to_round_is_no_fault() -> None:
     """x / 3 beside x * (1 / 3)."""
 
