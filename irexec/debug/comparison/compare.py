@@ -114,14 +114,6 @@ def _is_marginal(rows: Sequence[Row]) -> bool:
     return all(row.agrees or row.is_marginal for row in rows)
 
 
-def _is_fused(found: Comparison, model: Model) -> bool:
-    """Return whether some results are not those that the other side computes when its layers are observed."""
-    totals = {row.node: row.total for row in found.rows}
-    sources = [None if value is None else value.node for result in model.results for value in result.inputs]
-    pairs = zip(found.results, sources, strict=True)
-    return any(node is None or totals.get(node, error) != error for (_, error), node in pairs)
-
-
 def _judge_results(
     found: Comparison,
     comparing: Comparing,
@@ -140,7 +132,7 @@ def _judge_results(
         exact = {row.node for row in found.rows if found.exact and not comparing.is_restructured(row)}
         own = {row.node: row.own.ulp if row.agrees else row.limit for row in found.rows if row.own is not None}
         # A runtime that exposes no layers fuses some of them, and then rounds differently.
-        least = FUSED if found.exact or _is_fused(found, reference.model) else 0.0
+        least = 0.0 if comparing.unfused else FUSED
         units = {node: error if node in exact else max(least, error) for node, error in own.items()}
         if found.exact:
             # Layers without a counterpart are computed by other layers there, which round differently.

@@ -7,7 +7,7 @@ import platform
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
@@ -20,6 +20,8 @@ from irexec.ir.files import read_file
 
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 _NAME = "model"
+# Scripts of runtimes have expected results, those of commands have none.
+_EXPECTED = "EXPECTED = "
 _ISSUE = """\
 ### OpenVINO Version
 
@@ -48,7 +50,7 @@ _ISSUE = """\
 ### Step-by-step reproduction
 
 1. Unpack the attached archive.
-2. Run `python {script}`. {needs}
+2. Run `{run}`. {needs}
 
 ### Relevant log output
 
@@ -86,12 +88,13 @@ def bundle(model: Path, target: Path, *, anonymise: bool = False) -> list[str]:
     except (ValueError, KeyError, TypeError) as error:
         raise NoReduction(f"{state} was not written by irexec reduce: {error}") from None
     if not anonymise:
-        return _written(target, [*_files(model)], _issue(model.name, script.name, str(message), text))
+        return _written(target, [*_files(model)], _issue(model.name, f"python {script.name}", str(message), text))
     with tempfile.TemporaryDirectory(prefix="irexec-") as folder:
         message = _kind(text)
         made = Path(folder) / f"{_NAME}{model.suffix}"
         _anonymised(model, made, text, message)
-        return _written(target, [*_files(made)], _issue(made.name, f"{_NAME}.py", message, text))
+        run = f"python {_NAME}.py" + ("" if _EXPECTED in text else " COMMAND {}")
+        return _written(target, [*_files(made)], _issue(made.name, run, message, text))
 
 
 def _files(model: Path) -> Iterator[Path]:
@@ -105,13 +108,15 @@ def _files(model: Path) -> Iterator[Path]:
 
 
 def _anonymised(model: Path, made: Path, text: str, message: str) -> None:
-    if model.suffix.lower() == ".onnx":
-        raise NoReduction("--anonymize is for models in IR")
-    if "EXPECTED = " not in text:
-        raise NoReduction("--anonymize is for reductions with --with: a command line may contain any names")
-    case = load_case(model)
-    case = Case(renamed(case.model), case.steps, case.results)
+    case = _renamed(load_case(model))
     save_case(case, made)
+    if _EXPECTED not in text:
+        # The words of a command, and what its output matches, may contain any names.
+        usage = f"usage: python {_NAME}.py COMMAND {{}}, where {{}} is the model"
+        command = f"[word.replace('{{}}', {made.name!r}) for word in sys.argv[1:]]"
+        given = f"{command}\nif not COMMAND:\n    print({usage!r})\n    sys.exit(2)"
+        save_text(made.with_suffix(".py"), _with(text, {"COMMAND": given, "SAME": "''"}))
+        return
     expected = read_file(str(model.with_name(f"{model.stem}.expected.npz")))
     save_atomically(made.with_name(f"{_NAME}.expected.npz"), lambda stream: _write_all(stream, expected))
     values: dict[str, Any] = {
@@ -122,10 +127,24 @@ def _anonymised(model: Path, made: Path, text: str, message: str) -> None:
         "MESSAGE": message,
         "WORDS": [],
     }
+    save_text(made.with_suffix(".py"), _with(text, {name: repr(value) for name, value in values.items()}))
+
+
+def _renamed(case: Case) -> Case:
+    if not hasattr(case, "proto"):
+        return Case(renamed(case.model), case.steps, case.results)
+    from irexec.debug.reduction.onnx_case import onnx_case
+    from irexec.frontends.onnx import parts
+
+    return onnx_case(parts.renamed(case.proto), case.steps)
+
+
+def _with(text: str, values: Mapping[str, str]) -> str:
+    """Return a script in which these names have other values."""
     for name, value in values.items():
         begin, _, rest = re.split(rf"^({name} = .*)$", text, maxsplit=1, flags=re.MULTILINE)
-        text = f"{begin}{name} = {value!r}{rest}"
-    save_text(made.with_suffix(".py"), text)
+        text = f"{begin}{name} = {value}{rest}"
+    return text
 
 
 def _write_all(stream: IO[bytes], data: bytes) -> None:
@@ -143,7 +162,7 @@ def _kind(text: str) -> str:
     }.get("" if found is None else found[1], "The command fails.")
 
 
-def _issue(model: str, script: str, message: str, text: str) -> str:
+def _issue(model: str, run: str, message: str, text: str) -> str:
     device = re.search(r"^DEVICE = '([\w.:,()]+)'$", text, re.MULTILINE)
     try:
         version = metadata.version("openvino")
@@ -156,8 +175,8 @@ def _issue(model: str, script: str, message: str, text: str) -> str:
         framework="ONNX" if model.lower().endswith(".onnx") else "None (OpenVINO IR)",
         model=f"`{model}`",
         message=message,
-        script=script,
-        needs="It needs NumPy and the runtime." if "EXPECTED = " in text else "It needs the command that fails.",
+        run=run,
+        needs="It needs NumPy and the runtime." if _EXPECTED in text else "It needs the command that fails.",
     )
 
 

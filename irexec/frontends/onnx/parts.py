@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import onnx
+from google.protobuf.message import Message
 from onnx import helper, numpy_helper
 
 from irexec.types import Array
@@ -160,6 +161,50 @@ def with_attributes(proto: onnx.ModelProto, kept: Sequence[Place]) -> onnx.Model
     return made
 
 
+def renamed(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a copy with other names for everything but operators and attributes, and without descriptions."""
+    made = _copy(proto)
+    for field in ("producer_name", "producer_version", "domain", "model_version", "training_info"):
+        made.ClearField(field)
+    domains = {function.domain for function in made.functions}
+    local = {(function.domain, function.name) for function in made.functions}
+    names = {"": ""}
+
+    def other(name: str) -> str:
+        return names.setdefault(name, f"name_{len(names)}")
+
+    def rename(message: Message) -> None:
+        if isinstance(message, onnx.NodeProto) and (message.domain, message.op_type) in local:
+            message.op_type = other(message.op_type)
+        for field, value in message.ListFields():
+            kind = type(message).__name__
+            if field.name in ("doc_string", "metadata_props", "quantization_annotation"):
+                message.ClearField(field.name)
+            elif field.name == "domain" and value in domains:
+                message.domain = other(value)
+            elif field.name in _NAMES.get(kind, ()):
+                if isinstance(value, str):
+                    setattr(message, field.name, other(value))
+                else:
+                    value[:] = [other(name) for name in value]
+            elif field.type == field.TYPE_MESSAGE:
+                for inner in [value] if isinstance(value, Message) else value:
+                    rename(inner)
+
+    rename(made)
+    return made
+
+
+_NAMES = {
+    "GraphProto": ("name",),
+    "FunctionProto": ("name", "input", "output"),
+    "NodeProto": ("name", "input", "output"),
+    "ValueInfoProto": ("name",),
+    "TensorProto": ("name",),
+    "Dimension": ("dim_param",),
+}
+
+
 def _read_by(node: onnx.NodeProto) -> Iterator[str]:
     """Return the names that a node uses, including its bodies."""
     yield from filter(None, node.input)
@@ -191,6 +236,21 @@ def _copy(proto: onnx.ModelProto) -> onnx.ModelProto:
     return made
 
 
+def _called(proto: onnx.ModelProto, nodes: Iterable[onnx.NodeProto]) -> list[onnx.FunctionProto]:
+    """Return the functions of a model that these nodes call, in bodies and in other functions as well."""
+    known = {(function.domain, function.name): function for function in proto.functions}
+    found: set[tuple[str, str]] = set()
+    stack = [*nodes]
+    while stack:
+        node = stack.pop()
+        stack += [inner for a in node.attribute for graph in (a.g, *a.graphs) for inner in graph.node]
+        key = node.domain, node.op_type
+        if key in known and key not in found:
+            found.add(key)
+            stack += known[key].node
+    return [function for key, function in known.items() if key in found]
+
+
 def _model(
     proto: onnx.ModelProto,
     *,
@@ -201,6 +261,6 @@ def _model(
 ) -> onnx.ModelProto:
     """Return a model like `proto` with another graph."""
     graph = helper.make_graph(nodes, proto.graph.name, inputs, outputs, initializers)
-    made = helper.make_model(graph, opset_imports=proto.opset_import, functions=proto.functions)
+    made = helper.make_model(graph, opset_imports=proto.opset_import, functions=_called(proto, nodes))
     made.ir_version = proto.ir_version
     return made

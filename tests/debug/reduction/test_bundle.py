@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
 import zipfile
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -76,6 +78,62 @@ def test_the_archive_reproduces_the_failure_elsewhere(
     assert f"python {script.name}" in issue and "CPU" in issue
     if options:
         assert all(b"secret" not in path.read_bytes() and "repro" not in path.name for path in clean.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".xml", ".onnx"])
+def test_an_anonymised_bundle_of_a_command(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The script takes the command as its arguments; neither functions nor bodies of ONNX keep their names."""
+    monkeypatch.chdir(tmp_path)
+    Path("secret.py").write_text("import sys; sys.exit(3 if b'oftm' in open(sys.argv[1], 'rb').read().lower() else 0)")
+    if suffix == ".xml":
+        x = ops.parameter([2, 4], np.float32, name="secret_x")
+        made = irexec.Model([ops.relu(ops.softmax(x, 1, name="secret_soft"), name="secret_end")], [x], "secret")
+        irexec.save_model(made, "secret.xml")
+    else:
+        secret_function("secret.onnx")
+    command = shlex.join([sys.executable, "secret.py", "{}"])
+    assert main(["reduce", f"secret{suffix}", "--check", command, "-o", f"small{suffix}"]) == 0
+    assert main(["bundle", f"small{suffix}", "--anonymize"]) == 0
+    with zipfile.ZipFile("small.zip") as archive:
+        archive.extractall("clean")
+    assert all(b"secret" not in path.read_bytes() for path in Path("clean").iterdir())
+    assert "python model.py COMMAND {}" in Path("clean/ISSUE.md").read_text()
+    outcomes = []
+    for words in (["../secret.py", "{}"], ["-c", "pass"], []):
+        script = [sys.executable, "model.py", *([sys.executable] if words else []), *words]
+        shown = subprocess.run(script, cwd="clean", capture_output=True, text=True, timeout=PATIENCE)
+        outcomes.append((shown.returncode, shown.stdout.splitlines()[-1].partition(":")[0]))
+    assert outcomes == [(1, "reproduced"), (0, "not here"), (2, "usage")]
+
+
+def secret_function(path: str) -> None:
+    """A model whose SoftMax is in a function, in a branch of an If."""
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    def value(name: str, shape: list[str | int] | None, kind: int = TensorProto.FLOAT) -> Any:
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    soft = helper.make_node("Softmax", ["secret_a"], ["secret_b"], name="secret_node", doc_string="secret")
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("secret.domain", 1)]
+    function = helper.make_function("secret.domain", "SecretSoft", ["secret_a"], ["secret_b"], [soft], opsets[:1])
+    call = helper.make_node("SecretSoft", ["secret_x"], ["secret_y"], domain="secret.domain")
+    other = helper.make_node("Neg", ["secret_x"], ["secret_z"])
+    branches = {
+        "then_branch": helper.make_graph([call], "secret_then", [], [value("secret_y", None)]),
+        "else_branch": helper.make_graph([other], "secret_else", [], [value("secret_z", None)]),
+    }
+    nodes = [
+        helper.make_node("Cast", ["secret_f"], ["secret_c"], to=TensorProto.BOOL),
+        helper.make_node("If", ["secret_c"], ["secret_o"], name="secret_if", **branches),
+    ]
+    inputs = [value("secret_x", ["secret_n", 4]), value("secret_f", [])]
+    graph = helper.make_graph(nodes, "secret_graph", inputs, [value("secret_o", ["secret_n", 4])])
+    made = helper.make_model(graph, functions=[function], opset_imports=opsets, producer_name="secret")
+    made.ir_version = 8
+    Path(path).write_bytes(made.SerializeToString())
 
 
 def test_what_reduce_did_not_write_is_no_bundle(
