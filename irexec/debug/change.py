@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from irexec.arrays.brief import plural
+from irexec.arrays.brief import plural, shown_number
 from irexec.graph.model import Node
 
 # The number of types that a count of layers lists.
@@ -85,3 +86,16 @@ def _one_line(kind: str, alike: Sequence[Change]) -> Change:
 def _is_of_constants(change: Change) -> bool:
     """Return whether constants have the same values with another element type, or are computed differently."""
     return change.change in ("type", "folded") and " constant" in change.text
+
+
+def extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, ...]:
+    """Return the largest error and the smallest ratio of several constants, in words."""
+    found = list(errors)
+    if all(largest == 0 for largest, _ in found):
+        return ("the same values",)
+    return f"largest error {shown_number(max(e for e, _ in found))}", decibels(min(s for _, s in found))
+
+
+def decibels(ratio: float) -> str:
+    """Return a signal-to-noise ratio in words."""
+    return "no noise" if ratio == math.inf else f"SNR {ratio:.3g} dB" if math.isfinite(ratio) else "no signal"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from irexec.arrays.brief import plural, shown, shown_number
-from irexec.debug.change import Change, condensed, counted
+from irexec.debug.change import Change, condensed, counted, decibels, extremes
 from irexec.debug.comparison.culprit import alone, function_of
 from irexec.debug.errors import measure
 from irexec.debug.record import same
@@ -186,8 +186,14 @@ class _Diff:
         for one, two in self.pairs:
             if one.type != two.type:
                 continue
-            if self._is_commuted(one, two):
-                yield one, two, f"{one.type}, operands in the other order", "operands in the other order"
+            if self._is_crosswise(one, two):
+                text = "operands in the other order"
+                yield (
+                    one,
+                    two,
+                    f"{one.type}, {text}",
+                    text if in_order(one, [1, 0]) == (0, 1) else f"{text}, which changes the result",
+                )
                 continue
             for port in range(max(len(one.inputs), len(two.inputs))):
                 ours, theirs = (node.inputs[port] if port < len(node.inputs) else None for node in (one, two))
@@ -199,9 +205,9 @@ class _Diff:
                 group = f"{one.type}, input {port}: {types[0]} became {types[1]}"
                 yield one, two, group, f"input {port}: {names[0]} became {names[1]}"
 
-    def _is_commuted(self, one: Node, two: Node) -> bool:
-        """Return whether a layer reads the same two values in the other order, which does not change its result."""
-        if len(one.inputs) != 2 or len(two.inputs) != 2 or in_order(one, [1, 0]) != (0, 1):
+    def _is_crosswise(self, one: Node, two: Node) -> bool:
+        """Return whether a layer reads the same two values in the other order."""
+        if len(one.inputs) != 2 or len(two.inputs) != 2:
             return False
         straight, crossed = (
             [self._is_same(x, y) for x, y in zip(one.inputs, order, strict=True)]
@@ -247,10 +253,14 @@ class _Diff:
                     yield one, two, f"{one.type}, {text}", text
 
     def _types(self, change: str) -> Iterator[tuple[Node, Node, str, str]]:
-        """Yield element types or shapes that differ although those of the inputs do not."""
+        """Yield element types or shapes that differ although inputs, constants and attributes do not."""
         for one, two in self.pairs:
-            given = zip(one.inputs, two.inputs, strict=False)
+            given = [*zip(one.inputs, two.inputs, strict=False)]
             if one.type == "Result" or any(_type(x) != _type(y) for x, y in given):
+                continue
+            if str(attributes_of(one)) != str(attributes_of(two)):
+                continue
+            if not all(self._is_same(*pair) for pair in given if self._both_constant(*pair)):
                 continue
             for ours, theirs in zip(one.outputs, two.outputs, strict=False):
                 kinds, shapes = (ours.element_type, theirs.element_type), (ours.type.shape, theirs.type.shape)
@@ -308,11 +318,11 @@ class _Diff:
             else:
                 text = f"{plural(len(entries), 'constant')}: {group}"
                 if not entries[0].arranged:
-                    text += f", {', '.join(_extremes(entry.apart for entry in entries))}"
+                    text += f", {', '.join(extremes(entry.apart for entry in entries))}"
                 text += f" (read by {', '.join(entry.reader for entry in entries[:_FEW])}, ...)"
                 yield self._many("constant", [(entry.one, entry.two) for entry in entries], text)
         for (kind, types), errors in stored.items():
-            text = f"{plural(len(errors), 'constant')}: {types}, {', '.join(_extremes(errors))}"
+            text = f"{plural(len(errors), 'constant')}: {types}, {', '.join(extremes(errors))}"
             yield self._many(kind, readers[kind, types], text, text.partition(": ")[2])
         if folded:
             names = ", ".join(one.friendly_name for one, _ in folded[:_FEW])
@@ -365,14 +375,6 @@ def _arranged(a: Array, b: Array) -> str:
     return ""
 
 
-def _extremes(errors: Iterable[tuple[float, float]]) -> tuple[str, ...]:
-    """Return the largest error and the smallest ratio of several constants, in words."""
-    found = list(errors)
-    if all(largest == 0 for largest, _ in found):
-        return ("the same values",)
-    return f"largest error {shown_number(max(e for e, _ in found))}", _decibels(min(s for _, s in found))
-
-
 def _difference(a: Array, b: Array) -> str:
     if _is_brief(a) and _is_brief(b):
         return f"{shown(a)} became {shown(b)}"
@@ -383,13 +385,9 @@ def _difference(a: Array, b: Array) -> str:
     largest, ratio = _apart(a, b)
     changed = measure(a, b).at
     text = f"largest error {shown_number(largest)} at {list(changed or ())}"
-    return f"{text}, {_decibels(ratio)}" if math.isfinite(largest) else text
+    return f"{text}, {decibels(ratio)}" if math.isfinite(largest) else text
 
 
 def _is_brief(array: Array) -> bool:
     """Return whether a constant is shown by its values: axes, orders, shapes and bounds."""
     return array.size <= (_BRIEF if array.dtype.kind in "iub" else 1) and array.ndim <= 1
-
-
-def _decibels(ratio: float) -> str:
-    return "no noise" if ratio == math.inf else f"SNR {ratio:.3g} dB" if math.isfinite(ratio) else "no signal"

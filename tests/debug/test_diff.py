@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +264,30 @@ def test_constants_of_whole_numbers_are_told_by_their_values() -> None:
 def test_operands_in_the_other_order_are_one_line() -> None:
     (change,) = diff(permuted([0, 1, 2, 3], 1, False), permuted([0, 1, 2, 3], 1, True))
     assert (change.a, change.text) == ("total", "operands in the other order")
+
+
+@pytest.mark.parametrize(
+    "changed, expected",
+    [
+        ({"order": [0, 2, 1]}, "[0, 1, 2] became [0, 2, 1]"),
+        ({"end": 3}, "[4] became [3]"),
+        ({"crosswise": True}, "operands in the other order, which changes the result"),
+        ({"kind": "f16"}, "destination_type: f32 became f16"),
+    ],
+)
+def test_a_cause_and_what_follows_from_it_are_one_line(changed: dict[str, Any], expected: str) -> None:
+    """The shapes and types of the same layer follow from its order, bound or type."""
+
+    def model(*, order: Sequence[int] = (0, 1, 2), end: int = 4, crosswise: bool = False, kind: str = "f32") -> Model:
+        x, y = (ops.parameter([1, 4, 8], np.float32, name=name) for name in "xy")
+        made = ops.transpose(
+            ops.subtract(*((y, x) if crosswise else (x, y)), name="apart"), np.int64(order), name="turn"
+        )
+        ends = [np.int64([value]) for value in (0, end, 1, 1)]
+        return Model([ops.convert(ops.slice(made, *ends, name="part"), kind, name="wide")], [x, y], "chain")
+
+    (change,) = diff(model(), model(**changed))
+    assert change.text.startswith(expected)
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
