@@ -22,6 +22,15 @@ from irexec.render.report.page import report_page
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason=NO_BROWSER)
 
 
+ENDS = """[...view.querySelectorAll('.wire')].filter((w) => w.getBoundingClientRect().height > 0).map((wire) => {
+    const p = wire.getPointAtLength(wire.getTotalLength()).matrixTransform(wire.getScreenCTM());
+    return [...view.querySelectorAll('.box > .body, .closed > .body, .inside > .frame, .stub > rect')].some((b) => {
+      const r = b.getBoundingClientRect();
+      return p.x >= r.left - 1 && p.x <= r.right + 1 && Math.abs(p.y - r.top) < 2; });
+  })"""
+"""Whether each line ends at the upper edge of a box."""
+
+
 def line(count: int, extra: bool) -> irexec.Model:
     """Layers in a line; with `extra` there is a Sigmoid behind every third one."""
     x = opset15.parameter([1, 8], np.float32, name="x")
@@ -72,14 +81,29 @@ def test_open_blocks_fill_the_window(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("at.k") > 5 * single
     filled = browser.run("size[0] * at.k / canvas.clientWidth * size[1] * at.k / canvas.clientHeight")
     assert filled > 0.7
-    # Lines that enter a box end at its upper edge.
-    ends = browser.run("""[...view.querySelectorAll('.wire')].filter((w) => w.checkVisibility()).map((wire) => {
-        const p = wire.getPointAtLength(wire.getTotalLength()).matrixTransform(wire.getScreenCTM());
-        return [...view.querySelectorAll('.box > .body, .inside > .frame, .stub > rect')].some((b) => {
-          const r = b.getBoundingClientRect();
-          return p.x >= r.left - 1 && p.x <= r.right + 1 && Math.abs(p.y - r.top) < 2; });
-      })""")
+    ends = browser.run(ENDS)
     assert len(ends) > 100 and all(ends)
+    assert browser.errors == []
+
+
+def test_parallel_branches_stand_in_bands(browser: Browser, tmp_path: Path) -> None:
+    x = opset15.parameter([1, 80], np.float32, name="x")
+    parts = opset15.split(x, opset15.constant(np.int64(1)), 40)
+    branches = [opset15.relu(opset15.tanh(part, name=f"t{n}"), name=f"r{n}") for n, part in enumerate(parts.outputs())]
+    path = tmp_path / "wide.html"
+    path.write_text(report_page([summarize(irexec.Model([opset15.concat(branches, 1)], [x], "wide"))]), "utf-8")
+    browser.open(path)
+    for button in ("top", "all"):
+        browser.click(f"#{button}")
+        single = browser.run("Math.min(canvas.clientWidth / size[0], canvas.clientHeight / size[1])")
+        browser.click("#fit")
+        assert browser.run("at.k") > 2 * single
+        assert browser.run("""[...view.querySelectorAll('.box > .body, .closed > .body')].every((b) => {
+          const r = b.getBoundingClientRect(), c = canvas.getBoundingClientRect();
+          return !r.width || (r.left >= c.left && r.right <= c.right && r.top >= c.top && r.bottom <= c.bottom); })""")
+        assert all(browser.run(ENDS))
+    browser.press("Home")
+    assert browser.run("edge === null")
     assert browser.errors == []
 
 

@@ -172,7 +172,7 @@ class Drawing:
                 f'<g class="branch" transform="translate({_n(x)} {_n(HEADER + FRAME)})">{title}{self._graph(graph)}</g>'
             )
             x += graph.width + 2 * FRAME
-        name = escape(shortened(" ".join(filter(None, (box.item.title, box.item.subtitle))), 60))
+        name = escape(shortened(" ".join(dict.fromkeys(filter(None, (box.item.title, box.item.subtitle)))), 60))
         return (
             '<g class="inside"><rect class="frame" rx="10"/>'
             f'<text class="title" x="{_n(FRAME)}" y="20">▾ {name}</text>{"".join(parts)}</g>'

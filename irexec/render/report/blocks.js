@@ -116,9 +116,10 @@ function arrange(element) {
   const breaks = foot === null ? null : breaksFor(shape, [...tops, shape.height + added], Math.ceil((shape.height + added) / foot));
   shape.columns = breaks ? breaks.length : 1;
   const wrapped = shape.columns > 1 ? placedColumns(shape, tops, heights, breaks) : null;
-  const columnOf = (row) => (wrapped ? wrapped.place.findLast((column) => column.row <= row) : FLAT);
+  const banded = !wrapped && edge !== null && high - low > edge ? placedBands(shape, tops, heights, across) : null;
+  const columnOf = (row, x) => (wrapped ? wrapped.place.findLast((column) => column.row <= row) : banded ? banded.place(row, x) : FLAT);
   for (const box of shape.boxes) {
-    const to = columnOf(box.row);
+    const to = columnOf(box.row, box.dx);
     box.column = to.x;
     box.element.setAttribute("transform", `translate(${box.dx + to.x} ${tops[box.row] + to.y})`);
   }
@@ -128,7 +129,7 @@ function arrange(element) {
     wire.element.setAttribute("d", wire.parts.map((part) => {
       if (wire.far) {
         const row = shape.rowOf.get(part[2]), x = port(row, part[0], value, "enters");
-        const { x: right, y: down } = columnOf(row);
+        const { x: right, y: down } = columnOf(row, x);
         return `M${x + right} ${tops[row] - 14 + down}V${tops[row] + down}`;
       }
       const [x, start, bottom] = part, toX = part[7], row = shape.bottoms.get(bottom);
@@ -137,7 +138,8 @@ function arrange(element) {
       const end = tops[row] + heights[row];
       const begin = holder(row, x) && !passing ? end : tops[row] + start - shape.rows[row][0];
       const next = tops[row + 1], to = port(row + 1, toX, value, "enters");
-      const here = columnOf(row), there = columnOf(row + 1);
+      const here = columnOf(row, fromX), there = columnOf(row + 1, to);
+      if (here !== there && banded) return aroundTheCorner(here, there, fromX, begin, end, to, next, 0);
       if (here !== there) {
         lanes.set(row, (lanes.get(row) ?? -1) + 1);
         return aroundTheCorner(here, there, fromX, begin, end, to, next, lanes.get(row));
@@ -148,9 +150,10 @@ function arrange(element) {
     }).join(""));
   }
   Object.assign(shape, { tops, heights });
-  if (wrapped) [low, high] = [0, wrapped.width];
+  const moved = wrapped || banded;
+  if (moved) [low, high] = [0, moved.width];
   shape.left = -low;
-  shape.now = [high - low, wrapped ? wrapped.height : shape.height + added];
+  shape.now = [high - low, moved ? moved.height : shape.height + added];
   element.setAttribute("transform", low ? `translate(${-low} 0)` : "");
   return shape;
 }

@@ -1,7 +1,8 @@
-// ---- Columns: a graph much taller than the window is fully visible if its rows are arranged in columns, like text in a newspaper.
+// ---- Columns: a graph much taller than the window is fully visible if its rows are arranged in columns, like text in a newspaper,
+// and one much wider than the window if its branches are arranged in bands, like words in lines.
 
-/** The height from which on graphs stand in columns, in pixels of the drawing; null: none does. */
-let foot = null;
+/** The height and width from which on graphs stand in columns or bands, in pixels of the drawing; null: none does. */
+let foot = null, edge = null;
 const GUTTER = 56, LANE = 7, FOOT = 22;
 
 /** The rows that begin a column, in `count` columns of about one height, each begun where few lines are cut. */
@@ -49,28 +50,75 @@ function placedColumns(shape, tops, heights, breaks) {
   return { place, width: x, height: high + FOOT + lanes * LANE };
 }
 
+/** The bands of a graph that is arranged: rows of parallel branches wider than `edge` are divided, the others are centred. */
+function placedBands(shape, tops, heights, across) {
+  const rows = shape.rows.map(() => []);
+  for (const box of shape.boxes) {
+    const half = (box.open ? box.open[0] : box.w) / 2;
+    rows[box.row].push({ x: box.dx, low: box.dx - half, far: box.dx + half + 40 });
+  }
+  for (const { row, x: unmoved } of shape.passing) {
+    const x = across(row, unmoved);
+    rows[row].push({ x, low: x - 8, far: x + 48 });
+  }
+  const extent = (entries) => [Math.min(...entries.map((entry) => entry.low)), Math.max(...entries.map((entry) => entry.far))];
+  const wide = rows.map((entries) => { const [low, far] = extent(entries); return far - low > edge; });
+  const bands = [];
+  for (let first = 0; first < rows.length;) {
+    let end = first + 1;
+    while (end < rows.length && wide[end] === wide[first]) end++;
+    const here = rows.slice(first, end).flat().sort((a, b) => a.x - b.x), parts = [[]];
+    let begin = here[0].low;
+    for (const entry of here) {
+      if (wide[first] && entry.far - begin > edge && parts[parts.length - 1].length) { parts.push([]); begin = entry.low; }
+      parts[parts.length - 1].push(entry);
+    }
+    for (const part of parts) {
+      const [low, far] = extent(part);
+      bands.push({ first, end, wide: wide[first], low, far, last: part[part.length - 1].x });
+    }
+    first = end;
+  }
+  const room = Math.max(...bands.map((band) => band.far - band.low)), pad = GUTTER / 2;
+  let down = 0;
+  for (const band of bands) {
+    band.x = pad + (room - band.far + band.low) / 2 - band.low;
+    band.y = down + 18 - tops[band.first];
+    // Lines into a band come along the left edge, those out of it along the right one.
+    band.gap = (band.wide ? 0 : pad + room + pad) - GUTTER / 2;
+    down += 18 + tops[band.end - 1] + heights[band.end - 1] - tops[band.first] + FOOT;
+  }
+  const at = (row, x) => bands.find((band) => band.first <= row && row < band.end && x <= band.last) || bands.findLast((band) => band.first <= row);
+  const place = (row, x) => {
+    const box = rows[row].find((entry) => entry.low <= x && x <= entry.far - 40);
+    return at(row, box ? box.x : x);
+  };
+  return { place, width: room + 2 * pad, height: down, count: bands.length };
+}
+
 /** The line of a value from the foot of one column to the head of the next one. */
 function aroundTheCorner(from, to, x, begin, end, toX, next, lane) {
   const low = end + from.y + FOOT + lane * LANE, high = next + to.y - 10 - lane * LANE, channel = to.gap + GUTTER / 2 + lane * LANE;
   return `M${x + from.x} ${begin + from.y}V${low}H${channel}V${high}H${toX + to.x}V${next + to.y}`;
 }
 
-/** Arrange all graphs, those of open blocks too, in columns of about the height at which a window of this size shows most. */
+/** Arrange all graphs, those of open blocks too, in columns or bands of about the size at which a window of this size shows most. */
 function chooseColumns(wide, high) {
-  foot = null;
+  foot = edge = null;
   placeAll();
   const seen = () => Math.min(wide / size[0], high / size[1]);
   let best = null, before = 1.25 * seen();
   if (before <= 1 && sides.length === 1) {
     // Columns of equal area in the shape of the window, and higher and lower ones: open blocks are of uneven widths.
-    const middle = Math.sqrt((size[0] * size[1] * high) / wide);
+    const area = size[0] * size[1], isWide = size[0] * high > size[1] * wide;
     for (let step = -6; step <= 2; step++) {
-      foot = Math.max(200, middle * 1.35 ** step);
+      if (isWide) edge = Math.max(300, Math.sqrt((area * wide) / high) * 1.35 ** step);
+      else foot = Math.max(200, Math.sqrt((area * high) / wide) * 1.35 ** step);
       placeAll();
-      if (seen() > before) [best, before] = [foot, seen()];
+      if (seen() > before) [best, before] = [[foot, edge], seen()];
     }
   }
-  foot = best;
+  [foot, edge] = best || [null, null];
   arrangeAll();
 }
 
@@ -85,7 +133,7 @@ function fit(wide = canvas.clientWidth, high = canvas.clientHeight) {
 
 /** The first view: from the top, as wide as it can be read. */
 function fromTop() {
-  if (foot !== null) { foot = null; arrangeAll(); }
+  if (foot !== null || edge !== null) { foot = edge = null; arrangeAll(); }
   const [w, h] = [canvas.clientWidth - (size[1] > canvas.clientHeight ? mapWidth() : 0), canvas.clientHeight];
   at.k = Math.min(1, Math.max(Math.min(w / size[0], h / size[1]), Math.min(1, w / size[0]), 0.5));
   at.x = (w - size[0] * at.k) / 2;
