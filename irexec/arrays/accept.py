@@ -48,7 +48,7 @@ def _as_array(given: Any) -> Array:
 
 
 def _shape_of(given: Any, depth: int = 0) -> tuple[int, ...] | None:
-    """Return the shape of nested lists and arrays; None where rows differ in length or depth."""
+    """Return the shape of nested lists and arrays; None if rows differ in length or depth."""
     if not isinstance(given, (list, tuple)) or depth == MAX_RANK:
         return given.shape if isinstance(given, np.ndarray) else ()
     inner = {_shape_of(item, depth + 1) for item in given} or {()}

@@ -134,7 +134,10 @@ def _time_limit(args: argparse.Namespace) -> AbstractContextManager[None]:
 
 
 def command_parsers(chosen: Container[str]) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """Return the parser of the command line, and that of each command; only chosen ones have arguments."""
+    """Return the parser of the command line, and that of each command.
+
+    Only the parsers of the `chosen` commands have arguments.
+    """
     parser = _MainParser(prog="irexec", description="Run, check and explain OpenVINO IR.", epilog=EXIT_CODES)
     parser.add_argument("-V", "--version", action=_Version, nargs=0, help="print the version and exit")
     # With `prog` given, argparse does not lay out a usage line to find it.

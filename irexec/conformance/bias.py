@@ -32,9 +32,9 @@ _WITH_RECIPROCALS = frozenset({"Divide", "Mod", "FloorMod"})
 
 
 def systematic(model: Model, inputs: Sequence[Array], found: Sequence[Array], tolerance: Tolerance) -> str | None:
-    """Return what is wrong with the errors of a result as a whole; None if nothing is, or if the model is not a single
-    elementwise layer that is rounded once: all of them in types of 16 bits, and in f32 those whose tolerance is one
-    unit at most.
+    """Return a description of a bias in the errors of a whole result; None if there is none, or if the model is not a
+    single elementwise layer that is rounded once: all of them in types of 16 bits, and in f32 those whose tolerance is
+    one unit at most.
     """
     nodes = [node for node in model.nodes if node.type not in ("Parameter", "Const", "Result", "Transpose")]
     if (

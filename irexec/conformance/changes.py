@@ -263,7 +263,7 @@ def changed(rng: np.random.Generator, draft: Draft, steps: int, *, types: bool =
 
 
 def repaired(rng: np.random.Generator, draft: Draft) -> Draft | None:
-    """Return a draft that one or two further changes of shapes or values make legal: an attribute often asks for
+    """Return a draft that one or two further changes of shapes or values make legal: an attribute often requires
     others.
     """
     for _ in range(_REPAIRS):

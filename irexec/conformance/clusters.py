@@ -26,8 +26,10 @@ _FEWEST, _MOSTLY, _OFTENER = 3, 0.5, 2.5
 
 @dataclass
 class Cluster:
-    """Failures with one presumable cause. `cause`: its description, or the type of the operator; `common`: what all of
-    them have in common."""
+    """Failures with one presumable cause.
+
+    `cause`: its description, or the type of the operator; `common`: the properties that all of them share.
+    """
 
     cause: str
     word: str
@@ -121,8 +123,8 @@ def _key(finding: Finding) -> tuple[str, ...]:
 
 
 def fault_of(finding: Finding) -> tuple[str, ...]:
-    """Return what a simpler case must have in common with a failure to show the same fault: its key, except for the
-    kind of values, which need not be special.
+    """Return the properties that a simpler case must share with a failure to show the same fault: its key, except for
+    the kind of values, which need not be special.
     """
     operator, word, special, *rest = _key(finding)
     return operator, word, special if special in (WRAPS, finding.facts.get("forbidden")) else "", *rest

@@ -1,4 +1,4 @@
-"""The runtime that is judged, in a process of its own: its answers, refusals, crashes and hangs."""
+"""The runtime that is judged, in a separate process: its answers, refusals, crashes and hangs."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ def draw_forbidden(rng: np.random.Generator, operator: Operator) -> CaseName | N
 
 
 def broken_by(draft: Draft) -> str | None:
-    """Return what a draft breaks: a constraint such as C3, an attribute or an element type; None if it is legal, or if
-    several things are wrong.
+    """Return the rule that a draft breaks: a constraint such as C3, an attribute or an element type; None if it is
+    legal, or if several things are wrong.
     """
     values, faults = draft.operator.parse_attributes(draft.attributes)
     types, breaches = draft.types(), list[Breach]()
@@ -48,7 +48,7 @@ def broken_by(draft: Draft) -> str | None:
 
 
 def reason_of(operator: Operator, name: CaseName) -> str:
-    """Return the name of what a forbidden case breaks, see `broken_by`."""
+    """Return the name of the rule that a forbidden case breaks, see `broken_by`."""
     ports: list[DraftPort | None] = []
     for port in name.ports:
         if port is None:

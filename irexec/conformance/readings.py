@@ -40,8 +40,9 @@ def contradicts(node: object, inputs: Inputs, expected: Sequence[Array], found: 
 def with_allowances(
     layers: Sequence[tuple[Node, list[Array | None]]], model: Model, expected: Sequence[Array], found: Sequence[Array]
 ) -> list[Array] | None:
-    """Return the results of a single layer with the expected ones where its page defines none, and where a function of
-    an infinity times zero is given its limit instead of NaN. `layers`: all layers, with their inputs.
+    """Return the results of a single layer, in which elements that its page does not define are replaced by the
+    expected ones, as are limits of a function in place of NaN for an infinity times zero. `layers`: all layers, with
+    their inputs.
     """
     if len(layers) != 1:
         return None
@@ -81,7 +82,9 @@ def _without_nan(node: Node, inputs: Inputs, value: float | None) -> Array:
 
 
 def _is_close(right: Array, other: Array) -> Array:
-    """Return where values agree; an order of no numbers may end with the lowest number instead of an infinity."""
+    """Return a mask of equal values; the extremum of no numbers may be the lowest or highest finite number instead of
+    an infinity.
+    """
     with np.errstate(all="ignore"):
         near = np.isfinite(right) & (np.abs(right - other) <= 1e-5 * np.abs(right))
         ends = np.isinf(right) & (np.sign(right) == np.sign(other)) & (np.abs(other) >= _LOWEST)

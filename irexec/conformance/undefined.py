@@ -29,7 +29,7 @@ def is_undefined(node: object, inputs: Inputs, *, partly: bool = True) -> bool:
 
 
 def undefined_parts(node: Node, inputs: Inputs) -> Undefined:
-    """Return what the declaration of the operator leaves undefined for these inputs."""
+    """Return the parts of the result that the operator's declaration leaves undefined for these inputs."""
     operator = node.operator
     if (
         operator is None

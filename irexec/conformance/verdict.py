@@ -168,7 +168,7 @@ def _second_look(
     worst: tuple[int, Error],
     units: Mapping[str, str],
 ) -> Verdict:
-    """Judge results that differ by more than the tolerance: move the inputs by a few units to see what changes."""
+    """Judge results that differ by more than the tolerance: move the inputs by a few units, and compare the results."""
     number, error = worst
     try:
         measured, agrees = judge_model(case.model, function_of, inputs, list(found), tolerance)

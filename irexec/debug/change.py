@@ -18,9 +18,9 @@ _TYPES = 2
 @dataclass(frozen=True, slots=True)
 class Change:
     """One difference. `change` is added, removed, replaced, renamed, opset, connection, attribute, shape, type,
-    constant, folded, compressed, rt_info or model; `a` and `b` name the layer in each model, None where there is none
-    or where there are many: `members` are then the pairs of names. `group` describes such a change of any layer;
-    changes without it are not combined."""
+    constant, folded, compressed, rt_info or model; `a` and `b` name the layer in each model, None if it has no such
+    layer. A change of many layers has `members`, the pairs of their names, instead. `group` describes such a change of
+    any layer; changes without it are not combined."""
 
     change: str
     a: str | None

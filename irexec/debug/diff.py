@@ -24,7 +24,7 @@ _FEW = 3
 _MANY = 9
 # Constants of whole numbers with at most this many elements are shown by their values.
 _BRIEF = 8
-# The number of characters of an example that is shown behind a count.
+# The number of characters of an example that is shown after a count.
 _SHORT = 36
 _ROUNDED = 120.0
 """Decibels above which two constants differ by the rounding of f32 alone."""

@@ -122,8 +122,10 @@ def fix_type(parameter: Node, array: Array) -> None:
 
 
 def anonymised(part: Extract, seed: int = 0) -> Extract:
-    """Return the same structure with other names, no rt_info, and noise of the same range for weights and inputs. Whole
-    numbers that are inputs stay only where the model runs with no others."""
+    """Return the same structure with other names, no rt_info, and noise of the same range for weights and inputs.
+
+    Inputs of whole numbers are kept only if the model does not run with other values.
+    """
     rng = np.random.default_rng(seed)
     model = copied(part.model)
     model.name = "model"

@@ -24,10 +24,10 @@ from irexec.opsets.nodes import constant_node
 from irexec.types import BF16, F16, F32, Array, ElementType, TensorType
 
 KINDS = {"f16": F16, "bf16": BF16}
-# The way to an overflow is followed back to where numbers are this small a part of the limit.
+# The path to an overflow is followed back to values below this part of the limit.
 _SMALL = 1 / 64
 _LONGEST_WAY = 8
-# Units of the type that rounding at each layer explains, also where operators are exact.
+# Units of the type that rounding at each layer explains, even if operators are exact.
 _LEAST_EXPLAINED = 16.0
 # Inputs that a layer kept in f32 reads without conversion.
 GIVEN = ("Parameter", "Const")

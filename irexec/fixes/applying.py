@@ -49,7 +49,7 @@ _STAGES: tuple[set[Area | str], ...] = (
 class Examined:
     """The bytes of a file, and all findings about it, with fixes.
 
-    `accepted`: returns the modes in which irexec accepts the file; it is called only where the answer matters.
+    `accepted`: returns the modes in which irexec accepts the file; it is called only if its result is needed.
     `hiding`: errors may hide other errors; this is False for examples, which are short.
     """
 
@@ -76,8 +76,8 @@ def examine(data: bytes, file: PathLike | None = None, weights: PathLike | bytes
     """Return all findings about a model, with their fixes. The number of findings is not limited, because every finding
     may have a fix.
 
-    `file`: the name of the model; its weights file is looked for beside it. Printed layers are examined as a page of
-    examples.
+    `file`: the name of the model; its weights file is searched in the same folder. Printed layers are examined as a
+    page of examples.
     """
     source = Source.from_bytes(data, None if file is None else os.fspath(file))
     if holds_printed_layers(source):
@@ -256,8 +256,10 @@ def _attempt(
 def _consequences(
     after: Examined, before: Examined, cause: Choice, reader: _Reader, choices: Callable[[Report], Iterable[Choice]]
 ) -> tuple[list[Choice], Examined] | None:
-    """Return the fixes that make a file better than it was before the fix of a cause, and the file; None where none
-    do. They are of later stages than the cause."""
+    """Return the fixes that improve a file compared with it before the fix of a cause, and the fixed file, or None.
+
+    They are of later stages than the cause.
+    """
     made: list[Choice] = []
     for _ in range(_MOST_CONSEQUENCES):
         batch = _batch(choice for choice in choices(after.report) if _stage(choice[0].code) > _stage(cause[0].code))

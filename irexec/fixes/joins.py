@@ -21,7 +21,7 @@ MOST_CHOICES, MOST_OPEN = 8, 100
 
 
 def attributes(finding: Diagnostic, written: Written) -> Iterator[Fix]:
-    """E010: correct the attribute names of all edges like this one, and add ports where only one is possible."""
+    """E010: correct the attribute names of all edges like this one, and add ports if there is only one possibility."""
     if finding.at is None or finding.at.element not in written.edges:
         return
     first, net = written.edges[finding.at.element]

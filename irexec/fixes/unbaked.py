@@ -41,7 +41,7 @@ class Change:
 def computed_sizes(model: Model, prober: Prober, sizes: Sizes, dim: OpenDim, size: int, symbol: str) -> list[Change]:
     """Replace constants by the extent of an input, from the layers that refuse other sizes backwards.
 
-    `prober`: of the model, at whose `sizes` the dimension has another size than the one that constants hold.
+    `prober` is that of the model; at its `sizes` the dimension differs from the size in the constants.
     """
     changes: list[Change] = []
     extent = _Extent(model, dim)
@@ -135,8 +135,8 @@ class CannotUnbake(ValueError):
 def unbaked(shapes: Shapes) -> Unbaked:
     """Return a copy of the model in which constants of shape arithmetic no longer fix a dimension.
 
-    The copy must accept other sizes, give the same results bit for bit at the baked size, and, for a batch, give for
-    each element the results that the original gives for this element alone. Raises CannotUnbake.
+    The copy must accept other sizes, give the same results bit for bit at the baked size, and, for a batch, give each
+    element the results of the original model for this element alone. Raises CannotUnbake.
     """
     if not shapes.baked:
         raise CannotUnbake("no dynamic dimension is fixed by a constant")

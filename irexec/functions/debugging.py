@@ -168,7 +168,7 @@ class Reduction(Result):
 
 
 class _ByFunction:
-    """A case fails where a function that is given its file returns something true, or raises an exception."""
+    """A case fails if a function that is given its file returns a true value, or raises an exception."""
 
     name = "the function"
 
@@ -204,7 +204,7 @@ def reduce(
     """Find the smallest model that still fails in the same way, as `irexec reduce` does.
 
     `other`: a runtime, such as "openvino", whose results differ, or that rejects the model, or crashes. `check`: a
-    function that is given the file of each candidate; the model fails where it returns something true or raises an
+    function that is given the file of each candidate; the model fails if it returns a true value or raises an
     exception. The other arguments are those of `compare`. Raises IRError for a model that cannot be run, ValueError for
     one that does not fail, and RuntimeError for a runtime that cannot be used.
     """

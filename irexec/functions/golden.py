@@ -99,7 +99,7 @@ def _check_inputs(path: Path, model: Model, inputs: Inputs | None, recorded: Map
 
 
 def _difference(value: Value, golden: Array, found: Array, bounds: Bounds | None) -> str | None:
-    """Return what is wrong with an array; None if it is within its tolerance."""
+    """Return a description of an array's error; None if it is within its tolerance."""
     kind = value.element_type
     expected = convert(golden, kind)
     if expected is None:

@@ -53,7 +53,7 @@ class Alignment:
 def align(a: Model, b: Model, classes: Classes | None = None) -> Alignment:
     """Return the pairs of corresponding layers of two models, without the layers in bodies.
 
-    `classes` of the models that contain these as bodies: what is known of the bodies of these is not computed again.
+    `classes`: those of the models that contain these as bodies, which are reused for the bodies of these.
     """
     found = Alignment(a, b, classes)
     _ports(found, a.parameters, b.parameters)

@@ -30,8 +30,8 @@ class Classes:
     def of(
         self, model: Model, inputs: Sequence[Hashable], variables: Mapping[str, int] | None = None
     ) -> dict[Node, int]:
-        """Return the class of each layer of a model. `inputs`: what distinguishes the Parameters. `variables`: numbers
-        that take the place of the variables' names.
+        """Return the class of each layer of a model. `inputs`: keys that distinguish the Parameters. `variables`:
+        numbers that take the place of the variables' names.
         """
         found: dict[Node, int] = {}
         given = dict(zip(model.parameters, inputs, strict=True))
@@ -63,7 +63,7 @@ class Classes:
 
 
 def attributes_of(node: Node) -> dict[str, object]:
-    """Return the attributes that matter to what a layer computes, with the operator's defaults for absent ones."""
+    """Return the attributes that affect the results of a layer, with the operator's defaults for absent ones."""
     declared = node.operator.attributes if node.operator else ()
     values = {a.name: a.default for a in declared if not a.required} | node.attributes
     skipped = _PLACES if node.type in ("Const", "Parameter") else ()

@@ -57,7 +57,7 @@ class Polynomial:
 
 @record(frozen=True)
 class Cost:
-    """A cost as a polynomial of the sizes, for sizes that are multiples of `multiple` where that is more than 1."""
+    """A cost as a polynomial of the sizes, valid for sizes that are multiples of `multiple`."""
 
     polynomial: Polynomial
     multiple: int

@@ -101,11 +101,11 @@ class Comparison(BaseModel):
 
 
 class Change(BaseModel):
-    """One difference between two models. `a` and `b` name the layer in each, None where there is none.
+    """One difference between two models. `a` and `b` name the layer in each, None if it has no such layer.
 
     `change` is one word: added, removed, replaced, renamed, opset, connection, attribute, shape, type, constant,
-    folded, compressed, rt_info; `text` describes it. Both names are None where one line is about many layers,
-    whose names are the pairs of `members`.
+    folded, compressed, rt_info; `text` describes it. Both names are None for a change of many layers, whose names are
+    the pairs of `members`.
     """
 
     change: str

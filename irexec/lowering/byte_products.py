@@ -109,7 +109,7 @@ class InBytes(Lowered):
         self._compiled_for(data.size // self._depth).tasks(work, self._levels(work, data), out, after, operands)
 
     def _levels(self, work: Work, data: Array) -> Array:
-        """Return the bytes of the data, four to an element, in scratch memory with a vector behind the last one."""
+        """Return the bytes of the data, four to an element, in scratch memory with one more vector at the end."""
         function = compiler().written(write_bytes, self._source)
         out = work.scratch("bytes", (data.size // ELEMENT_BYTES + MULTIPLE,))
         layer = Records.named(LAYER, [{"source": data, "result": out, "grid": self._grid_numbers}])

@@ -136,8 +136,8 @@ class WholeConvolution(Convolution):
 
 
 class _Sized:
-    """A convolution of data of a shape: the shape of the result, None where there is nothing to sum, and the compiled
-    code, once it is made.
+    """A convolution of data of a shape: the shape of the result, None if there is nothing to sum, and the compiled
+    code, which is generated on first use.
     """
 
     def __init__(self, shape: tuple[int, ...], weights: Array, windows: Windows) -> None:

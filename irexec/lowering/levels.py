@@ -61,8 +61,8 @@ def numbers_of_grid(grid: Grid) -> Array:
 
 
 def fits_32_bits(rows: Array, bias: Array) -> bool:
-    """Return whether sums of signed bytes, times levels less a zero of up to 256 each, and a whole number for each row
-    have 32 bits.
+    """Return whether these sums fit into 32 bits: signed bytes times levels minus a zero (up to 256 each), plus a whole
+    number for each row.
     """
     most = np.abs(rows.astype(np.int64)).sum(1) * (2 * LEVELS) + np.abs(bias)
     return bool((bias == np.rint(bias)).all() and most.max(initial=0) < 1 << 31)

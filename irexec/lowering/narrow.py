@@ -27,7 +27,9 @@ ROW = 1 << 12
 
 
 def rounding_of(dtype: np.dtype[Any] | None) -> Rounding | None:
-    """Return the narrow type that results are rounded to; None for any other type, and where the machine has none."""
+    """Return the narrow type that results are rounded to; None for any other type, and if the machine cannot round to
+    it.
+    """
     if dtype == np.float16:
         return "f16" if compiler().converts_halves else None
     return "bf16" if dtype is not None and dtype == BF16.dtype else None

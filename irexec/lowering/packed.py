@@ -138,7 +138,7 @@ def can_multiply(matrix: PackedMatrix) -> bool:
 
 
 def _by_columns(parameters: Array | None, columns: int) -> Array:
-    """Return zero points or scales `[rows or 1, groups]` as `[groups, rows]`, each row with a vector behind it."""
+    """Return zero points or scales `[rows or 1, groups]` as `[groups, rows]`, each row followed by one more vector."""
     if parameters is None:
         parameters = np.ones((1, 1), np.float32)
     groups = parameters.shape[1]

@@ -59,7 +59,7 @@ class _Builder:
     ) -> None:
         self._plan, self._calls, self._outs, self._groups = plan, calls, outs, groups
         self._following = {number for group in groups.values() for number in group.following}
-        # The groups that compute steps before their own number, and what is free behind these groups.
+        # The groups that compute steps before their own number, and the slots that are free after these groups.
         self._absorbed = {number: group.first for group in groups.values() for number in group.absorbed}
         self._free_behind: dict[int, list[int]] = {}
         self._constants = {0, *(slot for slot, array in enumerate(plan.template) if array is not None)}

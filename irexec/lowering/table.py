@@ -57,7 +57,7 @@ class Lowered:
     """The lowered form of a layer: `tasks` adds the jobs of compiled code for given arrays, once for all runs of a
     program (irexec.lowering.program), or in each call.
 
-    It is called as the kernel of the layer is, and calls the kernel where compiled code does not take the arrays.
+    It is called like the kernel of the layer, and calls the kernel if compiled code does not support the arrays.
     """
 
     along: Literal["channel", "column"] | None = None
@@ -83,7 +83,7 @@ class Lowered:
         raise NotImplementedError
 
     def unread(self, shape: tuple[int, ...]) -> Sequence[Array]:
-        """Return the further results, which no layer reads, where the first one has a shape."""
+        """Return the other results, which no layer reads, given the shape of the first result."""
         return ()
 
     def takes(self, types: NodeTypes) -> bool:

@@ -100,8 +100,8 @@ class Transposed(Lowered):
 
 
 class _Sized:
-    """A transposed convolution of data of a shape: the shape of the result, None where the kernel is better, and the
-    compiled code, once it is made.
+    """A transposed convolution of data of a shape: the shape of the result, None if the kernel is faster, and the
+    compiled code, which is generated on first use.
     """
 
     def __init__(

@@ -113,7 +113,7 @@ class Analysis:
         nodes = (*self._model.walk(), *self._model.unreachable)
         return {node.layer.at: node for node in nodes if node.layer is not None}
 
-    # What is written where
+    # Positions
 
     def tag(self, element: int) -> Span | None:
         """Return the start tag of an element."""

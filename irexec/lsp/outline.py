@@ -1,4 +1,4 @@
-"""The outline of a file: its layers as symbols, bodies inside their layers, and what can be folded."""
+"""The outline of a file: its layers as symbols, bodies inside their layers, and the ranges that can be folded."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The operators: the decorator, what it derives, shared rules, and a module per operation page or family."""
+"""The operators: the decorator and derived properties, shared rules, and a module per operation page or family."""

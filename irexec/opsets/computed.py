@@ -4,8 +4,8 @@ OpenVINO's functions create a node from any arguments; irexec's functions evalua
 `opset13.add([1, 2], [3, 4])` be printed and indexed like any array, and also be an input of the next layer.
 
 A class derived from both ndarray and Node is not possible: their instances are laid out differently. So the result is
-an array that is a proxy for the Node: it declares this by `__class__`, which isinstance reads beside the type (as
-proxies of weakref and unittest.mock do), and forwards attribute access to the Node.
+an array that is a proxy for the Node: it declares this by `__class__`, which isinstance reads in addition to the type
+(as proxies of weakref and unittest.mock do), and forwards attribute access to the Node.
 """
 
 from __future__ import annotations

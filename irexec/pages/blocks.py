@@ -112,7 +112,7 @@ def _is_markup(line: str) -> bool:
 
 
 def _is_open(text: str, start: int, position: int, limit: int) -> bool:
-    """Return whether a comment, a tag or a layer that began before `position` ends behind it."""
+    """Return whether a comment, a tag or a layer that began before `position` ends after it."""
     comment = text.rfind("<!--", start, position)
     if comment >= 0 and text.rfind("-->", comment, position) < 0:
         return text.find("-->", position, limit) >= 0

@@ -171,7 +171,7 @@ def _output_at(found: Diagnostic, example: Example) -> ExampleOutput | None:
 
 
 def _fixed_values(text: str, start: int, output: ExampleOutput | None) -> _FixResult | None:
-    """Return the listed values where values that no execution produces are replaced, in the layout of the page."""
+    """Return the listed values, in the layout of the page, in which values that no execution produces are replaced."""
     if output is None or output.array is None or output.documented is None:
         return None
     opening = re.compile(r"[\[{]").search(text, start, start + 200)

@@ -82,7 +82,7 @@ class Excerpt:
         return self.place(self.offset(place), place.length)
 
     def edit(self, start: int, end: int, text: str) -> Edit | None:
-        """Return an edit of the page for a stretch of the excerpt; None where the page differs from the excerpt."""
+        """Return an edit of the page for a stretch of the excerpt; None if the page differs from the excerpt there."""
         origin = self.origin(start)
         stop = self.origin(end - 1) + 1 if end > start else origin
         as_written = self.page.text[origin:stop] == self.text[start:end]

@@ -60,7 +60,7 @@ def baked_sizes(prober: Prober, cases: Sequence[Case]) -> list[Baked]:
         return found
     case = cases[0]
     for dim, accepted in case.choices.items():
-        # Beside the size with which a model was exported, 1 is accepted where layers broadcast.
+        # In addition to the size with which a model was exported, layers that broadcast accept 1.
         if (
             accepted.span is not None
             or len(accepted.singles) not in (1, 2)

@@ -22,7 +22,7 @@ from irexec.sizes.pieces import piecewise
 from irexec.sizes.probe import Prober, Refusal, Sizes
 from irexec.types.traced import is_traced
 
-# An alternative is proved where traces decide at least this many combinations that it describes, or all there are.
+# An alternative is proved if traces decide at least this many combinations that it describes, or all there are.
 _ENOUGH = 8
 # Combinations at which conditions that traces gave are compared with plain inference.
 _VERIFIED = 40

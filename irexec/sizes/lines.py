@@ -8,7 +8,7 @@ from irexec.sizes.conditions import Accepted, Span
 
 # The sizes beyond the base that are always tried, and those among which a period is sought.
 _FIRST, _WINDOW = 10, 72
-# Distances to the next accepted size that are tried where the window holds none: strides and windows of large networks.
+# Distances to the next accepted size that are tried if the window contains none: strides and windows of large networks.
 _FAR_STEPS = (80, 84, 96, 98, 112, 128, 160, 192, 196, 224, 256, 320, 384, 392, 448, 512, 768, 1024)
 # All sizes up to this one are tried, as small sizes broadcast or leave nothing for a kernel.
 _SMALL = 18

@@ -36,7 +36,7 @@ class Trace:
     """One traced inference: the tape, the outcome at its sizes, and the entries of the outputs' dimensions.
 
     Where all guards hold, the outcome is the same. `outputs`: for each output a traced or plain number for each
-    dimension; None where the shape depends on values. `program` decides whether the trace holds, and computes these.
+    dimension; None if the shape depends on values. `program` decides whether the trace holds, and computes these.
     """
 
     sizes: Sizes
@@ -51,7 +51,7 @@ class Trace:
         return None if self.outcome.refusal is None else self.outcome.refusal.position
 
     def outputs_at(self, sizes: Sizes) -> tuple[Extents | None, ...] | None:
-        """Return the shapes of the outputs at other sizes; None where the trace does not hold there."""
+        """Return the shapes of the outputs at other sizes; None if the trace does not hold for them."""
         found = self.program.run(sizes)
         if found is None:
             return None
@@ -113,7 +113,7 @@ def _is_single(dim: Dimension) -> bool:
 
 
 class _Tracing:
-    """The traced types of the layers that depend on sizes, beside the plain inference that they must agree with."""
+    """The traced types of the layers that depend on sizes, and the plain inference with which they must agree."""
 
     has_given_types = False
 

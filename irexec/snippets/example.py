@@ -53,5 +53,5 @@ class Example:
 
 
 def output_name(example: Example, index: int) -> str:
-    """Return the name of an output in messages: with its position, where there are several."""
+    """Return the name of an output in messages: with its position, if there are several."""
     return f"output {index}" if len(example.outputs) > 1 else "output"

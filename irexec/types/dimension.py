@@ -342,7 +342,7 @@ def parse_dimension(text: str) -> Dimension:
 
 
 class Unreadable(ValueError, RuntimeError):
-    """A text that is not a dimension, where a caller gave one."""
+    """Raised for a caller's text that is not a dimension."""
 
 
 def _parsed(text: str) -> Dimension:

@@ -1,4 +1,4 @@
-"""Traced numbers: whole numbers that record on a tape what is computed with them, and how they are compared."""
+"""Traced numbers: whole numbers that record on a tape the computations and comparisons made with them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Tape:
         return Traced(self, self._entry(("call", function, *operands), value, (-_FAR, _FAR)))
 
     def apply(self, operation: str, left: Operand, right: Operand) -> Any:
-        """Return the result of an operation: a plain number where the sizes do not decide it."""
+        """Return the result of an operation: a plain number if it does not depend on the sizes."""
         neutral = self._simplified(operation, left, right)
         if neutral is not None:
             low, high = self._bounds[neutral]
@@ -77,7 +77,7 @@ class Tape:
         return Traced(self, self._entry((operation, left, right), value, bounds))
 
     def compare(self, operation: str, left: Operand, right: Operand) -> bool:
-        """Return the result of a comparison, which is a guard where the sizes decide it."""
+        """Return the result of a comparison, which becomes a guard if it depends on the sizes."""
         result = bool(COMPARE[operation](self.values[left], self.values[right]))
         if left == right:
             return result

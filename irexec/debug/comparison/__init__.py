@@ -1,1 +1,1 @@
-"""Comparisons of two runs of a model: which layers differ by themselves, why, and what the comparison cannot show."""
+"""Comparisons of two runs of a model: which layers differ by themselves, why, and the limits of the comparison."""

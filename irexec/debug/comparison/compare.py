@@ -89,7 +89,7 @@ def compare(
         # An error slightly beyond its tolerance counts if it affects the results.
         found.culprit = None
     if found.culprit is None and not found.same and comparing.unfused:
-        # Where no layers were run as one, rounding does not explain what an exact layer computes.
+        # If no layers were fused, rounding does not explain the error of an exact layer.
         found.culprit = comparing.first([r for r in found.rows if not r.limit and not r.made_up_for], stays=True)
     if found.culprit is None and failed is not None:
         found.culprit = failing(reference.model, layer_pairs, failed.layer)
@@ -121,7 +121,7 @@ def _judge_results(
     plain: list[list[Array]],
     errors: list[list[Error]],
 ) -> None:
-    """Decide whether the results agree although they are not equal, where no layer is wrong by itself."""
+    """Decide whether the results agree although they are not equal, if no layer is wrong by itself."""
     reference, bounds = comparing.reference, comparing.bounds
     found.random, random = _random(found, reference.model)
     errors = [[NONE if index in random else error for index, error in enumerate(step)] for step in errors]

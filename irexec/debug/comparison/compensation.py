@@ -1,7 +1,7 @@
 """Compensation: whether the error of a wrong layer reaches the results, or later layers compensate for it.
 
-Weights that are halved and doubled again, or permuted along an axis over which the next product sums, make wrong layers
-between them, and the same results.
+Weights that are halved and doubled again, or permuted along an axis over which the next product sums, lead to wrong
+layers between them, but to the same results.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def can_differ(array: Array) -> bool:
 
 
 def not_exercised(reference: Reference, seen: Shapes) -> Iterator[str]:
-    """Yield sentences about what the inputs did not exercise. `seen`: shapes in each step."""
+    """Yield sentences about parts of the model that the inputs did not exercise. `seen`: shapes in each step."""
     model, steps = reference.model, reference.steps
     states = [node for node in model.nodes if node.type == "ReadValue"]
     if states and len(steps) == 1:

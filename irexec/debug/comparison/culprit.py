@@ -197,7 +197,7 @@ def body_of(runtime: Runtime, node: Node, number: int, step: int) -> tuple[Runti
 def iterations(whole: Cutter, node: Node, inputs: Mapping[Value, Array]) -> Iterator[tuple[int, int, Reference]]:
     """Yield the bodies of a layer that run, as separate models: the number of the body, the number of the first
     iteration, and the model. Its steps are consecutive iterations, with the inputs that irexec computes; bodies with
-    more than FIRST_ITERATIONS come several times. `inputs` are those of the layer.
+    more than FIRST_ITERATIONS are yielded several times. `inputs` are those of the layer.
     """
     if not node.bodies:
         return

@@ -204,7 +204,7 @@ class LayerPairs:
         return any(_UNPAIRED not in text for text in self.changes(node))
 
     def is_replaced(self, node: Node) -> bool:
-        """Return whether the counterpart is of another type: it may compute what several layers compute here."""
+        """Return whether the counterpart is of another type: it may correspond to several layers of this model."""
         other = self.alignment.forward.get(node)
         return other is not None and other.type != node.type
 

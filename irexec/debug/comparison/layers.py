@@ -204,7 +204,7 @@ class Comparing:
     def _tolerance(
         self, nodes: Sequence[Node], relation: Relation | None, known: Mapping[Value, Array]
     ) -> tuple[Tolerance, str]:
-        """Return the tolerance of the last layer and those behind it, and its text."""
+        """Return the tolerance of the last layer together with the layers `behind` it, and its text."""
         kind = nodes[-1].outputs[0].element_type
         tolerance = (
             tolerance_of(nodes[0], known) if len(nodes) == 1 else combined(tolerance_of(n, known) for n in nodes)
@@ -255,7 +255,7 @@ class Comparing:
             row.agrees, row.changed = False, self.layer_pairs is not None and self.layer_pairs.is_changed(node)
 
     def _inputs_of(self, node: Node, behind: Sequence[Node], given: Mapping[Value, Array]) -> dict[Value, Array]:
-        """Return the inputs of a layer, computed by the layers behind it."""
+        """Return the inputs of a layer, computed by the layers `behind` it."""
         ends = [v for v in node.inputs if v is not None and v.node not in self._whole.constant and v not in given]
         begins, part = alone(self._whole, behind, ends, given)
         made = function_of(part)([given[v] for v in begins])
@@ -271,8 +271,8 @@ class Comparing:
         step: int,
         relation: Relation | None,
     ) -> tuple[Error, bool]:
-        """Return the own error of a layer with those behind it, and whether it agrees. The row gets another tolerance
-        where the other side computes with fewer bits.
+        """Return the own error of a layer together with the layers `behind` it, and whether it agrees. The row gets
+        another tolerance if the other side computes with fewer bits.
         """
         node = nodes[-1]
         if relation is Relation.SAME:

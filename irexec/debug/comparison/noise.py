@@ -72,7 +72,7 @@ class Noise:
         return lower or bool(self.group and any(map(packed, nodes)))
 
     def judge(self, model: Model, inputs: Sequence[Array], other: Sequence[Array | None]) -> Judged | None:
-        """Return whether noise explains the results `other` of a small model; None where it cannot be measured."""
+        """Return whether noise explains the results `other` of a small model; None if it cannot be measured."""
         right = _run(model)(inputs)
         runs = list(self._runs(model, inputs))
         runs = [found for found in runs if all(a.shape == b.shape for a, b in zip(right, found, strict=True))]

@@ -45,6 +45,6 @@ def _runs(reference: Reference, runtime: Runtime, whole: Cutter, nodes: Sequence
         runtime.load(part).results([[step[value] for value in begins] for step in given])
     except CannotRun:
         return False
-    except (IRError, KeyError, ValueError):  # The layers cannot be a model of their own.
+    except (IRError, KeyError, ValueError):  # The layers cannot form a separate model.
         return True
     return True

@@ -29,9 +29,9 @@ class Row:
     `behind` lists preceding layers that the other side does not expose; they are judged together with this one. `own`
     is None if the inputs of these layers are unknown, or if the results are random. `compensated`: the layer computes
     different values, but later layers compensate for them; `made_up_for`: these later layers are wrong as well.
-    `limit`: the tolerance in units in the last place; `noise`: what rounding in the other side's types explains beyond
-    it. `can_differ`: whether there are values that could differ. `module`: the module of the other side whose result
-    the layer computes. `changed`: the layer itself differs in the other model, regardless of its inputs.
+    `limit`: the tolerance in units in the last place; `noise`: the additional error that rounding in the other side's
+    types explains. `can_differ`: whether there are values that could differ. `module`: the module of the other side
+    whose result the layer computes. `changed`: the layer itself differs in the other model, regardless of its inputs.
     """
 
     node: Node

@@ -9,7 +9,7 @@ from irexec.debug.modules.server import Call
 
 
 def merged(calls: Sequence[Call], paired: Collection[Made]) -> dict[int, int]:
-    """The calls of modules that are merged, each with the call whose result contains what it computes.
+    """The calls of modules that are merged, each with the call whose result includes its computation.
 
     A convolution whose normalization is folded into its weights is such a call: its result is not a value of the model,
     but the normalization reads it, and the normalization's result is one. Layers that compute this result from the

@@ -184,7 +184,7 @@ class _Pairing:
         return found - self._paired
 
     def _constants(self) -> Iterator[Sample]:
-        """Constants of the model: an exporter computes what depends on no input."""
+        """Constants of the model: an exporter computes values that depend on no input."""
         for node in self.model.nodes:
             if node.type == "Const" and (made := sample(np.asarray(node.constant))) is not None:
                 yield made

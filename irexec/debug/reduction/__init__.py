@@ -1,1 +1,1 @@
-"""Reductions: from a model that fails to the smallest one that still does, and what is sent to report it."""
+"""Reductions: from a model that fails to the smallest one that still fails, and the files to report it."""

@@ -12,7 +12,7 @@ from irexec.graph.model import Model, Node
 from irexec.opsets.nodes import constant_node
 from irexec.types import Array, PartialShape
 
-# The number of states of each type of cell; W, R and B follow, behind the lengths of a sequence.
+# The number of states of each type of cell; the lengths of a sequence, W, R and B follow.
 _STATES = {"LSTM": 2, "GRU": 1, "RNN": 1, "AUGRU": 1}
 Crop = Callable[[Array], Array]
 
@@ -65,7 +65,7 @@ def _smaller(
 ) -> Case:
     """Return the case in which layers have these attributes, and cropped states, weights and recurrent weights.
 
-    Raises ValueError where these are neither constants nor inputs of the model.
+    Raises ValueError if these are neither constants nor inputs of the model.
     """
 
     def edit(model: Model, copies: dict[Node, Node]) -> Steps:
@@ -86,7 +86,7 @@ def _smaller(
 
 
 def _cropped(node: Node, port: int, crop: Crop, model: Model, steps: Steps) -> None:
-    """Crop what a layer reads: a constant, or an input of the model that no other layer reads."""
+    """Crop a value that a layer reads: a constant, or an input of the model that no other layer reads."""
     value = node.inputs[port]
     assert value is not None
     if value.node.constant is not None:

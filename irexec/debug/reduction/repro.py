@@ -55,7 +55,9 @@ class Repro:
         self._written = 0.0
 
     def resumed(self) -> Reduction | None:
-        """Return the reduction that was begun here; None if there is none, or if it has another identity."""
+        """Return the interrupted reduction whose state is in this folder; None if there is none, or if it has another
+        identity.
+        """
         try:
             with own_files():
                 known: Any = json.loads(read_file(self.file.with_suffix(".json")))

@@ -83,8 +83,8 @@ class Sameness:
 class ByRuntime:
     """A case fails if a runtime computes a different result than irexec, rejects the model, crashes or hangs.
 
-    A difference is the same as long as layers of the types that the first comparison names are wrong by themselves.
-    `same` is matched with the kind of the failure, its description and the types of the layers.
+    A difference counts as the same failure as long as layers of the types in the first comparison are wrong by
+    themselves. `same` is matched with the kind of the failure, its description and the types of the layers.
     """
 
     def __init__(self, runtime: Runtime, bounds: Bounds | None = None, same: Sameness | None = None) -> None:

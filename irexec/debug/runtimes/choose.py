@@ -18,8 +18,8 @@ def runtime_of(
     """Return the runtime that `--with` names: openvino[:DEVICE], onnxruntime, torch:MODULE:FUNCTION, a model,
     or a folder of arrays.
 
-    `config`: settings of the runtime. `original`: the model that it may read from its own file. `limit`: seconds that
-    one in a process of its own may take for an answer.
+    `config`: settings of the runtime. `original`: the model that it may read from its own file. `limit`: seconds that a
+    runtime in a separate process may take for an answer.
 
     Raises CannotRun.
     """

@@ -55,7 +55,7 @@ class Folder:
         return inner, inner.given(node.bodies[number].model)
 
     def given(self, model: Model) -> Steps | None:
-        """Return the inputs of the steps, where they were recorded."""
+        """Return the inputs of the steps, if they were recorded."""
         found = [step.given(model) for step in self.steps]
         return None if any(step is None for step in found) else [step for step in found if step is not None]
 
@@ -112,7 +112,7 @@ class _Step:
         return not self._files
 
     def given(self, model: Model) -> list[Array] | None:
-        """Return the inputs of the model; None where they were not recorded."""
+        """Return the inputs of the model; None if they were not recorded."""
         path = self.folder / INPUTS
         if not path.is_file():
             return None

@@ -104,7 +104,7 @@ class Server:
     def observe_with_results(
         self, steps: Steps, values: Sequence[Shown | None]
     ) -> list[list[tuple[Array, Array | None]]]:
-        """For each step, the results and the values shown for them, from one run; None where there is no such value."""
+        """For each step, the results and the values shown for them, from one run; None if there is no such value."""
         self._compiled = None
         shown = self._read.clone()
         ports, count = _Ports(shown), len(shown.outputs)

@@ -235,7 +235,7 @@ class Aligned:
 
     def _is_comparable(self, ours: Value, theirs: Value) -> bool:
         """Return whether values correspond: a layer that only stands in the same place, such as the inside of a
-        translation, may have another shape, and what only other layers read may be arranged for these.
+        translation, may have another shape, and a value that only these layers read may have a layout for them.
         """
         if self.layer_pairs.leads_elsewhere(ours.node):
             return False

@@ -187,7 +187,9 @@ def _empty(board: Board, ranges: Mapping[Unit, Range]) -> dict[Unit, Statistics]
 
 
 def _statistics(unit: Unit, known: Range | None) -> Statistics:
-    """Return the statistics per channel: of weights where their scale differs, of other values axis 1."""
+    """Return the statistics per channel: the axis of weights along which their scale differs, or axis 1 of other
+    values.
+    """
     axis: int | None = 1
     if known is not None and known.low is not None and known.low.size > 1:
         value = unit.sites[0].fine

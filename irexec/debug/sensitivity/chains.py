@@ -91,7 +91,7 @@ def _rounding(node: Node) -> list[Node]:
 
 
 def _given(node: Node) -> tuple[Value, list[Node]]:
-    """Return the real numbers that a quantiser gives: behind a Convert to whole numbers and back, if it has one."""
+    """Return the real numbers that a quantiser gives: after a Convert to whole numbers and back, if there is one."""
     value, after = node.outputs[0], list[Node]()
     whole = not value.element_type.is_real
     while len(users := value.users) == 1 and users[0].type in _DEQUANTISING and users[0].inputs[0] is value:

@@ -46,7 +46,7 @@ def call_of(node: Node) -> Callable[..., Any]:
 
 
 class Constants:
-    """Computes values that depend on constants only; a layer that fails raises what its kernel raises."""
+    """Computes values that depend on constants only; a layer that fails raises the exception of its kernel."""
 
     def __init__(self) -> None:
         self._held: dict[Value, Array] = {}

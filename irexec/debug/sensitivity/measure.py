@@ -62,7 +62,7 @@ class _Seen:
 
 
 class Trials:
-    """Runs of the model of a board on many inputs, beside the expected results."""
+    """Runs of the model of a board on many inputs, with the expected results."""
 
     def __init__(
         self,
@@ -109,7 +109,8 @@ class Trials:
         return [Effect(*pair) for pair in zip(scores[: len(units)], scores[len(units) :], strict=True)]
 
     def scores(self, choices: Sequence[Choice]) -> list[Score]:
-        """Return the score of each choice; the choices share what they have in common. Raises IRError and BadMetric.
+        """Return the score of each choice; values that choices have in common are computed once. Raises IRError and
+        BadMetric.
 
         Sketches of the errors of choices `from_fine` are kept.
         """

@@ -1,4 +1,4 @@
-"""Layers under the names of the ONNX file that they come from: those that tools for ONNX models know."""
+"""Layers under their names in the original ONNX file, which tools for ONNX models use."""
 
 from __future__ import annotations
 

@@ -141,8 +141,10 @@ class _Pairing:
                 owner.sites += sites
 
     def name_layers(self, unit: Unit) -> None:
-        """Give each site the names, in the float model, of the layers that compute with its value. A constant that
-        was adjusted to the quantisation goes with the layers of its unit."""
+        """Give each site the names, in the float model, of the layers that compute with its value.
+
+        A constant that was adjusted to the quantisation is excluded together with the layers of its unit.
+        """
         own = [site for site in unit.sites if site.coarse is unit.sites[0].coarse]
         for site in own:
             names = self._readers(site.node) if unit.kind == "activations" else {self._name(site.node)}

@@ -18,7 +18,7 @@ _MARKS = (_PRECISE, RuntimeAttribute("disable_fp16_compression", "0", {}))
 
 
 class RoundingBoard(Board):
-    """A board whose units are layers. A result is f32 for its readers only where they are computed in f32 as well."""
+    """A board whose units are layers. A reader gets a result in f32 only if it is also computed in f32."""
 
     original: Model
 

@@ -221,7 +221,7 @@ def _fewer(layers: frozenset[str]) -> list[frozenset[str]]:
 
 
 def _further(count: int, end: int) -> list[int]:
-    """Return the points of the curve behind one, up to the last: the first ones one by one."""
+    """Return the points of the curve after a point, up to the last: the first ones one by one."""
     found = []
     while count < end:
         count = min(end, count + 1 if count < _EACH else math.ceil(count * _FACTOR))

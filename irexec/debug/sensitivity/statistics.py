@@ -15,7 +15,7 @@ _MOST_LEVELS = 1 << 16
 
 @dataclass(slots=True)
 class Range:
-    """The range of a quantiser, broadcast to what it reads: from `low` to `high` in `levels` levels; or, of weights,
+    """The range of a quantiser, broadcast to its input: from `low` to `high` in `levels` levels; or, of weights,
     the `codes` that are stored with their `step`, which is broadcast to them. `axis`: the channels of weights."""
 
     levels: int
@@ -95,7 +95,7 @@ class Statistics:
 
     @property
     def unused_share(self) -> float | None:
-        """The share of the levels that no value has; None where there are no levels to count."""
+        """The share of the levels that no value has; None if there are no levels to count."""
         if self.range is None or self.range.levels > _MOST_LEVELS or not self.used:
             return None
         return max(0.0, 1 - len(self.used) / self.range.levels)

@@ -18,7 +18,7 @@ from irexec.types import Array
 # The numbers that a sketch of the errors has in all, and has at least for one result of one input.
 _LENGTH = 1024
 _LEAST = 8
-# The number of groups that are ordered by what they gain together with those before.
+# The number of groups that are ordered by their gain together with those before.
 _TOGETHER = 256
 
 

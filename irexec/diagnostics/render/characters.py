@@ -7,7 +7,7 @@ import unicodedata
 TAB = "    "
 
 # Control, format (zero width, right-to-left overrides), surrogate, line and paragraph separator: shown as an escape,
-# because a terminal would act on them and the text would no longer look like what the file holds.
+# because a terminal would act on them and the text would no longer look like the contents of the file.
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 

@@ -36,7 +36,7 @@ def chunks(
 ) -> Iterator[str]:
     """Yield one text per finding, then the summary. `width`: the cells of the terminal that source lines are cut to.
 
-    `whole`: all findings, where those shown are not all.
+    `whole`: all findings, if only some are shown.
     """
     for diagnostic in report:
         yield _printed([*_finding(diagnostic, width), []], color)
@@ -85,8 +85,8 @@ def excerpt(line: str, start: int, length: int, room: int = SOURCE_CELLS) -> tup
     """Return the part of `line` to show around a span, and the cells at which the underline starts and how many it
     takes.
 
-    `start` counts characters from 0. A line of more than `room` cells is cut on both sides of the span, with `...`
-    where something was left out.
+    `start` counts characters from 0. A line of more than `room` cells is cut on both sides of the span, with `...` in
+    place of the omitted text.
     """
     line = line.rstrip("\r\n")
     start = min(start, len(line))

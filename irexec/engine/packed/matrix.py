@@ -25,7 +25,7 @@ class PackedMatrix(Packed):
     """A matrix whose elements are (code - zero) · scale. Each step is rounded to `codes.arithmetic`, the last one to
     `final`.
 
-    `zero` and `scale` are f32 matrices `[rows or 1, groups or 1]`, or None where there is no such layer; each row of
+    `zero` and `scale` are f32 matrices `[rows or 1, groups or 1]`, or None if there is no such layer; each row of
     the matrix has groups of equal length. `shape` and `dtype` are those of the array that the matrix stands for: it is
     the transposed matrix if this one `is_upright`.
     """

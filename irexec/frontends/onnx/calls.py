@@ -97,7 +97,7 @@ def call_of(
     references: Mapping[str, onnx.AttributeProto],
     functions: Mapping[tuple[str, str, str], onnx.FunctionProto],
 ) -> Call:
-    """Return what a node calls: an operator or a function. `references`: the attributes that the nodes of a function
+    """Return the operator or function that a node calls. `references`: the attributes that the nodes of a function
     body refer to. Raises Refused."""
     attributes = _attributes(node, references)
     domain = domain_of(node.domain)

@@ -132,7 +132,7 @@ def _light(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 class Runs(NamedTuple):
-    """A model that another tool has loaded. `run`: run it on ones, with this extent where the model leaves it open."""
+    """A model that another tool has loaded. `run`: run it on ones, with this value for dynamic extents."""
 
     run: Callable[[int], object]
     is_open: bool

@@ -197,7 +197,7 @@ def _row(name: str, versions: Versions) -> str:
 
 
 def _missing(ways: dict[str, Versions]) -> str:
-    """Return what is unsupported: the operator's name if no version is supported, otherwise those versions."""
+    """Return the unsupported versions, or the operator's name if no version is supported."""
     names = []
     for name, versions in ways.items():
         lost = [since for since, how in versions if how == "no"]

@@ -93,7 +93,7 @@ class Elements:
             self.skip()
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Match whole elements at this position by a pattern, and move behind them. Only blanks may precede them. The
+        """Match whole elements at this position by a pattern, and move past them. Only blanks may precede them. The
         caller adds their number to `number`, and calls `open` for an element with content whose end was not matched."""
         match = pattern.match(self._text, self._at) if self._plain else None
         if match is not None:

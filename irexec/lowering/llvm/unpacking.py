@@ -25,10 +25,10 @@ _NORMAL, _INFINITE = 0x3880_0000, 0x477F_F000
 class Packing(NamedTuple):
     """The computation of the elements of a matrix: (code - zero) · scale.
 
-    `type` is that of the codes, `steps` what follows the conversion: "zero" and "scale", or the name of a type to which
-    is rounded; "whole" is a zero point that is subtracted from integers; "raised" is a scale whose products are rounded
-    as by `irexec.engine.packed.rounding.round_raised`. `table` are the values of nf4. `permutes`, `halves`: whether the
-    processor permutes vectors of 16 lanes, and converts f16.
+    `type` is that of the codes, `steps` the operations after the conversion: "zero" and "scale", or the name of a type
+    to which is rounded; "whole" is a zero point that is subtracted from integers; "raised" is a scale whose products
+    are rounded as by `irexec.engine.packed.rounding.round_raised`. `table` are the values of nf4. `permutes`, `halves`:
+    whether the processor permutes vectors of 16 lanes, and converts f16.
     """
 
     type: str

@@ -1,4 +1,4 @@
-"""Extensions of the frontend of ONNX, which irexec does not offer: an operator is a function or a class of its own."""
+"""Extensions of the frontend of ONNX, which irexec does not offer: an operator is a function or a class."""
 
 from __future__ import annotations
 

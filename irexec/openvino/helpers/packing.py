@@ -40,7 +40,7 @@ def unpack_data(array: Array, type: ElementType, shape: Any) -> Array:
 
 
 def _turned(codes: Array, type: ElementType) -> Array:
-    """Return the elements of each byte in the reverse order where files begin at the low end of a byte."""
+    """Return the elements of each byte in the reverse order, for types that files store from the low end of a byte."""
     if type.bitwidth not in (2, 4):
         return codes
     per_byte = 8 // type.bitwidth

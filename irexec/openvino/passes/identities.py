@@ -5,12 +5,12 @@ from __future__ import annotations
 from irexec.graph.model import Model, Node, Value
 from irexec.openvino.editing import changed, order, replace
 
-# The constant beside which arithmetic returns its other operand; Subtract and Divide have it on the right.
+# The constant operand with which arithmetic returns its other operand; Subtract and Divide have it on the right.
 _NEUTRAL = {"Add": 0, "Subtract": 0, "Multiply": 1, "Divide": 1}
 
 
 def remove_identities(model: Model) -> None:
-    """Connect the users of Identity, and of additions of zeros and the like, with what these layers return."""
+    """Connect the users of Identity, and of layers such as an addition of zeros, with the values they return."""
     removed = False
     for node in model.nodes:
         for body in node.bodies:

@@ -79,7 +79,7 @@ class InputTensorInfo:
         return self
 
     def set_memory_type(self, memory_type: str) -> InputTensorInfo:
-        """Store a note for devices with memory of their own in the input's rt_info."""
+        """Store the memory type, for devices with their own memory, in the input's rt_info."""
         self.memory_type = memory_type
         return self
 
@@ -101,7 +101,7 @@ class InputTensorInfo:
 
 
 class InputModelInfo(ModelInfo):
-    """The model's requirements, where the model itself does not state them."""
+    """The model's requirements that the model itself does not state."""
 
 
 class InputInfo:

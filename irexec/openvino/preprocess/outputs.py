@@ -29,7 +29,7 @@ class OutputTensorInfo:
 
 
 class OutputModelInfo(ModelInfo):
-    """The description of the model's output, where the model itself does not state it."""
+    """The properties of the model's output that the model itself does not state."""
 
 
 class OutputInfo:

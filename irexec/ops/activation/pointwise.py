@@ -134,11 +134,11 @@ def _(check: Check, x: TensorType, alpha: TensorType, beta: TensorType) -> Parti
 
 @operator("PReLU", "opset1", inplace="data", tolerance=rounded(1))
 def prelu_1(data: T_NUMERIC, slope: T_NUMERIC, /, *, out: Array | None = None) -> T_NUMERIC:
-    """data where it is not negative, slope · data where it is.
+    """data if it is not negative, otherwise slope · data.
 
     A slope of rank 1 with the length of data's second dimension (for rank-1 data: the first) applies along that
-    dimension; any other slope is broadcast by NumPy's rules. C1: slope broadcasts into data's shape (without its
-    leading ones where it has more axes). A scalar slope, which the page omits and OpenVINO accepts, is accepted.
+    dimension; any other slope is broadcast by NumPy's rules. C1: slope broadcasts into data's shape (without leading
+    axes of extent 1, if it has more axes). A scalar slope, which the page omits and OpenVINO accepts, is accepted.
     """
     along = _channel(data.ndim)
     if slope.ndim == 1 and data.ndim > 1 and data.shape[along] == slope.shape[0]:

@@ -27,7 +27,7 @@ _SMALLER = made_later(Dimension.smaller, 2)
 
 
 def _known_power(a: DimLike, b: DimLike) -> DimLike:
-    """a to the power of b where both are numbers, modulo 2^64: the whole number may have any number of digits."""
+    """a to the power of b, if both are numbers, modulo 2^64, because the whole number may have any number of digits."""
     return pow(a, b, 1 << 64) if isinstance(a, int) and isinstance(b, int) and b >= 0 else ANY_DIMENSION
 
 

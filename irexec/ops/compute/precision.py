@@ -36,12 +36,14 @@ def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def wider(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a wider float type for sums that overflow this compute dtype where the result does not."""
+    """Return a wider float type for sums that overflow this compute dtype although the result does not."""
     return np.dtype(np.longdouble if dtype == np.float64 else np.float64)
 
 
 def holds(totals: Array) -> bool:
-    """Return True if all totals are where their float type is precise (neither overflow nor underflow; 0 included)."""
+    """Return True if all totals are in the precise range of their float type (neither overflow nor underflow; 0
+    included).
+    """
     limits = np.finfo(totals.dtype)
     within: bool = np.all((totals >= limits.tiny / limits.eps) & (totals <= limits.max)).item()
     return within

@@ -158,7 +158,10 @@ class Operator:
         return function
 
     def undefined_for(self, function: Callable[..., Undefined]) -> Callable[..., Undefined]:
-        """Declare what the page leaves undefined for these inputs: `f(*inputs, *, attributes)` → Undefined."""
+        """Declare the parts of the result that the page leaves undefined for these inputs:
+
+        `f(*inputs, *, attributes)` → Undefined.
+        """
         binding = self.binding(function, "rule of undefined results")
         self.undefined = lambda *inputs, **attributes: function(*inputs, **binding(attributes))
         return function

@@ -55,8 +55,8 @@ def positioned(ulp: float) -> Tolerance:
 
     A position near n has an error of some units of n, and so does the weight of a neighbour. For Interpolate, on white
     noise and an axis of 16 to 2,048 elements, irexec and f64 are up to 2.6 times n units apart, OpenVINO and f64 up to
-    6.0, OpenVINO and irexec up to 5.7 with aligned corners; where both take the same steps, as ONNX Runtime does, there
-    are 3 units.
+    6.0, OpenVINO and irexec up to 5.7 with aligned corners; if both take the same steps, as ONNX Runtime does, the
+    difference is 3 units.
     """
     return Tolerance("rounded", ulp, "extent")
 

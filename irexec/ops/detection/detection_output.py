@@ -105,7 +105,7 @@ def _priors(priors: Array, count: int, size: int, s: Settings) -> tuple[Array, A
     boxes = priors[:, 0].reshape(batch, count, size)[:, :, None, size - 4 :]
     if s.variance_encoded_in_target:
         return boxes, None
-    # Variances are four to a box even where boxes have five numbers.
+    # There are four variances per box, even if boxes have five numbers.
     return boxes, priors[:, 1, : 4 * count].reshape(batch, count, 1, 4)
 
 

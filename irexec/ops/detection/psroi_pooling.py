@@ -205,7 +205,7 @@ _SAMPLES, _NUMBERS = 1 << 18, 12
 
 
 def _means(features: Array, batches: Array, labels: int, x: Array, y: Array, inner_x: Array, inner_y: Array) -> Array:
-    """Return the mean of the samples of each bin that lie in the feature map; 0 where none does.
+    """Return the mean of the samples of each bin that lie in the feature map; 0 if no sample does.
 
     `x` and `y` [rois, labels or 1, bins, bins] are the corners of the bins, `inner_x` and `inner_y` [rois, samples]
     where the samples lie from there.

@@ -92,6 +92,6 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @grouped_matmul_17.undefined_for
 def _(mat_a: Array, mat_b: Array, offsets: Array | None = None) -> Undefined:
-    """Rows behind the last offset, which is the number of tokens on the page."""
+    """Rows after the last offset, which is the number of tokens on the page."""
     ends = [] if offsets is None else integers(offsets)
     return "no result" if ends and ends[-1] != len(mat_a) else False

@@ -58,7 +58,7 @@ def multiply_by_columns(a: Array, b: Columns, out: Array) -> None:
 def multiply(a: Array, b: Array, out: Array) -> Array:
     """Multiply `a` `[..., M, K]` by `b` `[..., K, N]` into `out` `[..., M, N]`; leading axes broadcast.
 
-    All are of one dtype, except that `b` may be f16 where the others are f32.
+    All are of one dtype, except that `b` may be f16 if the others are f32.
     """
     if b.ndim == 2 and a.ndim > 2 and a.flags.c_contiguous and out.flags.c_contiguous:
         count = prod(a.shape[:-1])

@@ -30,7 +30,7 @@ def adaptive_avg_pool_8(data: T, output_shape: T_SHAPE, /) -> T:
     """The means of windows of `data` `[N, C, *X]`; `output_shape` is the spatial shape of the result.
 
     C1: data has rank 3, 4 or 5. C2: output_shape is 1D, with one value per spatial axis. C3: no value is negative, none
-    is positive where data is empty.
+    is positive if data is empty.
     """
     sums, windows = widen(data), _windows(data, output_shape)
     if windows is None:
@@ -52,7 +52,7 @@ def adaptive_max_pool_8(data: T, output_shape: T_SHAPE, /, *, index_element_type
     """The largest elements of windows of `data` and their indices in the flattened spatial axes, first of equal ones.
 
     C1: data has rank 3, 4 or 5. C2: output_shape is 1D, with one value per spatial axis. C3: no value is negative, none
-    is positive where data is empty. C4: index_element_type is i32 or i64.
+    is positive if data is empty. C4: index_element_type is i32 or i64.
     """
     windows, shape = _windows(data, output_shape), (*data.shape[:2], *map(int, output_shape))
     if windows is None:

@@ -1,10 +1,10 @@
 """MaxPool: the largest element of each window and its index.
 
 Source: operation pages MaxPool-1, MaxPool-8, MaxPool-14, and the shape calculation rules of the pooling operators.
-Padding is -inf (the lowest integer), so a window over padding alone gives that, where OpenVINO gives the lowest finite
-number. Choices where the pages do not define the result: the index is that of the first of equal elements; NaN is the
-largest of all, while OpenVINO ignores it; the index of a window over padding alone is that of its channel's first
-element.
+Padding is -inf (the lowest integer), so this is the result of a window over padding alone, while OpenVINO returns the
+lowest finite number. Choices where the pages do not define the result: the index is that of the first of equal
+elements; NaN is the largest of all, while OpenVINO ignores it; the index of a window over padding alone is that of its
+channel's first element.
 """
 
 from __future__ import annotations

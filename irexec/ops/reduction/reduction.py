@@ -97,7 +97,7 @@ _CHOOSING = frozenset({"ReduceMin", "ReduceMax", "ReduceMean"})
 
 
 def _undefined(data: Array, axes: Array, *, chooses: bool) -> Undefined:
-    """Return what is undefined: axes of a scalar, which has none; the least, largest and mean of no elements."""
+    """Return the kind of undefined result: of axes of a scalar, or of the minimum, maximum or mean of no elements."""
     if not data.ndim and axes.size:
         return "no result"
     return chooses and not data.size

@@ -64,7 +64,7 @@ def _(
 
 @operator("CTCGreedyDecoder", "opset1")
 def ctc_greedy_decoder_1(data: T_F, sequence_mask: T_F, /, *, ctc_merge_repeated: bool = True) -> T_F:
-    """`data` [T, N, C] decoded, as by CTCGreedyDecoderSeqLen-6 with blank C - 1: classes [N, T, 1, 1], -1 behind them.
+    """`data` [T, N, C] decoded, as by CTCGreedyDecoderSeqLen-6 with blank C - 1: classes [N, T, 1, 1], followed by -1.
 
     A sequence is as long as its column of `sequence_mask` [T, N] has ones before the zeros.
 

@@ -35,7 +35,7 @@ def one_hot_16(
     """A new dimension of `depth` places at `axis`: `on_value` at the index, `off_value` elsewhere.
 
     An index outside [0, depth - 1] sets no element; "normalize" counts those of [-depth, -1] from the end. The page
-    spells "ignore-negative" what OpenVINO writes "ignore_negative": both are accepted.
+    writes "ignore-negative", OpenVINO "ignore_negative"; both are accepted.
 
     Raises ConstraintError C1 for an axis outside [-rank - 1, rank], C2 for a depth below 1.
     Shape rule: C3 depth, C4 on_value and off_value are scalars.

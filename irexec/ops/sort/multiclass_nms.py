@@ -71,8 +71,8 @@ def multiclass_nms_9(
 ) -> tuple[T, T_IND, T_IND]:
     """selected_outputs [n, 6] as (class, score, corners), selected_indices [n, 1], selected_num [num_batches].
 
-    Indices count boxes through the whole batch; where each class has its own, box i of class c is i * num_classes + c,
-    as in OpenVINO's reference. A box whose overlap equals the threshold is kept, as on the page (OpenVINO drops it).
+    Indices count boxes through the whole batch; if each class has its own boxes, box i of class c is i * num_classes +
+    c, as in OpenVINO's reference. A box whose overlap equals the threshold is kept, as on the page (OpenVINO drops it).
 
     C1: boxes is [num_batches, num_boxes, 4], with roisnum [num_classes, num_boxes, 4]. C2: scores is
     [num_batches, num_classes, num_boxes], with roisnum [num_classes, num_boxes]. C3: background_class is -1 or a class.

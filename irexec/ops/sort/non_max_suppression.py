@@ -307,8 +307,8 @@ def non_max_suppression_1(
 def undefined_selection(
     boxes: Array, scores: Array, most: Array | None = None, *thresholds: Array | None, by_formula: bool = True
 ) -> Undefined:
-    """Return what is undefined: without `by_formula`, the number of rows; the type to which thresholds are rounded, if
-    it is not that of the boxes; the boxes kept by an overlap that is not between 0 and 1."""
+    """Return the undefined parts of the result: without `by_formula`, the number of rows; the type to which thresholds
+    are rounded, if it is not that of the boxes; the boxes kept by an overlap that is not between 0 and 1."""
     if _scalar(most) < 0:
         return "no result"
     return (

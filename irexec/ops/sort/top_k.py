@@ -43,8 +43,8 @@ def top_k_11(
 
     Sorted by "value" (the best first) or by "index". Always stable.
 
-    Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C3 for k outside [1, data.shape[axis]]; where that
-    is 0, k may be 0. Shape rule: C2 k is a scalar, and C3 of a constant k.
+    Raises ConstraintError C1 for an axis outside [-rank, rank - 1], C3 for k outside [1, data.shape[axis]]; if that is
+    0, k may be 0. Shape rule: C2 k is a scalar, and C3 of a constant k.
     """
     at, count = axis % data.ndim, integer(k)
     extent = data.shape[at]

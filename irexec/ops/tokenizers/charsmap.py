@@ -1,7 +1,7 @@
 """Normalisation by SentencePiece: a compiled map of characters, or the map of a form of Unicode.
 
-A map is a double-array trie behind its size, and the texts that it maps to, each ended by a zero byte. At each place of
-a text, the longest entry of the map that fits is replaced.
+A map consists of the size of a double-array trie, the trie, and the texts that it maps to, each ended by a zero byte.
+At each place of a text, the longest entry of the map that fits is replaced.
 """
 
 from __future__ import annotations
@@ -102,7 +102,9 @@ def form_of(name: str, case_fold: bool) -> Callable[[str], str]:
 
 
 def _folded(char: str) -> str:
-    """Return the simple case folding of a character, or the character where the full one has several."""
+    """Return the simple case folding of a character, or the character itself if its full folding has several
+    characters.
+    """
     folded = char.casefold()
     return folded if len(folded) == 1 else char.lower() if len(char.lower()) == 1 else char
 

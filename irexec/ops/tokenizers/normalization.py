@@ -24,7 +24,7 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 def regex_normalization(
     begins: Index, ends: Index, chars: Chars, /, *rest: Part, global_replace: bool = True
 ) -> list[Part]:
-    """Replace the matches of a pattern in each string, or with `global_replace` off the first one.
+    """Replace the matches of a pattern in each string, or without `global_replace` the first match.
 
     `rest`: the pattern and the replacement, with `skips` in front of them or not: strings to leave as they are, and the
     last result.
@@ -140,7 +140,7 @@ def chars_map_normalization(
 
 
 def _after(one: Callable[[bytes], bytes]) -> Callable[[bytes, int], tuple[bytes, int]]:
-    """Return the replacement, at a place, of one character with the marks behind it."""
+    """Return the replacement, at a position, of one character with the marks after it."""
 
     def replace(raw: bytes, start: int) -> tuple[bytes, int]:
         at = start + 1
@@ -189,7 +189,7 @@ def _(
 def utf8_validate(
     begins: Index, ends: Index, chars: Chars, /, *, replace_mode: bool = False
 ) -> tuple[Index, Index, Chars]:
-    """Drop what is not UTF-8 from each string, or with `replace_mode` put U+FFFD in its place.
+    """Drop bytes that are not UTF-8 from each string, or with `replace_mode` replace them by U+FFFD.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars.
     """

@@ -46,7 +46,7 @@ class UnsetGroup(Exception):
 
 
 class Pattern:
-    """A compiled expression. Raises ConstraintError where the package or the expression cannot be used."""
+    """A compiled expression. Raises ConstraintError if the package or the expression cannot be used."""
 
     def __init__(self, expression: bytes, constraint: str) -> None:
         try:

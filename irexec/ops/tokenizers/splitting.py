@@ -52,7 +52,7 @@ def regex_split(
     begins, ends and chars of strings to leave as they are. With `skips`, they are the last result.
 
     behaviour: the treatment of matches. They are removed, are pieces of their own (`contiguous`: those that touch are
-    one), or belong to the piece before or after them. invert: exchange matches and what lies between them.
+    one), or belong to the piece before or after them. invert: exchange matches and the text between them.
 
     C1: begins and ends have one shape, chars has rank 1. C2: each string lies within chars. C3: there are 6, 7 or 9
     inputs. C4: the pattern is a regular expression. C5: max_splits is -1 or positive.
@@ -100,7 +100,7 @@ def _pieces(pattern: Pattern, raw: bytes, behaviour: Behaviour, invert: bool, mo
 
 
 def _parts(pattern: Pattern, raw: bytes) -> Iterator[tuple[int, int, bool]]:
-    """Return the matches and what lies between them."""
+    """Return the matches and the text between them."""
     start = 0
     for begin, end, *_ in pattern.matches(raw):
         if begin != start:

@@ -40,7 +40,7 @@ class _Builder:
         self.repairs: list[Repair] = []
         self.root = PrintedElement("", Span(0, 0))
         self.stack = [self.root]
-        # what looks like a tag among the words around the elements
+        # text around the elements that looks like a tag
         self._prose: list[Span] = []
 
     def build(self) -> Tree:
@@ -232,7 +232,7 @@ class _Builder:
         if not shown:  # It can be closed in its start tag.
             change = Change(Span(node.span.stop - 1, 0), "/")
         else:
-            # A comment behind the text of a <dim> is about it, and not in it.
+            # A comment after the text of a <dim> is about it, and not in it.
             behind = next((text.start + len(text.text) for text in shown if isinstance(text, Text)), offset)
             change = end_tag(self.text, node.name, node.span.start, behind)
         self._repair("Q005", f"{end} is missing", node.span, f"add {end}", change)

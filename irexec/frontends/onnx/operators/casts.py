@@ -12,7 +12,7 @@ from irexec.frontends.onnx.registry import translates
 from irexec.graph.model import Value
 from irexec.types import BF16, BOOLEAN, F16, F32, F64, INTEGERS, ElementType
 
-# Between these types IR's Convert does what ONNX's Cast does.
+# Between these types IR's Convert is equivalent to ONNX's Cast.
 _SAME = INTEGERS | {F16, BF16, F32, F64, BOOLEAN}
 
 

@@ -25,7 +25,8 @@ def auto_pad(op: Op) -> str:
 def spatial(op: Op, x: Value, least: int = 1, like: int | None = None) -> int:
     """Return the number of spatial axes of an image. Raises Refused if there are none, or more than three.
 
-    `like`: the rank that the image must have, from the kernel or an attribute, where its own is known only at run time.
+    `like`: the rank that the image must have, from the kernel or an attribute, if its own rank is known only at run
+    time.
     """
     rank = like if x.type.shape.rank is None else x.type.shape.rank
     if rank is None:

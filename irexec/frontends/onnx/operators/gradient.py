@@ -83,7 +83,7 @@ _RULES: dict[str, Rule] = {
 
 @translates("Gradient", since=(1,), domain="ai.onnx.preview.training")
 def _gradient(op: Op) -> list[Value]:
-    """Translate a Gradient whose inputs are the values that `xs` and `zs` name: others would have to be substituted."""
+    """Translate a Gradient. Its inputs must be the values that `xs` and `zs` name; other values are not supported."""
     of, by, fixed = op.text("y"), op.texts("xs") or [], op.texts("zs") or []
     named = [op.named(name) for name in (*by, *fixed)]
     target = op.named(of)
