@@ -67,9 +67,12 @@ class _Builder:
         self._slots: list[Any] = plan.template.copy()
         for slot, node in zip(plan.parameters, plan.model.parameters, strict=True):
             type = plan.inference[node.outputs[0]]
-            is_f32 = type.element_type.dtype == F32 and type.shape.is_static
-            if is_f32 and prod(type.shape.to_shape()) * F32.itemsize <= MOST_COPIED:
-                self._slots[slot] = np.empty(type.shape.to_shape(), F32)
+            dtype = type.element_type.dtype
+            if dtype is None or not (dtype == F32 or dtype.kind in "iu") or not type.shape.is_static:
+                continue
+            shape = type.shape.to_shape()
+            if prod(shape) * dtype.itemsize <= MOST_COPIED:
+                self._slots[slot] = np.empty(shape, dtype)
                 self._lasting.add(slot)
         self._scratch: dict[str, Array] = {}
         self._copies = _Copies(plan)
