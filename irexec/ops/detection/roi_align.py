@@ -194,17 +194,6 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
     form.need_attribute("aligned_mode", "asymmetric")
 
 
-def _shape(
-    check: Check, feature_maps: TensorType, rois: TensorType, batch_indices: TensorType, numbers: int, bins: Bins
-) -> PartialShape:
-    extents = Extents(check)
-    extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
-    extents.match("C2", "rois", rois, "NUM_ROIS", numbers)
-    extents.match("C3", "batch_indices", batch_indices, "NUM_ROIS")
-    in_range(check, "C3", "batch_indices", batch_indices.ints, 0, last_of(extents["N"]))
-    return extents.shape("NUM_ROIS", "C", bins.pooled_h, bins.pooled_w)
-
-
 @operator("ROIAlign", "opset3", tolerance=rounded(64))
 def roi_align_3(
     *inputs: Annotated[Any, InputsOf(roi_align_9)],
@@ -212,14 +201,6 @@ def roi_align_3(
 ) -> T:
     """As ROIAlign-9 in the mode asymmetric. C1 to C3 are the same."""
     return np.asarray(roi_align_9.compute(*inputs, **rest))
-
-
-@roi_align_3.shapes
-@roi_align_9.shapes
-def _(
-    check: Check, feature_maps: TensorType, rois: TensorType, batch_indices: TensorType, *, bins: Bins
-) -> PartialShape:
-    return _shape(check, feature_maps, rois, batch_indices, 4, bins)
 
 
 @operator("ROIAlignRotated", "opset15", tolerance=rounded(256))
@@ -254,11 +235,25 @@ def roi_align_rotated_15(
     return narrow(result, feature_maps.dtype)
 
 
+@roi_align_3.shapes
+@roi_align_9.shapes
 @roi_align_rotated_15.shapes
 def _(
-    check: Check, feature_maps: TensorType, rois: TensorType, batch_indices: TensorType, *, bins: Bins
+    check: Check,
+    feature_maps: TensorType,
+    rois: TensorType,
+    batch_indices: TensorType,
+    *,
+    bins: Bins,
+    clockwise_mode: bool | None = None,
 ) -> PartialShape:
-    return _shape(check, feature_maps, rois, batch_indices, 5, bins)
+    extents = Extents(check)
+    extents.match("C1", "feature_maps", feature_maps, "N", "C", "H", "W")
+    # A rotated box has an angle.
+    extents.match("C2", "rois", rois, "NUM_ROIS", 4 if clockwise_mode is None else 5)
+    extents.match("C3", "batch_indices", batch_indices, "NUM_ROIS")
+    in_range(check, "C3", "batch_indices", batch_indices.ints, 0, last_of(extents["N"]))
+    return extents.shape("NUM_ROIS", "C", bins.pooled_h, bins.pooled_w)
 
 
 @roi_align_3.draw("batch_indices")

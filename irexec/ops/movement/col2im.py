@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -49,27 +49,33 @@ def col2im_15(
     window: list[int] = list(kernel) if kernel_size is None else integers(kernel_size)
     in_range(require, "C3", "kernel_size", window, 1)
     steps = strides or stride
-    fits = _fitting(extents, window, dilations, pads_begin, pads_end, steps)
+    fits = fitting(extents, window, dilations, pads_begin, pads_end, steps)
     blocks = widen(data if data.ndim == 3 else data[None])
     area = prod(window)
     _check_values(require, data.ndim - 2, Dimension(blocks.shape[1]), window)
     _check_blocks(require, Dimension(blocks.shape[2]), prod(fits))
     channels = blocks.shape[1] // area
     parts = blocks.reshape(len(blocks), channels, *window, *fits)
-    padded = [b + n + e for b, n, e in zip(pads_begin, extents, pads_end, strict=True)]
-    image = np.zeros((len(blocks), channels, *padded), parts.dtype)
-    reach = [(count - 1) * step + 1 for count, step in zip(fits, steps, strict=True)]
-    for row in range(window[0]):
-        for column in range(window[1]):
-            top, left = row * dilations[0], column * dilations[1]
-            image[:, :, top : top + reach[0] : steps[0], left : left + reach[1] : steps[1]] += parts[:, :, row, column]
-    rows, columns = (slice(b, b + n) for b, n in zip(pads_begin, extents, strict=True))
-    result = image[:, :, rows, columns]
+    result = assembled(parts, extents, dilations, pads_begin, pads_end, steps)
     return narrow(result if data.ndim == 3 else result[0], data.dtype)
 
 
-def _fitting(
-    size: Size | list[int], kernel: Size | list[int], dilations: Size, begin: Size, end: Size, stride: Size
+def assembled(parts: Array, size: Sequence[int], dilations: Size, begin: Size, end: Size, stride: Size) -> Array:
+    """Return images [N, C, *size] of blocks [N, C, *block, *numbers of blocks]; overlapping elements are added."""
+    block, counts = parts.shape[2 : 2 + len(size)], parts.shape[2 + len(size) :]
+    padded = [b + n + e for b, n, e in zip(begin, size, end, strict=True)]
+    image = np.zeros((*parts.shape[:2], *padded), parts.dtype)
+    for tap in np.ndindex(*block):
+        places = zip(tap, dilations, counts, stride, strict=True)
+        target: Any = (..., *(slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in places))
+        image[target] += parts[(slice(None), slice(None), *tap)]
+    inside: Any = (..., *(slice(b, b + n) for b, n in zip(begin, size, strict=True)))
+    result: Array = image[inside]
+    return result
+
+
+def fitting(
+    size: Sequence[int], kernel: Sequence[int], dilations: Size, begin: Size, end: Size, stride: Size
 ) -> list[int]:
     """Return the number of blocks along each spatial dimension."""
     spans = zip(size, kernel, dilations, begin, end, stride, strict=True)
@@ -116,7 +122,7 @@ def _(
     if extents is None:
         return PartialShape([*batch, channels, ANY_DIMENSION, ANY_DIMENSION])
     if window is not None and all(pairs):
-        fits = prod(_fitting(extents, window, lists["dilations"], lists["pads_begin"], lists["pads_end"], steps))
+        fits = prod(fitting(extents, window, lists["dilations"], lists["pads_begin"], lists["pads_end"], steps))
         _check_blocks(check, count, fits)
     return PartialShape([*batch, channels, *extents])
 

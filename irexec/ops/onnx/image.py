@@ -5,16 +5,16 @@ Source: ONNX operator pages GridSample-20, Col2Im-18. For two axes the operators
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from irexec.ops.compute.precision import is_float, narrow, widen
 from irexec.ops.declare.attributes import NonNegativeInts, PositiveInts
 from irexec.ops.declare.operator import Check, Elements, operator, require, rounded
+from irexec.ops.movement.col2im import Size, assembled, fitting
 from irexec.ops.rules.axes import in_range, integers
 from irexec.ops.rules.shapes import has_rank
 from irexec.types import BOOLEAN, FLOATS, I64, NUMERIC, Array, PartialShape, TensorType
@@ -114,16 +114,8 @@ def col2im_18(
     extents, block = integers(image_shape), integers(block_shape)
     fits = _check_blocks(require, PartialShape(x.shape), extents, block, strides, dilations, pads_begin, pads_end)
     parts = widen(x).reshape(len(x), -1, *block, *fits)
-    padded = [b + n + e for b, n, e in zip(pads_begin, extents, pads_end, strict=True)]
-    image = np.zeros((*parts.shape[:2], *padded), parts.dtype)
-    every: Any = slice(None)
-    for tap in product(*map(range, block)):
-        target = tuple(
-            slice(t * d, t * d + (n - 1) * s + 1, s) for t, d, n, s in zip(tap, dilations, fits, strides, strict=True)
-        )
-        image[(every, every, *target)] += parts[(every, every, *tap)]
-    inner = tuple(slice(b, b + n) for b, n in zip(pads_begin, extents, strict=True))
-    return narrow(image[(every, every, *inner)], x.dtype)
+    image = assembled(parts, extents, dilations, pads_begin, pads_end, strides)
+    return narrow(image, x.dtype)
 
 
 def _check_blocks(
@@ -131,10 +123,10 @@ def _check_blocks(
     x: PartialShape,
     extents: list[int],
     block: list[int],
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
+    strides: Size,
+    dilations: Size,
+    pads_begin: Size,
+    pads_end: Size,
 ) -> list[int]:
     """Check C1 and C2 for known shapes of the image and the block; return the number of blocks along each axis, an
     empty list if they do not fit.
@@ -144,8 +136,7 @@ def _check_blocks(
     fits = in_range(check, "C2", "image_shape", extents, 0) and in_range(check, "C2", "block_shape", block, 1)
     if not check("C2", all(len(values) == len(extents) for values in lists), message) or not fits:
         return []
-    spans = zip(extents, block, dilations, pads_begin, pads_end, strides, strict=True)
-    counts = [max((n + b + e - d * (k - 1) - 1) // s + 1, 0) for n, k, d, b, e, s in spans]
+    counts = fitting(extents, block, dilations, pads_begin, pads_end, strides)
     channels, count = x[1:]
     whole = (channels.is_dynamic or channels.value % prod(block) == 0) and count.contains(prod(counts))
     check("C1", whole, f"x has shape {x}, expected [N, C * {prod(block)}, {prod(counts)}]", port="x")
@@ -159,10 +150,10 @@ def _(
     image: TensorType,
     block: TensorType,
     *,
-    strides: Sequence[int],
-    dilations: Sequence[int],
-    pads_begin: Sequence[int],
-    pads_end: Sequence[int],
+    strides: Size,
+    dilations: Size,
+    pads_begin: Size,
+    pads_end: Size,
 ) -> PartialShape:
     ranked = has_rank(check, "C1", x, 3, "x") and x.rank is not None
     has_rank(check, "C2", image, 1, "image_shape")

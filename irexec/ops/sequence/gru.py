@@ -10,7 +10,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, operator, rounded
+from irexec.ops.declare.operator import operator, rounded
 from irexec.ops.sequence.recurrent import (
     T1,
     T2,
@@ -22,14 +22,13 @@ from irexec.ops.sequence.recurrent import (
     Step,
     T,
     activations_of,
-    cell_shapes,
     clipped,
-    draw_lengths,
+    declare_cell,
+    declare_sequence,
     run_sequence,
-    sequence_shapes,
     transposed,
 )
-from irexec.types import Array, PartialShape, TensorType
+from irexec.types import Array
 
 DEFAULTS: tuple[Activation, ...] = ("sigmoid", "tanh")
 
@@ -110,12 +109,7 @@ def gru_cell_3(
     return narrow(transposed(hidden), x.dtype)
 
 
-@gru_cell_3.shapes
-def _(
-    check: Check, *inputs: TensorType | None, hidden_size: int, gates: Gates, linear_before_reset: bool
-) -> PartialShape:
-    named, bias = gru_cell_3.signature.named(inputs), 4 if linear_before_reset else 3
-    return cell_shapes(check, gates, hidden_size, named, len(DEFAULTS), 3, bias)[0]
+declare_cell(gru_cell_3, 3, DEFAULTS)
 
 
 @operator("GRUSequence", "opset5", tolerance=rounded(16))
@@ -151,12 +145,4 @@ def gru_sequence_5(
     return y, hidden
 
 
-@gru_sequence_5.shapes
-def _(
-    check: Check, *inputs: TensorType, hidden_size: int, direction: str, gates: Gates, linear_before_reset: bool
-) -> tuple[PartialShape, ...]:
-    named, bias = gru_sequence_5.signature.named(inputs), 4 if linear_before_reset else 3
-    return sequence_shapes(check, gates, hidden_size, direction, named, len(DEFAULTS), 3, bias)
-
-
-gru_sequence_5.draw("sequence_lengths")(draw_lengths)
+declare_sequence(gru_sequence_5, 3, DEFAULTS)

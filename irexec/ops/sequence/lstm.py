@@ -26,11 +26,10 @@ from irexec.ops.sequence.recurrent import (
     Step,
     T,
     activations_of,
-    cell_shapes,
     clipped,
-    draw_lengths,
+    declare_cell,
+    declare_sequence,
     run_sequence,
-    sequence_shapes,
     transposed,
 )
 from irexec.types import Array, PartialShape, TensorType
@@ -112,10 +111,7 @@ def lstm_cell_4(
 lstm_cell_4.older(unchanged)
 
 
-@lstm_cell_4.shapes
-def _cell_shapes(check: Check, *inputs: TensorType | None, hidden_size: int, gates: Gates) -> tuple[PartialShape, ...]:
-    named = lstm_cell_4.signature.named(inputs)
-    return cell_shapes(check, gates, hidden_size, named, len(DEFAULTS), 4, 4)
+declare_cell(lstm_cell_4, 4, DEFAULTS)
 
 
 @operator("LSTMCell", "opset1", tolerance=rounded(16))
@@ -175,9 +171,10 @@ def lstm_cell_1(
 
 
 @lstm_cell_1.shapes
-def _(check: Check, *inputs: TensorType | None, hidden_size: int, gates: Gates) -> tuple[PartialShape, ...]:
+def _(check: Check, *inputs: TensorType | None, hidden_size: int, gates: Gates) -> list[PartialShape]:
     *plain, p = inputs
-    shapes: tuple[PartialShape, ...] = _cell_shapes(check, *plain, hidden_size=hidden_size, gates=gates)
+    assert lstm_cell_4.rule is not None
+    shapes: list[PartialShape] = lstm_cell_4.rule(check, *plain, hidden_size=hidden_size, gates=gates)
     Extents(check).match("C9", "p", p, 3 * hidden_size)
     return shapes
 
@@ -214,10 +211,4 @@ def lstm_sequence_5(
     return y, hidden, cell
 
 
-@lstm_sequence_5.shapes
-def _(check: Check, *inputs: TensorType, hidden_size: int, direction: str, gates: Gates) -> tuple[PartialShape, ...]:
-    named = lstm_sequence_5.signature.named(inputs)
-    return sequence_shapes(check, gates, hidden_size, direction, named, len(DEFAULTS), 4, 4)
-
-
-lstm_sequence_5.draw("sequence_lengths")(draw_lengths)
+declare_sequence(lstm_sequence_5, 4, DEFAULTS)

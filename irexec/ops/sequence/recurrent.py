@@ -11,7 +11,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import ReaderDefault
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, Elements, require
+from irexec.ops.declare.operator import Check, Elements, Operator, require
 from irexec.ops.matrix.product import multiply
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.extents import Extents
@@ -81,78 +81,78 @@ def clipped(gates: Array, clip: float) -> None:
         np.clip(gates, -clip, clip, out=gates)
 
 
-def check_gates(check: Check, gates: Gates, count: int) -> None:
+def _check_gates(check: Check, gates: Gates, count: int) -> None:
     """Check C1: as many activations as the cell has; C2: clip is not negative."""
     _check_activations(check, gates.activations, count)
     clip = gates.clip
     check("C2", clip >= 0, f"clip is {clip}, expected a positive number", attribute="clip", allowed="> 0")
 
 
-def cell_shapes(
-    check: Check,
-    gates: Gates,
-    hidden_size: int,
-    inputs: dict[str, TensorType | None],
-    defaults: int,
-    rows: int,
-    bias: int,
-) -> tuple[PartialShape, ...]:
-    """Return the shape rule of a cell: the shapes of its states.
+def declare_cell(cell: Operator, rows: int, defaults: Sequence[str]) -> None:
+    """Declare the shape rule of a cell: the shapes of its states.
 
     C1: the activations are as many as the `defaults`. C2: the clipping. C3: X. C4 and possibly C5: the states. The next
-    three: W with `rows` * hidden_size rows, R with the same, and B with `bias` * hidden_size elements.
+    three: W with `rows` * hidden_size rows, R with the same, and B with as many elements, or with linear_before_reset
+    hidden_size more.
     """
-    check_gates(check, gates, defaults)
-    extents, states = Extents(check, hidden_size=hidden_size), len(inputs) - 4
-    patterns: list[tuple[str | int, ...]] = [
-        ("batch_size", "input_size"),
-        *[("batch_size", "hidden_size")] * states,
-        (rows * hidden_size, "input_size"),
-        (rows * hidden_size, "hidden_size"),
-        (bias * hidden_size,),
-    ]
-    for constraint, (name, tensor), pattern in zip(
-        ("C3", "C4", "C5", "C6", "C7", "C8"), inputs.items(), patterns, strict=False
-    ):
-        extents.match(constraint, name, tensor, *pattern)
-    return (extents.shape("batch_size", "hidden_size"),) * states
+
+    @cell.shapes
+    def _(
+        check: Check, *ports: TensorType | None, hidden_size: int, gates: Gates, linear_before_reset: bool = False
+    ) -> list[PartialShape]:
+        _check_gates(check, gates, len(defaults))
+        inputs = cell.signature.named(ports)
+        extents, states = Extents(check, hidden_size=hidden_size), len(inputs) - 4
+        patterns: list[tuple[str | int, ...]] = [
+            ("batch_size", "input_size"),
+            *[("batch_size", "hidden_size")] * states,
+            (rows * hidden_size, "input_size"),
+            (rows * hidden_size, "hidden_size"),
+            ((rows + linear_before_reset) * hidden_size,),
+        ]
+        for number, ((name, tensor), pattern) in enumerate(zip(inputs.items(), patterns, strict=True), 3):
+            extents.match(f"C{number}", name, tensor, *pattern)
+        return [extents.shape("batch_size", "hidden_size")] * states
 
 
-def sequence_shapes(
-    check: Check,
-    gates: Gates,
-    hidden_size: int,
-    direction: str,
-    inputs: dict[str, TensorType],
-    defaults: int,
-    rows: int,
-    bias: int,
-) -> tuple[PartialShape, ...]:
-    """Return the shape rule of a sequence: the shapes of Y and of the last states.
+def declare_sequence(sequence: Operator, rows: int, defaults: Sequence[str]) -> None:
+    """Declare the shape rule of a sequence, the shapes of Y and of the last states, and how its lengths are drawn.
 
-    C1 to C3 as in `cell_shapes`. C4: sequence_lengths. From C5: the states, W, R and B for each direction.
+    C1 to C3 as in `declare_cell`. C4: sequence_lengths. From C5: the states, W, R and B for each direction.
     """
-    check_gates(check, gates, defaults)
-    extents, directions = Extents(check, hidden_size=hidden_size), 2 if direction == "bidirectional" else 1
-    extents.match("C3", "x", inputs["x"], "batch_size", "seq_length", "input_size")
-    lengths = inputs["sequence_lengths"]
-    extents.match("C4", "sequence_lengths", lengths, "batch_size")
-    in_range(check, "C4", "sequence_lengths", lengths.ints, 0, extents["seq_length"].max)
-    others = [(name, tensor) for name, tensor in inputs.items() if name not in ("x", "sequence_lengths")]
-    states = len(others) - 3
-    patterns: list[tuple[str | int, ...]] = [
-        *[("batch_size", directions, "hidden_size")] * states,
-        (directions, rows * hidden_size, "input_size"),
-        (directions, rows * hidden_size, "hidden_size"),
-        (directions, bias * hidden_size),
-    ]
-    for constraint, (name, tensor), pattern in zip(("C5", "C6", "C7", "C8", "C9"), others, patterns, strict=False):
-        extents.match(constraint, name, tensor, *pattern)
-    state = extents.shape("batch_size", directions, "hidden_size")
-    return extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states
+
+    @sequence.shapes
+    def _(
+        check: Check,
+        *ports: TensorType,
+        hidden_size: int,
+        direction: str,
+        gates: Gates,
+        linear_before_reset: bool = False,
+    ) -> list[PartialShape]:
+        _check_gates(check, gates, len(defaults))
+        inputs = sequence.signature.named(ports)
+        extents, directions = Extents(check, hidden_size=hidden_size), 2 if direction == "bidirectional" else 1
+        extents.match("C3", "x", inputs.pop("x"), "batch_size", "seq_length", "input_size")
+        lengths = inputs.pop("sequence_lengths")
+        extents.match("C4", "sequence_lengths", lengths, "batch_size")
+        in_range(check, "C4", "sequence_lengths", lengths.ints, 0, extents["seq_length"].max)
+        states = len(inputs) - 3
+        patterns: list[tuple[str | int, ...]] = [
+            *[("batch_size", directions, "hidden_size")] * states,
+            (directions, rows * hidden_size, "input_size"),
+            (directions, rows * hidden_size, "hidden_size"),
+            (directions, (rows + linear_before_reset) * hidden_size),
+        ]
+        for number, ((name, tensor), pattern) in enumerate(zip(inputs.items(), patterns, strict=True), 5):
+            extents.match(f"C{number}", name, tensor, *pattern)
+        state = extents.shape("batch_size", directions, "hidden_size")
+        return [extents.shape("batch_size", directions, "seq_length", "hidden_size"), *[state] * states]
+
+    sequence.draw("sequence_lengths")(_draw_lengths)
 
 
-def draw_lengths(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
+def _draw_lengths(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     """Lengths between 1 and the extent of the time axis."""
     kind, steps = types[port], types["x"].shape[1].value
     return rng.integers(min(1, steps), steps + 1, kind.shape.to_shape()).astype(kind.element_type.dtype)

@@ -10,7 +10,7 @@ import numpy as np
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.attributes import Positive
 from irexec.ops.declare.groups import group
-from irexec.ops.declare.operator import Check, operator, rounded
+from irexec.ops.declare.operator import operator, rounded
 from irexec.ops.sequence.recurrent import (
     T1,
     T2,
@@ -22,14 +22,13 @@ from irexec.ops.sequence.recurrent import (
     Step,
     T,
     activations_of,
-    cell_shapes,
     clipped,
-    draw_lengths,
+    declare_cell,
+    declare_sequence,
     run_sequence,
-    sequence_shapes,
     transposed,
 )
-from irexec.types import Array, PartialShape, TensorType
+from irexec.types import Array
 
 DEFAULTS: tuple[Activation, ...] = ("tanh",)
 
@@ -78,10 +77,7 @@ def rnn_cell_1(x: T, h: T, w: T, r: T, b: T | None = None, /, *, hidden_size: Po
     return narrow(transposed(hidden), x.dtype)
 
 
-@rnn_cell_1.shapes
-def _(check: Check, *inputs: TensorType | None, hidden_size: int, gates: Gates) -> PartialShape:
-    named = rnn_cell_1.signature.named(inputs)
-    return cell_shapes(check, gates, hidden_size, named, len(DEFAULTS), 1, 1)[0]
+declare_cell(rnn_cell_1, 1, DEFAULTS)
 
 
 @operator("RNNSequence", "opset5", tolerance=rounded(16))
@@ -114,10 +110,4 @@ def rnn_sequence_5(
     return y, hidden
 
 
-@rnn_sequence_5.shapes
-def _(check: Check, *inputs: TensorType, hidden_size: int, direction: str, gates: Gates) -> tuple[PartialShape, ...]:
-    named = rnn_sequence_5.signature.named(inputs)
-    return sequence_shapes(check, gates, hidden_size, direction, named, len(DEFAULTS), 1, 1)
-
-
-rnn_sequence_5.draw("sequence_lengths")(draw_lengths)
+declare_sequence(rnn_sequence_5, 1, DEFAULTS)
