@@ -22,47 +22,7 @@ _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 _NAME = "model"
 # Scripts of runtimes have expected results, those of commands have none.
 _EXPECTED = "EXPECTED = "
-_ISSUE = """\
-### OpenVINO Version
-
-{version}
-
-### Operating System
-
-{system}
-
-### Device used for inference
-
-{device}
-
-### Framework
-
-{framework}
-
-### Model used
-
-{model} (in the attached archive)
-
-### Issue description
-
-{message}
-
-### Step-by-step reproduction
-
-1. Unpack the attached archive.
-2. Run `{run}`. {needs}
-
-### Relevant log output
-
-The script prints versions, device, precision and settings, the difference, and at the end `reproduced`, `not here` or
-`something else`.
-
-### Issue submission checklist
-
-- [ ] I'm reporting an issue. It's not a question.
-- [ ] I checked the problem with the documentation, FAQ, open issues and have not found a solution.
-- [x] There is reproducer code and related data files such as images, videos, models, etc.
-"""
+_ISSUE = Path(__file__).with_name("issue.md")
 
 
 class NoReduction(ValueError):
@@ -168,7 +128,7 @@ def _issue(model: str, run: str, message: str, text: str) -> str:
         version = metadata.version("openvino")
     except metadata.PackageNotFoundError:
         version = "see the output of the script"
-    return _ISSUE.format(
+    return _ISSUE.read_text(encoding="utf-8").format(
         version=version,
         system=f"{platform.system()} {platform.release()} ({platform.machine()})",
         device="see the script" if device is None else device[1],
