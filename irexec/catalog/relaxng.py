@@ -50,8 +50,6 @@ PATTERNS: dict[str, tuple[str, str]] = {
 
 
 _WIDTH = 100
-# Any text that does not begin like the name of an opset; such patterns have no negation.
-_NO_OPSET = "[^oO].*|[oO]([^p].*)?|op([^s].*)?|ops([^e].*)?|opse([^t].*)?|opset([^0-9].*)?"
 _HEAD = f"""\
 <?xml version="1.0" encoding="UTF-8"?>
 <!-- OpenVINO IR, version 10 and 11, with the attributes of every operator of opset1 to opset{contents.NEWEST}.
@@ -96,25 +94,6 @@ def _operators(entries: list[_Entry]) -> str:
         *(f'      <ref name="{entry.name}"/>' for entry in entries),
         '      <ref name="extension"/>',
         "    </choice>",
-        "  </define>",
-        "",
-        '  <define name="extension">',
-        "    <a:documentation>An operator of an extension: any type, any attributes.</a:documentation>",
-        '    <attribute name="type"/>',
-        '    <attribute name="version">',
-        f'      <data type="token"><param name="pattern">{_NO_OPSET}</param></data>',
-        "    </attribute>",
-        '    <optional><ref name="any-data"/></optional>',
-        "  </define>",
-        "",
-        '  <define name="any-data">',
-        '    <element name="data"><zeroOrMore><attribute><anyName/></attribute></zeroOrMore></element>',
-        "  </define>",
-        "",
-        '  <define name="hints">',
-        "    <a:documentation>Hints for OpenVINO's plugins, allowed on any layer.</a:documentation>",
-        '    <optional><attribute name="PrimitivesPriority"/></optional>',
-        '    <optional><attribute name="alt_width"/></optional>',
         "  </define>",
         "",
     ]
