@@ -40,8 +40,11 @@ def scatter_nd_update_15(
     data: [s_0, .., s_r-1]; indices: [.., k], each entry naming an element (k = r) or a slice (k < r) of data;
     updates: indices.shape[:-1] + data.shape[k:]. Raises ConstraintError for
 
-    C1  data of rank 0 C2  indices of rank 0 C3  an index outside of [-s_j, s_j - 1]; negative ones count from the end
-    C4  k greater than r C5  updates of another shape; if the expected rank is 0, any shape of one element is accepted
+    C1  data of rank 0
+    C2  indices of rank 0
+    C3  an index outside of [-s_j, s_j - 1]; negative ones count from the end
+    C4  k greater than r
+    C5  updates of another shape; if the expected rank is 0, any shape of one element is accepted
     C6  a reduction of elements that are not numbers (strings, codes); booleans: sum is OR, sub XOR, prod AND
 
     Choices where the page does not define the result: updates of one position are applied in row-major order. As in the

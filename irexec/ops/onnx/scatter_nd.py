@@ -48,9 +48,12 @@ def scatter_nd_18(
     data: [s_0, .., s_r-1]; indices: [.., k], each entry naming an element (k = r) or a slice (k < r) of data;
     updates: indices.shape[:-1] + data.shape[k:]. Raises ConstraintError for
 
-    C1  data of rank 0 C2  indices of rank 0 C3  k greater than r C4  updates of another shape, even of as many elements
-    C5  an index outside of [-s_j, s_j - 1]; negative ones count from the end, as in the page's equation C6  strings
-    multiplied or compared: their only reduction is add
+    C1  data of rank 0
+    C2  indices of rank 0
+    C3  k greater than r
+    C4  updates of another shape, even of as many elements
+    C5  an index outside of [-s_j, s_j - 1]; negative ones count from the end, as in the page's equation
+    C6  strings multiplied or compared: their only reduction is add
 
     The page leaves the order open and forbids duplicate entries under none: the last one in row-major order wins.
     Integers wrap; f16 and bf16 are combined in f32 and rounded once; the maximum or minimum of NaN and anything is NaN.
