@@ -6,27 +6,16 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
-from textwrap import wrap
 
 import irexec.ops
 from irexec.arrays.saving import save_text
 from irexec.ops.declare.operator import REGISTRY
 
-TABLE = Path(__file__).parents[1] / "ops" / "declare" / "table.py"
-_HEAD = '''"""The module in which each operator is declared, so that it is imported when a model needs it.
-
-Generated from the declarations: python -m irexec.catalog.table
-"""
-
-from __future__ import annotations
-
-# module below irexec.ops → types as a file writes them, each with the opsets that introduced a version
-MODULES = {
-'''
+TABLE = Path(__file__).parents[1] / "ops" / "declare" / "table.txt"
 
 
 def table() -> str:
-    """Return the text of irexec/ops/declare/table.py."""
+    """Return the text of irexec/ops/declare/table.txt, a line for each module: see contents.py."""
     for module in _modules():
         importlib.import_module(module)
     versions: dict[str, dict[str, list[int]]] = {}
@@ -35,17 +24,11 @@ def table() -> str:
         if number.isdecimal() and not operator.is_own:
             module = operator.__module__.removeprefix("irexec.ops.")
             versions.setdefault(module, {}).setdefault(type, []).append(int(number))
-    return _HEAD + "".join(f"    {_entry(module, types)},\n" for module, types in sorted(versions.items())) + "}\n"
+    return "".join(f"{module}: {_words(types)}\n" for module, types in sorted(versions.items()))
 
 
-def _entry(module: str, types: dict[str, list[int]]) -> str:
-    """Return the entry of a module, on several lines if it has many types."""
-    words = " ".join("-".join(map(str, (type, *sorted(numbers)))) for type, numbers in sorted(types.items()))
-    line = f'"{module}": "{words}"'
-    if len(line) <= 115:
-        return line
-    parts = wrap(words, 108, break_on_hyphens=False)
-    return f'"{module}": (\n' + ' "\n'.join(f'        "{part}' for part in parts) + '"\n    )'
+def _words(types: dict[str, list[int]]) -> str:
+    return " ".join("-".join(map(str, (type, *sorted(numbers)))) for type, numbers in sorted(types.items()))
 
 
 def _modules() -> Iterator[str]:

@@ -7,15 +7,19 @@ operator of that type introduced at or before N. Only the last table, which is i
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterator
 
 from irexec.diagnostics.nearest import nearest
 from irexec.ops.declare.operator import REGISTRY, Operator
-from irexec.ops.declare.table import MODULES
 
+# A line for each module below irexec.ops: its types as files write them, each with the opsets that introduced it.
+# Generated from the declarations: python -m irexec.catalog.table
+with open(os.path.join(os.path.dirname(__file__), "table.txt"), encoding="ascii") as _table:
+    _LINES = _table.read().splitlines()
 CONTENTS: dict[str, tuple[str, tuple[int, ...]]] = {
     type: (module, tuple(map(int, versions)))
-    for module, types in MODULES.items()
+    for module, types in (line.split(": ") for line in _LINES)
     for type, *versions in (entry.split("-") for entry in types.split())
 }
 """Type as a file writes it → the module below irexec.ops, and the opsets that introduced a version."""
