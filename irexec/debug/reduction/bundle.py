@@ -9,6 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from importlib import metadata
+from importlib.resources import files
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,7 +23,6 @@ _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 _NAME = "model"
 # Scripts of runtimes have expected results, those of commands have none.
 _EXPECTED = "EXPECTED = "
-_ISSUE = Path(__file__).with_name("issue.md")
 
 
 class NoReduction(ValueError):
@@ -128,15 +128,20 @@ def _issue(model: str, run: str, message: str, text: str) -> str:
         version = metadata.version("openvino")
     except metadata.PackageNotFoundError:
         version = "see the output of the script"
-    return _ISSUE.read_text(encoding="utf-8").format(
-        version=version,
-        system=f"{platform.system()} {platform.release()} ({platform.machine()})",
-        device="see the script" if device is None else device[1],
-        framework="ONNX" if model.lower().endswith(".onnx") else "None (OpenVINO IR)",
-        model=f"`{model}`",
-        message=message,
-        run=run,
-        needs="It needs NumPy and the runtime." if _EXPECTED in text else "It needs the command that fails.",
+    return (
+        files("irexec.debug.reduction")
+        .joinpath("issue.md")
+        .read_text("utf-8")
+        .format(
+            version=version,
+            system=f"{platform.system()} {platform.release()} ({platform.machine()})",
+            device="see the script" if device is None else device[1],
+            framework="ONNX" if model.lower().endswith(".onnx") else "None (OpenVINO IR)",
+            model=f"`{model}`",
+            message=message,
+            run=run,
+            needs="It needs NumPy and the runtime." if _EXPECTED in text else "It needs the command that fails.",
+        )
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from importlib.resources import files
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from irexec.types import Array
 
 def _template(name: str) -> str:
     """Return a part of a script. Every value that is filled in becomes a literal, so that no name is code."""
-    return (Path(__file__).parent / f"repro_{name}.txt").read_text(encoding="utf-8")
+    return files("irexec.debug.reduction").joinpath(f"repro_{name}.txt").read_text("utf-8")
 
 
 def openvino_script(device: str, config: dict[str, str], **values: object) -> str:

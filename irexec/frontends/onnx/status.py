@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from onnx import defs
 
 from irexec.frontends.onnx import refusals
 from irexec.frontends.onnx.registry import EXPERIMENTAL, MICROSOFT, OF_ONNX, translators
-
-_PAGE = Path(__file__).with_suffix(".md")
-"""The page with names of its generated parts in braces."""
 
 
 def page() -> str:
@@ -24,25 +21,32 @@ def page() -> str:
     named = {domain: sorted(type for d, type, _ in table if d == domain) for domain in {d for d, _, _ in table}}
     microsoft = sorted([*named[MICROSOFT], *OF_ONNX])
     missing = {domain: _missing(ways(domain)) for domain in ("", "ai.onnx.ml", "ai.onnx.preview.training")}
-    return _PAGE.read_text().format(
-        version=".".join(onnx.__version__.split(".")[:2]),
-        onnx_version=onnx.__version__,
-        count=sum(versions[-1][1] != "no" for versions in own.values()),
-        total=len(own),
-        rows="\n".join(_row(name, versions) for name, versions in own.items()),
-        missing=missing[""],
-        classical=missing["ai.onnx.ml"],
-        no_training=missing["ai.onnx.preview.training"],
-        training=", ".join(named.get("ai.onnx.preview.training", [])),
-        experimental=", ".join(sorted(type for domain, type, since in table if (domain, since) == ("", EXPERIMENTAL))),
-        runtime=refusals.RUNTIME,
-        # SimplifiedLayerNormalization is used in ONNX's own domain.
-        on_cpu=len(microsoft) - 1 + len(refusals.ON_CPU),
-        translated=len(microsoft),
-        microsoft=", ".join(microsoft),
-        domains="\n".join(f"| {domain} | {about} |" for domain, about in refusals.DOMAINS.items()),
-        refused="\n".join(f"| {name} | {about} |" for name, about in refusals.ON_CPU.items()),
-        elsewhere=", ".join(sorted(refusals.ELSEWHERE)),
+    return (
+        files("irexec.frontends.onnx")
+        .joinpath("status.md")
+        .read_text("utf-8")
+        .format(
+            version=".".join(onnx.__version__.split(".")[:2]),
+            onnx_version=onnx.__version__,
+            count=sum(versions[-1][1] != "no" for versions in own.values()),
+            total=len(own),
+            rows="\n".join(_row(name, versions) for name, versions in own.items()),
+            missing=missing[""],
+            classical=missing["ai.onnx.ml"],
+            no_training=missing["ai.onnx.preview.training"],
+            training=", ".join(named.get("ai.onnx.preview.training", [])),
+            experimental=", ".join(
+                sorted(type for domain, type, since in table if (domain, since) == ("", EXPERIMENTAL))
+            ),
+            runtime=refusals.RUNTIME,
+            # SimplifiedLayerNormalization is used in ONNX's own domain.
+            on_cpu=len(microsoft) - 1 + len(refusals.ON_CPU),
+            translated=len(microsoft),
+            microsoft=", ".join(microsoft),
+            domains="\n".join(f"| {domain} | {about} |" for domain, about in refusals.DOMAINS.items()),
+            refused="\n".join(f"| {name} | {about} |" for name, about in refusals.ON_CPU.items()),
+            elsewhere=", ".join(sorted(refusals.ELSEWHERE)),
+        )
     )
 
 
