@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from support.oracle import infer, openvino, run, tensor
 
+import irexec
+from irexec.diagnostics import IRError
 from irexec.ops.compute.elementwise import BLOCK
 from irexec.ops.declare.operator import ConstraintError
 from irexec.ops.quantization.fake_quantize import fake_quantize_1
@@ -129,6 +131,21 @@ def test_c1_limits_broadcast_into_x(shape: str, mode: str) -> None:
     arrays = [np.ones([int(d) for d in s.split(",") if d], np.float32) for s in ("2,3,4", "", shape, "", "")]
     with pytest.raises(ConstraintError):
         fake_quantize_1(*arrays, levels=4, auto_broadcast=mode)
+
+
+def test_c1_limits_of_a_higher_rank_are_refused() -> None:
+    """The limits broadcast to the shape of x, the page says. OpenVINO infers this shape; some of its layers return the
+    higher rank."""
+    x, limit = np.float32([[0.2, 1, 2], [3, 4, 5]]), np.zeros((1, 1, 1, 1), np.float32)
+    with pytest.raises(IRError, match=r"input_low \[1,1,1,1\] does not broadcast into x"):
+        irexec.opset13.fake_quantize(x, limit, limit + 4, limit, limit + 4, 5)
+    runtime = pytest.importorskip("openvino")
+    port = runtime.opset13.parameter([2, 3], np.float32)
+    per_column = np.float32([[[[0, 1, 2]]]])
+    node = runtime.opset13.fake_quantize(port, limit, limit + 4, per_column, limit + 4, 2)
+    assert list(node.shape) == [2, 3]
+    model = runtime.Model([runtime.opset13.add(node, np.float32(1))], [port], "m")
+    assert runtime.compile_model(model, "CPU")(x)[0].shape == (1, 1, 2, 3)
 
 
 def test_levels_are_two_or_more() -> None:

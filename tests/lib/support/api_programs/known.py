@@ -48,6 +48,7 @@ _QUOTIENT = "an extent that is divided into parts has at least one for each; Ope
 _BUILD = "`build` adds layers; OpenVINO also folds constants"
 _BEYOND = "an extent that becomes known while running must fit; OpenVINO computes with whatever memory follows"
 _STEP_LAYOUT = "the layout of a step is that of the model"
+_STEP_ORDER = "an input has the extents from which its steps lead to those of the model; OpenVINO leaves some unknown"
 _PARTLY = "a refused change of a model changes no types; OpenVINO has inferred those before the refused layer"
 _FOLDABLE = "folding computes every operator; OpenVINO folds those that it can evaluate alone"
 _FOLDED = "folding replaces the layers that others take; OpenVINO replaces those that only folded layers take, too"
@@ -71,7 +72,7 @@ _OF_FLOATS = (
     r"ops\.(elu|fake_quantize|gelu|hsigmoid|hswish|log_softmax|mish|mvn|normalize_l2|selu|softmax|softplus|swish)\("
 )
 # Functions whose pages allow numeric types only.
-_OF_NUMBERS = r"ops\.(avg_pool|cum_sum|elu|log_softmax|mvn|prelu|round|softmax)\("
+_OF_NUMBERS = r"ops\.(avg_pool|cum_sum|elu|log_softmax|mvn|prelu|round|softmax|topk)\("
 _F16_TO_INTEGER = r"(?s)f(loat)?16.*ops\.convert\(n\d+, '[iu]\d+'"
 _INTEGER = r"(?s)(p\d) = ops\.parameter\([^\n]*np\.(u?int|bool).*ops\.sigmoid\(\1\)"
 _ADDED_AGAIN = r"(?s)(remove_result|\.clone\(\)).*add_outputs"
@@ -79,6 +80,7 @@ _RUN_MODEL = r"compile_model\(|[cr]\d+(\.infer)?\("
 _REFUSED = r"validate_nodes|\.reshape\(|run_passes|serialize"
 _RESHAPED = r"(?s)m\d*\.reshape\("
 _OUTPUT_IS_INPUT = r"ops\.result\(p\d\)|ov\.Model\((results=)?\[?(\w+, )*p\d|\.replace\(p\d\.output\(0\)\)"
+_TWO_LAYOUT_STEPS = r"(?s)preprocess\(\)\.convert_layout\(\[.*convert_layout"
 # Operators that OpenVINO's constant folding leaves.
 _NOT_EVALUATED = "Elu|LogSoftmax|NormalizeL2|Selu|FakeQuantize|HardSigmoid|IsNaN|IsFinite|GatherElements|GatherND"
 _NOT_EVALUATED_FUNCTIONS = (
@@ -101,6 +103,15 @@ KNOWN = [
     Known("names", _BOTH, line=r"(inputs|outputs)|(in|out)put\(.*name", program=_OUTPUT_IS_INPUT),
     Known("looser", _BOTH, line=r"p\d", theirs="not found", program=_OUTPUT_IS_INPUT),
     Known("stricter", _BOTH, line=r"c\d+\.output\(\"p\d\"\)", program=r"\.replace\(p\d\.output\(0\)\)"),
+    Known("stricter", _HIDDEN, line="add_outputs", mine="was not found", program="replace_parameter"),
+    Known("shapes", "a boolean is 0 or 1; OpenVINO keeps the byte", line=r"ov\.Type\.boolean\)"),
+    Known(
+        "shapes",
+        _STEP_ORDER,
+        line="inputs",
+        theirs=r"\?",
+        program=r"(?s)preprocess\(\)\.convert_layout\(\[.*convert_layout",
+    ),
     Known("names", _FOLDABLE, line=r"_ops\(\)", theirs=_NOT_EVALUATED, program="ConstantFolding"),
     Known("shapes", _FOLDABLE, line=r"_ops\(\)", program=rf"(?s)ops\.({_NOT_EVALUATED_FUNCTIONS})\(.*ConstantFolding"),
     Known("shapes", _ARRAYS, line="get_target_inputs", mine=r"^\[\]$", program=r"ops\.range\(\d"),
