@@ -74,7 +74,7 @@ def test_a_layer_of_a_body_at_one_iteration(tmp_path: Path, capsys: pytest.Captu
     assert main(["cut", str(file), "--around", "inner", "--iteration", "2", *given, "-o", str(out)]) == 0
     np.testing.assert_array_equal(rerun(out)[0], [[5, 6]])
     assert main(["cut", str(file), "--around", "inner", "--iteration", "3", *given, "-o", str(out)]) != 0
-    assert "3 iterations with these inputs, 0 to 2, so --iteration 3" in capsys.readouterr().err
+    assert "3 iterations with these inputs, 0 to 2, so there is no iteration 3" in capsys.readouterr().err
     assert main(["cut", str(file), "--around", "outer", *given, "-o", str(out)]) == 0
     np.testing.assert_array_equal(rerun(out)[0], [[1, 2], [3, 4], [5, 6]])
 

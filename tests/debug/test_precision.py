@@ -71,7 +71,7 @@ def test_a_loss_without_an_overflow_is_fixed() -> None:
     model = irexec.Model([ops.subtract(far, np.float32(30000), name="back")], [x], "far")
     found = forecast(Reference(model, [[X]]), F16)
     assert found.run.broken is None and not found.run.fine
-    assert "more than rounding explains" in found.verdict
+    assert "more than rounding causes" in found.verdict
     assert found.kept is not None and [node.friendly_name for node in found.kept] == ["far", "back"]
     assert found.fixed is not None and found.fixed.fine
 

@@ -87,7 +87,7 @@ def test_c4_channels() -> None:
 
 def test_c5_the_padding_leaves_a_pixel() -> None:
     assert breach("1,2,1,5", "2,3,2,2", pads_begin=(2, 0)) == ["C5"]
-    with pytest.raises(ConstraintError, match="the padding takes"):
+    with pytest.raises(ConstraintError, match="the padding removes"):
         op()(np.zeros((1, 1, 1, 1), np.float32), np.zeros((1, 1, 1, 1), np.float32), **PLAIN)
 
 
