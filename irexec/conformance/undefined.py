@@ -6,18 +6,27 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from irexec.conformance.ordering import identity_of, is_float
 from irexec.debug.ties import of_boxes, of_top_k, scattered
 from irexec.graph.model import Node
 from irexec.ops.declare.contents import CONTENTS
 from irexec.ops.declare.operator import Undefined
-from irexec.types import Array
+from irexec.types import Array, ElementType
 
 _ARITHMETIC = {"Abs", "Power", "ReduceMean", "ReduceL1", "ReduceL2", "PReLU"}
-_ORDERS = {"TopK", "Unique"}
 _SUMMING = {"arithmetic", "reduction", "matrix", "convolution", "activation", "movement"}
 _BOXES = {"NonMaxSuppression", "MulticlassNms", "MatrixNms", "NMSRotated"}
 Inputs = Sequence[Array | None]
+
+
+def is_float(array: Array) -> bool:
+    """Return whether an array has floating-point values, also bf16."""
+    return array.dtype.kind in "fV" and bool(ElementType.of(array.dtype).is_real)
+
+
+def instead_of_nan(node: Node) -> tuple[float, ...]:
+    """Return the numbers that a layer may read instead of NaN; none if it does not order values."""
+    nan = node.operator.allowed.nan if node.operator is not None else ()
+    return nan.get(str(node.all_attributes.get("reduction")), ()) if isinstance(nan, dict) else nan
 
 
 def is_undefined(node: object, inputs: Inputs, *, partly: bool = True) -> bool:
@@ -25,7 +34,7 @@ def is_undefined(node: object, inputs: Inputs, *, partly: bool = True) -> bool:
     assert isinstance(node, Node)
     found = undefined_parts(node, inputs)
     whole = partly and any(mask.any() for mask in found) if isinstance(found, tuple) else bool(found)
-    return whole or any(rule(node, inputs) for rule in RULES)
+    return whole or (partly and _has_no_zero(node, inputs)) or any(rule(node, inputs) for rule in RULES)
 
 
 def undefined_parts(node: Node, inputs: Inputs) -> Undefined:
@@ -92,10 +101,21 @@ def exceeds(node: object, inputs: Inputs) -> bool:
     )
 
 
+def _has_no_zero(node: Node, inputs: Inputs) -> bool:
+    """Return whether a layer of a graph has a few levels of which none is 0: a runtime that computes with integers
+    moves all of them by up to half a level.
+    """
+    if node.type != "FakeQuantize" or node.all_attributes["levels"] > _FEW or any(a is None for a in inputs[:3]):
+        return False
+    low, high = (np.asarray(a).astype(np.float64) for a in inputs[1:3])
+    with np.errstate(all="ignore"):
+        zero = -low / (high - low) * (node.all_attributes["levels"] - 1)
+    return bool((np.abs(zero - np.rint(zero)) > 1e-3).any())
+
+
 def _has_nan(node: Node, inputs: Inputs) -> bool:
     """Return whether the layer orders values of which some are NaN."""
-    ordered = node.type in _ORDERS or identity_of(node) is not None
-    return ordered and any(a is not None and is_float(a) and np.isnan(a).any() for a in inputs)
+    return bool(instead_of_nan(node)) and any(a is not None and is_float(a) and np.isnan(a).any() for a in inputs)
 
 
 def _ties(node: Node, inputs: Inputs) -> bool:
@@ -134,6 +154,8 @@ def _empty_maps(node: Node, inputs: Inputs) -> bool:
     return "ROI" in node.type and any(a is not None and a.ndim == 4 and not a.size for a in inputs)
 
 
+_FEW = 64
+"""Levels of which half a one is more than the limit of graphs."""
 _ROUNDED = {
     "GridSample", "Interpolate", "ROIAlign", "AvgPool", "AdaptiveAvgPool", "ReduceMean", "NormalizeL2", "ReduceL2",
     "Sin", "Cos", "Sigmoid", "Tanh", "Atan", "Erf", "Elu", "Selu", "HardSigmoid", "Gelu", "Swish", "Mish", "SoftPlus",

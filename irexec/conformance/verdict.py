@@ -10,9 +10,8 @@ import numpy as np
 from irexec.conformance.bias import ALONG_AXES, systematic
 from irexec.conformance.case import Case
 from irexec.conformance.defendant import Answer
-from irexec.conformance.ordering import is_float
 from irexec.conformance.readings import contradicts, with_allowances
-from irexec.conformance.undefined import exceeds, is_meaningless, is_undefined
+from irexec.conformance.undefined import exceeds, is_float, is_meaningless, is_undefined
 from irexec.debug.comparison.culprit import function_of
 from irexec.debug.comparison.variants import judge_model
 from irexec.debug.errors import Error, measure, shown_error

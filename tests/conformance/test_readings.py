@@ -125,6 +125,18 @@ def test_integers_that_32_bits_cannot_hold_are_one_cluster() -> None:
     assert cluster.cause == NARROWED and cluster.operators == ["Operator-0", "Operator-1"]
 
 
+@pytest.mark.parametrize(("name", "word"), [
+    ("graph.fake_quantised/f32/r1/levels=16/ranges=symmetric/layer=convolution/static/seed1", "open"),
+    ("graph.fake_quantised/f32/r1/levels=255/ranges=symmetric/layer=convolution/static/seed1", "wrong"),
+    ("BinaryConvolution-1/f32/pad_value=0.5/data=[1,2,4,4]/kernel=const:u1[1,2,3,3]/seed1", "open"),
+    ("BinaryConvolution-1/f32/pad_value=0/data=[1,2,4,4]/kernel=const:u1[1,2,3,3]/seed1", "wrong"),
+])  # fmt: skip
+def test_levels_without_0_and_bits_that_are_none_are_open(name: str, word: str) -> None:
+    windows = "strides=1,1/pads_begin=1,1/pads_end=1,1/dilations=1,1/mode=xnor-popcount"
+    case = case_named(name.replace("/pad_value", f"/{windows}/pad_value"))
+    assert verdict_of(case, lambda arrays: [7 - 3 * arrays[0]]).startswith(word)
+
+
 def test_a_model_without_computed_inputs() -> None:
     case = case_named("Add-1/f32/a=const:[2,3]/b=const:[3]/seed4")
     assert case.inputs == [[]] and not case.model.inputs

@@ -28,6 +28,7 @@ from irexec.ops.compute.elementwise import Formula, blockwise, result_like, thro
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, Operator, operator, rounded
+from irexec.ops.declare.tolerance import LARGEST, Allowed
 from irexec.ops.rules.shapes import Broadcasting, has_rank, same_as
 from irexec.types import FLOATS, NUMERIC, Array, PartialShape, TensorType
 
@@ -266,3 +267,9 @@ def _one_element(check: Check, constraint: str, tensor: TensorType, port: str) -
     fits = tensor.rank in (None, 0) or (tensor.rank == 1 and tensor.shape[0].contains(1))
     message = f"{port} has shape {tensor.shape}, expected one element"
     check(constraint, fits, message, port=port, found=str(tensor.shape), allowed="a scalar or [1]")
+
+
+for _order, _allowed in ((relu_1, LARGEST), (clamp_1, Allowed(nan=(-math.inf, math.inf)))):
+    _order.allowed = _allowed
+for _product in (gelu_2, gelu_7, hswish_4, mish_4, softsign_9, swish_4):
+    _product.allowed = Allowed(limit=True)

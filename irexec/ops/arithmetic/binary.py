@@ -15,6 +15,7 @@ from irexec.ops.compute.elementwise import aligned, arithmetic_pair, broadcast_p
 from irexec.ops.compute.named import made_later, ufunc
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Elements, Operator, Tolerance, Undefined, exact, operator, rounded
+from irexec.ops.declare.tolerance import LARGEST, LEAST
 from irexec.ops.rules.axes import into
 from irexec.ops.rules.shapes import Broadcasting, broadcast
 from irexec.types import ANY_DIMENSION, NUMERIC, Array, Dimension, DimLike
@@ -80,6 +81,7 @@ subtract_1 = _arithmetic("Subtract", ufunc("subtract"), "a - b.")
 multiply_1 = _arithmetic("Multiply", ufunc("multiply"), "a · b.")
 maximum_1 = _arithmetic("Maximum", _larger, f"The greater of a and b; {_NAN}")
 minimum_1 = _arithmetic("Minimum", _smaller, f"The smaller of a and b; {_NAN}")
+maximum_1.allowed, minimum_1.allowed = LARGEST, LEAST
 mod_1 = _arithmetic(
     "Mod", _rest, "The remainder of the truncated division of a by b; it has the sign of a.", wide_pair, rounded(2)
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from irexec.ops.compute.products import settle
 from irexec.ops.convolution.convolution import Convolve
-from irexec.ops.declare.operator import Check, Elements, operator
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator
 from irexec.ops.rules.shapes import has_rank
 from irexec.ops.rules.windows import Windowing, Windows, check_windows, output_dims
 from irexec.types import NUMERIC, U1, Array, PartialShape, TensorType
@@ -51,6 +51,16 @@ def _(check: Check, data: TensorType, kernel: TensorType, *, windows: Windowing)
     message = f"the kernel has {k[1]} input channels, expected {d[1]} as in data"
     check("C4", d[1].compatible(k[1]), message, port="kernel", found=str(k[1]), allowed=str(d[1]))
     return PartialShape([d[0], k[0], *output_dims(check, "C5", d.dims[2:], k.dims[2:], windows)])
+
+
+@binary_convolution_1.undefined_for
+def _(data: Array, kernel: Array, *, windows: Windowing, pad_value: float) -> Undefined:
+    """Values that are no bits. A `pad_value` of 0 fills the padding with bits of 0, which the page interprets as -1,
+    as in OpenVINO's reference implementation; its CPU plugin leaves the padding out of the sum.
+    """
+    placed = Windows.over(data.shape[2:], kernel.shape[2:], windows)
+    padded = any(n for n in (*placed.begins, *placed.ends))
+    return bool((padded and pad_value not in (0, 1)) or ((data != 0) & (data != 1)).any())
 
 
 @binary_convolution_1.draw("data", "kernel")

@@ -26,7 +26,7 @@ from irexec.ops.declare.signature import (
     port_parameters,
     read_signature,
 )
-from irexec.ops.declare.tolerance import Open, Tolerance, Undefined, exact, positioned, random, rounded, summed
+from irexec.ops.declare.tolerance import Allowed, Open, Tolerance, Undefined, exact, positioned, random, rounded, summed
 from irexec.threads.parallel import computing
 from irexec.types import ANY, TensorType, UnknownRank
 
@@ -90,6 +90,7 @@ class Operator:
         self.generators: dict[str, Callable[..., Any]] = {}
         self.opener: Callable[..., Open | None] | None = None
         self.undefined: Callable[..., Undefined] | None = None
+        self.allowed = Allowed()
         self.worker: Callable[..., int] | None = None
         self.older_rule: Callable[[OlderForm, Sequence[TensorType | None]], None] | None = None
         self.make_node: Callable[[dict[str, Any], int], Any] | None = None

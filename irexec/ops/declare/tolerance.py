@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
 from irexec.records import record
@@ -72,6 +74,28 @@ class Open:
     note: str
     slice_size: int
     candidates: dict[int, list[Array]]
+
+
+@record(frozen=True)
+class Allowed:
+    """Results beside the kernel's that a page also allows.
+
+    `nan`: numbers that a layer which orders values may read instead of NaN, for each `reduction` if they depend on this
+    attribute. `limit`: an infinity times zero may be 0 instead of NaN. `rounding`: integers may be rounded either way.
+    `chosen`: whether results are another valid choice, `f(expected, found, *inputs, **attributes)`; None if the inputs
+    allow one choice only.
+    """
+
+    nan: tuple[float, ...] | dict[str, tuple[float, ...]] = ()
+    limit: bool = False
+    rounding: bool = False
+    chosen: Callable[..., bool | None] | None = None
+
+
+LARGEST, LEAST = Allowed(nan=(-math.inf,)), Allowed(nan=(math.inf,))
+"""What is allowed for the largest and for the least of several values."""
+REDUCED = Allowed(nan={"max": (-math.inf,), "min": (math.inf,)})
+"""What is allowed for values that an attribute `reduction` combines."""
 
 
 Undefined: TypeAlias = bool | Literal["no result"] | tuple[Array, ...]

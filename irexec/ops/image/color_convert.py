@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import is_float, narrow
 from irexec.ops.declare.operator import Check, Elements, operator, rounded
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.extents import Extents
 from irexec.types import FLOATS, U8, Array, Dimension, PartialShape, TensorType
 
@@ -190,3 +191,10 @@ def rgb_to_nv12_17(image: T, /, *, single_plane: bool = True) -> list[T]:
 def bgr_to_nv12_17(image: T, /, *, single_plane: bool = True) -> list[T]:
     """As RGBtoNV12-17 for channels in the order blue, green, red. C1 and C2 are the same."""
     return _to_nv12(image, single_plane, bgr=True)
+
+
+for _conversion in (
+    nv12_to_rgb_8, nv12_to_bgr_8, i420_to_rgb_8, i420_to_bgr_8, rgb_to_nv12_17, bgr_to_nv12_17,
+):  # fmt: skip
+    # The pages do not specify how the weighted sums are rounded.
+    _conversion.allowed = Allowed(rounding=True)

@@ -17,7 +17,7 @@ from irexec.ops.declare.attributes import NonNegativeInts
 from irexec.ops.declare.capacity import reserve
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm
-from irexec.ops.declare.operator import Check, Elements, operator, positioned, require
+from irexec.ops.declare.operator import Check, Elements, Undefined, operator, positioned, require
 from irexec.ops.image.resampling import Axis, Coordinates, Mode, Rounding, resample
 from irexec.ops.image.resized_shape import Padding, check_axes, full_pads, resized_extent, resized_shape, spatial_pads
 from irexec.ops.rules.axes import integers
@@ -229,6 +229,12 @@ def _(
     if not has_rank(check, "C1", given, 1, shape_calculation_mode):
         return PartialShape.dynamic(data.rank)
     return resized_shape(check, data, given, axes, shape_calculation_mode, padding, False, shape_calculation_mode)
+
+
+@interpolate_4.undefined_for
+def _(data: Array, sizes: Array, scales: Array, axes: Array | None = None) -> Undefined:
+    """Sizes or scales that the mode does not read, and that are not 1D."""
+    return "no result" if sizes.ndim != 1 or scales.ndim != 1 else False
 
 
 @operator("Interpolate", "opset1", tolerance=_TOLERANCE)

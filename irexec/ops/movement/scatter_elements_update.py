@@ -12,6 +12,7 @@ import numpy as np
 
 from irexec.ops.declare.older import OlderForm, constant_indices_inside
 from irexec.ops.declare.operator import Check, Elements, Open, operator, require, rounded
+from irexec.ops.declare.tolerance import REDUCED
 from irexec.ops.movement.scatter_arguments import check_indices, check_updates, copied, delivered, flat_rows, open_rows
 from irexec.ops.movement.scatter_engine import scatter
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
@@ -209,3 +210,6 @@ def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: st
         "indices select {count} more than once; the order of the updates is undefined, and irexec applies the last one"
     )
     return open_rows(rows, updates.reshape(-1, 1), note)
+
+
+scatter_elements_update_12.allowed = REDUCED

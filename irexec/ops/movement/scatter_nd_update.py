@@ -13,6 +13,7 @@ import numpy as np
 from irexec.ops.declare.checks import holds
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, Open, operator, rounded
+from irexec.ops.declare.tolerance import REDUCED
 from irexec.ops.movement.scatter_arguments import (
     check_indices,
     check_updates,
@@ -161,3 +162,6 @@ def _open(data: Array, indices: Array, updates: Array, note: str) -> Open | None
     k = indices.shape[-1]
     rows = flat_rows("C3", indices, data.shape[:k], negative=True)
     return open_rows(rows, updates.reshape(rows.size, math.prod(data.shape[k:])), note)
+
+
+scatter_nd_update_15.allowed = REDUCED

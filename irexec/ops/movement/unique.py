@@ -10,8 +10,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
-from irexec.ops.compute.precision import widen
-from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator
+from irexec.ops.compute.precision import is_float, widen
+from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator
 from irexec.ops.rules.axes import axis_of, filled, integer, known_axis, one_element
 from irexec.types import ANY, ANY_DIMENSION, INDICES, Array, Dimension, ElementType, PartialShape, TensorType
 
@@ -106,3 +106,9 @@ def _(check: Check, data: TensorType, axis: TensorType | None = None) -> list[Pa
 @unique_10.draw("axis")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
     return filled(types, port, 0)
+
+
+@unique_10.undefined_for
+def _(data: Array, axis: Array | None = None) -> Undefined:
+    """The order of NaN, and whether they are equal."""
+    return bool(is_float(data.dtype) and np.isnan(widen(data)).any())

@@ -13,6 +13,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, operator, require, rounded
+from irexec.ops.declare.tolerance import LARGEST
 from irexec.ops.pooling.max_pool import check_index_type
 from irexec.ops.rules.axes import in_range
 from irexec.ops.rules.shapes import dimension_of, has_rank
@@ -132,3 +133,6 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
     """A shape no larger than the input's."""
     extents = types["data"].shape.to_shape()[2:]
     return np.asarray([rng.integers(1, max(2, e + 1)) for e in extents], types[port].element_type.dtype)
+
+
+adaptive_max_pool_8.allowed = LARGEST

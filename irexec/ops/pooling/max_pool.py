@@ -21,6 +21,7 @@ from irexec.ops.compute.products import summing_buffer
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm
 from irexec.ops.declare.operator import Check, Elements, NodeTypes, TypeFrom, operator
+from irexec.ops.declare.tolerance import LARGEST
 from irexec.ops.pooling.rule import PoolWindowing, pooled_shape, undefined_windows
 from irexec.ops.pooling.slide import MANY_TAPS, slide
 from irexec.ops.rules.shapes import axis_in
@@ -186,3 +187,4 @@ def check_index_type(check: Check, constraint: str, element_type: ElementType) -
 
 for _pool in (max_pool_14, max_pool_8, max_pool_1):
     undefined_windows(_pool)
+    _pool.allowed = LARGEST

@@ -7,6 +7,7 @@ one with the lower index comes first, sort "none" sorts by value, NaN is greater
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from irexec.ops.compute.precision import is_float, widen
 from irexec.ops.declare.groups import AttributesOf
 from irexec.ops.declare.older import OlderForm, unchanged
 from irexec.ops.declare.operator import Check, Elements, TypeFrom, Undefined, operator, require
+from irexec.ops.declare.tolerance import Allowed
 from irexec.ops.rules.axes import filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import axis_in, has_rank
 from irexec.types import INTEGERS, NUMERIC, Array, Dimension, ElementType, PartialShape, TensorType
@@ -155,5 +157,25 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, axis
 @top_k_3.undefined_for
 @top_k_11.undefined_for
 def _(*inputs: Array, sort: str) -> Undefined:
-    """The order of the selected elements."""
-    return sort == "none"
+    """The order of the selected elements, and of NaN."""
+    return sort == "none" or any(bool(is_float(a.dtype) and np.isnan(widen(a)).any()) for a in inputs)
+
+
+def _is_chosen(
+    expected: Sequence[Array], found: Sequence[Array], data: Array, k: Array, *, axis: int, sort: str, **others: Any
+) -> bool | None:
+    """Return whether the values are right, and the indices name as many different elements with these values."""
+    if not data.size or (is_float(data.dtype) and np.isnan(widen(data)).any()):
+        return None
+    right, values, indices = expected[0], found[0], found[1].astype(np.int64)
+    if (indices < 0).any() or (indices >= data.shape[axis]).any():
+        return False
+    if sort != "value":
+        right, values = np.sort(right, axis), np.sort(values, axis)
+    repeated = bool((np.diff(np.sort(indices, axis), axis=axis) == 0).any())
+    named = np.take_along_axis(data, indices, axis)
+    return not repeated and np.array_equal(right, values) and np.array_equal(named, found[0])
+
+
+for _version in (top_k_1, top_k_3, top_k_11):
+    _version.allowed = Allowed(chosen=_is_chosen)

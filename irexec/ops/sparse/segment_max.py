@@ -13,6 +13,7 @@ import numpy as np
 
 from irexec.ops.compute.precision import is_float
 from irexec.ops.declare.operator import Check, Elements, operator, require
+from irexec.ops.declare.tolerance import LARGEST
 from irexec.ops.rules.axes import drawn_below, filled, first_known, in_range, integer
 from irexec.ops.rules.shapes import dimension_of, has_rank
 from irexec.types import INDICES, NUMERIC, Array, PartialShape, TensorType
@@ -93,3 +94,6 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
         known = types["segment_ids"].ints
         return filled(types, port, known[-1] + 1 if known else 0)
     return np.sort(drawn_below(rng, types, port, rows))
+
+
+segment_max_16.allowed = LARGEST
