@@ -154,12 +154,15 @@ def _judged(args: argparse.Namespace, task: JudgeBlock) -> Tally:
     from irexec.conformance.made import case_named
     from irexec.conformance.names import UnreadableName
     from irexec.conformance.results import Tally
+    from irexec.diagnostics.nearest import likely_names
 
     for name in args.case:
         case_named(name)
     names = families(args.only)
     if not names:
-        raise UnreadableName(f"--only {' '.join(args.only)}: no operator or pattern has such a name")
+        near = likely_names(args.only[0], families())
+        hint = f": {near}" if near else ""
+        raise UnreadableName(f"--only {' '.join(args.only)}: no operator or pattern has such a name{hint}")
     total, begun = Tally(), time.monotonic()
     part = PART if args.jobs == 1 and args.cluster is None else PART_OF_MANY
     for items in [args.case] if args.case else rounds(names, _extent(args), args.seed, part=part):

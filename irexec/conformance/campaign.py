@@ -30,13 +30,17 @@ class Extent:
 
 
 def families(only: Sequence[str] = ()) -> list[str]:
-    """Return the operators and graph patterns whose names match one of the patterns, or all of them."""
+    """Return the operators and graph patterns whose names match one of the patterns, or all of them. Case does not
+    matter, and the name of an operator without its version stands for all of them.
+    """
     from irexec.conformance.graphs import patterns
 
     names = [*map(str, operators()), *patterns(), GROWN]
     if not only:
         return names
-    return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in only)]
+    wanted = [pattern.lower() for pattern in only]
+    forms = {name: (name.lower(), name.lower().rpartition("-")[0]) for name in names}
+    return [name for name in names if any(fnmatch.fnmatchcase(f, w) for f in forms[name] for w in wanted)]
 
 
 def rounds(
