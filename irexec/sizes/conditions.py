@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from functools import reduce
+from operator import or_
+from typing import Any, Protocol
 
 from irexec.records import record
 from irexec.sizes.expressions import Expression, Names, constant, size_of
-from irexec.sizes.probe import OpenDim, Sizes
+from irexec.sizes.probe import OpenDim
 
 
 class Condition(Protocol):
     """A condition on the sizes of dynamic dimensions."""
 
-    def holds(self, sizes: Sizes) -> bool: ...
+    def holds(self, sizes: Any) -> Any:
+        """Return whether the condition holds for some sizes; for columns of sizes, for each row."""
+        ...
 
     def text(self, names: Names) -> str: ...
 
@@ -28,7 +32,7 @@ class Compare:
     operator: str
     right: Expression
 
-    def holds(self, sizes: Sizes) -> bool:
+    def holds(self, sizes: Any) -> Any:
         left, right = self.left.value(sizes), self.right.value(sizes)
         if self.operator == "==":
             return left == right
@@ -50,8 +54,9 @@ class Residue:
     modulus: int
     residues: tuple[int, ...] = (0,)
 
-    def holds(self, sizes: Sizes) -> bool:
-        return self.expression.value(sizes) % self.modulus in self.residues
+    def holds(self, sizes: Any) -> Any:
+        rest = self.expression.value(sizes) % self.modulus
+        return reduce(or_, [rest == residue for residue in self.residues])
 
     @property
     def dims(self) -> frozenset[int]:
@@ -72,8 +77,8 @@ class OneOf:
     dim: int
     values: tuple[Expression, ...]
 
-    def holds(self, sizes: Sizes) -> bool:
-        return any(value.value(sizes) == sizes[self.dim] for value in self.values)
+    def holds(self, sizes: Any) -> Any:
+        return reduce(or_, [value.value(sizes) == sizes[self.dim] for value in self.values])
 
     @property
     def dims(self) -> frozenset[int]:

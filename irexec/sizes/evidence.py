@@ -155,9 +155,9 @@ class Evidence:
         drawn = np.array([point for point, _ in samples], np.int64).reshape(len(samples), -1)
         points = np.concatenate([self._rows[rows], drawn])
         sizes += [size for _, size in samples]
-        if fitted is not None and all(map(lambda row, size: fitted.value(tuple(row)) == size, points.tolist(), sizes)):
-            return fitted
         columns = list(points.T)
+        if fitted is not None and np.array_equal(np.broadcast_to(fitted.value(columns), len(points)), sizes):
+            return fitted
         formulas = self._formulas(number, axis)
         tried = [np.broadcast_to(formula.value(columns), len(points)) for formula in formulas]
         for formula, found in zip(formulas, tried, strict=True):
@@ -212,7 +212,8 @@ class Evidence:
     def _holds(self, condition: Condition) -> np.ndarray[Any, Any]:
         found = self._known.get(condition)
         if found is None:
-            found = self._known[condition] = np.array([bool(condition.holds(sizes)) for sizes in self.points], bool)
+            holding = np.asarray(condition.holds(list(self._rows.T)), bool)
+            found = self._known[condition] = np.broadcast_to(holding, len(self.points))
         return found
 
     def _all(self, conditions: Sequence[Condition]) -> np.ndarray[Any, Any]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 from math import gcd, lcm, prod
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from irexec.records import record
 from irexec.sizes.probe import Sizes
@@ -23,9 +26,9 @@ _MOST_GROUPS = 40
 
 
 class Expression(Protocol):
-    """A whole number that depends on sizes."""
+    """A whole number that depends on sizes; for columns of sizes, a column of numbers."""
 
-    def value(self, sizes: Sizes) -> int: ...
+    def value(self, sizes: Any) -> Any: ...
 
     def text(self, names: Names) -> str: ...
 
@@ -43,7 +46,7 @@ class Linear:
     constant: int = 0
     divisor: int = 1
 
-    def value(self, sizes: Sizes) -> int:
+    def value(self, sizes: Any) -> Any:
         return (sum(factor * sizes[dim] for factor, dim in self.terms) + self.constant) // self.divisor
 
     @property
@@ -79,12 +82,14 @@ class Combined:
     operator: str
     parts: tuple[Expression, ...]
 
-    def value(self, sizes: Sizes) -> int:
+    def value(self, sizes: Any) -> Any:
         values = [part.value(sizes) for part in self.parts]
         if self.operator == "*":
             return prod(values)
         if self.operator == "+":
             return sum(values)
+        if any(isinstance(value, np.ndarray) for value in values):
+            return reduce(np.maximum if self.operator == "max" else np.minimum, values)
         return max(values) if self.operator == "max" else min(values)
 
     @property
@@ -107,7 +112,7 @@ class Quotient:
     expression: Expression
     divisor: int
 
-    def value(self, sizes: Sizes) -> int:
+    def value(self, sizes: Any) -> Any:
         return self.expression.value(sizes) // self.divisor
 
     @property

@@ -51,17 +51,30 @@ def _smallest(found: Study, samples: Sequence[Sizes]) -> list[Sizes]:
 
 
 def _tables(prober: Prober, symbols: Sequence[str], samples: Sequence[Sizes]) -> list[str]:
-    """Return the layers that read beyond the last row of a table for accepted sizes, each with such sizes."""
+    """Return the layers that read beyond the last row of a table for accepted sizes, each with small such sizes."""
     found: dict[Node, str] = {}
     largest = {max(samples, key=lambda sizes: sizes[number]): None for number in range(len(prober.dims)) if samples}
     for sizes in (*largest, *samples[:: len(samples) // _TRIED + 1]):
         for node, rows in prober.at(sizes).beyond:
-            found.setdefault(
-                node,
-                f"{node.type} {node.friendly_name!r} reads beyond the end of a table of {rows} rows for some accepted "
-                f"sizes, such as {_listed(prober, symbols, sizes)}: it gives zeros there",
-            )
+            if node not in found:
+                least = _smaller(prober, sizes, node, rows)
+                found[node] = (
+                    f"{node.type} {node.friendly_name!r} reads beyond the end of a table of {rows} rows for some "
+                    f"accepted sizes, such as {_listed(prober, symbols, least)}: it gives zeros there"
+                )
     return list(found.values())
+
+
+def _smaller(prober: Prober, sizes: Sizes, node: Node, rows: int) -> Sizes:
+    """Return sizes of which each is 1 or just too large for the table, where a layer still reads beyond its end."""
+    for number, size in enumerate(sizes):
+        for smaller in (1, rows + 1):
+            tried = (*sizes[:number], smaller, *sizes[number + 1 :])
+            is_small = smaller < size and prober.accepts(tried)
+            if is_small and any(each is node for each, _ in prober.at(tried).beyond):
+                sizes = tried
+                break
+    return sizes
 
 
 def _mixed_batches(prober: Prober, symbols: Sequence[str], outputs: Expressions) -> list[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+from irexec.sizes.conditions import Compare, OneOf, Residue
 from irexec.sizes.expressions import Combined, Linear, constant, fit, size_of
 
 pytestmark = pytest.mark.any_python
@@ -72,3 +74,17 @@ def test_text() -> None:
     assert product.text(NAMES) == "3*a*(b // 4)"
     assert Combined("+", (product, constant(-1))).text(NAMES) == "3*a*(b // 4) - 1"
     assert Combined("max", (size_of(0), size_of(1))).text(NAMES) == "max(a, b)"
+
+
+def test_conditions_hold_for_columns_as_for_each_row() -> None:
+    largest = Combined("max", (size_of(0), Combined("min", (size_of(1), constant(6)))))
+    conditions = [
+        Compare(largest, "<=", Linear(((1, 1),), 3)),
+        Residue(Linear(((1, 0), (1, 1))), 6, (1, 4)),
+        OneOf(0, (constant(1), size_of(1), constant(9))),
+    ]
+    rows = [(one, other) for one in range(1, 14) for other in range(1, 14)]
+    columns = list(np.array(rows).T)
+    for condition in conditions:
+        found = condition.holds(columns).tolist()
+        assert found == [condition.holds(row) for row in rows] and 0 < sum(found) < len(rows)

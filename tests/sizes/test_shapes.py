@@ -165,7 +165,7 @@ def test_a_constant_that_an_exporter_wrote_is_reported() -> None:
 
 def test_remarks() -> None:
     (table,) = irexec.shapes(MODELS["ranged"]()).limits()
-    assert "beyond the end of a table of 20 rows for some accepted sizes, such as " in table
+    assert "beyond the end of a table of 20 rows for some accepted sizes, such as batch = 1, seq = 21:" in table
     (mixed,) = irexec.shapes(MODELS["exported"]()).limits()
     assert "the elements of a batch are mixed" in mixed
     (unknown,) = irexec.shapes(MODELS["chosen"]()).limits()
