@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from irexec import engine
 from irexec.engine.results import Results
 from irexec.graph.model import Model, Value
 from irexec.lowering.backend import Backend, Mode
+from irexec.openvino.checks import expected
 from irexec.openvino.construction import check_parameters
 from irexec.openvino.editing import current
 from irexec.openvino.infer_request import InferRequest
@@ -154,7 +155,8 @@ class CompiledModel(engine.CompiledModel):
         return _text(value) if str(property) in _TEXTS else value
 
     def set_property(self, property: Any) -> None:
-        """Raise RuntimeError: properties are given to `Core.compile_model`."""
+        """Raise RuntimeError: properties are given to `Core.compile_model`. Raises TypeError for any other object."""
+        expected(property, (Mapping, tuple), "set_property()")
         raise RuntimeError(
             "It's not possible to set property of an already compiled model. "
             "Set property to Core::compile_model during compilation"

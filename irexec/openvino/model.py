@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from irexec.openvino.kinds.descriptions import Variable
 
 
-# Source of the numbers of models without a name.
+# Source of the numbers of models.
 _numbers = itertools.count(1)
 
 
@@ -174,10 +174,8 @@ class Model(DroppedModel):
 
     @property
     def friendly_name(self) -> str:
-        """The model's name, or `Model` with a number that is unique in this process. (`name` is then empty.)"""
-        if not self.name and self._number is None:
-            self._number = next(_numbers)
-        return self.name or f"Model{self._number}"
+        """The model's name, by default its unique one. (`name` is then empty.)"""
+        return self.name or self.get_name()
 
     @friendly_name.setter
     def friendly_name(self, name: str) -> None:
@@ -192,8 +190,10 @@ class Model(DroppedModel):
         self.friendly_name = name
 
     def get_name(self) -> str:
-        """Return the name that the model has had since it was made, which cannot be changed."""
-        return self.friendly_name
+        """Return the model's unique name: `Model` with a number."""
+        if self._number is None:
+            self._number = next(_numbers)
+        return f"Model{self._number}"
 
     def get_rt_info(self, path: str | Sequence[str] | None = None) -> Any:
         """Return all runtime information, or the part under a key or a path of keys. Raises RuntimeError for an unknown
