@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
+from irexec.arrays.brief import shown_shape
 from irexec.debug.comparison.culprit import Culprit
 from irexec.debug.comparison.layer_pairs import LayerPairs
 from irexec.debug.comparison.result import Row
@@ -19,6 +21,8 @@ from irexec.types import Array
 _APART = 16.0
 """The factor by which the error of a variable must exceed that of the results to be a different value."""
 _FAR = 4.0
+# The largest number of axes whose orders are tried, and the relative error of values that are the same.
+_MOST_AXES, _SAME = 5, 1e-4
 """The multiple of its tolerance by which a value is off where a difference appears."""
 
 
@@ -161,6 +165,32 @@ def _ends(
         [(array, None if value is None else there.get(value)) for array, value in zip(made, sources, strict=True)]
         for there, made in zip(seen, plain, strict=True)
     ]
+
+
+def layout(reference: Reference, suspect: Culprit) -> str:
+    """Return a sentence about a wrong layer whose values on the other side are irexec's in another layout; empty for
+    other layers.
+    """
+    mine = reference.record(suspect.outputs)[suspect.step] if not suspect.outer else {}
+    for value, theirs in suspect.outputs.items():
+        if (ours := mine.get(value)) is not None and (found := _layout(ours, theirs)):
+            return f"{value.node.friendly_name} has the same values in another layout: {found}"
+    return ""
+
+
+def _layout(ours: Array, theirs: Array) -> str:
+    if ours.size != theirs.size or ours.dtype.kind in "TUO" or not ours.size:
+        return ""
+    axes = [axis for axis, extent in enumerate(ours.shape) if extent > 1]
+    shape = [extent for extent in theirs.shape if extent > 1]
+    for order in permutations(axes) if len(axes) <= _MOST_AXES else ():
+        if [ours.shape[axis] for axis in order] != shape:
+            continue
+        turned = ours.squeeze().transpose([axes.index(axis) for axis in order])
+        if measure(turned, theirs.reshape(turned.shape)).relative < _SAME:
+            became = f"{shown_shape(theirs.shape)} instead of {shown_shape(ours.shape)}"
+            return became if [*order] == axes else f"{became}, with the axes {', '.join(map(str, order))} in this order"
+    return ""
 
 
 def _is_equal(one: Array, other: Array) -> bool:

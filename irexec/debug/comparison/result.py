@@ -118,6 +118,7 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     plain: list[list[Array]] = field(default_factory=list, repr=False)
     random: list[str] = field(default_factory=list)
+    layout: str = ""
 
     @property
     def unseen(self) -> int:
@@ -205,7 +206,8 @@ class Comparison:
         """Possible causes of the verdict, and suggested next steps."""
         errors = [error for _, error in self.results]
         cache = self.about.get("KV_CACHE_PRECISION", "")
-        return list(
+        found = [self.layout] if self.layout else []
+        return found + list(
             hints(self.other, self.precision, self.culprit, errors, self.file, self.agrees and not self.random, cache)
         )
 

@@ -76,3 +76,17 @@ def test_commands_in_processes_of_their_own(kind: str, tmp_path: Path) -> None:
     compared = command("--with", str(tmp_path / "D"))
     assert compared.returncode == 0, compared.stdout + compared.stderr
     assert "all 3 layers agree" in compared.stdout
+
+
+@pytest.mark.parametrize("squeezed", [False, True])
+def test_values_in_another_layout_get_a_hint(squeezed: bool, tmp_path: Path) -> None:
+    x = ops.parameter([1, 3, 4, 5], np.float32, name="x")
+    end = ops.reduce_mean(ops.exp(x, name="wide"), np.int64([2, 3]), name="mean")
+    run = Reference(irexec.Model([end], [x], "m"), [[np.random.default_rng(0).random((1, 3, 4, 5), np.float32)]])
+    wide = np.exp(run.steps[0][0]).transpose(0, 2, 3, 1)
+    np.save(tmp_path / "wide.npy", wide[0] if squeezed else wide)
+    np.save(tmp_path / "mean.npy", run.results()[0][0])
+    found = compare(run, Folder(tmp_path))
+    shape = "[4,5,3]" if squeezed else "[1,4,5,3]"
+    text = f"{shape} instead of [1,3,4,5], with the axes 2, 3, 1 in this order"
+    assert found.hints == [f"wide has the same values in another layout: {text}"]
