@@ -102,6 +102,7 @@ class Compiler:
                 write(module, name, self.lanes, *arguments)
                 parameters = len(module.get_global(name).args)
                 parsed = binding.parse_assembly(str(module))
+                _clear(module)
                 self._engine.add_module(parsed)
                 self._engine.finalize_object()
                 address = self._engine.get_function_address(name)
@@ -110,6 +111,16 @@ class Compiler:
                 kind = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * parameters)
                 self._made[key] = Native(kind(address), address)
             return self._made[key]
+
+
+def _clear(module: Any) -> None:
+    """Break the cycles of references between instructions, a megabyte or more, which are then freed at once."""
+    for block in [block for function in module.functions for block in function.blocks]:
+        for instruction in block.instructions:
+            if isinstance(instruction, ir.PhiInstr):
+                instruction.incomings.clear()
+        block.instructions.clear()
+        block.terminator = None
 
 
 def _shown(argument: Any) -> str:
