@@ -102,7 +102,7 @@ def accepted(reading: Reading) -> Model:
 
 
 def _level() -> int:
-    """Return the number of calls from this one up to the first that is outside of irexec."""
+    """Return the number of calls from this call up to the first caller outside of irexec."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
         "irexec",

@@ -98,7 +98,7 @@ _MOST_WORDS = {":": 8, "=": 3, "#": 3, "": 8}
 
 
 def _leads(text: str) -> list[tuple[str, int]]:
-    """Return every way to divide `text` into words that introduce values and possible values: (lead, start)."""
+    """Return every way to divide `text` into introductory words and possible values: (words, start of the values)."""
     found = [("", 0)]
     for match in _INTRODUCER.finditer(text[:_LONGEST_LEAD]):
         start = match.end() + (text[match.end() : match.end() + 1] == " ")

@@ -46,7 +46,8 @@ def page_address(facts: OperatorFacts) -> str | None:
 
 
 def _number(facts: OperatorFacts) -> int:
-    """Return the version in the name of the page, which may be that of an earlier opset than the operator's.
+    """Return the version in the name of the operator's page, which may be older than the version in the operator's
+    opset.
 
     The operator's module names its pages: `Source: operation pages Gather-1, -7 and -8.`
     """

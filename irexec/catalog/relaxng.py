@@ -151,7 +151,7 @@ def _attribute(name: str, form: str) -> list[str]:
 
 
 def _around(tag: str, lines: list[str], attributes: str = "") -> list[str]:
-    """Return an element about these lines: on the same line when there is only one and it is short."""
+    """Return an element that contains these lines, on one line if there is only one short line."""
     start, end = f"<{tag}{attributes}>", f"</{tag}>"
     if len(lines) == 1 and len(start) + len(lines[0]) + len(end) <= _WIDTH:
         return [f"{start}{lines[0]}{end}"]

@@ -158,7 +158,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _arising(reference: Reference, runtime: Runtime | None, error: CannotRun) -> str:
-    """Return the layer at which an error of the runtime arises, in words; empty if it cannot be found."""
+    """Return a sentence that names the layer at which an error of the runtime arises; empty if it cannot be found."""
     from irexec.debug.comparison.refusal import refused_at
 
     node = None if runtime is None else refused_at(reference, runtime, error)

@@ -220,8 +220,9 @@ def _shown(args: argparse.Namespace, task: JudgeBlock, tally: Tally, known: list
 
 
 def _reproduced(args: argparse.Namespace, task: JudgeBlock, clusters: list[Cluster]) -> dict[str, tuple[str, str]]:
-    """Write a reproducer of each cluster; the simplest case that fails and its script, by the name of the cluster's
-    case."""
+    """Write a reproducer of each cluster: a folder with the simplest case that fails, and a script that runs it, named
+    after the cluster's case.
+    """
     from irexec.conformance.reduced import reproduce
 
     made = {}

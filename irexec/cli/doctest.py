@@ -139,7 +139,9 @@ def _write_errata(path: str, pages: Sequence[CheckedPage]) -> Report | None:
 
 
 def _exit_code(args: argparse.Namespace, pages: Sequence[CheckedPage]) -> int:
-    """Return 2 if a page could not be read or took too long, 1 if there are findings as in --fail-on, else 0."""
+    """Return 2 if a page could not be read or took too long, 1 if there are findings of the severity of --fail-on,
+    otherwise 0.
+    """
     if any(not page.readable or page.stopped is not None for page in pages):
         return 2
     failing = _failing(args)

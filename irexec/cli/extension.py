@@ -36,7 +36,7 @@ def load_extension(path: str) -> Report:
 
 
 def _place_of(error: BaseException, path: str) -> Place:
-    """Return the last line of the file at `path` that took part in the error."""
+    """Return the last line of the file at `path` in the error's traceback."""
     import linecache
     import traceback
 

@@ -90,7 +90,7 @@ def find_files(
 
 
 def _holds(path: str, marks: tuple[bytes, ...]) -> bool:
-    """Return True if the beginning of the file contains one of the marks, or if the file is not XML."""
+    """Return True if the beginning of the file contains one of the texts, or if the file is not XML."""
     if not path.lower().endswith(".xml"):
         return True
     try:

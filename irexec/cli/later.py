@@ -34,7 +34,9 @@ _loading: set[str] = set()
 
 
 class _Later(ModuleType):
-    """A module before it is loaded. (That of importlib.util.LazyLoader is loaded by the second import statement.)"""
+    """A module that is loaded when it is first used. (A module of importlib.util.LazyLoader is loaded by the second
+    import statement.)
+    """
 
     def __getattr__(self, name: str) -> Any:
         with _lock:

@@ -88,7 +88,7 @@ def _add(found: list[Observed], path: str, read: Callable[[str], Observed], repo
 
 
 def _made(args: argparse.Namespace, reading: Reading, beside: Reading | None, report: Report) -> list[Observed]:
-    """Return the differences, and the recorded run of the model or of both models. Raises IRError."""
+    """Return the differences of the models, if there are two, and the recorded runs. Raises IRError."""
     from irexec.debug.change import changes_dict
     from irexec.debug.diff import diff
     from irexec.debug.runtimes.runtime import OtherModel

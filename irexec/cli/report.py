@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _output(args: argparse.Namespace) -> str:
-    """Return the file to write."""
+    """Return the path of the file to write."""
     return args.output or f"{Path(args.file).stem}.html"
 
 

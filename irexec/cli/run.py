@@ -254,7 +254,10 @@ def _refuse_options(args: argparse.Namespace, names: tuple[str, ...], what: str,
 
 
 def _save(args: argparse.Namespace, result: ExampleRun | ModelRun) -> None:
-    """Write the results to -o; a finding if that fails. Where nothing is written, `args.output` becomes None."""
+    """Write the results to the file of -o; report a failure as a finding.
+
+    If nothing is written, `args.output` becomes None.
+    """
     if args.output is None or not (arrays := result.arrays()):
         args.output = None
         return

@@ -81,5 +81,5 @@ def _errors(exact: Array, found: Array) -> tuple[Array, Array]:
 
 
 def _least(array: Array) -> float:
-    """Return the least normal number of a type, with some distance."""
+    """Return a limit somewhat above the least normal number of a type."""
     return 2.0**-13 if array.dtype == np.float16 else 2.0**-120

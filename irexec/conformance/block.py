@@ -39,7 +39,7 @@ class JudgeBlock(Task[Tally]):
     limit: float = 60.0
 
     def __call__(self, item: str) -> Tally:
-        """Judge the cases; while the runtime runs one, the one before is judged and the next one is drawn."""
+        """Judge the cases; while the runtime runs a case, the previous case is judged and the next case is drawn."""
         found = Tally()
         before: tuple[Case, Defendant] | None = None
         for one in parts_of(item):
@@ -102,7 +102,7 @@ class JudgeBlock(Task[Tally]):
         self._count(found, case, verdict, small)
 
     def _count(self, found: Tally, case: Case, verdict: Verdict, small: Case | None = None) -> None:
-        """Count a case; a failure is listed by its smaller form."""
+        """Count a case; a failure is listed in its simplest form."""
         attributes = [(k[10:], v) for k, v in case.facts.items() if k.startswith("attribute ")]
         found.count(case.operator, case.facts.get("type", "f32"), case.kind, verdict.word, attributes)
         if verdict.word != "passed":

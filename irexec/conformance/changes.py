@@ -168,7 +168,7 @@ def change_type(rng: np.random.Generator, draft: Draft) -> None:
 
 
 def _whole(types: frozenset[ElementType]) -> list[ElementType]:
-    """Return the types whose tensors runtimes take as inputs and give as results."""
+    """Return the types that inputs and results of runtimes may have."""
     return [t for t in types - FOREIGN if not t.is_packed] or list(types)
 
 

@@ -180,7 +180,7 @@ class Defendant:
             _remove(path)
 
     def _out_of_memory(self) -> Answer:
-        """End the process, whose pipe may hold half a message."""
+        """End the process, whose pipe may contain half a message."""
         self.close()
         return Answer("memory", message=OUT_OF_MEMORY)
 

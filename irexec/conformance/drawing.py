@@ -108,7 +108,7 @@ def made(name: CaseName) -> Case | None:
 
 
 def _is_small(case: Case) -> bool:
-    """Return whether the results of all calls are small, as far as the values of the inputs determine their shapes."""
+    """Return whether the results of all calls are small, if the inputs determine their shapes."""
     for arrays in case.inputs:
         given = [
             TensorType.of(array, value.element_type) for array, value in zip(arrays, case.model.inputs, strict=True)
@@ -172,7 +172,7 @@ def _category(operator: Operator) -> str:
 
 
 def _other_values(rng: np.random.Generator, draft: Draft, number: int) -> tuple[str, ...] | None:
-    """Other values of a computed input, for the second call; None if no legal ones are near."""
+    """Return other values of a computed input for the second call; None if no similar values are legal."""
     for _ in range(4):
         trial = draft.copy()
         port = trial.ports[number]

@@ -293,7 +293,7 @@ def _fitted(
 
 
 def _computed(operator: Operator, attributes: dict[str, object], arrays: list[Array | None]) -> list[Array] | None:
-    """Return the results of a call; None if the calls cannot continue with them."""
+    """Return the results of a call; None if later calls cannot use them."""
     given = {a.name: attributes.get(a.name, a.default) for a in operator.attributes}
     try:
         # Values, such as those of a Tile, may request results of any size.

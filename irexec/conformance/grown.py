@@ -119,7 +119,7 @@ def _case(text: str, growth: Growth, kind: str, words: set[str]) -> Case:
 
 
 def _opened(rng: np.random.Generator, shapes: Shapes) -> list[PartialShape]:
-    """Shapes with some dynamic dimensions, or only dynamic ones."""
+    """Return shapes with some or all dimensions dynamic."""
     share = float(pick(rng, (0.4, 0.7, 1.0)))
     found = []
     for shape in shapes:
@@ -130,12 +130,14 @@ def _opened(rng: np.random.Generator, shapes: Shapes) -> list[PartialShape]:
 
 
 def _joined(first: tuple[int, ...], second: tuple[int, ...], opened: PartialShape) -> PartialShape:
-    """Return a shape that both calls satisfy: dynamic where they differ, and where `opened` is."""
+    """Return a shape that both calls satisfy: dimensions are dynamic if the calls differ in them, or if they are
+    dynamic in `opened`.
+    """
     return PartialShape([-1 if a != b or not d.is_static else a for a, b, d in zip(first, second, opened, strict=True)])
 
 
 def _other_shapes(rng: np.random.Generator, growth: Growth, first: Shapes) -> Shapes:
-    """Shapes of a second call that all layers accept. Raises UnreadableName if none was found."""
+    """Return shapes of a second call that all layers accept. Raises UnreadableName if none were found."""
     opened = [PartialShape([-1] * len(shape)) for shape in first]
     prober = Prober(_model(growth, opened, False), opened)
     extents = sorted({n for shape in first for n in shape})

@@ -150,7 +150,7 @@ def _exceeds_the_device(node: Node, inputs: Inputs) -> bool:
 
 
 def _empty_maps(node: Node, inputs: Inputs) -> bool:
-    """Regions of feature maps that have no elements."""
+    """Return whether a layer reads regions of feature maps without elements."""
     return "ROI" in node.type and any(a is not None and a.ndim == 4 and not a.size for a in inputs)
 
 

@@ -131,8 +131,8 @@ def _worst(
 
 
 def _floor(case: Case) -> float:
-    """Return the error allowed for a graph, as a part of the largest magnitude, because a runtime rounds at other
-    places than irexec; 0 for a single operator in the precision that it declares.
+    """Return the error allowed for a graph, as a fraction of the largest magnitude. || A runtime may round after other
+    layers than irexec. 0 for a single operator in its declared precision.
     """
     if case.config == "default":
         # Values that are rounded before a quantiser may fall on a neighbouring level.
@@ -147,7 +147,7 @@ def _floor(case: Case) -> float:
 
 
 def _is_near(right: Array, other: Array, floor: float) -> bool:
-    """Return whether the largest difference is less than a part of the largest magnitude."""
+    """Return whether the largest difference is less than this fraction of the largest magnitude."""
     if right.dtype.kind in "TU" or (right.dtype.kind != "f" and right.dtype.isbuiltin == 1):
         return not measure(right, other)
     a, b = right.astype(np.float64), other.astype(np.float64)
@@ -243,7 +243,7 @@ def _contradicts(case: Case, inputs: Sequence[Array], expected: Sequence[Array],
 
 
 def _is_elementwise(model: Model) -> bool:
-    """Return whether each result depends on single elements, so that small results are not differences."""
+    """Return whether each result depends on single elements: small results are then no differences of large numbers."""
     nodes = [n for n in model.nodes if n.type not in ("Parameter", "Const", "Result", "Transpose")]
     categories = ("activation", "arithmetic")
     return all(CONTENTS.get(n.type, ("",))[0].split(".")[0] in categories and n.type not in ALONG_AXES for n in nodes)
@@ -298,9 +298,7 @@ _LOSES = frozenset({"Elu", "Gelu", "LogSoftmax", "Mish", "Selu", "SoftPlus"})
 
 
 def _comparable(array: Array, units: Mapping[str, str]) -> Array:
-    """Return results as devices give them: numbers near the end of the normal range and below may be zero, and f64 may
-    be computed in f32.
-    """
+    """Return results as devices may return them: zero instead of subnormal numbers, and f64 computed in f32."""
     if array.dtype.kind == "U":
         return np.array(array.tolist(), np.dtypes.StringDType()).reshape(array.shape)
     if array.dtype == np.float64 and units.get("f64") == "f32":
@@ -316,7 +314,7 @@ def _comparable(array: Array, units: Mapping[str, str]) -> Array:
 
 
 def _is_beyond(arrays: Sequence[Array], units: Mapping[str, str]) -> bool:
-    """Return whether a device that keeps 32 bits of integers with 64 cannot hold a result."""
+    """Return whether a device that computes 64-bit integers with 32 bits cannot represent a result."""
     if units.get("i64") != "i32":
         return False
     wide = (a for a in arrays if a.dtype in (np.int64, np.uint64) and a.size)

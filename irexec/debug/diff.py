@@ -32,7 +32,7 @@ _UNKNOWN = TensorType()
 
 
 class _Changed:
-    """A constant that has other values in the second model, and the first model's layer that reads it."""
+    """A constant whose values differ in the second model, and the first model's layer that reads it."""
 
     def __init__(self, one: Node, two: Node, reader: Node, left: Array, right: Array) -> None:
         self.one, self.two, self.reader = one, two, reader.friendly_name
@@ -136,8 +136,9 @@ class _Diff:
     # Layers
 
     def _missing(self, model: Model, paired: dict[Node, Node], change: str) -> Iterator[Change]:
-        """Yield one line for each layer, one line for many layers of a type, or one line for many of many types, as
-        between exporters."""
+        """Yield one line for each layer, for many layers of a type, or for many layers of many types, as between
+        exporters.
+        """
         groups: dict[str, list[Node]] = defaultdict(list)
         missing = self._unpaired(model, paired)
         for node in missing:
@@ -223,7 +224,7 @@ class _Diff:
         return self.alignment.value(ours) is theirs
 
     def _leads(self, ours: Value | None, theirs: Value | None) -> bool:
-        """Return whether both are the same value, with nothing but added or removed layers in between."""
+        """Return whether both values are the same, apart from added or removed layers in between."""
         if ours is None or theirs is None:
             return ours is theirs
         left, right = self._through(ours, self.alignment.forward), self._through(theirs, self.alignment.back)
@@ -353,7 +354,7 @@ def _stored(value: Value) -> str:
 
 
 def _apart(a: Array, b: Array) -> tuple[float, float]:
-    """Return the largest error, and the signal-to-noise ratio in decibels; infinite if both cannot be subtracted."""
+    """Return the largest error and the signal-to-noise ratio in decibels; infinite for strings or other sizes."""
     if a.size != b.size or a.dtype.kind in "TUO" or b.dtype.kind in "TUO":
         return math.inf, -math.inf
     one, two = a.reshape(-1).astype(np.float64), b.reshape(-1).astype(np.float64)

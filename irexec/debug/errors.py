@@ -189,7 +189,10 @@ def judge(
 
 
 def _judged(reference: Array, other: Array, tolerance: Tolerance, spread: Any = None) -> tuple[Error, bool]:
-    """Return the error of one output, and whether it is within tolerance. `spread`: how far nudged inputs move it."""
+    """Return the error of one output, and whether it is within tolerance.
+
+    `spread`: how much it changes with slightly changed inputs.
+    """
     real = ElementType.of(reference.dtype).is_real
     limit = max(tolerance.ulp, FUSED)
     if spread is None or not (real or tolerance.kind == "rounded"):
@@ -212,7 +215,7 @@ def within(reference: Array, other: Array, bounds: Bounds) -> bool:
 
 
 def _spreads(run: Run, inputs: Sequence[Array], wavering: Iterable[Run]) -> list[Any]:
-    """Return how far each element of the results moves when the inputs are moved by a few units in the last place."""
+    """Return how much each element of the results changes if the inputs change by a few units in the last place."""
     rng = np.random.default_rng(0)
     expected = run(inputs)
     spreads: list[Any] = [np.zeros(array.shape) for array in expected]

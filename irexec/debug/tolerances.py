@@ -52,8 +52,8 @@ def _largest(node: Node, names: Iterable[str], values: Mapping[Value, Array]) ->
 
 
 def _terms(node: Node) -> float:
-    """Return the number of terms in the sum that an element of the result is; dynamic extents, such as that of a batch,
-    do not matter.
+    """Return the number of terms of the sum for an element of the result; dynamic extents, such as that of a batch, are
+    not counted.
     """
     inputs = [None if value is None else _closed(value.type) for value in node.inputs]
     outputs = [_closed(value.type) for value in node.outputs]

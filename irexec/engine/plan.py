@@ -61,7 +61,7 @@ def make_plan(
 class _Typing(NamedTuple):
     """The properties shared by all layers of one operator with the same types: see `Step`.
 
-    `made` are the types of all outputs of the operator, `types` those of the outputs of the layer.
+    `made` are the types of all outputs that the operator declares, `types` those of the outputs that the layer has.
     """
 
     given: tuple[TensorType | None, ...]

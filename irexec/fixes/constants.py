@@ -35,7 +35,7 @@ def attribute(finding: Diagnostic, written: Written) -> Iterator[Fix]:
 
 
 class _Declared:
-    """The values that a constant's attributes and port declare; None for each value that cannot be read."""
+    """The attributes and the port's shape that a constant declares; None for each of them that cannot be read."""
 
     def __init__(self, layer: Layer) -> None:
         self.offset, self.size = number(layer.data.get("offset")), number(layer.data.get("size"))

@@ -203,9 +203,7 @@ def _infer_again(model: Model) -> None:
 
 
 def _changed(node: Node, inference: Inference, axis: int, size: int) -> Change | None:
-    """Change the target of a Reshape, where it contains the baked size, so that the extent is copied from its data or
-    inferred.
-    """
+    """Change the baked size in the target of a Reshape, so that the extent is copied from its data or inferred."""
     data, target = node.inputs[:2]
     held = None if target is None or target.node.type != "Const" else target.node.held
     if data is None or target is None or held is None or held.size > 16:

@@ -83,7 +83,7 @@ def _grow(found: Alignment) -> None:
 
 
 def _ports(found: Alignment, ours: Sequence[Node], theirs: Sequence[Node]) -> None:
-    """Pair the inputs, or the results, of two models: by names, the others by their order."""
+    """Pair the inputs, or the results, of two models: by names, the remaining ones by their order."""
     for numbered in (False, True):
         names = [_port_names(node, numbered) for node in theirs]
         for node in ours:
@@ -132,8 +132,9 @@ def _classify(found: Alignment) -> tuple[dict[int, list[Node]], dict[int, list[N
 
 
 def _trusted(found: Alignment) -> None:
-    """Pair layers of one name and type if the names of both models hold: if nearly all layers of one name are the same
-    and read layers of one name. So it is in two versions of one file, but not if layers were renumbered.
+    """Pair layers of one name and type if the names of both models can be trusted. || That is the case if nearly all
+    layers of one name are the same and read layers of one name, as in two versions of one file, but not if layers were
+    renumbered.
     """
     named = _unique(found.a.nodes, _name_and_type), _unique(found.b.nodes, _name_and_type)
     pairs = {node: named[1][key] for key, node in named[0].items() if key in named[1]}
@@ -198,7 +199,7 @@ def _upwards(found: Alignment, kind: Callable[[Node], Hashable]) -> bool:
 
 def _sources(one: Node, other: Node, kind: Callable[[Node], Hashable]) -> list[tuple[Node, Node]]:
     """Return the layers that two paired layers read at the same positions; crosswise if the order does not matter and
-    only then they are of the same kind.
+    they are of the same kind only then.
     """
     if one.type != other.type:
         return []

@@ -251,9 +251,9 @@ def _data_of(layer: Layer) -> int:
 
 @cache
 def _words(operator: Operator) -> tuple[frozenset[str], dict[str, str], dict[str, str], tuple[str, ...]]:
-    """Return facts about an operator's attributes: their names in a file; their Python names, if they differ;
-    OpenVINO's defaults, if they differ from the documented defaults; and the lists that OpenVINO requires to have the
-    same length.
+    """Return facts about an operator's attributes: their names in a file, Python names that differ from these,
+    OpenVINO's defaults that differ from the documented ones, and the lists that OpenVINO requires to have the same
+    length.
     """
     attributes = operator.attributes
     return (

@@ -121,7 +121,7 @@ def _split(shape: PartialShape) -> tuple[int, tuple[int, ...]]:
 def _one(
     mean: Element, image: tuple[int, ...], kind: ElementType, weights: Weights, refuse: Refuse, findings: Findings
 ) -> Array | None:
-    """Return the mean of one channel: a number with the rank of an image, or an image from the weights."""
+    """Return the mean of one channel: a number as an array of the rank of an image, or an image from the weights."""
     if "value" in mean.attributes:
         number = float64(mean.attributes["value"]).value
         with np.errstate(all="ignore"):

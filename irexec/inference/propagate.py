@@ -165,7 +165,7 @@ def _held(value: DimLike, kind: ElementType) -> DimLike:
     """Return a result as an element of the type represents it: a number wraps; an interval beyond the type becomes
     unknown.
 
-    Therefore each number with which a later layer starts is small, however often layers multiply.
+    The numbers therefore stay small, however often layers multiply.
     """
     half = 1 << (kind.bitwidth - 1)
     if is_traced(value) and -half <= value < half:  # type: ignore[operator]

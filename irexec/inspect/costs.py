@@ -178,7 +178,7 @@ def _exact(
     largest: int,
     known: Sequence[tuple[Sizes, int]],
 ) -> Polynomial | None:
-    """Round the coefficients to simple fractions; None unless all values then are right."""
+    """Round the coefficients to simple fractions; None if the formula then misses a value."""
     terms: list[tuple[Fraction, tuple[tuple[int, int], ...]]] = []
     for coefficient, each in zip(solved.tolist(), powers, strict=True):
         scale = prod(size**power for size, power in zip(scales, each, strict=True))

@@ -44,7 +44,9 @@ def summary_of(
 
 
 def _types_for(model: Model, shapes: Mapping[str, tuple[int, ...]]) -> Inference:
-    """Return the types of the model's values for these shapes of inputs; its report holds the errors."""
+    """Return the types of the model's values for these shapes of inputs; the report of the inference contains the
+    errors.
+    """
     findings = Findings(file=model.file)
     names = {p.friendly_name: (str(i), *sorted(p.outputs[0].names)) for i, p in enumerate(model.parameters)}
     check_names({name: f"--shape {name}" for name in shapes}, names, findings)

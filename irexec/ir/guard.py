@@ -117,8 +117,9 @@ def check_output(path: PathLike) -> None:
 
 
 def _keys(path: PathLike, status: os.stat_result | None = None) -> Iterator[Hashable]:
-    """Return the keys that two paths of one file share: the file itself, whatever links and spellings lead to it, and
-    the path, which another file may have by now."""
+    """Return the keys that all paths of one file share: the absolute path, which another file may have by now, and the
+    device and inode numbers, which all links share.
+    """
     try:
         yield os.path.normcase(os.path.abspath(path))
         found = status or os.stat(path)

@@ -94,7 +94,9 @@ def _arrange(
 
 
 def _tasks(heads: int, length: int, height: int, wanted: int) -> Records:
-    """Return at most this number of tasks; heads are divided first, since each task lays out all keys of its heads."""
+    """Return at most this number of tasks; the heads are divided first, because each task rearranges all keys of its
+    heads.
+    """
     head_parts = split(heads, wanted)
     parts = parts_along(length, max(1, wanted // (TASKS * len(head_parts))), LEAST_QUERIES)
     rows = [part for part in split(length, parts, height) if part[1] - part[0] >= height]

@@ -115,7 +115,7 @@ class Chain:
         return Group(self.taken[-1], form, absorbed=tuple(self.taken[:-1]), sources=tuple(sources))
 
     def _is_kept(self, slot: int) -> bool:
-        """Return whether no other step frees a slot or writes to its memory before the last step."""
+        """Return whether no step before the last one frees a slot or writes to its memory."""
         steps, memory, maker = self.finder.steps, self.finder.memory, self.finder.made.get(slot)
         begin = self.taken[0] if maker is None else max(self.taken[0], maker + 1)
         between = [number for number in range(begin, self.taken[-1]) if number not in self.taken]

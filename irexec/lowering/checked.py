@@ -55,7 +55,7 @@ class CheckedBackend(Backend):
 
 
 def _given(result: Array, *inputs: Any) -> Array:
-    """Return the result of a step that an earlier one computed."""
+    """Return the result that an earlier step computed for this step."""
     return result
 
 
@@ -94,7 +94,7 @@ def _compare(found: Array, expected: Array, types: list[str]) -> None:
 
 
 class _ByKernels:
-    """The steps of a group by their kernels, from the known values of slots on."""
+    """Runs the steps of a group by their kernels, from known values of slots."""
 
     def __init__(self, plan: Plan, first: int, last: int, known: dict[int, Any]) -> None:
         self._plan, self._last, self._known = plan, last, known

@@ -136,7 +136,7 @@ class WholeConvolution(Convolution):
 
 
 class _Sized:
-    """A convolution of data of a shape: the shape of the result, None if there is nothing to sum, and the compiled
+    """A convolution of data of one shape: the shape of the result and, unless there is nothing to sum, the compiled
     code, which is generated on first use.
     """
 

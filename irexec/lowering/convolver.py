@@ -213,7 +213,9 @@ class CompiledConvolver:
         }
 
     def _narrow(self, runs: Iterable[int]) -> int:
-        """Return the vectors of a last tile for all of these runs of pixels, or 0 if it is as wide as the others."""
+        """Return the width in vectors of the last tile of each of these runs of pixels, or 0 if it is as wide as the
+        others.
+        """
         rests = [pixels % self.step for pixels in runs if pixels >= self.step]
         last = max((-(-rest // compiler().lanes) for rest in rests if rest > self.tile.extra), default=0)
         return last if last < self.tile.width else 0

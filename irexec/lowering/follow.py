@@ -128,7 +128,9 @@ class Steps:
 
 
 def _is_limited(limits: Array | None, quantize: Array | None) -> bool:
-    """Return whether quantized values are the same without the limits of a clamp before, beyond those of quantize."""
+    """Return whether quantized values are the same without a preceding clamp, because its limits are beyond those of
+    quantize.
+    """
     if limits is None or quantize is None:
         return False
     low, extent, *_ = np.moveaxis(quantize["numbers"] if has_records(quantize) else quantize, -1, 0)

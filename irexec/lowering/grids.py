@@ -65,7 +65,7 @@ def grids_of(steps: Sequence[Step], template: Sequence[Any]) -> Mapping[int, Gri
 
 
 def _whole(step: Step, before: Grid | None, template: Sequence[Any]) -> Grid | None:
-    """Return the grid of converted bytes, and of such values less a constant whole number."""
+    """Return the grid of converted bytes, also if a constant whole number is subtracted from them."""
     if step.operator.type == "Convert":
         return None if step.given[0] is None else BYTES.get(step.given[0].element_type)
     zero = template[step.inputs[1]]

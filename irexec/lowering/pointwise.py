@@ -77,8 +77,8 @@ class Elementwise(Lowered):
 
 @lowers(gelu_2, gelu_7, mish_4, sigmoid_1, swish_4, tanh_1)
 def _(site: Site) -> Lowered | None:
-    """Lower layers whose results differ from NumPy's in the last digits for all shapes: a layer has the
-    same results in a plan for any shapes as in a plan for given ones, where it may follow another layer.
+    """Lower layers whose results differ from NumPy's in the last digits, whatever the shapes are. || A layer then has
+    the same results in a plan for any shapes as in a plan for given shapes, in which it may follow another layer.
     """
     follow = None if site.node.operator is None else follow_of(site.node.operator, 0, site.types)
     is_taken = follow is not None and follow.operand is None and computes_in_f32(site.types.outputs[0].element_type)

@@ -172,7 +172,7 @@ class _Builder:
         return np.empty(shape, dtype) if is_returned else None
 
     def _has_tasks(self, number: int, group: Group, out: Array) -> bool:
-        """Add the jobs of a group, and return whether they are all its work."""
+        """Add the jobs of a group, and return whether they do all of its work."""
         work = Work(self._scratch)
         slots, memory = self._calls[number][1], out
         try:

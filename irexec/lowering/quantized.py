@@ -70,7 +70,10 @@ def quantized(site: Site, weights: Array, windows: Windowing) -> Quantized | Non
 
 
 def _fits(grid: Grid, shape: Sequence[int], windows: Windowing) -> bool:
-    """Return whether there are bytes for the padding and 32 bits for the sums. Depthwise convolutions gain nothing."""
+    """Return whether a byte represents the padding, and 32 bits hold the sums.
+
+    Depthwise convolutions would not be faster.
+    """
     has_padding = any((*windows.pads_begin, *windows.pads_end)) or windows.auto_pad.startswith("same")
     return prod(shape[2:]) <= MOST_PRODUCTS and tuple(shape[1:3]) != (1, 1) and (grid.has_zero or not has_padding)
 

@@ -26,7 +26,7 @@ _MOST_PRODUCTS = (1 << 31) // (255 * 128) - 1
 
 
 class _Weights:
-    """Weights `[D, K, N]` of 8 bits less their zero points, as signed bytes; None if the differences exceed signed
+    """The differences of 8-bit weights `[D, K, N]` and their zero points, as signed bytes; None if they exceed signed
     bytes.
     """
 

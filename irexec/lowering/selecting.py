@@ -44,7 +44,7 @@ class Selecting(Lowered):
     selects = True
 
     def __init__(self, site: Site, source: tuple[int, ...], result: tuple[int, ...], places: Array) -> None:
-        """`places` are the position in a plane of the data of each element in a plane of the result."""
+        """`places`: for each element in a plane of the result, its position in a plane of the data."""
         super().__init__(site)
         self._source, self._result = source, result
         runs, length = _runs(places)
@@ -67,7 +67,7 @@ class Selecting(Lowered):
 
 
 def _runs(places: Array) -> tuple[Array, int]:
-    """Return the first place of each run, and the length of all runs: 1, or at least SHORTEST."""
+    """Return the first position of each run, and the common length of the runs: 1, or at least SHORTEST."""
     ends = np.flatnonzero(np.diff(places) != 1) + 1
     length = int(np.gcd.reduce(ends, initial=places.size))
     return (places, 1) if length < SHORTEST else (places[::length], length)

@@ -141,7 +141,7 @@ class Sliding:
         return min(range(min(most, least), 0, -1), key=cycles)
 
     def _columns(self, block: Block) -> Records:
-        """Return the start of each column of taps, and `taps` with the column and row of each tap."""
+        """Return the first input column of each column of taps, and the column and row of each of the `taps`."""
         sy, dy = self.windows.strides[1], self.windows.dilations[1]
         shifts = [y * dy // sy for _, y, _ in np.ndindex(self.windows.kernel)]
         begins = [int(place) - shift * block.pitch for place, shift in zip(block.offsets(), shifts, strict=True)]

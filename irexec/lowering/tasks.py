@@ -191,8 +191,8 @@ class ThreadPool:
         return True
 
     def _move_off(self, core: int) -> None:
-        """Move members off the caller's core. The system may leave them there as long as they spin, and then two
-        threads take turns on one core.
+        """Move members off the caller's core. The system may leave them there while they spin: two threads then share
+        one core.
         """
         for place, thread in enumerate(self._threads):
             if self._cores[place] != core or thread.native_id is None:
@@ -261,7 +261,7 @@ def _the_pool(members: int) -> ThreadPool:
 
 
 def _forget_pool() -> None:
-    """Forget the threads after a fork: the new process has only the one that forked."""
+    """Forget the threads after a fork: the new process has only the thread that forked."""
     global _team, _lock
     _team, _lock = None, threading.Lock()
 

@@ -64,8 +64,8 @@ def _transposed(site: Site, kernel: Array, windows: Spreading) -> Lowered | None
 
 
 class _Phases(NamedTuple):
-    """The phases with equally many taps along each axis: their first taps, and their weights `[G, O * phases, I, *K]`
-    as those of a convolution.
+    """The phases with equal numbers of taps along each axis: their first taps, and their weights `[G, O * phases, I,
+    *K]`, in the form of a convolution's.
     """
 
     phases: list[Axes]
@@ -175,8 +175,8 @@ class _Compiled:
 
 
 def _places(sized: _Sized, starts: dict[Axes, tuple[int, int]]) -> Iterator[tuple[int, int, int, int]]:
-    """Return the place of each row of the result and each phase of its elements, see `llvm.interleaving`. `starts` are
-    the start of each phase in the first plane, and the distance to that in the next plane.
+    """Return the place of each row of the result and each phase of its elements, see `llvm.interleaving`. `starts`: the
+    offset of each phase in the first plane, and the distance between planes.
     """
     stride, begin = sized.strides[-1], sized.begins[-1]
     for row in np.ndindex(*sized.counts[:-1]):

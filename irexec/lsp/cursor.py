@@ -65,7 +65,7 @@ def _value(match: re.Match[str]) -> str:
 
 
 def _tag_end(text: str, start: int) -> int:
-    """Return the offset after the `>` of a tag, or of the next tag if this one is not finished."""
+    """Return the offset after the `>` of a tag; if the tag is unfinished, that of the next tag."""
     quote = ""
     for match in re.compile(r"""["'<>]""").finditer(text, start + 1, start + _LONGEST_TAG):
         sign = match[0]
@@ -81,7 +81,7 @@ def _tag_end(text: str, start: int) -> int:
 
 
 def _layer_above(text: str, start: int) -> dict[str, str]:
-    """Return the attributes of the layer whose start tag is the last before an offset and which is not closed there."""
+    """Return the attributes of the layer that is open at an offset: its start tag is the last one before the offset."""
     opened = start
     while (opened := text.rfind("<layer", 0, opened)) >= 0:
         if (name := _NAME.match(text, opened)) is not None and name[1] == "layer":

@@ -76,7 +76,10 @@ class Server(LanguageServer):
     """Documents are checked in one thread, and requests about them answered in another, so that typing never waits."""
 
     def __init__(self, limit: float = 0, project: Project | None = None) -> None:
-        """`limit`: the seconds that the check of a text may take; 0: any. `project`: see there."""
+        """`limit`: the maximum number of seconds for the check of a text; 0: no limit.
+
+        `project`: see `Project`.
+        """
         self._limit, self._project = limit, project
         super().__init__("irexec", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental)
         self.opened: dict[str, Opened] = {}

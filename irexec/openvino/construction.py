@@ -52,7 +52,7 @@ def parts(results: Any, rest: tuple[Any, ...], named: dict[str, Any]) -> tuple[A
 
 
 def _as_node(given: Any) -> Any:
-    """Return a constant for an array, which functions of arrays alone have computed; anything else as it is."""
+    """Return a constant for an array, as functions of arrays alone return it; any other object unchanged."""
     if not isinstance(given, np.ndarray) or isinstance(given, graph.Node):
         return given
     from irexec.opsets.nodes import constant_node

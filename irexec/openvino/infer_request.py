@@ -206,7 +206,7 @@ class InferRequest(OfOneProcess):
             self._running = True
 
     def _start(self, work: Callable[[], None], inputs: Any, share_inputs: bool, userdata: Any = None) -> None:
-        """Keep the inputs, and run `work` in the background, which ends with the request idle."""
+        """Keep the inputs, and run `work` in the background; the request is idle when it ends."""
         self._begin()
         try:
             self._tensors.give(self._split(inputs), share_inputs)

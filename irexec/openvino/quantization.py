@@ -116,7 +116,7 @@ def _constant(value: Value | None) -> Array | None:
 
 
 def _weights(value: Value | None) -> Array | None:
-    """Return the contents of a constant, or of a constant that a Convert makes a floating-point number of."""
+    """Return the contents of a constant, or of a constant that a Convert converts to a floating-point type."""
     if value is not None and value.node.type == "Convert" and value.element_type in _FLOATS:
         held = _constant(value.node.inputs[0])
         return None if held is None else held.astype(value.element_type.dtype)

@@ -91,7 +91,7 @@ def _place(node: Node, found: Attributes, taps: Sequence[Dimension] | None) -> N
 
 
 def _padding(extent: Dimension, taps: Dimension, stride: int, dilation: int, auto_pad: str) -> tuple[int, int]:
-    """Return the pads of an axis, which are 0 as long as its extents are not known."""
+    """Return the pads of an axis; 0 if its extents are not known."""
     if not (extent.is_static and taps.is_static):
         return 0, 0
     return same_padding(extent.min, taps.min, stride, dilation, auto_pad)

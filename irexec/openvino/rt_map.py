@@ -12,7 +12,7 @@ from irexec.openvino.ov_any import OVAny, unboxed, wrapped
 
 
 class _IsAMap(ABCMeta):
-    """The attribute `rt_info` is the dict itself, which counts as an RTMap."""
+    """The metaclass of RTMap: the attribute `rt_info`, a dict, is an instance of RTMap."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, dict) or super().__instancecheck__(instance)

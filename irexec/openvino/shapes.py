@@ -54,7 +54,7 @@ class IntVector(list[int]):
 
 
 def _whole(value: Any) -> int:
-    """Return a number. Raises TypeError for one that is not whole by its class."""
+    """Return a whole number. Raises TypeError for an object of any other class."""
     if isinstance(value, (float, np.floating)):
         raise TypeError(f"incompatible function arguments: {value!r} is not an integer")
     return int(value)
@@ -261,7 +261,7 @@ class PartialShape(types.PartialShape):
 
 
 def _copied(dim: types.Dimension) -> types.Dimension:
-    """Return a copy of a dimension that may get its own symbol: the dimensions of shapes are shared."""
+    """Return a copy of a dimension, which may get a different symbol: shapes share dimensions."""
     made = types.Dimension(dim.min, dim.max)
     if hasattr(dim, "symbol"):
         made.symbol = dim.symbol

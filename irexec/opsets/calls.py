@@ -316,13 +316,13 @@ def _given(operator: Operator, positional: tuple[Any, ...], keywords: dict[str, 
 
 
 def _decorated(operator: Operator) -> tuple[str, ...]:
-    """Return the names by which OpenVINO's functions of one or two inputs take them: those of their decorators."""
+    """Return the names of the inputs of OpenVINO's functions of one or two inputs, as their decorators define."""
     count = len(operator.inputs)
     return {1: ("input_value",), 2: ("left", "right")}.get(count, tuple(port.name for port in operator.inputs))
 
 
 def _variadic_items(operator: Operator, positional: tuple[Any, ...]) -> tuple[list[Any] | None, tuple[Any, ...]]:
-    """Divide the arguments of a call into those of a variadic input, a list or consecutive ones, and the others."""
+    """Split arguments into those of a variadic input (one list, or consecutive arguments) and the others."""
     before = next((i for i, port in enumerate(operator.inputs) if port.variadic), None)
     if before is None or len(positional) <= before:
         return None, positional

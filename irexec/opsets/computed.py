@@ -36,8 +36,9 @@ class _Source:
 
 
 def _arithmetic(name: str) -> Callable[[Computed, Any], Any]:
-    """Return a method of NumPy's arithmetic whose result is also a proxy for the node that the method of Node creates,
-    if both have one type."""
+    """Return a method of NumPy's arithmetic whose result also stands for the node that Node's method creates, if both
+    have the same type.
+    """
 
     def method(self: Computed, other: Any) -> Any:
         result = getattr(np.ndarray, name)(self, other)

@@ -43,7 +43,10 @@ def _kind(given: Any) -> ElementType:
 
 
 def _axes(inputs: list[Any], _: dict[str, Any]) -> Any:
-    """Return the first axes, one for each start of Slice, or None if the number of starts is not known."""
+    """Return the default axes of Slice: the first axes, one for each start.
+
+    None if the number of starts is not known.
+    """
     shape = _shape(inputs[1])
     return np.arange(shape[0].value) if shape.is_static and shape.rank == 1 else None
 

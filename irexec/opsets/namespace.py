@@ -90,8 +90,9 @@ def namespace(opset: str, node_class: NodeClass) -> Namespace:
 
 
 def _older(operator: Operator, opset: str) -> tuple[Operator | None, Callable[..., bool]]:
-    """Return the earlier version of an operator that OpenVINO's function of this opset makes, and the condition on the
-    arguments of a call."""
+    """Return the earlier version of an operator that OpenVINO's function of this opset creates, and for which arguments
+    it does so.
+    """
     if operator.versioned_name == "Interpolate-4":
         # The attributes are given one by one; a dict of them is that of Interpolate-1.
         return contents.load("Interpolate", 1), lambda *given, **named: any(

@@ -249,7 +249,7 @@ def _check_layer(
 
 
 def _is_unversioned(named: Named | None, layer: SnippetLayer) -> bool:
-    """Return whether a layer is of an operator that the page describes and that is in no opset, whatever its name."""
+    """Return whether the page describes the layer's operator, and no opset contains it."""
     return named is not None and named.version is None and layer.written_type == named.type
 
 
@@ -274,7 +274,7 @@ def _kind_of(example: TextExample) -> str:
 def _check_text(block: TextExample, most_work: float, checked: Checked) -> Checked:
     """Check an example written as assignments.
 
-    Element types that it does not state are those with which its values agree, if any.
+    Element types that the text does not state are chosen so that its values agree, if possible.
     """
     described = describe(block)
     checked.parsed = True
@@ -324,7 +324,10 @@ def _sort(
     *,
     certain: bool = True,
 ) -> None:
-    """Divide findings into errors, repairs and notes, each with its location on the page. `certain`: see `erratum`."""
+    """Divide findings into errors, repairs and notes, each with its location on the page.
+
+    `certain` has the meaning that it has in `erratum`.
+    """
     shortened = {finding.code for finding in found} & _SHORTENED
     for written in found:
         finding = _judged(written, block)

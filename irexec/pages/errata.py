@@ -195,7 +195,7 @@ def _in_program_comment(text: str, start: int) -> bool:
 
 
 def _item(value: Any, printed: str) -> str:
-    """Return one element as the page prints its neighbours: with a point where they have one."""
+    """Return one element in the format of its neighbours on the page: with a decimal point if they have one."""
     text = shown_item(value)
     if printed.endswith(".") and text.lstrip("-").isdigit():
         return f"{text}."
@@ -206,7 +206,7 @@ def _item(value: Any, printed: str) -> str:
 
 
 def _fixed_dims(text: str, start: int, shape: tuple[int, ...]) -> _FixResult | None:
-    """Return the port around `start` with the dims of another shape; its comments stay where they are."""
+    """Return the port around `start` with the dims of another shape; its comments are kept."""
     opening = text.rfind("<port", 0, start + 5)
     positions = Positions(text[opening : opening + _LONGEST] if opening >= 0 else "")
     whole, end = positions.extent(0), positions.end_tag(0)

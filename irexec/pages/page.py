@@ -141,7 +141,9 @@ class _Finder:
         return heading_at(self.headings, self.all.origin(offset))
 
     def _text_examples(self, taken: Sequence[Range]) -> Iterator[TextExample]:
-        """Yield the groups of values that have an output; those without are given for the ones that follow."""
+        """Yield the groups of values with an output; the values of a group without an output belong to the groups after
+        it.
+        """
         givens: dict[str, Assignment] = {}
         about: Named | None = None
         for group in groups_in(_blanked(self.text, taken)):

@@ -94,7 +94,7 @@ class _Binder:
             ]
 
     def _open_types(self, inputs: list[SnippetPort], data: dict[str, str]) -> Iterator[tuple[ElementType, list[int]]]:
-        """Yield element types, and the inputs that could have them: those of the first one or of the output."""
+        """Yield element types, and the inputs that may have them."""
         ports = [self.operator.signature.input(i).elements for i in range(len(inputs))]
         unsaid = [i for i, port in enumerate(inputs) if port.port.precision is None]
         for output in self.operator.outputs:
@@ -128,7 +128,7 @@ class _Binder:
         return self.text.place(span.start, span.start + span.length)
 
     def _inputs(self) -> list[SnippetPort] | str:
-        """Return the inputs in order; in words, which one is not there."""
+        """Return the inputs in order, or a sentence that names the missing input."""
         node = self.group.node
         found: list[SnippetPort] = []
         left_out: list[str] = []
@@ -197,7 +197,7 @@ class _Binder:
         return data
 
     def _outputs(self, inputs: int) -> list[SnippetPort]:
-        """Return the documented outputs in order; `output0` and `output1` count on."""
+        """Return the documented outputs in order; numbers in names such as `output0` are positions."""
         node = self.group.node
         named = [a for a in self.group.assignments.values() if is_output(a.name) and _folded(a.name) in self.values]
         places: dict[int, Assignment] = {}

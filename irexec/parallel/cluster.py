@@ -72,7 +72,7 @@ class Cluster(Executor):
             asked.cancel()
 
     def _watch(self) -> None:
-        """Fail the pending calls once the client has given up: Dask cancels most of them, but not all."""
+        """Fail the pending calls when the client has stopped: Dask cancels most of them, but not all."""
         was_alone = False
         while not self._left.wait(_INTERVAL):
             if self._client.status == "running":

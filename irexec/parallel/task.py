@@ -71,7 +71,9 @@ def state(path: PathLike) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4096)
 def _content(path: str, *state: int) -> str:
-    """Digest a file once for each state of it: all the inputs of a model depend on the same weights."""
+    """Return the digest of a file, computed once for each state of the file: all inputs of a model depend on the same
+    weights.
+    """
     from hashlib import blake2b
 
     digest = blake2b(digest_size=16)

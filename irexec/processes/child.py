@@ -37,7 +37,7 @@ class Child:
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
-        """`quiet`: its output is not shown; when it crashes, the last line is reported."""
+        """`quiet`: the output of the process is hidden; if it crashes, its last line is reported."""
         self._words: IO[bytes] | None = tempfile.TemporaryFile() if quiet else None  # noqa: SIM115
         self._process: subprocess.Popen[bytes] = start_python(self._words)
         self._too_late = False
@@ -119,7 +119,7 @@ class Child:
         end(self._process)
 
     def _close_files(self) -> None:
-        """Close the pipes in the thread that makes the calls: another thread would wait for it."""
+        """Close the pipes in the thread that makes the calls: any other thread would wait for that thread."""
         for file in (self._process.stdin, self._process.stdout, self._words):
             if file is not None:
                 with contextlib.suppress(OSError):  # A call that the process did not receive may be left in the buffer.

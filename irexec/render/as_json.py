@@ -64,7 +64,7 @@ def _example_dict(example: Example, given: Given) -> dict[str, Any]:
 
 
 def _tensor_dict(array: Array | None, type: TensorType) -> dict[str, Any]:
-    """Return element type, shape, statistics, and the values themselves when there are at most 1000."""
+    """Return the element type, the shape, statistics, and up to 1000 values."""
     if array is None:
         return {"element_type": str(type.element_type), "shape": str(type.shape), "values": None}
     return _array_dict(array, str(type.element_type))

@@ -83,7 +83,7 @@ def show_rows(rows: Sequence[Row], shapes: Shapes, page: Printout) -> None:
 
 
 def _merged(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-    """Return the rows, with rows of the same words merged and the first reason kept."""
+    """Return the rows; rows with the same text are merged, and the first reason is kept."""
     found: dict[str, list[tuple[str, str]]] = {}
     for name, words, reason in rows:
         found.setdefault(words, []).append((name, reason))
@@ -141,7 +141,7 @@ def cost_rows(shapes: Shapes, seconds: float = 10.0) -> list[tuple[str, str]]:
 
 
 def _own_reasons(shapes: Shapes) -> dict[str, str]:
-    """Return for each symbol the constant that fixes it, or the refusal of a size that it cannot have."""
+    """Return for each symbol the reason of its sizes: the constant that fixes it, or the refusal of a size."""
     found = {shapes.symbols[baked.dim]: baked.text(shapes.symbols[baked.dim]) for baked in shapes.baked}
     found = {symbol: f"{text} (see --unbake)" for symbol, text in found.items()}
     for each in shapes.because():
@@ -152,7 +152,7 @@ def _own_reasons(shapes: Shapes) -> dict[str, str]:
 
 
 def _equalities(shapes: Shapes, page: Printout) -> None:
-    """Print the layers because of which dimensions of several inputs are equal."""
+    """Print the layers that require dimensions of several inputs to be equal."""
     rows: list[tuple[str, str]] = []
     for each in shapes.because():
         size = each.sizes[each.dim]

@@ -44,7 +44,7 @@ def grows(port: Value) -> bool:
 
 
 def _mask(shape: tuple[int, ...], past: int) -> Array:
-    """Return ones; in a first step of several texts, the last position of a text is padding."""
+    """Return a mask of ones; in the first step of several texts, the last position of each is padding (0)."""
     made = np.ones(shape, np.int64)
     if not past and len(shape) > 1 and shape[-1] > 2:
         made[..., -1] = 0

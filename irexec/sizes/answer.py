@@ -73,7 +73,9 @@ class Shapes:
         return html_of("Shapes", self)
 
     def _derived(self, evidence: Evidence) -> bool:
-        """Replace a description that traces contradict by the conditions of the traces; return whether it was."""
+        """If traces contradict a description, replace it by the conditions of the traces; return whether it was
+        replaced.
+        """
         wrong = evidence.differing(self.alternatives, self.groups)
         if not wrong:
             return False
@@ -338,7 +340,7 @@ class Shapes:
         return tuple(int(given[dim.input][dim.axis]) for dim in self.dims)
 
     def _candidates(self) -> Iterator[Sizes]:
-        """Yield for each case a combination in which no single size can be smaller."""
+        """Yield for each case an accepted combination in which no single size can be reduced."""
         for case in self._study.cases:
             sizes = case.base
             for _ in range(3):
@@ -351,7 +353,9 @@ class Shapes:
             yield sizes
 
     def _smaller(self, case: Case, sizes: Sizes, dim: int, size: int) -> Sizes | None:
-        """Return the combination with a smaller size of a dimension, and of those that follow it, if it is accepted."""
+        """Return the combination with a smaller size of a dimension and of the dimensions that depend on it, if it is
+        accepted.
+        """
         moved = tuple(size if each == dim else other for each, other in enumerate(sizes))
         if dim in case.choices:
             ones = {each for each in case.broadcast if sizes[each] == 1}

@@ -107,7 +107,7 @@ def _climbed(prober: Tracer, sizes: Sizes) -> tuple[Sizes, int | None]:
 
 
 def _neighbours(prober: Tracer, sizes: Sizes, refusal: Refusal, constants: list[int]) -> Iterator[Sizes]:
-    """Yield the sizes that differ in a dimension, or in equal dimensions, on which the refusing layer depends."""
+    """Yield combinations that differ in one dimension, or in equal dimensions, on which the refusing layer depends."""
     bits = prober.reached.get(refusal.node, 0) if refusal.node is not None else -1
     concerned = [number for number, dim in enumerate(prober.dims) if bits & dim.bits] or range(len(sizes))
     groups: list[tuple[int, ...]] = [(number,) for number in concerned]

@@ -66,7 +66,7 @@ class Description:
             self._explain_following(dim)
 
     def _alone(self) -> None:
-        """Describe the dimensions that move in no direction."""
+        """Describe the dimensions that no direction changes."""
         case = self._case
         for dim, own in enumerate(case.base):
             if dim in case.choices or dim in case.following:
@@ -127,7 +127,7 @@ class Description:
                         break
 
     def _exclusive(self, units: list[list[int]]) -> list[list[int]]:
-        """Return the smallest part of the units that cannot be 1 together; an empty list if all can."""
+        """Return the smallest selection of units that cannot be 1 together; an empty list if all units can."""
         base = self._case.base
 
         def fits(some: list[list[int]]) -> bool:
@@ -211,7 +211,7 @@ class Description:
             self._lower(other, lead, bound)
 
     def _lower(self, dim: int, lead: int, bound: Linear) -> None:
-        """Lower the least size of a dimension to the one that is accepted beside a smaller size of `lead`."""
+        """Reduce the minimum of a dimension to the size that is accepted with a smaller size of `lead`."""
         accepted = self._case.choices[dim]
         span, lowest = accepted.span, self._prober.dims[dim].low
         for size in range(lowest, span.low) if span is not None else ():
@@ -223,8 +223,8 @@ class Description:
                 return
 
     def _exchanging(self) -> None:
-        """Widen the choices of two bounded sizes of which one can be a part if the other is a multiple: a joint
-        condition then describes both.
+        """Widen the choices of two bounded sizes if one can be divided while the other is multiplied: a joint condition
+        then describes both.
         """
         case = self._case
         leads = [lead for lead, accepted in case.choices.items() if _is_bounded(accepted, self._prober.dims[lead].high)]
@@ -239,7 +239,7 @@ class Description:
                     case.exchanged.append(Exchanged(first, second, one, other, ratio))
 
     def _can_exchange(self, first: int, second: int, ratio: int) -> bool:
-        """Return whether one size is accepted with a part of its steps while the other has a multiple of its own."""
+        """Return whether combinations are accepted in which one size is divided and the other multiplied."""
         case, base = self._case, self._case.base
         counts = [_count(lead, case.choices[lead]) for lead in (first, second)]
         steps, others = (count.value(base) for count in counts)
@@ -354,7 +354,7 @@ def _is_bounded(accepted: Accepted, high: int | None) -> bool:
 
 
 def _count(dim: int, accepted: Accepted) -> Linear:
-    """Return the expression that is the same for all neighbouring sizes that are accepted around the base."""
+    """Return the expression with the same value at all accepted sizes next to the base."""
     span = accepted.span
     if span is None or span.high is None or span.modulus > 1:
         return size_of(dim)

@@ -228,7 +228,7 @@ def _is_size(expression: Expression) -> bool:
 
 
 def _enough(alternatives: Alternatives, groups: Sequence[int]) -> int:
-    """Return how many accepted combinations traces must decide: all of them, if the conditions allow only few."""
+    """Return the number of accepted combinations that traces must decide: all, if the conditions allow only a few."""
     leads = {group for number, group in enumerate(groups) if group == number}
     count = 0
     for conditions in alternatives:

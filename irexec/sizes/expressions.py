@@ -299,7 +299,7 @@ def _sum(
 
 
 def _of_all(samples: Samples, dims: Sequence[int]) -> list[Expression]:
-    """Return the largest of the sizes, as broadcasting gives it, and their product, as flattening does."""
+    """Return the largest of the sizes, a result of broadcasting, and their product, a result of flattening."""
     moving = tuple(size_of(dim) for dim in dims if len({sizes[dim] for sizes, _ in samples}) > 1)
     if len(moving) < 2:
         return []

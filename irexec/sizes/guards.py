@@ -232,9 +232,9 @@ def _normal(difference: Formula, operator: str, result: bool) -> Iterator[Guard]
 
 
 def _without_extreme(difference: Formula, operator: str) -> list[tuple[Formula, str]] | None:
-    """Return the conditions that `difference operator 0` implies for the parts of its only min or max, if this is
-    compared with one of them, or with a number that decides between them. The result is empty for conditions that
-    always or never hold, and None for other differences.
+    """Return the conditions that `difference operator 0` implies for the parts of its only min or max, if this min or
+    max is compared with one of its parts, or with a number that decides between the parts. The result is empty for
+    conditions that always or never hold, and None for other differences.
     """
     found = [(term[0], factor) for term, factor in difference.terms if len(term) == 1 and isinstance(term[0], Extreme)]
     if len(found) != 1 or abs(found[0][1]) != 1:

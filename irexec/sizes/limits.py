@@ -101,8 +101,8 @@ def _mixed_batches(prober: Prober, symbols: Sequence[str], outputs: Expressions)
 
 
 def _is_computed(expression: Expression, symbols: Sequence[str]) -> bool:
-    """Return whether a size is computed from others, that is, neither equal to one of them nor, by broadcasting, the
-    larger one.
+    """Return whether a size is computed from others: it is neither equal to one of them nor their maximum, as after
+    broadcasting.
     """
     parts = expression.parts if isinstance(expression, Combined) and expression.operator == "max" else (expression,)
     return not all(part.text(symbols).isidentifier() for part in parts)
@@ -144,8 +144,10 @@ def _axes(axes: Sequence[int]) -> str:
 
 
 def _origin(types: Inference, value: Value) -> str:
-    """Return the layer because of whose values a size is not known, although the sizes of its inputs are: the first one
-    on the way to the output, also where the size reaches it as a number that layers compute with."""
+    """Return the first layer on the way to an output whose output sizes depend on values. || Its input sizes are known.
+
+    The size may also reach the output as a number in a tensor.
+    """
     waiting, seen = [value.node], set[Node]()
     while waiting:
         node = waiting.pop(0)
@@ -161,7 +163,7 @@ def _origin(types: Inference, value: Value) -> str:
 
 
 def _is_open(type: TensorType) -> bool:
-    """Return whether a shape is not known, or the few whole numbers that a tensor contains, which may be sizes."""
+    """Return whether the shape is not known, or the contents of a small integer tensor, which may be sizes, are not."""
     if type.shape.is_dynamic:
         return True
     is_small = type.element_type.is_integral_number and prod(type.shape.to_shape()) <= _MOST_NUMBERS

@@ -53,14 +53,14 @@ class Line:
         return Accepted(span, tuple(singles))
 
     def _simplest(self, span: Span) -> Span:
-        """Return the span with the lowest bound that its period allows, so that the bound needs no condition."""
+        """Return the span with the lowest bound that its period allows: such a bound is not stated as a condition."""
         low = span.low
         while low - 1 >= max(self._low, 0) and (low - 1) % span.modulus not in span.residues:
             low -= 1
         return Span(low if low <= self._low else span.low, span.high, span.modulus, span.residues)
 
     def _try_upwards(self) -> int:
-        """Try sizes above the base until a period can be read from them; return the last size tried."""
+        """Try sizes above the base until they show a period; return the last size tried."""
         end = self._base + _FIRST
         first = [self._accepts(self._base + step) for step in range(1, _FIRST + 1)]
         if all(first):
@@ -106,7 +106,7 @@ class Line:
         return first
 
     def _span_below(self) -> Span | None:
-        """Return the span of which the base is the highest size; None if the base is a single size."""
+        """Return the span whose highest size is the base; None if it contains only the base."""
         below = [size for size in range(max(self._low, self._base - _WINDOW), self._base + 1) if self._accepts(size)]
         pattern = [self._known[size] for size in range(below[0], self._base + 1)]
         found = _period(pattern)

@@ -64,7 +64,7 @@ def _accepted_steps(prober: Prober, base: Sizes, factors: dict[int, int], enough
 
 
 def _together(prober: Prober, base: Sizes, number: int, bound: Sequence[int]) -> dict[int, int] | None:
-    """Return factors by which dimensions change together with one; None if it cannot change."""
+    """Return factors by which dimensions change together with a dimension; None if it cannot change."""
     others = [other for other in bound if other != number]
     equal = [other for other in others if base[other] == base[number]]
     for group in ([other for other in equal if _alike(prober, other, number)], equal):
@@ -81,7 +81,7 @@ def _together(prober: Prober, base: Sizes, number: int, bound: Sequence[int]) ->
 
 
 def _alike(prober: Prober, first: int, second: int) -> bool:
-    """Return whether two dimensions are on one axis."""
+    """Return whether two dimensions are those of one axis, of different inputs."""
     return prober.dims[first].axis == prober.dims[second].axis
 
 
@@ -157,7 +157,7 @@ def _less(row: list[int], other: list[int], factor: int) -> list[int]:
 
 
 def _without_negative(leads: list[int], rows: list[list[int]]) -> None:
-    """Exchange leads so that `past = mask - seq` becomes `mask = past + seq`."""
+    """Exchange leading dimensions so that `past = mask - seq` becomes `mask = past + seq`."""
     for number in range(len(rows[0]) if rows else 0):
         negative = next((index for index, row in enumerate(rows) if row[number] == -1), None)
         positive = next((index for index, row in enumerate(rows) if row[number] == 1), None)

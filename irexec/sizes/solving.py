@@ -58,8 +58,9 @@ def _flipped(prober: Tracer, made: Trace) -> Iterator[Sizes]:
 
 
 def _fitting(guard: Guard, sizes: Sizes, group: Sequence[int]) -> Iterator[int]:
-    """Yield sizes of a dimension, or of equal ones that move together, with which a condition holds: the solved one,
-    else the next ones by trial."""
+    """Yield sizes of a dimension, or of equal ones that move together, with which a condition holds: the solution of
+    the condition, otherwise the nearest sizes found by trial.
+    """
 
     def holds(size: int) -> bool:
         return bool(guard.holds(tuple(size if number in group else own for number, own in enumerate(sizes))))

@@ -61,7 +61,7 @@ def study(prober: Tracer, seconds: float) -> Study:
 
 
 def _explore(prober: Tracer, base: Sizes, made: Study) -> None:
-    """Describe the case of the base, and those of accepted sizes that lie outside the cases described so far."""
+    """Describe the case of the base, then the cases of accepted sizes outside the cases described so far."""
     seeds = [base]
     chance = random.Random(0)
     begin, end = time.thread_time(), float("inf")
@@ -81,7 +81,7 @@ def _explore(prober: Tracer, base: Sizes, made: Study) -> None:
 
 
 def _uncovered(prober: Tracer, made: Study, case: Case, chance: random.Random) -> Iterator[Sizes]:
-    """Yield accepted sizes outside the cases, near those that a case describes."""
+    """Yield accepted sizes outside the cases, near sizes that a case describes."""
     count = len(case.base)
     near = [
         tuple(size if other == number else own for other, own in enumerate(case.base))

@@ -216,7 +216,10 @@ class _Tracing:
         return TensorType(own.element_type, own.shape, partial=partial.reshape(own.shape.to_shape()))
 
     def _inferred(self, node: Node, inputs: Sequence[TensorType | None], expected: Types) -> Types | None:
-        """Return the types that the operator's rule infers; None if it fails. Raises _Refused for a breach."""
+        """Return the types that the operator's rule infers; None if it fails.
+
+        Raises _Refused if the rule reports a broken constraint.
+        """
         operator = node.operator
         if operator is None:
             return None
@@ -247,7 +250,7 @@ class _Tracing:
         return types
 
     def _compared(self, node: Node, inputs: Sequence[TensorType | None], types: list[TensorType]) -> Types | None:
-        """Return the contents of a comparison of traced numbers, which makes them guards."""
+        """Return the contents of a comparison of traced numbers; each comparison adds a guard."""
         known = [None if type is None else type.known for type in inputs]
         if node.operator is None or any(each is None or any(isinstance(v, Dimension) for v in each) for each in known):
             return None

@@ -227,7 +227,9 @@ def _of_port(given: Mapping[str, Any], name: str, index: int, port: SnippetPort)
 
 
 def _element_types(layer: SnippetLayer, operator: Operator, given: Given, supplied: Sequence[Any]) -> list[Typed]:
-    """Return every input's element type and its origin: its own precision, another port of its group, its values."""
+    """Return every input's element type and the origin of the type: the port's precision, another port of its group, or
+    the values.
+    """
     signature = operator.signature
     names = [signature.port_name(i) for i in range(len(supplied))]
     ports = [signature.input(i).elements for i in range(len(supplied))]

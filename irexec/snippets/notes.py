@@ -82,7 +82,7 @@ def _is_unfinished(comments: Sequence[_Placed]) -> bool:
 
 
 def _joined(comments: Sequence[_Placed]) -> tuple[Listed | None, int]:
-    """Return the values that the first comment begins, and how many comments they take."""
+    """Return the values that begin in the first comment, and the number of comments that contain them."""
     result, count = read_values(comments[0].comment.text), 1
     while result is Unfinished.LIST and count < min(len(comments), MOST_JOINED):
         result = read_values(_text(comments[: count + 1]))

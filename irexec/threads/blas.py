@@ -78,7 +78,7 @@ def _set_threads(counts: list[int]) -> None:
 
 
 def _forget_threads() -> None:
-    """Forget the threads after a fork: the new process has only the one that forked."""
+    """Forget the threads after a fork: the new process has only the thread that forked."""
     global _users, _lock
     _lock = threading.Lock()
     if _users:
@@ -133,7 +133,7 @@ def _found_by_threadpoolctl() -> list[Library]:
 class _ForAnyThread:
     """A library whose limit any thread may set and another thread may remove.
 
-    The first thread in the block sets the limit and the last thread removes it; they are rarely the same thread.
+    The first thread that enters the block sets the limit, the last one that leaves it removes the limit.
     """
 
     def __init__(self, library: Library) -> None:

@@ -57,7 +57,7 @@ def set_num_threads(count: int | None) -> None:
 
 
 class _Share:
-    """One worker's share of some work; it raises nothing. The worker claims it, or the caller withdraws it."""
+    """One worker's share of some work, which raises no exceptions. The worker claims it, or the caller withdraws it."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self.work: Callable[[], None] | None = work
@@ -116,7 +116,7 @@ class _Pool:
 
 
 def _forget_threads() -> None:
-    """Forget the threads after a fork: the new process has only the one that forked."""
+    """Forget the threads after a fork: the new process has only the thread that forked."""
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
 

@@ -76,7 +76,7 @@ class ElementType:
     f4e2m1: ClassVar[ElementType]
 
     def __new__(cls, name: Any, *definition: Any) -> Self:
-        """Return a new type; of a dtype alone, the type that holds it. Raises TypeError as `of`."""
+        """Return a new type; for a dtype alone, the existing type with this dtype. Raises TypeError as `of`."""
         if cls is ElementType and not definition:
             return cls.of(name)  # type: ignore[return-value]
         return object.__new__(cls)

@@ -125,7 +125,7 @@ def _other_kernel(g: Graph, x: Value, kernel: str, channels: int) -> tuple[Value
 
 
 def _operand(g: Graph, y: Value, follow: str, channels: int) -> Value:
-    """Return an elementwise layer with an operand of its own."""
+    """Return an elementwise layer with a further operand."""
     row = (1, channels, 1, 1)
     if follow in ("none",):
         return y

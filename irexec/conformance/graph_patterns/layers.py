@@ -51,7 +51,7 @@ def activated(g: Graph, x: Value, name: str, channels: int, rank: int = 4) -> Va
 
 
 def _made(g: Graph, form: str, array: np.ndarray) -> Any:
-    """Return the weights of a layer, as a constant or in a form that a compiler may fold."""
+    """Return the weights of a layer, as a constant or computed by layers that a compiler may fold."""
     if form == "f16 convert":
         return g.op("Convert-1", [array.astype(np.float16)], {"destination_type": g.base.name})
     if form == "transposed":

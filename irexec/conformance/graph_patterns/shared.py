@@ -51,7 +51,7 @@ def scatters(g: Graph, *, kind: str, length: str, data: str, reader: str, dtype:
 
 
 def _update(g: Graph, y: Value, kind: str, base: str, number: int) -> Value:
-    """Return a value of which a part is replaced."""
+    """Return the value with a part replaced."""
     extra = g.input([2, 3], base)
     if kind == "ScatterUpdate-3":
         rows = g.op("ReduceMax-1", [y, _axes(1)], {"keep_dims": "true"})

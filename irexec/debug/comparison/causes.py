@@ -46,7 +46,9 @@ def cause(
 
 
 def _with_values_of(reference: Reference, loaded: Loaded, node: Node, plain: Sequence[Sequence[Array]]) -> float | None:
-    """Return the error of the results if a layer has the other side's values; None if it cannot be run with them."""
+    """Return the error of the results if a layer has the other side's values; None if the model cannot be run with
+    them.
+    """
     model = reference.model
     part = cut(model, [other for other in model.nodes if other is not node], model.results)
     taken = [value for value in part.begins if value.node is node]
@@ -98,7 +100,7 @@ def nearly_read(reference: Reference, loaded: Loaded, rows: Sequence[Row]) -> Cu
 
 def _most_rounding(layers: Sequence[Node]) -> float:
     """Return the units in the last place by which two ways to compute a value may differ if only one of them contains
-    these layers. A single layer would have to return its input.
+    these layers. A layer is counted only if the values without it could be its input.
     """
     if len(layers) == 1:
         return 1.0

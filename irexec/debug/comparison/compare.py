@@ -123,7 +123,7 @@ def _judge_results(
     plain: list[list[Array]],
     errors: list[list[Error]],
 ) -> None:
-    """Decide whether the results agree although they are not equal, if no layer is wrong by itself."""
+    """Decide whether results that are not equal agree, if no layer is wrong by itself."""
     reference, bounds = comparing.reference, comparing.bounds
     found.random, random = _random(found, reference.model)
     errors = [[NONE if index in random else error for index, error in enumerate(step)] for step in errors]

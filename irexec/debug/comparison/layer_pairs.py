@@ -124,7 +124,7 @@ class LayerPairs:
         return self._equal(one, other) if any(constant) else self.alignment.value(one) is other
 
     def _equal(self, one: Value, other: Value) -> bool:
-        """Return whether both are constants with the same values."""
+        """Return whether both layers are constants with the same values."""
         if not self._both_constant(one, other):
             return False
         return (
@@ -132,7 +132,9 @@ class LayerPairs:
         ) or same(self._constant(0, one), self._constant(1, other))
 
     def _is_rounded(self, one: Value | None, other: Value | None) -> bool:
-        """Return whether both are constants that differ by rounding, as when a normalization is folded into weights."""
+        """Return whether both layers are constants that differ by rounding, as when a normalization is folded into
+        weights.
+        """
         if one is None or other is None or not self._both_constant(one, other) or not one.element_type.is_real:
             return False
         left, right = self._constant(0, one), self._constant(1, other)
@@ -142,7 +144,7 @@ class LayerPairs:
         return one.node in self._cutters[0].constant and other.node in self._cutters[1].constant
 
     def _constant(self, side: int, value: Value) -> Array:
-        """Return the value of a constant that other constants are computed to."""
+        """Return the value of a constant, or of a layer that is computed from constants."""
         known = value.node.constant if value.node.constant is not None else known_value(value)
         if known is not None:
             return known
@@ -233,7 +235,7 @@ class LayerPairs:
         return f"reads {name} instead of {_named(one)}"
 
     def _attributes(self, node: Node, other: Node) -> dict[str, tuple[str, str]]:
-        """Return the attributes of both as texts."""
+        """Return the attributes of both layers as texts."""
         ours, theirs = attributes_of(node), attributes_of(other)
         skipped = ("variable_id",) if self.alignment.own[node] == self.alignment.own[other] else ()
         names = [name for name in sorted(ours.keys() | theirs.keys()) if name not in skipped]

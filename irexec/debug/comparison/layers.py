@@ -227,7 +227,7 @@ class Comparing:
         agrees: bool,
         step: int,
     ) -> None:
-        """Keep a layer that is wrong, or that has bodies in which a layer may be."""
+        """Keep a layer that is wrong, or whose bodies may contain a wrong layer."""
         node = nodes[-1]
         if len(self._suspects) >= _KEPT:
             return

@@ -154,8 +154,9 @@ def _unequal_to_source(
 def _ends(
     reference: Reference, loaded: Loaded, plain: Sequence[Sequence[Array]], sources: Sequence[Value | None]
 ) -> list[list[tuple[Array, Array | None]]]:
-    """The other side's results and the values that they read, per step. They are from one run, or from several of a
-    side that always computes the same; elsewhere nothing is known."""
+    """The other side's results and the values that they read, per step. || They come from one run, or from several runs
+    of a side that always computes the same; otherwise they are unknown.
+    """
     if isinstance(loaded, ObservesWithResults):
         return loaded.observe_with_results(reference.steps, sources)
     if not isinstance(loaded, Repeats) or not loaded.repeats:

@@ -16,7 +16,7 @@ class Sides:
     """Comparisons of one model with several runtimes, for the same inputs."""
 
     def __init__(self, found: Sequence[Comparison]) -> None:
-        """`found`: two or more, of the same model."""
+        """`found`: the comparisons of the same model with two or more sides."""
         self.found = list(found)
 
     @property
@@ -84,7 +84,7 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _also(wrong: Sequence[Comparison], right: Sequence[Comparison]) -> str:
-    """Return whether those that agree also agree about the layer that is named."""
+    """Return whether sides with equal results also have equal values of the named layer."""
     culprit = wrong[0].culprit
     if culprit is None or culprit.outer or len(culprit.nodes) > 1:
         return ""

@@ -15,7 +15,10 @@ class Together:
     """The values of a model that the other side has exposed so far."""
 
     def __init__(self, model: Model, nodes: Sequence[Node], modules: bool = False) -> None:
-        """`nodes`: the layers that are compared, in order. `modules`: whether the other side shows those of modules."""
+        """`nodes`: the layers that are compared, in order.
+
+        `modules`: whether the other side exposes values of modules.
+        """
         self.shown: set[Value] = set()
         self._most = _MOST_OF_A_MODULE if modules else _MOST
         self._constant = constant_nodes(model)

@@ -60,7 +60,7 @@ def widened(model: Model) -> Model | None:
 
 
 def _halves(model: Model) -> list[Node]:
-    """Return the layers that make f32 of constants that were computed in f16 or bf16."""
+    """Return the layers that convert constants computed in f16 or bf16 to f32."""
     constant = constant_nodes(model)
     converts = (node for node in model.nodes if node.type == "Convert" and node in constant)
     return [

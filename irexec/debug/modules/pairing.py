@@ -190,7 +190,7 @@ class _Pairing:
                 yield made
 
     def _best(self, values: Sequence[Value], made: Made) -> Value:
-        """Return the one of equal values whose name contains the module, otherwise the first one."""
+        """Return the value whose name contains the module's name, of several equal values, otherwise the first one."""
         path = self.calls[made.call].path
         named = [value for value in values if self._path[value.node] == path]
         # The last layer of a module has its result.
@@ -216,7 +216,7 @@ class _Pairing:
         ]
 
     def _follow(self, ends: Sequence[Value], more: Mapping[Value, Array]) -> dict[Value, Sample]:
-        """Return samples of values that follow from results of modules; `more` are known in addition."""
+        """Return samples of values that can be computed from results of modules and from the values `more`."""
         nodes, begins = self._back(ends, more)
         have = {value: array for value, array in self._known.items() if value in begins} | {
             value: more[value] for value in begins if value in more
@@ -232,7 +232,7 @@ class _Pairing:
         return {value: entry for value, entry in made.items() if entry is not None}
 
     def _back(self, ends: Sequence[Value], more: Mapping[Value, Array]) -> tuple[set[Node], set[Value]]:
-        """Return the layers that compute some values from known ones, and the known ones."""
+        """Return the layers that compute some values from known values, and these known values."""
         nodes, begins = set[Node](), set[Value]()
         stack = [value.node for value in ends]
         while stack:
@@ -299,7 +299,7 @@ class _Pairing:
         return (len(distances), -sum(distances)), [(value, made), *pairs]
 
     def _after(self, value: Value) -> set[Value]:
-        """Return the values that depend on one, itself excluded."""
+        """Return the values that depend on a value, itself excluded."""
         found, stack = set[Value](), list(value.users)
         seen = set[Node]()
         while stack:

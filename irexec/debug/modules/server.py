@@ -196,7 +196,7 @@ class Server:
             raise CannotRun(f"the network cannot be run: {_described(error)}") from None
 
     def _ordered(self, result: Any) -> list[Array]:
-        """Return the results in the order of the exported model: by name if they have names, otherwise by place."""
+        """Return the results in the order of the exported model: by name if they have names, otherwise by position."""
         if isinstance(result, Mapping):
             keys = [next((name for name in names if name in result), None) for names in self._outputs]
             if None not in keys and len(set(keys)) == len(keys):

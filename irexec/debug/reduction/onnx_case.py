@@ -85,7 +85,7 @@ def onnx_guesses(reference: Reference, runtime: Runtime, bounds: Bounds | None =
 
 
 def _part(case: Case, nodes: Collection[int], outputs: Collection[str] = ()) -> OnnxCase:
-    """Return some nodes with the values that reach them in irexec's run. Raises IRError and ValueError."""
+    """Return a case of some nodes, with the values that they read in irexec's run. Raises IRError and ValueError."""
     recorded = _recorded(case, [*parts.boundary(_proto(case), nodes), *parts.leaving(_proto(case), nodes)])
     proto = parts.part(_proto(case), nodes, recorded[0], outputs)
     return onnx_case(proto, [[step[name] for name in parts.input_names(proto)] for step in recorded])
@@ -129,7 +129,7 @@ def _extents(case: Case) -> list[int]:
 
 
 def _shrink(target: Callable[[int], int]) -> Callable[[Case, list[int]], Case]:
-    """Replace every extent that is not kept by `target` of it, everywhere in the model."""
+    """Replace every extent that is not kept by `target(extent)`, everywhere in the model."""
 
     def keep(case: Case, kept: list[int]) -> OnnxCase:
         smaller = {extent: target(extent) for extent in _extents(case) if extent not in kept}

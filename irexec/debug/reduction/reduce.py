@@ -137,7 +137,7 @@ class _Work:
         return self._taken(*self._judged(self._judges[0], kept))
 
     def _earliest(self, fails: Callable[[list[Any]], bool], subsets: Iterable[list[Any]]) -> tuple[int, int]:
-        """Judge as many candidates at a time as there are judges; the first one that fails is taken."""
+        """Return the first candidate that fails; as many candidates are judged at a time as there are judges."""
         known = 0
         for some in _batched(subsets, len(self._judges)):
             found = list(self._pool.map(self._judged, self._judges, some))

@@ -166,7 +166,7 @@ def _results(case: Case) -> list[Any]:
 
 
 def _others(case: Case, runtime: Runtime | None) -> list[tuple[str, str, Array]]:
-    """Return the results of the runtime with their names and its own; empty if it returns none."""
+    """Return the results of the runtime with their names, and the runtime's name; empty if it returns no results."""
     steps = _found(case, runtime)
     if runtime is None or not steps:
         return []

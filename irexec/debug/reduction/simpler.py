@@ -113,7 +113,7 @@ def attributes(case: Case) -> list[Setting]:
 
 
 def _plainer(value: Any) -> Any:
-    """Return zeros and ones for whole numbers that are neither already."""
+    """Return zeros and ones instead of other whole numbers."""
     if isinstance(value, tuple) and value and all(type(item) is int for item in value):
         return None if {*value} <= {0, 1} else (1,) * len(value)
     return None

@@ -104,7 +104,7 @@ class ByRuntime:
         return replace(found, types=self._types(case, like)) if found.kind == "difference" else found
 
     def _types(self, case: Case, like: Fault | None) -> tuple[str, ...]:
-        """Return the types of the wrong layers of a case; those of the fault `like` if layers of one of them are."""
+        """Return the types of the wrong layers of a case; only those of the fault `like`, if one of them is wrong."""
         present = {node.type for node in case.model.walk()}
         if like is not None and not (like.types and present & {*like.types}):
             return ()

@@ -234,8 +234,8 @@ class Aligned:
         ]
 
     def _is_comparable(self, ours: Value, theirs: Value) -> bool:
-        """Return whether values correspond: a layer that only stands in the same place, such as the inside of a
-        translation, may have another shape, and a value that only these layers read may have a layout for them.
+        """Return whether values correspond. || A layer that was only paired by its position, such as a layer inside a
+        translation, may have another shape; a value that only such layers read may have another layout.
         """
         if self.layer_pairs.leads_elsewhere(ours.node):
             return False

@@ -116,8 +116,8 @@ def _folded(many: Many) -> Batch | None:
 
 
 def _interpolated(many: Many) -> Batch | None:
-    """Return the call of an Interpolate whose axis 0 keeps its size and is not padded. Without a list of axes it would
-    be among them.
+    """Return the call of an Interpolate whose axis 0 keeps its size and is not padded. Without a list of axes, axis 0
+    would be interpolated.
     """
     axes = many.inputs[-1]
     if axes is None or len(many.inputs) < 3 or not np.all(axes >= 1):
@@ -127,14 +127,14 @@ def _interpolated(many: Many) -> Batch | None:
 
 
 def _axis_attribute(many: Many) -> Batch | None:
-    """Return an attribute `axis` counts one axis more, unless it counts from the end."""
+    """Return the call for an attribute `axis`, which is increased by one unless it counts from the end."""
     if not many.only_first:
         return None
     return Batch([*many.inputs], {"axis": _moved(many.get("axis"))})
 
 
 def _axes_input(port: int) -> Rule:
-    """Return an input of axes counts one axis more, unless it counts from the end."""
+    """Return the call for an input of axes, which are increased by one unless they count from the end."""
 
     def rule(many: Many) -> Batch | None:
         axes = many.inputs[port] if len(many.inputs) > port else None
@@ -183,7 +183,7 @@ def _transposed(many: Many) -> Batch | None:
 
 
 def _prefixed(first: Mapping[int, int], masks: Sequence[str] = (), begin_end: Sequence[str] = ()) -> Rule:
-    """Return the rule for inputs with an entry for each axis: they get one for the axis of rows."""
+    """Return the rule for inputs with an entry for each axis: an entry for the axis of rows is inserted."""
 
     def rule(many: Many) -> Batch | None:
         inputs = list(many.inputs)

@@ -78,7 +78,9 @@ def _is_whole(node: Node) -> bool:
 
 
 def _rounding(node: Node) -> list[Node]:
-    """Return the layers from a Convert to whole numbers back to the Divide by the scale; none if it is no quantiser."""
+    """Return the layers from a Convert to whole numbers back to the Divide by the scale; an empty list if they are no
+    quantiser.
+    """
     found: list[Node] = []
     while node.inputs and (value := node.inputs[0]) is not None and len(value.users) == 1:
         node = value.node
@@ -91,7 +93,7 @@ def _rounding(node: Node) -> list[Node]:
 
 
 def _given(node: Node) -> tuple[Value, list[Node]]:
-    """Return the real numbers that a quantiser gives: after a Convert to whole numbers and back, if there is one."""
+    """Return the real numbers that a quantiser returns: after the Converts to whole numbers and back, if any."""
     value, after = node.outputs[0], list[Node]()
     whole = not value.element_type.is_real
     while len(users := value.users) == 1 and users[0].type in _DEQUANTISING and users[0].inputs[0] is value:

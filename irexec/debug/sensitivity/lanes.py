@@ -38,7 +38,7 @@ class Lane:
 
 @dataclass(slots=True)
 class _Needs:
-    """For each layer, the lanes that need it as bits, and how often each value is read."""
+    """For each layer, the lanes that need it (a bit for each), and how often each value is read."""
 
     nodes: dict[Node, int] = field(default_factory=dict)
     uses: dict[Value, int] = field(default_factory=dict)
@@ -157,7 +157,10 @@ class Pass:
         return self._constants[value]
 
     def _computed(self, node: Node, inputs: list[Rows | None], lanes: int) -> list[Rows]:
-        """Return the results of a layer. Values of a constant are taken in turn: weights are too large to repeat."""
+        """Return the results of a layer.
+
+        The values of a constant are computed one after the other: weights are too large to repeat.
+        """
         for port, rows in enumerate(inputs):
             value = node.inputs[port]
             if rows is not None and rows.lanes is not None and value is not None and self.board.is_given(value.node):
@@ -255,7 +258,9 @@ class Pass:
         return Rows(found[0]) if len(used) == 1 else joined(found, self._interned(where), copies=copies)
 
     def _combined(self, inputs: list[Rows | None], lanes: int) -> tuple[list[Rows | None], Array | None]:
-        """Return the inputs with a row for each different combination, and that of each lane; None: all the same."""
+        """Return the inputs with a row for each different combination, and the row of each lane; None if all lanes have
+        the same.
+        """
         maps = {id(rows.lanes): rows for rows in inputs if rows is not None and rows.lanes is not None}
         if not maps:
             return inputs, None

@@ -41,7 +41,10 @@ class Choice:
 
 
 class _Seen:
-    """Adds the fine and the coarse value of units to their statistics when both are known. `units`: by value."""
+    """A listener that adds the fine and the coarse value of units to their statistics when both are known.
+
+    `units`: by value.
+    """
 
     def __init__(self, statistics: dict[Unit, Statistics], units: Sequence[Unit]) -> None:
         self.units: dict[Value, list[Unit]] = {}

@@ -241,7 +241,7 @@ class _Pairing:
         return None if value is None or value.node not in self.constant else self._array(value)
 
     def _range_of_weights(self, value: Value) -> Range | None:
-        """Return the codes that are stored, and the step between them."""
+        """Return the range of the stored codes, and the step between them."""
         node: Node | None = value.node
         while node is not None and node.type in ("Reshape", "Convert") and node.inputs:
             node = node.inputs[0].node if node.inputs[0] is not None else None
@@ -273,7 +273,7 @@ def _is_code(node: Node) -> bool:
 
 
 def _plain(model: Model, constant: set[Node], passed: Mapping[Value, Value | None]) -> tuple[Model, dict[Node, Node]]:
-    """Return a copy without quantisers, where constants differ by their shape alone; and its layers' originals."""
+    """Return a copy without quantisers, with constants that represent their shapes, and the originals of its layers."""
     made, copies = copy_with_map(model)
     shapes: dict[Value, Value] = {}
     for node in model.nodes:

@@ -268,7 +268,7 @@ def _share(value: float) -> str:
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Return the columns that have a value in a row, all but the last one flush right: names are whole."""
+    """Return the columns in which a row has a value; all but the last, the names, are aligned to the right."""
     used = [place for place in range(len(table[0])) if any(row[place] for row in table[1:])]
     table = [[row[place] for place in used] for row in table]
     widths = [max(len(row[place]) for row in table) for place in range(len(table[0]) - 1)]

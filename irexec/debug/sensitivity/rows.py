@@ -1,4 +1,4 @@
-"""Rows: the different values that one output of a layer has in a number of lanes."""
+"""Rows: the different values of one output of a layer in many lanes."""
 
 from __future__ import annotations
 

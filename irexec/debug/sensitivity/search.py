@@ -87,7 +87,7 @@ def ranked(trials: Trials, effects: Mapping[Unit, Effect]) -> list[Unit]:
 
 
 def _less(more: float, less: float) -> float:
-    """Return the difference, 0 for two equal infinities."""
+    """Return the difference of two scores, 0 for equal infinities."""
     return 0.0 if more == less else more - less
 
 
@@ -133,8 +133,8 @@ class _Search:
         return Found(single, curve, chosen, score)
 
     def _order(self) -> tuple[list[frozenset[str]], int | None]:
-        """Return the groups, those that gain most first, and the number of them that is expected to meet the target. If
-        one group meets the target alone, the smallest of these is the first.
+        """Return the groups, the most effective first, and the number of groups that is expected to meet the target. If
+        single groups meet the target, the smallest of them is first.
         """
         self._measure(self.groups)
         left = sorted(self.groups, key=lambda group: (self._loss(group), -self._harm(group)))
@@ -151,7 +151,7 @@ class _Search:
         return found.order, next((count for count, score in enumerate(scores) if self._is_met(score)), None)
 
     def _errors(self, groups: Sequence[frozenset[str]]) -> tuple[Array, dict[frozenset[str], Array]]:
-        """Return sketches of the error that all units make together, and of the part that each group has in it."""
+        """Return sketches of the error that all units cause together, and of each group's part of it."""
         errors, sites = self.trials.errors, {group: self.trials.board.excluding(group) for group in groups}
         causes = [*dict.fromkeys([*self.alone, *sites.values()])]
         self.trials.scores([Choice(cause, from_fine=True) for cause in causes if cause not in errors])
@@ -160,13 +160,13 @@ class _Search:
             return errors[()] + sum(errors[unit] - errors[()] for unit in self.alone), parts
 
     def _harm(self, group: frozenset[str]) -> float:
-        """Return the noise of the units of a group, each alone."""
+        """Return the sum of the errors that the units of a group cause when each is coarse alone."""
         sites = self.trials.board.excluding(group)
         return sum(noise for unit, noise in self.alone.items() if unit <= sites)
 
     def _reached(self, sets: list[frozenset[str]], expected: int | None) -> int | None:
-        """Return the smallest number of groups of the order that meets the target: many numbers are tried at once, with
-        the sets that the expected one has without one of its layers.
+        """Return the smallest number of first groups of the order that meets the target. || Many numbers are measured
+        in one pass, together with the sets of the expected number of groups without one of their layers.
         """
         low, high = 0, len(sets) - 1
         tried = {0, *_further(0, high)}
@@ -185,7 +185,9 @@ class _Search:
             tried, smaller = {*np.linspace(low, high, _TOGETHER + 2).astype(int).tolist()}, []
 
     def _fewest(self, layers: frozenset[str]) -> frozenset[str]:
-        """Drop layers one by one that the target does not need, each time the layer whose removal costs least."""
+        """Remove layers, one by one, without which the target is still met, each time the layer whose removal costs
+        least.
+        """
         while 1 < len(layers) <= _TRIED:
             fewer = _fewer(layers)
             self._measure(fewer)
@@ -216,12 +218,12 @@ class _Search:
 
 
 def _fewer(layers: frozenset[str]) -> list[frozenset[str]]:
-    """Return the sets without one of the layers."""
+    """Return the sets that remain when one of the layers is removed."""
     return [layers - {name} for name in sorted(layers)] if len(layers) > 1 else []
 
 
 def _further(count: int, end: int) -> list[int]:
-    """Return the points of the curve after a point, up to the last: the first ones one by one."""
+    """Return the points of the curve after a point, up to the last; the first points are consecutive."""
     found = []
     while count < end:
         count = min(end, count + 1 if count < _EACH else math.ceil(count * _FACTOR))

@@ -71,7 +71,7 @@ def _reduced_axes(node: Node, place: int, rank: int) -> tuple[int, ...]:
 
 
 def _compressed(value: Value, array: Array, axes: tuple[int, ...], bits: int) -> tuple[Value, Array, Array]:
-    """Return a Const of whole numbers, a Convert and a Multiply with the scale; and a Reshape where there are groups.
+    """Return a Const of whole numbers, a Convert and a Multiply with the scale; and a Reshape if there are groups.
     Also return the numbers, and the step of each weight.
     """
     shape = array.shape

@@ -119,7 +119,7 @@ def _forward(line: str, index: int, room: int) -> tuple[int, int]:
 
 
 def _cost(char: str) -> int:
-    """Return the room that a character takes; not nothing, or a line of combining marks would never end."""
+    """Return the room that a character takes, at least a little, so that a line of combining marks ends."""
     return max(cells(char), 1)
 
 

@@ -100,7 +100,7 @@ class PackedMatrix(Packed):
             return np.ascontiguousarray(found.T) if self.is_upright else found
 
     def _compute(self, part: Array, rows: slice | Array, out: Array) -> None:
-        """Write the rows whose codes are `part` and whose numbers are `rows`."""
+        """Write the rows with the numbers `rows`, whose codes are `part`."""
         if not out.size:
             return
         grouped = out.reshape(len(out), self.groups, -1)
@@ -157,7 +157,7 @@ def _whole(zero: Array, bits: int) -> Array:
 
 
 def _of(parameters: Array, rows: slice | Array) -> Array:
-    """Return the parameters of some rows, one for each group."""
+    """Return the scales or zero points of some rows, one for each group."""
     return (parameters if len(parameters) == 1 else parameters[rows])[:, :, None]
 
 

@@ -100,7 +100,7 @@ def _has_bounded_calls(proto: onnx.ModelProto) -> bool:
 
 
 def _is_too_large(findings: OnnxFindings) -> bool:
-    """Return whether something in the file was refused for its size, or is missing."""
+    """Return whether a part of the file was refused for its size, or is missing."""
     return findings.too_large or findings.incomplete or any(finding.code == "O011" for finding in findings.report)
 
 

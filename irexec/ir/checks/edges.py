@@ -237,7 +237,7 @@ def _check_cycles(
 
 
 def _cycles(layers: Iterable[int], arcs: dict[int, list[tuple[int, Edge]]]) -> list[set[int]]:
-    """Return the sets of layers that reach each other (Tarjan's algorithm, with its own stack)."""
+    """Return the sets of layers that reach each other (Tarjan's algorithm without recursion)."""
     order: dict[int, int] = {}
     low: dict[int, int] = {}
     path: list[int] = []

@@ -36,10 +36,10 @@ class Attribute(NamedTuple):
 
 @cache
 def _markup() -> re.Pattern[str]:
-    """Return the pattern of a piece of markup. It is compiled when a position is looked up, which a valid file never
-    needs.
+    """Return the pattern of a piece of markup. It is compiled when a position is first looked up, as for a finding.
 
-    Linear time for any text: start tags are matched possessively, and an unclosed construct extends to the end.
+    Matching takes linear time for any text: start tags are matched possessively, and an unclosed construct extends to
+    the end.
     """
     return re.compile(
         r"""<(?:(?P<start>[^\s/>!?<][^\s/><]*+)(?:[^>"'</]++|"[^"<]*+"|'[^'<]*+'|/(?!>))*+(?P<empty>/?)>

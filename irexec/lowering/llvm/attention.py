@@ -102,7 +102,7 @@ def _lay_out_values(code: Code, layer: Fields, values: Run, panels: Run, across:
 
 
 def _masked(code: Code, mask: Mask, masks: Run, diagonal: Number) -> Change:
-    """Apply a mask to scores; scores after the diagonal belong to keys later than the query."""
+    """Apply a mask to scores; scores beyond the diagonal belong to keys after the query."""
     b, lowest = code.builder, code.constant(float("-inf"))
 
     def change(index: Number, vector: Any, lanes: Any) -> Any:

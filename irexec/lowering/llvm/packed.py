@@ -105,7 +105,7 @@ def write_few(
 
 
 def _in_block_order(code: Code, source: Run, target: Run, count: Number) -> None:
-    """Copy elements so that those at one place of sixteen dwords are a vector."""
+    """Copy elements so that those at the same position of sixteen dwords become a vector."""
     with code.loop(0, count, IN_BLOCK) as block, code.loop(0, TABLE) as dword:
         for place in range(8):
             value = (source + (block + dword * 8)).scalar(place)

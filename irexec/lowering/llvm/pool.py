@@ -134,7 +134,9 @@ def _has_tasks(word: Number) -> Any:
 
 
 def _share(module: Any, name: str, lanes: int) -> Code:
-    """Write `share(state, member)`: execute tasks, the own ones first, until no part has any left; then count them."""
+    """Write `share(state, member)`: execute tasks, first those of the member's own part, until no tasks are left; then
+    count the executed tasks.
+    """
     code = Code(module, name, 2, lanes)
     address, member = code.parameters
     state, b = address.numbers(), code.builder

@@ -45,7 +45,7 @@ DEPTH_STEP = 512
 
 
 class _Place(NamedTuple):
-    """Where a vector of units is: in the arrays of states, in its block, and in the projected inputs."""
+    """The offsets of a vector of units: in the arrays of states, in its block, and in the projected inputs."""
 
     unit: Number
     state: Number

@@ -140,7 +140,7 @@ def _softmax(code: Code, source: Run, result: Run, width: Number) -> None:
 
 
 def _folded(code: Code, width: Number, read: Callable[[Number, Any], Any], fold: Any, neutral: Any) -> Any:
-    """Fold all vectors of a row; only the lanes of the last vector that are inside the row count."""
+    """Return the combination of all vectors of a row; lanes beyond the end of the row are ignored."""
     b, step = code.builder, APART * code.lanes
     whole, most = width & -step, width & -code.lanes
     with code.folding(0, whole, [neutral] * APART, step) as many:

@@ -131,7 +131,7 @@ class Decoder:
         return b.bitcast(b.and_(both, ir.Constant(kind, [0x0F0F] * (lanes // 2))), _of(I8, lanes))
 
     def _from_bits(self, bits: Any) -> Any:
-        """Return the values of elements with these bits, of i8 extended with their sign."""
+        """Return the values of elements with these bits; those of i8 are sign-extended."""
         b, lanes, type = self._code.builder, bits.type.count, self._packing.type
         if type == "i4":
             bits = b.sub(b.xor(bits, _whole(8, lanes)), _whole(8, lanes))
@@ -214,7 +214,7 @@ def rounded(code: Code, value: Any, type: str, halves: bool) -> Any:
 
 
 def _floats(code: Code, bits: Any, exponent: int, fraction: int, *, has_infinity: bool) -> Any:
-    """Return floats with this number of bits as f32. Without infinity, all bits set are nan."""
+    """Return floats with this number of bits as f32. In types without infinity, NaN has all bits set."""
     b, lanes = code.builder, bits.type.count
     kind = _of(F32, lanes)
     width, up = exponent + fraction, 23 - fraction

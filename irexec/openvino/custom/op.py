@@ -159,7 +159,7 @@ def _stand_in(type: TensorType | None) -> Value:
 
 
 def _is_of(value: Value | None, type: TensorType | None) -> bool:
-    """Return whether a value has exactly this type, with at least the known extents and values of it."""
+    """Return whether a value has this element type, and at least the known extents and elements of this type."""
     if value is None or type is None:
         return value is None and type is None
     known = value.type
@@ -168,5 +168,5 @@ def _is_of(value: Value | None, type: TensorType | None) -> bool:
 
 
 def _least(type: TensorType) -> tuple[int, ...]:
-    """Return the smallest shape that a type allows: `evaluate` sets the shape of outputs whose shape was unknown."""
+    """Return the smallest shape that a type allows: `evaluate` then sets the shapes of the outputs."""
     return () if type.rank is None else tuple(dim.min for dim in type.shape.dims)

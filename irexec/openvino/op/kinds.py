@@ -150,7 +150,7 @@ class if_op(bodies.If):
 
 
 def _empty(type: str) -> graph.Node:
-    """Return a node that gets its arguments and attributes later."""
+    """Return a node whose arguments and attributes are set later."""
     node = Node(contents.load(type, 6))
     node.set_outputs([TensorType()])
     return node

@@ -195,7 +195,7 @@ class InputInfo:
         return layout
 
     def _layout_before_steps(self, layout: Layout) -> Layout:
-        """Return the layout from which the orders of axes among the steps lead to a layout."""
+        """Return the layout that the steps which change the order of axes turn into the given layout."""
         for order in reversed(self._orders):
             layout = transposed(layout, [order.index(axis) for axis in range(len(order))])
         return layout
@@ -222,13 +222,13 @@ class InputInfo:
         return shape
 
     def _axes(self, source: Layout, target: Layout) -> list[int]:
-        """Return the axis of the model's layout for each axis of the tensor's, which may lack some."""
+        """Return the axis of the model's layout for each axis of the tensor's layout, which may lack axes."""
         if left_out(target, source):
             return [source.get_index_by_name(name) for name in target.names or ()]
         return axes_between(source, target, self.parameter.outputs[0])
 
     def _parameters(self, shape: PartialShape, kind: ElementType, layout: Layout) -> list[Node]:
-        """Return one Parameter, or one per plane, with the names of the old one."""
+        """Return one Parameter, or one per plane, with the names of the previous Parameter."""
         tensor, old = self._tensor, self.parameter
         planes = PLANES.get(tensor.colors)
         if planes is None:

@@ -83,7 +83,7 @@ def _(check: Check, x: TensorType, *, min: float, max: float) -> PartialShape:
 
 
 def _bounded(value: float, towards: Any, bounds: np.iinfo[Any]) -> int:
-    """Return a limit as a whole number that the type holds."""
+    """Return a limit as a whole number within the range of the type."""
     if math.isinf(value):
         return int(bounds.max if value > 0 else bounds.min)
     return int(min(max(towards(value), int(bounds.min)), int(bounds.max)))

@@ -60,7 +60,7 @@ Rows = Callable[[Array, Array, Array, int], None]
 
 
 def _along(rows: Rows, x: Array, axis: int, out: Array | None) -> Array:
-    """`rows` over slices of x that stay in cache, in the compute dtype; `rows(x, out, powers, axis)`."""
+    """Apply `rows(x, out, powers, axis)` to slices of x that fit into the cache, in the compute dtype."""
     result = np.empty(x.shape, x.dtype) if out is None else out
     if x.size == 0:
         return result

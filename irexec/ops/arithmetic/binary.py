@@ -28,7 +28,7 @@ _SMALLER = made_later(Dimension.smaller, 2)
 
 
 def _known_power(a: DimLike, b: DimLike) -> DimLike:
-    """a to the power of b, if both are numbers, modulo 2^64, because the whole number may have any number of digits."""
+    """Return a to the power of b, if both are numbers, modulo 2^64: the exact power may have any number of digits."""
     return pow(a, b, 1 << 64) if isinstance(a, int) and isinstance(b, int) and b >= 0 else ANY_DIMENSION
 
 
@@ -46,7 +46,9 @@ _REST = made_later(_known_rest, 2)
 def _arithmetic(
     type: str, function: Any, doc: str, pair: Callable[..., Array] = arithmetic_pair, tolerance: Tolerance = exact
 ) -> Operator:
-    """Return an operator that applies a function to each pair by `pair`; by default NumPy rounds the result once."""
+    """Return an operator that applies a function to each pair of elements by `pair`; by default NumPy rounds the result
+    once.
+    """
 
     def kernel(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
         return pair(function, a, b, how, out)
@@ -117,7 +119,7 @@ def power_1(a: T, b: T, /, *, how: Broadcasting, out: Array | None = None) -> T:
 
 
 def _real_power(a: Array, b: Array, out: Array | None = None) -> Array:
-    """NumPy's power, with products in its place for one small whole exponent: some fifty times faster."""
+    """Return NumPy's power, computed by multiplications for a single small whole exponent: some fifty times faster."""
     exponent = b.reshape(-1)[0] if b.size == 1 and b.ndim <= a.ndim else np.nan
     if exponent == 1:
         return np.asarray(np.positive(a, out=out))
@@ -141,14 +143,16 @@ def _integer_power(a: Array, b: Array, out: Array | None = None) -> Array:
 
 @divide_1.undefined_for
 def _by_zero(a: Array, b: Array) -> Undefined:
-    """Integers divided by zero."""
+    """There is no result for integers divided by zero."""
     return "no result" if not is_float(b.dtype) and (b == 0).any() else False
 
 
 @mod_1.undefined_for
 @floor_mod_1.undefined_for
 def _(a: Array, b: Array) -> Undefined:
-    """Integers divided by zero, and remainders of quotients that f32 does not hold exactly."""
+    """There is no result for integers divided by zero; remainders of quotients that f32 cannot represent exactly are
+    undefined.
+    """
     if not is_float(a.dtype):
         return _by_zero(a, b)
     with np.errstate(all="ignore"):
@@ -159,7 +163,7 @@ def _(a: Array, b: Array) -> Undefined:
 
 @power_1.undefined_for
 def _(a: Array, b: Array) -> Undefined:
-    """Integers with a negative exponent."""
+    """There is no result for integers with a negative exponent."""
     return "no result" if not is_float(b.dtype) and (b < 0).any() else False
 
 

@@ -59,7 +59,7 @@ def _monic(coefficients: Sequence[float], x: Array, out: Array) -> None:
 
 
 def _finish(coefficients: Sequence[float], x: Array, out: Array) -> None:
-    """Horner's rule for the remaining coefficients."""
+    """Apply Horner's rule to the remaining coefficients."""
     for c in coefficients[:0:-1]:
         np.add(out, c, out)
         np.multiply(out, x, out)

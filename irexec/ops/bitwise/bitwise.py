@@ -50,7 +50,7 @@ def _shift(type: str, function: Any, doc: str) -> Operator:
 
 
 def _shift_count(rng: np.random.Generator, port: str, types: dict[str, Any]) -> Array:
-    """Counts that the page defines."""
+    """Draw numbers of bits for which the page defines the shift."""
     kind = types[port].element_type
     return np.asarray(rng.integers(0, kind.bitwidth, types[port].shape.to_shape()).astype(kind.dtype))
 

@@ -22,7 +22,7 @@ def overlaps(box: Array, boxes: Array) -> Array:
 def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: float, bridging: bool) -> Array:
     """Return `overlaps` for boxes given by corners [4, n]: NumPy is far faster on long rows than on pairs.
 
-    `extra` is added to every side: 1 for coordinates that name pixels, both ends included. Boxes that do not touch have
+    `extra` is added to every side: 1 for coordinates of pixels, with both ends included. Boxes that do not touch have
     no intersection, unless `bridging` allows `extra` to close the gap.
     """
     width = np.minimum(corners[2], box[2]) - np.maximum(corners[0], box[0])
@@ -37,7 +37,7 @@ def _overlaps(box: Array, area: Array, corners: Array, areas: Array, extra: floa
 
 
 def _plain_overlaps(box: Array, area: Array, corners: Array, areas: Array) -> Array:
-    """Return `_overlaps` without `extra` for boxes whose areas are finite and more than 0: nothing else can occur."""
+    """Return `_overlaps` without `extra` for boxes with finite areas above 0, without checks."""
     width = np.minimum(corners[2], box[2])
     width -= np.maximum(corners[0], box[0])
     height = np.minimum(corners[3], box[3])

@@ -41,7 +41,7 @@ def bucketize_3(
 
 
 def _places(boundaries: Array, values: Array, side: Literal["left", "right"]) -> Array:
-    """np.searchsorted, for which the common type of signed and unsigned integers is f64: they are compared as u64."""
+    """Return np.searchsorted, with signed and unsigned integers compared as u64: NumPy would compare them as f64."""
     if {boundaries.dtype.kind, values.dtype.kind} != {"i", "u"}:
         return np.asarray(np.searchsorted(boundaries, values, side))
     negative = np.count_nonzero(boundaries < 0)
@@ -72,5 +72,5 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @bucketize_3.undefined_for
 def _(data: Array, buckets: Array) -> Undefined:
-    """NaN, which is in no bucket."""
+    """Return a mask of the undefined elements: NaN is in no bucket."""
     return (np.isnan(widen(data)),)

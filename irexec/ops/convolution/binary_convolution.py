@@ -65,5 +65,5 @@ def _(data: Array, kernel: Array, *, windows: Windowing, pad_value: float) -> Un
 
 @binary_convolution_1.draw("data", "kernel")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """Zeros and ones."""
+    """Draw zeros and ones."""
     return rng.integers(0, 2, types[port].shape.to_shape()).astype(types[port].element_type.dtype)

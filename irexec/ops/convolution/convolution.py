@@ -54,7 +54,7 @@ class Convolve:
         self._prepared: dict[tuple[int, ...], tuple[tuple[int, ...], Runner]] = {}
 
     def __call__(self, data: Array, out: Array | None = None) -> Array:
-        """Convolve; into `out` when it is given."""
+        """Return the convolution, written to `out` if it is given."""
         # Other threads may execute this concurrently and clear the cache.
         if (found := self._prepared.get(data.shape)) is None:
             if len(self._prepared) >= self.KEPT:
@@ -111,7 +111,7 @@ class _ConstantKernel:
 
 @convolution_1.work
 def _(outputs: Sequence[TensorType], data: TensorType, kernel: TensorType) -> int:
-    """Products: each output pixel has one per element of its channel's kernel."""
+    """Return the number of products: for each output pixel, one for each element of its channel's kernel."""
     return math.prod(outputs[0].shape.to_shape()) * math.prod(kernel.shape.to_shape()[1:])
 
 

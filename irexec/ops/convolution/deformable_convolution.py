@@ -174,5 +174,5 @@ def _(
 
 @deformable_convolution_8.draw("mask")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """Factors from 0 to 1."""
+    """Draw factors from 0 to 1."""
     return rng.uniform(0, 1, types[port].shape.to_shape()).astype(types[port].element_type.dtype)

@@ -91,7 +91,7 @@ def _allowed(attribute: Attribute) -> str | None:
 
 
 def _assumed(attribute: Attribute) -> Any:
-    """Return the value that OpenVINO assumes for a missing attribute, provided that it is the same on every machine."""
+    """Return the value that OpenVINO assumes for a missing attribute, if it is the same on every machine."""
     if attribute.differs:
         return attribute.reader_default
     if attribute.required:

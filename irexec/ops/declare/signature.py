@@ -313,8 +313,9 @@ def output_types(
 
 
 def _as_shape(shape: Any) -> PartialShape:
-    """Return a rule's result as a shape of types/: the public one has OpenVINO's members, such as a rank that is a
-    Dimension."""
+    """Return a rule's result as a shape of types/: a public shape has OpenVINO's members, such as a rank that is a
+    Dimension.
+    """
     if type(shape) is PartialShape:
         return shape
     if not isinstance(shape, PartialShape):

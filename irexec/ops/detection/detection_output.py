@@ -62,7 +62,10 @@ def _detect(
     arm_location: Array | None,
     s: Settings,
 ) -> Array:
-    """[1, 1, rows, 7]: image, class, confidence, corners; image -1 in the row after the last detection."""
+    """Return detections [1, 1, rows, 7]: image, class, confidence, corners.
+
+    In the row after the last detection image is -1.
+    """
     images, size = len(location), s.prior_box_size
     count = priors.shape[2] // size
     boxes, variances = _priors(priors, count, size, s)
@@ -131,7 +134,7 @@ def _decode(boxes: Array, variances: Array | None, location: Array, s: Settings)
 
 
 def _caffe(boxes: Array, scores: Array, s: Settings) -> dict[int, Array]:
-    """Priors kept for each class: suppression within a class, over all priors above the threshold."""
+    """Return the priors kept for each class: suppression within a class, over all priors above the threshold."""
     found = {}
     for label in range(scores.shape[1]):
         if label != s.background_label_id:
@@ -142,7 +145,9 @@ def _caffe(boxes: Array, scores: Array, s: Settings) -> dict[int, Array]:
 
 
 def _mxnet(boxes: Array, scores: Array, s: Settings) -> dict[int, Array]:
-    """Priors kept for each class: each prior counts for its best class only, and top_k is for all classes together."""
+    """Return the priors kept for each class: each prior counts for its best class only, and top_k limits all classes
+    together.
+    """
     judged = scores.copy()
     judged[:, 0] = -1
     if -1 < s.background_label_id < judged.shape[1]:
@@ -168,7 +173,7 @@ def _suppress(boxes: Array, scores: Array, candidates: Array, label: int, s: Set
 
 
 def _best(found: dict[int, Array], scores: Array, keep: int) -> list[tuple[int, int]]:
-    """(class, prior) of the detections, by class and falling score; the `keep` best of all, -1 for all."""
+    """Return (class, prior) of the `keep` best detections (-1: all), by class and falling score."""
     pairs = [(label, int(index)) for label in sorted(found) for index in found[label]]
     if -1 < keep < len(pairs):
         pairs = sorted(pairs, key=lambda p: (-scores[p[1], p[0]], p[1]))[:keep]
@@ -222,7 +227,7 @@ def _(form: OlderForm, *inputs: TensorType | None) -> None:
 @detection_output_8.shapes
 @detection_output_1.shapes
 def _(check: Check, *inputs: TensorType | None, settings: Settings, num_classes: int | None = None) -> PartialShape:
-    """C1 to C7, and the shape of the output; `num_classes` None: from the shapes."""
+    """Check C1 to C7, and return the shape of the output. `num_classes` None: it follows from the shapes."""
     keep_top_k = settings.keep_top_k
     names = ("box_logits", "class_preds", "proposals", "aux_class_preds", "aux_box_preds")
     ranks = (2, 2, 3, 2, 2)

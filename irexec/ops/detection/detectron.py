@@ -206,7 +206,7 @@ def _(
 
 @prior_grid_generator_6.undefined_for
 def _(priors: Array, feature_map: Array, im_data: Array, *, flatten: bool, h: int, w: int) -> Undefined:
-    """Elements after those of the grid."""
+    """Return a mask of the undefined elements: those after the grid."""
     rows, columns = feature_map.shape[2:]
     after = np.arange(rows * columns * priors.size) >= (h or rows) * (w or columns) * priors.size
     return (after.reshape((-1, 4) if flatten else (rows, columns, len(priors), 4)),)
@@ -214,6 +214,6 @@ def _(priors: Array, feature_map: Array, im_data: Array, *, flatten: bool, h: in
 
 @detection_output_6.undefined_for
 def _(*inputs: Array, **attributes: Any) -> Undefined:
-    """Rows after the last detection."""
+    """Return masks of the undefined elements: the rows after the last detection."""
     labels = detection_output_6.compute(*inputs, **attributes)[1]
     return labels[:, None].repeat(4, 1) == 0, labels == 0, labels == 0

@@ -126,7 +126,7 @@ def _(
 
 
 def _match_deltas(check: Check, constraint: str, port: str, deltas: TensorType, extents: Extents, *before: str) -> None:
-    """Four deltas for each anchor: [*before, number_of_anchors * 4, height, width]."""
+    """Check that deltas [*before, number_of_anchors * 4, height, width] has four channels for each anchor."""
     four = extents["number_of_anchors"] * 4
     if extents.match(constraint, port, deltas, *before, "deltas", "height", "width"):
         message = f"{port} has {extents['deltas']} channels, expected number_of_anchors * 4 = {four}"

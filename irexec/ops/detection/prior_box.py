@@ -31,7 +31,7 @@ Box = tuple[float, float, float, float, bool]
 
 
 def _ratios(aspect_ratio: Sequence[float], flip: bool) -> list[float]:
-    """1 and the aspect ratios without duplicates, each followed by its inverse when they are flipped."""
+    """Return 1 and the aspect ratios without duplicates, each followed by its inverse if they are flipped."""
     ratios = [1.0]
     for ratio in aspect_ratio:
         if all(abs(ratio - known) >= 1e-6 for known in ratios):
@@ -40,7 +40,9 @@ def _ratios(aspect_ratio: Sequence[float], flip: bool) -> list[float]:
 
 
 def _fixed(size: float, density: float, ratios: Sequence[float], square_side: float) -> Iterator[Box]:
-    """Yield boxes of one fixed size: density x density of each ratio over the size; ratio 1 has its own side."""
+    """Yield boxes of one fixed size: density x density boxes of each ratio, spread over the size; the side of ratio 1
+    is computed separately.
+    """
     count = int(density)
     shift = int(np.float32(size) / count)
     first = shift / 2 - int(size) / 2
@@ -90,7 +92,7 @@ class Sizes:
 
 
 def _count(sizes: Sizes) -> int:
-    """OpenVINO's number of boxes for each grid point, by which files declare the output."""
+    """Return OpenVINO's number of boxes for each grid point, from which files declare the output's shape."""
     ratios = len(_ratios(sizes.aspect_ratio, sizes.flip))
     if sizes.scale_all_sizes:
         count = ratios * len(sizes.min_size) + len(sizes.max_size)
@@ -266,6 +268,8 @@ def _(
 @prior_box_8.undefined_for
 @prior_box_1.undefined_for
 def _(output_size: Array, image_size: Array, *, sizes: Sizes) -> Undefined:
-    """Sizes for which the page's count of boxes differs from the boxes that it computes."""
+    """The result is undefined for sizes for which the number of boxes on the page differs from the boxes that its
+    formulas compute.
+    """
     odd = len(sizes.min_size) != len(sizes.max_size) or not sizes.scale_all_sizes
     return bool(sizes.max_size) and odd

@@ -68,7 +68,7 @@ def anchors_of(s: Settings) -> Array:
 
 
 def _extent(image: Array, s: Settings) -> Array:
-    """Return the greatest corner, twice. TensorFlow's boxes have rows first: x counts rows there."""
+    """Return the largest x and y, twice. In the framework "tensorflow" x counts rows."""
     height, width = image[:2]
     return np.array([height, width] * 2 if s.tensorflow else [width, height] * 2, image.dtype)
 
@@ -165,7 +165,7 @@ def _rois(
 
 
 def _check_anchors(check: Check, twice: Dimension, four_times: Dimension, settings: Settings) -> None:
-    """C4, and C2 of the channels of bbox_deltas."""
+    """Check C4, and C2 for the channels of bbox_deltas."""
     ratios, scales = len(settings.ratio), len(settings.scale)
     anchors = ratios * scales
     message = f"class_probs has {twice} channels, expected {2 * anchors}: 2 * {ratios} ratios * {scales} scales"

@@ -105,7 +105,7 @@ def _bilinear(feature: Array, box: Array, bins: Bins) -> Array:
 
 
 def _samples(first: np.floating, last: np.floating, bins: int, size: int, extent: int) -> Array:
-    """Return places [bins, size] along one axis."""
+    """Return the positions of samples [bins, size] along one axis."""
     kind = type(first)
     step = (last - first) / kind(bins)
     starts: Array = first + np.arange(bins).astype(first.dtype)[:, None] * step
@@ -261,7 +261,12 @@ def _(
     extents.match("C5", "offsets", offsets, "NUM_ROIS", "twice_classes", part_size, part_size)
     twice = extents["twice_classes"]
     divides = not twice.is_static or (twice.value % 2 == 0 and twice.value > 0 and output_dim % (twice.value // 2) == 0)
-    check("C5", divides, f"offsets has {twice} channels for an output_dim of {output_dim}", port="offsets")
+    check(
+        "C5",
+        divides,
+        f"the channels of offsets, {twice}, are not twice a divisor of output_dim, {output_dim}",
+        port="offsets",
+    )
     return extents.shape("NUM_ROIS", output_dim, group_size, group_size)
 
 

@@ -103,7 +103,7 @@ _SAMPLES_AT_ONCE = 1 << 16
 
 
 def _ends(places: Array) -> Array:
-    """Of samples [bins, samples] the first and the last between two pixels: none between those can be the largest."""
+    """Return those of the samples [bins, samples] that can be largest: the first and last between two pixels."""
     if places.shape[1] <= _FEW_SAMPLES:
         return places
     cells = np.floor(places)

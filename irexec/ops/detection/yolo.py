@@ -142,12 +142,14 @@ def _divided(extent: Dimension, divisor: int) -> Dimension:
 
 @reorg_yolo_2.undefined_for
 def _(data: Array, *, stride: int) -> Undefined:
-    """Channels that the stride does not divide, for which the index arithmetic leaves the tensor."""
+    """There is no result if the square of the stride does not divide the channels: the page's indices would leave the
+    tensor.
+    """
     return "no result" if data.shape[1] % stride**2 else False
 
 
 @region_yolo_1.undefined_for
 def _(data: Array, *, regions: Regions) -> Undefined:
-    """Channels that contradict the attributes."""
+    """There is no result for a number of channels that contradicts the attributes."""
     fits = regions.axis == 1 and data.shape[1] == regions.count * regions.each
     return False if fits else "no result"

@@ -94,7 +94,7 @@ def _cast(value: Number, kind: ElementType) -> Number:
 
 
 def _check_numbers(check: Check, values: Sequence[Number | Dimension | None]) -> bool:
-    """Check C2 for the known ones of start, stop and step."""
+    """Check C2 for those of start, stop and step that are known."""
     usable = True
     for name, value in zip(("start", "stop", "step"), values, strict=True):
         if not isinstance(value, (Dimension, type(None))):
@@ -172,7 +172,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 @range_1.undefined_for
 @range_4.undefined_for
 def _(start: Array, stop: Array, step: Array) -> Undefined:
-    """Numbers of elements that depend on the rounding of a quotient."""
+    """The result is undefined if its number of elements depends on the rounding of a quotient."""
     first, last, by = (float(np.asarray(a).reshape(-1)[0]) for a in (start, stop, step))
     if all(number.is_integer() and abs(number) < _EXACT for number in (first, last, by)):
         return False

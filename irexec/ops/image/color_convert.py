@@ -30,7 +30,7 @@ def _clipped(x: Array, dtype: np.dtype[np.generic]) -> Array:
 
 
 def _to_rgb(y: Array, u: Array, v: Array, *, bgr: bool) -> Array:
-    """[N, H, W, 3] from y [N, H, W] and u, v [N, H / 2, W / 2]."""
+    """Return the image [N, H, W, 3] of y [N, H, W] and u, v [N, H / 2, W / 2]."""
     kind = _compute(y[:0]).dtype.type
     luma = kind(1.164) * (_compute(y) - 16)
     d, e = (np.repeat(np.repeat(_compute(p) - 128, 2, axis=1), 2, axis=2) for p in (u, v))
@@ -73,7 +73,7 @@ def _half(extent: Dimension) -> Dimension:
 
 
 def _image_shape(check: Check, arg: TensorType, planes: tuple[tuple[str, TensorType | None, int], ...]) -> PartialShape:
-    """C1: arg. C2: further planes (name, type, channels) of half the size. C3: even sides."""
+    """Check C1 for arg, C2 for further planes (name, type, channels) of half the size, and C3: even sides."""
     extents = Extents(check)
     extents.match("C1", "arg", arg, "N", "H", "W", 1)
     height, width = extents["H"], extents["W"]

@@ -135,6 +135,6 @@ def _(check: Check, data: TensorType, grid: TensorType) -> PartialShape:
 
 @grid_sample_9.draw("grid")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Mostly inside the image, a little beyond it."""
+    """Draw positions mostly inside the image, some slightly beyond it."""
     kind = types["grid"]
     return rng.uniform(-1.2, 1.2, kind.shape.to_shape()).astype(kind.element_type.dtype)

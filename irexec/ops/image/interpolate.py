@@ -298,7 +298,9 @@ def _(
 @interpolate_4.work
 @interpolate_1.work
 def _(outputs: Sequence[TensorType], image: TensorType, *others: TensorType, padding: Padding) -> int:
-    """The padded image, however small the result; a single pad may apply to each axis."""
+    """Return the cost of the padded image, which is processed however small the result is; a single pad may apply to
+    each axis.
+    """
     shape = image.shape.to_shape()
     pads = [p * len(shape) if len(p) == 1 else p for p in (padding.pads_begin, padding.pads_end)]
     return 4 * prod(n + sum(p[axis] for p in pads if axis < len(p)) for axis, n in enumerate(shape))

@@ -158,13 +158,13 @@ def _contract(a: _Term, b: _Term, later: set[str]) -> _Term:
 
 
 def _alone(shared: list[str], later: set[str], here: dict[str, int], there: dict[str, int]) -> set[str]:
-    """Return the labels to sum immediately: they are not needed later, and the other term has extent 1."""
+    """Return the labels to sum immediately: those that are not needed later and whose extent in the other term is 1."""
     return {x for x in shared if x not in later and here[x] != there[x] and there[x] == 1}
 
 
 @einsum_7.work
 def _(outputs: Sequence[TensorType], *inputs: TensorType, equation: str) -> int:
-    """At most a product for every combination of labels."""
+    """Return an upper bound of the number of products: one for every combination of labels."""
     extents: dict[str, int] = {}
     for part, tensor in zip(Equation.parse(equation).inputs, inputs, strict=True):
         shape = tensor.shape.to_shape()

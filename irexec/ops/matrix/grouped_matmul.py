@@ -83,7 +83,7 @@ def _(check: Check, mat_a: TensorType, mat_b: TensorType, offsets: TensorType | 
 
 @grouped_matmul_17.draw("offsets")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """Rising ends; the last one is the number of tokens."""
+    """Draw rising ends, of which the last is the number of tokens."""
     tokens = types["mat_a"].shape.to_shape()[0]
     ends = np.sort(rng.integers(0, tokens + 1, types[port].shape.to_shape()))
     ends[-1:] = tokens
@@ -92,6 +92,6 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @grouped_matmul_17.undefined_for
 def _(mat_a: Array, mat_b: Array, offsets: Array | None = None) -> Undefined:
-    """Rows after the last offset, which is the number of tokens on the page."""
+    """There is no result if the last offset is not the number of tokens, as the page requires."""
     ends = [] if offsets is None else integers(offsets)
     return "no result" if ends and ends[-1] != len(mat_a) else False

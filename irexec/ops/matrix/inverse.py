@@ -56,7 +56,7 @@ def _(outputs: Sequence[TensorType], input: TensorType) -> int:
 
 @inverse_14.draw("input")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """Matrices with a heavy diagonal, which are invertible."""
+    """Draw matrices with a large diagonal, which are invertible."""
     shape = types[port].shape.to_shape()
     matrices = rng.normal(size=shape) + 2 * shape[-1] * np.eye(shape[-1])
     return matrices.astype(types[port].element_type.dtype)

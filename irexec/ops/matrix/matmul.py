@@ -48,7 +48,7 @@ def as_matrix(x: Array, transposed: bool, side: int) -> Array:
 
 @matmul_1.specialize
 def _(types: NodeTypes, *, transpose_a: bool, transpose_b: bool) -> Callable[..., Array] | None:
-    """Constants whose type differs from the dtype of sums are converted once."""
+    """A constant whose type differs from the dtype of sums is converted once."""
     declared = types.outputs[0].element_type.dtype
     constants = [c if c is not None and c.ndim else None for c in types.constants]
     known = next((c for c in constants if c is not None), None)
@@ -90,7 +90,7 @@ class ConstantMatrix:
 
 
 class _Product:
-    """Rows times one constant matrix, summed in f32."""
+    """The product of rows and one constant matrix, summed in f32."""
 
     def __init__(self, matrix: ConstantMatrix, declared: np.dtype[Any]) -> None:
         self._declared, self.matrix = declared, matrix
@@ -103,7 +103,7 @@ class _Product:
 
 @matmul_1.work
 def _(outputs: Sequence[TensorType], a: TensorType, b: TensorType, *, transpose_a: bool) -> int:
-    """The number of products: K (the length of a row of `a`) for each element of the result."""
+    """Return the number of products: K (the length of a row of `a`) for each element of the result."""
     rows = a.shape.to_shape()
     inner = rows[-2] if transpose_a and len(rows) > 1 else rows[-1]
     return prod(outputs[0].shape.to_shape()) * inner

@@ -176,7 +176,7 @@ def _lies_turned(b: Array) -> bool:
 
 
 def _copied(b: Array, dtype: np.dtype[Any]) -> Array:
-    """Return an aligned copy of this dtype, in the same memory order, which the next call in this thread may reuse."""
+    """Return an aligned copy of this dtype, in the same memory order, for use until the next call."""
     copy = scratch("aligned", b.T.shape, dtype).T if _lies_turned(b) else scratch("aligned", b.shape, dtype)
     if b.dtype == dtype:
         np.copyto(copy, b)

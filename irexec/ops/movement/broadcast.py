@@ -144,7 +144,7 @@ def _explicit(check: Check, data: TensorType, target: PartialShape, axes_mapping
 @broadcast_1.draw("target_shape", "axes_mapping")
 @broadcast_3.draw("target_shape", "axes_mapping")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, mode: str) -> Array:
-    """The shape of data, at the front for "explicit", led by twos otherwise."""
+    """Draw a shape that contains the shape of data: at the front for mode "explicit", otherwise after extents of 2."""
     if port == "axes_mapping":
         return filled(types, port, np.arange(types[port].shape[0].value))
     extents, length = list(types["data"].shape.to_shape()), types[port].shape[0].value

@@ -130,7 +130,7 @@ def _(
 def _two(
     check: Check, constraint: str, name: str, port: TensorType | None, attribute: Size, least: int
 ) -> list[int] | None:
-    """Return the two values of an input, or of the attribute that replaces it. `least`: the least allowed value."""
+    """Return the two values of an input, or of the attribute in its place. `least`: the least allowed value."""
     if port is None:
         message = f"{name} has {len(attribute)} values, expected 2"
         return list(attribute) if check(constraint, len(attribute) == 2, message, attribute=name) else None
@@ -142,5 +142,5 @@ def _two(
 
 @col2im_15.draw("kernel_size", "output_size")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Blocks of one element, in one column."""
+    """Draw blocks of one element, in one column."""
     return filled(types, port, 1 if port == "kernel_size" else [types["data"].shape.dims[-1].value, 1])

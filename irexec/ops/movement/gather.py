@@ -82,7 +82,7 @@ def _(form: OlderForm, data: TensorType, indices: TensorType, axis: TensorType) 
 
 
 def _where(rank: int, index_rank: int, axis: Array, batch_dims: int) -> tuple[int, int]:
-    """Return `axis` and `batch_dims` counted from the front."""
+    """Return `axis` and `batch_dims`, counted from the first axis."""
     at = axis_of("C2", integer(axis), rank, "axis")
     batch = batch_dims + index_rank if batch_dims < 0 else batch_dims
     _check_order(require, batch, at)
@@ -144,7 +144,7 @@ def _take_batched(data: Array, index: Array, at: int, batch: int, out: Array | N
 
 
 def _specializer(gather: Operator) -> Callable[..., Callable[..., Any] | None]:
-    """If the table is f16 where f32 is declared, the taken slices are widened."""
+    """If the table is stored in f16 and declared as f32, the taken slices are converted to f32."""
 
     def specialize(node: NodeTypes, *, batch_dims: int = 0) -> Callable[..., Any] | None:
         special, table = _with_constant_indices(node, batch_dims), node.constants[0]
@@ -246,5 +246,5 @@ for _gather in (gather_1, gather_7, gather_8):
 @gather_1.undefined_for
 @gather_7.undefined_for
 def _(data: Array, indices: Array, axis: Array) -> Undefined:
-    """Negative indices."""
+    """The result is undefined for negative indices."""
     return bool((indices < 0).any())

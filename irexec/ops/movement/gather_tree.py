@@ -46,7 +46,10 @@ def gather_tree_1(step_ids: T, parent_ids: T, max_seq_len: T, end_token: T, /) -
 def _(
     check: Check, step_ids: TensorType, parent_ids: TensorType, max_seq_len: TensorType, end_token: TensorType
 ) -> PartialShape:
-    """C1 step_ids has rank 3, C2 parent_ids the same shape, C3 max_seq_len shape [batch], C4 end_token is a scalar."""
+    """C1: step_ids has rank 3.
+
+    C2: parent_ids has the same shape. C3: max_seq_len has shape [batch]. C4: end_token is a scalar.
+    """
     has_rank(check, "C1", step_ids, 3, "step_ids")
     has_rank(check, "C2", parent_ids, 3, "parent_ids")
     shape = same_shape(check, "C2", step_ids.shape, parent_ids.shape, "parent_ids")
@@ -67,5 +70,5 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @gather_tree_1.undefined_for
 def _(*inputs: Array) -> Undefined:
-    """Positions that are not integers."""
+    """The result is undefined for step ids and positions that are not whole numbers."""
     return any(bool((a != np.rint(a)).any()) for a in inputs)

@@ -167,14 +167,14 @@ def _check_shapes(
 @scatter_elements_update_12.draw("axis")
 @scatter_elements_update_3.draw("axis")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """An axis for which indices of this shape fit."""
+    """Draw an axis for which the shape of the indices is valid."""
     return filled(types, "axis", _fitting_axis(types))
 
 
 @scatter_elements_update_12.draw("indices")
 @scatter_elements_update_3.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """Indices in range; no two alike along the axis as long as there are enough places."""
+    """Draw indices in range, without repetitions along the axis if it has enough elements."""
     data, shape = types["data"].shape.to_shape(), types["indices"].shape.to_shape()
     if len(shape) != len(data) or not data:
         return None
@@ -202,7 +202,9 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
 @scatter_elements_update_12.open
 @scatter_elements_update_3.open
 def _(data: Array, indices: Array, updates: Array, axis: Array, *, reduction: str = "none") -> Open | None:
-    """Return the elements with several different updates under none: the page does not define which is the last."""
+    """Return the open elements: those with several different updates if reduction is "none", because the page does not
+    define their order.
+    """
     if reduction != "none":
         return None
     rows = _places(data.shape, indices, integer(axis) % data.ndim, negative=True)

@@ -85,7 +85,9 @@ def _at(flat: Array, places: Array, values: Array, reduction: str, use_init_val:
 
 
 def _combine_wide(target: Array, rows: Array, updates: Array, reduction: str, use_init_val: bool) -> None:
-    """Combine in a wider dtype with one accumulator per update; that of a row's last update holds the result."""
+    """Combine in a wider dtype with one accumulator per update; the accumulator of a row's last update contains the
+    result.
+    """
     last = _last_in_row(rows, len(target))
     earlier = np.flatnonzero(last != np.arange(rows.size, dtype=last.dtype))
     combine = _mean if reduction == "mean" else _in_order
@@ -154,7 +156,7 @@ def _mean(own: Array | None, values: Array, last: Array, earlier: Array, reducti
 
 
 def _halves(values: Array) -> tuple[Array, Array]:
-    """Return high and low 32 bits of integers, each as i64: values = high * 2**32 + low."""
+    """Return the high and the low 32 bits of integers, each as i64: values = high * 2**32 + low."""
     if values.dtype != np.uint64:
         values = values.astype(np.int64)
     return (values >> 32).astype(np.int64), (values & 0xFFFF_FFFF).astype(np.int64)

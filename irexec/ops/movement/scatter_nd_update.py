@@ -102,7 +102,7 @@ def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType) 
 
 
 def _check_shapes(check: Check, data: TensorType, indices: TensorType, updates: TensorType) -> int | None:
-    """C1, C2, C4, C5: k if it is known and none is broken."""
+    """Check C1, C2, C4 and C5; return k if it is known and no constraint is broken."""
     fixed = _with_last_axis(data, indices, updates)
     k = tuple_length(check, ("C1", "C2", "C4"), data, indices, fixed)
     if k is None:
@@ -130,7 +130,9 @@ def _accepts(expected: PartialShape, updates: PartialShape) -> bool:
 
 
 def _with_last_axis(data: TensorType, indices: TensorType, updates: TensorType) -> tuple[int, ...] | None:
-    """`indices.shape` with a last axis of extent 1, in case that was forgotten; None unless updates fit it."""
+    """Return `indices.shape` with a further last axis of extent 1, which may have been omitted; None unless updates
+    fits it.
+    """
     if not indices.shape.is_static or updates.rank is None or not data.rank:
         return None
     expected = indices.shape + data.shape[1:]
@@ -145,7 +147,9 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @scatter_nd_update_15.open
 def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
-    """Return the places with several different updates under none: the page does not define which is the last."""
+    """Return the open elements: those with several different updates if reduction is "none", because the page does not
+    define their order.
+    """
     note = (
         "indices select {count} more than once; the order of the updates is undefined, and irexec applies the last one"
     )

@@ -56,7 +56,7 @@ def _(check: Check, data: TensorType, indices: TensorType, updates: TensorType, 
 def _check_shapes(
     check: Check, data: TensorType, indices: TensorType, updates: TensorType, axis: TensorType
 ) -> int | None:
-    """C2, C3: the axis counted from the front if it is known."""
+    """Check C2 and C3; return the axis, counted from the front, if it is known."""
     one_element(check, "C3", axis, "axis")
     along = known_axis(check, "C3", axis, data.rank, "axis")
     if not data.rank or indices.rank is None:
@@ -74,13 +74,13 @@ def _check_shapes(
 
 @scatter_update_3.draw("axis")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """An axis for which these shapes fit."""
+    """Draw an axis for which the shapes are valid."""
     return filled(types, "axis", _fitting_axis(types))
 
 
 @scatter_update_3.draw("indices")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """Indices in range, no two alike as long as there are enough places."""
+    """Draw indices in range, without repetitions if there are enough slices."""
     data, shape = types["data"].shape.to_shape(), types["indices"].shape.to_shape()
     count, extent = math.prod(shape), data[_fitting_axis(types)] if data else 0
     drawn = rng.choice(extent, count, replace=count > extent) if extent else np.zeros(count)
@@ -88,7 +88,9 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 def _fitting_axis(types: dict[str, TensorType]) -> int:
-    """Return the axis if it is known, else the first that fits the shapes, if possible with a place per index."""
+    """Return the axis if it is known, otherwise the first that fits the shapes, if possible with at least as many
+    slices as indices.
+    """
     data, indices, updates = (types[name].shape.to_shape() for name in ("data", "indices", "updates"))
     known = types["axis"].scalar
     if known is not None and -len(data) <= known < len(data):
@@ -100,7 +102,9 @@ def _fitting_axis(types: dict[str, TensorType]) -> int:
 
 @scatter_update_3.open
 def _(data: Array, indices: Array, updates: Array, axis: Array) -> Open | None:
-    """Return the slices with several different updates: the page does not define which is the last."""
+    """Return the open elements: the slices with several different updates, because the page does not define their
+    order.
+    """
     along = integer(axis) % data.ndim
     outer, extent, inner = math.prod(data.shape[:along]), data.shape[along], math.prod(data.shape[along + 1 :])
     rows = flat_rows("C1", indices, (extent,), negative=False)

@@ -126,7 +126,7 @@ def _sliced_shape(shape: PartialShape, places: list[int] | None, bounds: list[An
 
 @slice_scatter_15.draw("start", "stop", "step", "axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Slices from 0 with the extents of updates, beginning with the axes along which it is shorter than data."""
+    """Draw slices from 0 with the extents of updates, first along the axes along which updates is shorter than data."""
     if port in ("start", "step"):
         return filled(types, port, int(port == "step"))
     data, updates = types["data"].shape.to_shape(), types["updates"].shape.to_shape()

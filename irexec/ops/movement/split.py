@@ -142,7 +142,7 @@ def _variadic(check: Check, data: TensorType, axis: TensorType, split_lengths: T
 
 @split_1.draw("axis")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType], *, num_splits: int) -> Array:
-    """The first axis that can be split."""
+    """Draw the first axis that can be split."""
     extents, count = types["data"].shape.to_shape(), num_splits
     return filled(types, port, next((i for i, n in enumerate(extents) if n and n % count == 0), 0))
 

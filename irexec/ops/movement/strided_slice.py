@@ -200,6 +200,6 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @strided_slice_1.undefined_for
 def _(*inputs: Array, new_axis_mask: Mask, shrink_axis_mask: Mask) -> Undefined:
-    """A place of both masks."""
+    """There is no result if a position is set in new_axis_mask and in shrink_axis_mask."""
     both = any(new and shrunk for new, shrunk in zip(new_axis_mask, shrink_axis_mask, strict=False))
     return "no result" if both else False

@@ -63,5 +63,5 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @tile_1.undefined_for
 def _(data: Array, repeats: Array) -> Undefined:
-    """Negative numbers of repetitions."""
+    """There is no result for a negative number of repetitions."""
     return "no result" if (repeats < 0).any() else False

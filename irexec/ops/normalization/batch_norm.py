@@ -39,7 +39,7 @@ def batch_norm_inference_5(
 
 @batch_norm_inference_5.older
 def _(form: OlderForm, *inputs: TensorType | None) -> None:
-    """The version before has data as its third input."""
+    """In the previous version data is the third input."""
     form.take(1, 2, 0, 3, 4)
 
 
@@ -80,7 +80,7 @@ def batch_norm_inference_1(
 
 @batch_norm_inference_5.specialize
 def _(types: NodeTypes, *, epsilon: float) -> Callable[..., Array] | None:
-    """Constant parameters are turned into a factor and a term once."""
+    """Constant parameters are combined once, into a factor and a term."""
     gamma, beta, mean, variance = types.constants[1:]
     if gamma is None or beta is None or mean is None or variance is None:
         return None
@@ -119,5 +119,5 @@ def _(
 @batch_norm_inference_1.draw("variance")
 @batch_norm_inference_5.draw("variance")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """A variance is not negative."""
+    """Draw variances, which are not negative."""
     return rng.uniform(0.5, 2, types[port].shape.to_shape()).astype(types[port].element_type.dtype)

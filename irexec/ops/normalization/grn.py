@@ -43,5 +43,5 @@ def _(check: Check, data: TensorType) -> PartialShape:
 
 @grn_1.undefined_for
 def _(data: Array, *, bias: float) -> Undefined:
-    """A bias that is not positive."""
+    """The result is undefined for a bias that is not positive."""
     return bias <= 0

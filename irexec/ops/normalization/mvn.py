@@ -123,5 +123,5 @@ def draw_axes(rng: np.random.Generator, axes: TensorType, data: TensorType) -> A
 
 @mvn_1.undefined_for
 def _(data: Array, *, reduction_axes: tuple[int, ...]) -> Undefined:
-    """Axes as an attribute in addition to across_channels, which the page does not have."""
+    """The result is undefined for the attribute `reduction_axes`, which the page does not describe."""
     return bool(reduction_axes)

@@ -128,8 +128,8 @@ def _check_blocks(
     pads_begin: Size,
     pads_end: Size,
 ) -> list[int]:
-    """Check C1 and C2 for known shapes of the image and the block; return the number of blocks along each axis, an
-    empty list if they do not fit.
+    """Check C1 and C2 for known shapes of the image and the block; return the number of blocks along each axis; an
+    empty list if a check fails.
     """
     lists = (block, strides, dilations, pads_begin, pads_end)
     message = f"the lists differ in length, expected {len(extents)} values: one for each axis of image_shape"

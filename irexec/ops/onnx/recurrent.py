@@ -57,7 +57,7 @@ ACTIVATIONS: dict[str, tuple[Callable[[Array, float, float], Array], float, floa
 
 
 def _functions(how: Recurrence) -> list[Activation]:
-    """Return the activations in order. Each that has an alpha or a beta takes the next given one."""
+    """Return the activations in order. Each activation with an alpha or a beta takes the next value given."""
     left_alphas, left_betas = list(how.alphas), list(how.betas)
     found = []
     for name in how.activations:

@@ -193,7 +193,7 @@ class Automaton:
 
 
 def _accepts(operation: Any, argument: Any, flags: int, classes: dict[str, Accepts]) -> Accepts:
-    """Return the test of a single character, made by Python's regular expressions."""
+    """Return a function that tests a single character by Python's regular expressions."""
     if operation is words.ANY:
         return (lambda c: True) if flags & re.DOTALL else (lambda c: c != "\n")
     if operation is words.IN:

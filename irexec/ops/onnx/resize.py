@@ -230,7 +230,7 @@ def _resampled(x: Array, axis: int, places: Array, weigh: Weigh, exclude_outside
 def _check_counts(
     check: Check, count: int, roi: TensorType | None, scales: TensorType | None, sizes: TensorType | None, *, crop: bool
 ) -> None:
-    """C1: a scale or a size for each of the `count` axes, and a start and an end where the roi is read (`crop`)."""
+    """Check C1: there is a scale or a size for each of the `count` axes and, with `crop`, a start and an end in roi."""
     ports = {"roi": roi, "scales": scales, "sizes": sizes}
     flat = [tensor is None or has_rank(check, "C1", tensor, 1, name) for name, tensor in ports.items()]
     if not all(flat):

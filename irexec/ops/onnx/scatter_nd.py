@@ -147,7 +147,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 @scatter_nd_13.open
 @scatter_nd_11.open
 def _(data: Array, indices: Array, updates: Array, *, reduction: str = "none") -> Open | None:
-    """Return the places with several different updates under none, which the page forbids."""
+    """Return the open elements: those with several different updates if reduction is "none", which the page forbids."""
     if reduction != "none":
         return None
     k = indices.shape[-1]

@@ -66,7 +66,10 @@ def _check_axis(check: Check, axis: int, rank: int) -> bool:
 
 
 def _check_pairs(check: Check, signal: TensorType, port: str, *, real: bool) -> None:
-    """C1: the last axis holds numbers or pairs. C3: numbers for a one-sided transform of a `real` signal."""
+    """Check C1: the last axis contains numbers or pairs.
+
+    Check C3: it contains numbers for a one-sided transform of a `real` signal.
+    """
     last = signal.shape[-1] if signal.rank else None
     fits = signal.rank is None or (signal.rank >= 2 and last is not None and (last.contains(1) or last.contains(2)))
     check("C1", fits, f"{port} has shape {signal.shape}, expected a last axis of 1 or 2 elements", port=port)

@@ -122,7 +122,7 @@ def tf_idf_vectorizer_9(
 
 
 def _pool(pool: Sequence[object], counts: Sequence[int]) -> list[tuple[object, ...]]:
-    """Return the n-grams of the pool, in order: those of one item, of two, and so on."""
+    """Return the n-grams of the pool in order of length."""
     ends = [*counts[1:], len(pool)]
     grams: list[tuple[object, ...]] = []
     for length, (begin, end) in enumerate(zip(counts, ends, strict=True), 1):

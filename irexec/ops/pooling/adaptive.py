@@ -130,7 +130,7 @@ def _(
 @adaptive_avg_pool_8.draw("output_shape")
 @adaptive_max_pool_8.draw("output_shape")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """A shape no larger than the input's."""
+    """Draw a shape no larger than the input's."""
     extents = types["data"].shape.to_shape()[2:]
     return np.asarray([rng.integers(1, max(2, e + 1)) for e in extents], types[port].element_type.dtype)
 

@@ -108,7 +108,9 @@ def _indices(data: Array, windows: Windows, axis: int) -> Array:
 
 
 def _places_by_taps(data: Array, windows: Windows, taps: Sequence[range]) -> Array:
-    """Return the position in its channel of each window's largest element (0: none), computed tap by tap."""
+    """Return the position, in its channel, of each window's largest element, computed tap by tap; 0 for a window
+    without elements.
+    """
     shape = (*data.shape[:2], *windows.counts)
     best = np.full(shape, _lowest(data.dtype), data.dtype)
     found = np.full(shape, -1, np.int64)
@@ -135,8 +137,8 @@ def _places_by_taps(data: Array, windows: Windows, taps: Sequence[range]) -> Arr
 
 
 def _places_by_rank(data: Array, windows: Windows) -> Array:
-    """Return the same for many taps: elements are ranked (the largest first, NaN before all, of equal ones the first),
-    and ranks folded.
+    """Return the same as `_places_by_taps`, faster for many taps: the smallest rank in each window is found. || Ranks
+    are in descending order of the elements; NaN is first, and of equal elements the first one.
     """
     pixels = math.prod(windows.extents)
     flat = widen(data).reshape(*data.shape[:2], pixels)
@@ -155,7 +157,7 @@ def _places_by_rank(data: Array, windows: Windows) -> Array:
 def _(
     types: NodeTypes, *, windows: PoolWindowing, index_element_type: ElementType
 ) -> Callable[..., tuple[Array, Array]] | None:
-    """The indices are not computed if they are not read."""
+    """If the indices are not read, only the values are computed."""
     if types.used is None or types.used[1]:
         return None
     unused = np.zeros((), index_element_type.dtype)

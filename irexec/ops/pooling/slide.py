@@ -52,7 +52,7 @@ def slide(ufunc: np.ufunc, data: Array, windows: Windows, neutral: Any, out: Arr
 
 
 def _along(ufunc: np.ufunc, block: Array, windows: Windows, axis: int, neutral: Any, out: Array) -> None:
-    """Fold windows along one spatial axis; the block's first axis is the channels."""
+    """Combine the elements of windows along one spatial axis; the first axis of the block is that of the channels."""
     x, y = np.moveaxis(block, axis + 1, 0), np.moveaxis(out, axis + 1, 0)
     steps = windows.taps(axis)
     if len(steps) > MANY_TAPS:

@@ -159,7 +159,7 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @ctc_loss_4.draw("labels", "blank_index")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """Labels are drawn before the blank: it is the last class, if it is not known already."""
+    """Draw labels, and the blank: the last class, unless it is known."""
     classes = types["logits"].shape[2].value
     if port == "blank_index":
         return filled(types, port, max(classes - 1, 0))

@@ -92,7 +92,7 @@ def scaled_dot_product_attention_13(
 
 
 def _softmax(scores: Array, extra: Array | None) -> Array:
-    """Replace the scores by their powers of e in place; return the divisors of their products."""
+    """Replace the scores s by e^s in place; return the divisors of the rows."""
     highest = scores.max(axis=2, keepdims=True, initial=-np.inf)
     if extra is not None:
         np.maximum(highest, extra, out=highest)
@@ -105,7 +105,9 @@ def _softmax(scores: Array, extra: Array | None) -> Array:
 
 
 def _blocks(batch: tuple[int, ...], length: int, row_bytes: int, parts: int) -> list[tuple[tuple[Any, ...], slice]]:
-    """(position in the batch, range of queries) of each block: heads of the last batch axis, or rows of one head."""
+    """Return (position in the batch, range of queries) of each block: heads of the last batch axis, or rows of one
+    head.
+    """
     images, heads = batch[:-1], batch[-1]
     wanted = -(-parts // max(prod(images), 1))
     fitting = max(1, BLOCK_BYTES // max(1, row_bytes * length))
@@ -204,7 +206,7 @@ def _check_mask(check: Check, query: TensorType, mask: TensorType, length: Dimen
 
 
 def _split(tensor: TensorType) -> tuple[PartialShape, Dimension, Dimension]:
-    """(batch, rows, columns)."""
+    """Return the shape as (batch, rows, columns)."""
     if tensor.rank is None:
         return PartialShape.dynamic(), Dimension(-1), Dimension(-1)
     return tensor.shape[:-2], tensor.shape[-2], tensor.shape[-1]
@@ -212,14 +214,14 @@ def _split(tensor: TensorType) -> tuple[PartialShape, Dimension, Dimension]:
 
 @scaled_dot_product_attention_13.draw("scale")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """A factor near the usual one."""
+    """Draw a factor near the default one."""
     shape = types[port].shape.to_shape()
     return np.full(shape, rng.uniform(0.1, 1), types[port].element_type.dtype)
 
 
 @scaled_dot_product_attention_13.draw("attention_mask")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array | None:
-    """A scalar is 0; a boolean mask allows the first source to every query."""
+    """Draw a mask: a scalar is 0, and in a boolean mask every query may use the first key."""
     kind, shape = types[port].element_type, types[port].shape.to_shape()
     if not shape:
         return np.zeros((), kind.dtype)

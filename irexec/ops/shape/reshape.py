@@ -68,7 +68,7 @@ def _(node: NodeTypes, *, special_zero: bool) -> Callable[..., Any] | None:
 
 
 def _check_pattern(check: Check, pattern: Sequence[int | Dimension]) -> bool:
-    """C5: no extent is negative but -1; C2: which is there once at most."""
+    """Check C5: no extent is negative except -1. Check C2: at most one extent is -1."""
     negative = [n for n in pattern if isinstance(n, int) and n < 0]
     wrong, lefts = [n for n in negative if n < -1], negative.count(-1)
     fits = check("C5", not wrong, f"shape has the negative extents {wrong}; only -1 is allowed", port="shape")
@@ -108,7 +108,9 @@ def _rule(check: Check, data: TensorType, shape: TensorType, *, special_zero: bo
 def _resolved(
     check: Check, data: TensorType, dims: list[Dimension], rest: list[int], lefts: list[int], source: Dimension
 ) -> list[Dimension]:
-    """Return the one unknown dimension among `rest` from the number of elements `source`; breaches of C1."""
+    """Return the unknown dimension beside the dimensions `rest`, from the number of elements `source`; report breaches
+    of C1.
+    """
     open_ = lefts or [i for i in rest if dims[i].is_dynamic]
     others = Dimension.product([dims[i] for i in rest if i not in open_])
 
@@ -152,7 +154,7 @@ def _resolved(
 
 @reshape_1.draw("shape")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """All elements in the last dimension."""
+    """Draw a shape with all elements in the last dimension."""
     length = types[port].shape[0].value
     last = -1 if types[port].element_type.is_signed else prod(types["data"].shape.to_shape())
     return filled(types, port, [1] * (length - 1) + [last] * min(length, 1))

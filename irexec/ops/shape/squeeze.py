@@ -77,7 +77,7 @@ squeeze_15.shapes(_squeezed)
 
 
 def _as_reshape(node: NodeTypes) -> Callable[..., Any] | None:
-    """With constant axes and static shapes the operation is one reshape, which copies nothing."""
+    """With constant axes and a static shape the operation is one reshape, which copies nothing."""
     if not is_settled(node) or not node.outputs[0].shape.is_static:
         return None
     shape = node.outputs[0].shape.to_shape()
@@ -85,7 +85,9 @@ def _as_reshape(node: NodeTypes) -> Callable[..., Any] | None:
 
 
 def _squeezing(node: NodeTypes) -> Callable[..., Any] | None:
-    """Return one reshape if all is known; else a check that named dimensions are 1, if the rank follows."""
+    """Return one reshape if the shape and the axes are known; otherwise a check that the dimensions at the axes are 1,
+    if the rank is known.
+    """
     data, axes = node.inputs[0], node.constants[1] if len(node.constants) > 1 else None
     if (reshape := _as_reshape(node)) is not None:
         return reshape
@@ -111,7 +113,7 @@ squeeze_15.specialize(_squeezing)
 @squeeze_1.draw("axes")
 @squeeze_15.draw("axes")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """The dimensions of one element, in turn."""
+    """Draw axes of extent 1, in turn."""
     ones = [i for i, n in enumerate(types["data"].shape.to_shape()) if n == 1] or [0]
     shape = types[port].shape.to_shape()
     return filled(types, port, np.resize(ones, shape))
@@ -134,7 +136,7 @@ unsqueeze_1.specialize(_as_reshape)
 
 
 def _check_places(check: Check, places: set[int], rank: int) -> bool:
-    """C1: the places are within the result, in which an axis that is named twice counts once."""
+    """Check C1: the positions are within the result; a repeated position counts once."""
     last, rank = max(places, default=-1), rank + len(places)
     return check("C1", last < rank, f"axis {last} is outside the result's rank {rank}", port="axes")
 

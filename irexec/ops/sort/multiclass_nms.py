@@ -38,7 +38,9 @@ Eta = Annotated[float, Within(ge=0, le=1)]
 def _image(
     boxes: Array, scores: Array, iou: float, lowest: float, top: int, background: int, normalized: bool, eta: float
 ) -> Found:
-    """Return the detections of one image: boxes [1 or classes, n, 4], scores [classes, n], its own indices."""
+    """Return the detections of one image from boxes [1 or classes, n, 4] and scores [classes, n], with indices within
+    the image.
+    """
     parts = []
     for label, score in enumerate(scores):
         if label == background:
@@ -135,7 +137,7 @@ def _(
 
 @multiclass_nms_9.draw("roisnum")
 def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Array:
-    """A division of the boxes among the images."""
+    """Draw a division of the boxes among the images."""
     kind = types[port]
     images, total = kind.shape[0].value, types["boxes"].shape[1].value
     cuts = np.sort(rng.integers(0, total + 1, max(images - 1, 0)))

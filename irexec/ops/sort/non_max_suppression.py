@@ -95,7 +95,7 @@ def select(
 def _soft(
     boxes: Array, scores: Array, limit: int, threshold: float, lowest: float, sigma: float, cut: bool
 ) -> tuple[Array, Array]:
-    """Soft suppression: each box kept lowers the scores of the boxes that overlap it."""
+    """Select boxes by soft suppression: each selected box lowers the scores of the boxes that overlap it."""
     left = np.arange(len(scores))
     scores = scores.copy()
     kept: list[int] = []
@@ -131,7 +131,9 @@ def _check_inputs(check: Check, *inputs: TensorType | None, vectors: bool) -> Ex
 
 
 def _most(boxes: Dimension, given: TensorType | None) -> Dimension:
-    """Return the maximum number of boxes per class: that of boxes, or max_output_boxes_per_class if less."""
+    """Return the maximum number of selected boxes per class: the number of boxes, or max_output_boxes_per_class if that
+    is less.
+    """
     if given is None:
         return Dimension(0)
     limit = given.scalar

@@ -89,5 +89,5 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 @search_sorted_15.undefined_for
 def _(*inputs: Array) -> Undefined:
-    """NaN, which has no place in an order."""
+    """The result is undefined if an input contains NaN, which has no place in an order."""
     return any(bool(np.isnan(widen(a)).any()) for a in inputs)

@@ -92,7 +92,9 @@ def _(form: OlderForm, data: TensorType, k: TensorType) -> None:
 
 
 def _best(rows: Array, k: int, largest: bool, *, by_index: bool) -> Array:
-    """Return indices of the best k along the last axis, of equals the lower index first; by value unless `by_index`."""
+    """Return the indices of the k best elements along the last axis, ordered by value or `by_index`; of equal elements
+    the lower index is first.
+    """
     extent = rows.shape[-1]
     if k == 0 or rows.size == 0:
         return np.zeros((*rows.shape[:-1], k), np.intp)

@@ -41,5 +41,5 @@ def _(check: Check, rois: TensorType, probabilities: TensorType, *, max_rois: in
 
 @experimental_detectron_top_k_rois_6.undefined_for
 def _(rois: Array, probabilities: Array, *, max_rois: int) -> Undefined:
-    """Rows after the last region."""
+    """Return a mask of the undefined elements: the rows after the last region."""
     return (np.arange(max_rois)[:, None].repeat(4, 1) >= len(probabilities),)

@@ -161,7 +161,7 @@ def _(
 
 
 def _check_segments(check: Check, count: int | None, ids: list[int]) -> None:
-    """C7: the number of segments is not negative; C2: the ids ascend, and are less than it."""
+    """C7: the number of segments is not negative. C2: the ids ascend and are less than the number of segments."""
     in_range(check, "C7", "num_segments", count, 0)
     fits = ids == sorted(ids) and (not ids or (ids[0] >= 0 and (count is None or ids[-1] < count)))
     segments = "the" if count is None else count
@@ -256,5 +256,5 @@ for _op in (
 def _(
     emb_table: Array, indices: Array, ids: Array, count: Array, default: Array | None = None, *weights: Array | None
 ) -> Undefined:
-    """A default index of -1, which only the pages of EmbeddingBag define."""
+    """There is no result for a default index of -1, which only the pages of EmbeddingBag define."""
     return "no result" if default is not None and integer(default) < 0 else False

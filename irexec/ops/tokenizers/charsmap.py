@@ -110,9 +110,10 @@ def _folded(char: str) -> str:
 
 
 def _composed_length(text: str, at: int, form: Form, decomposed: Form) -> int:
-    """Return the number of characters from `at` on that are the decomposition, in its order, of one character.
+    """Return the number of characters from `at` on that are the decomposition of one character.
 
-    A map has decompositions in single characters, each of them or what it stands for in the form.
+    A map contains decompositions as single characters, or as the characters that the normalization form replaces them
+    by.
     """
     if at + 1 == len(text) or not _may_follow(unicodedata.normalize(decomposed, text[at + 1])):
         return 1

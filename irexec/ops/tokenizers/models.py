@@ -57,7 +57,9 @@ def _tokens(given: Sequence[Array], encode: Encode) -> tuple[Array, Array, Array
 
 
 def _once(name: str, make: Callable[..., Any], call: Callable[..., Any]) -> Callable[..., Callable[..., Any] | None]:
-    """Return a specialiser that makes the vocabulary of constants once: `call(inputs, make(inputs, **attributes))`."""
+    """Return a specialiser that creates the vocabulary of constant inputs once: it calls `call(inputs, make(inputs,
+    **attributes))`.
+    """
 
     def specialize(node: NodeTypes) -> Callable[..., Any] | None:
         constants = tuple(constant for constant in node.constants[5:] if constant is not None)

@@ -140,7 +140,7 @@ def chars_map_normalization(
 
 
 def _after(one: Callable[[bytes], bytes]) -> Callable[[bytes, int], tuple[bytes, int]]:
-    """Return the replacement, at a position, of one character with the marks after it."""
+    """Return the replacement of the character at a position with the marks after it."""
 
     def replace(raw: bytes, start: int) -> tuple[bytes, int]:
         at = start + 1
@@ -253,7 +253,7 @@ def _in_form(name: str, case_fold: bool) -> Callable[[bytes], bytes]:
 def _each(
     begins: Array, ends: Array, chars: Array, skips: Array | None, change: Callable[[bytes], bytes]
 ) -> list[Array]:
-    """Return the strings, changed but for those that are skipped, and the flags."""
+    """Return the strings, with all but the skipped ones changed, and the flags."""
     given = strings(begins, ends, chars)
     skipped = [False] * len(given) if skips is None else skips.ravel().tolist()
     require("C2", len(skipped) >= len(given), f"there are {len(skipped)} flags for {len(given)} strings")

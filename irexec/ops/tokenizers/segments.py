@@ -57,7 +57,10 @@ def truncate(*inputs: Part, m_num_inputs: int = 1) -> list[Part]:
 
 
 def _shortened(first: int, second: int, most: int, mode: str) -> tuple[int, int]:
-    """Return the lengths of two rows that have `most` tokens together, or as many as the mode leaves."""
+    """Return the lengths to which two rows are truncated:
+
+    `most` tokens together, or the number that the mode leaves.
+    """
     if first + second <= most:
         return first, second
     if mode == "only_first":

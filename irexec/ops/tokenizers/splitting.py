@@ -172,7 +172,9 @@ def _cut(
     *,
     flags: bool,
 ) -> list[Array]:
-    """Return the pieces of each row, as places in the same bytes; `flags`: and whether to leave them as they are."""
+    """Return the pieces of each row as ranges of the same bytes; with `flags`, also whether each piece is left
+    unchanged.
+    """
     raw = chars.tobytes()
     whole = places(begins, ends, len(raw), "C2")
     skipped = [False] * len(whole) if skips is None else skips.tolist()

@@ -88,7 +88,7 @@ def place(graph: Graph, title: str = "") -> Placed:
 
 
 def _find_room(sources: Mapping[ValueKey, Box], wires: Sequence[PlacedWire]) -> None:
-    """Choose the side for the text at a wire: the side to which the wire does not bend."""
+    """Choose the side of a wire for its text: the side to which the wire does not bend."""
     ways: dict[int, tuple[Box, list[tuple[float, float]]]] = {}
     for placed in wires:
         box = sources[placed.values[0]]

@@ -51,7 +51,9 @@ def repeats(signatures: Sequence[Hashable], joined: Sequence[float]) -> list[Run
 
 
 def _candidates(sequence: np.ndarray[tuple[int], np.dtype[np.int32]]) -> list[tuple[int, int, int]]:
-    """Return stretches (start, end, period) of two or more periods, in which layers equal those one period before."""
+    """Return ranges of layers (start, end, period) with two or more periods: each layer equals the layer one period
+    before.
+    """
     found = []
     for period in range(SHORTEST, min(len(sequence) // 2, LONGEST) + 1):
         same = np.zeros(len(sequence) - period + 2, np.int8)

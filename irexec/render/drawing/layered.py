@@ -113,7 +113,7 @@ def layered(
 def _rows(
     count: int, wires: Sequence[tuple[int, Sequence[int]]], first: Sequence[int], last: Sequence[int]
 ) -> list[int]:
-    """Return the row of each box: below all its inputs; a box without inputs is just above its first reader."""
+    """Return the row of each box: below all its inputs. A box without inputs is one row above its first reader."""
     readers: list[list[int]] = [[] for _ in range(count)]
     sources = [0] * count
     for source, targets in wires:
@@ -269,6 +269,6 @@ def rising(wanted: list[float], weights: Sequence[float]) -> list[float]:
 
 
 def _gap(net: _Net, x: Sequence[float], number: int) -> float:
-    """Return the space below a row. Lines that run far to the side need more space to stay distinct."""
+    """Return the space below a row. Lines to distant boxes need more space to remain distinct."""
     widest = max((abs(x[v] - x[u]) for v in net.rows[number] for u in net.below[v]), default=0.0)
     return float(round(GAP_Y + min(60.0, max(0.0, widest - 150.0) * 0.06)))

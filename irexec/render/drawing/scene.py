@@ -136,8 +136,10 @@ def _layer_item(layer: Layer, nets: _Nets) -> Item:
 
 
 class _Grouping:
-    """Makes graphs of stretches of a net's layers. A stretch of the execution order can always be one box: no path
-    leaves it and re-enters it."""
+    """Makes graphs of stretches of a net's layers.
+
+    Consecutive layers of the execution order can always be one box: no path leaves it and re-enters it.
+    """
 
     def __init__(self, layers: Sequence[Layer], items: dict[int, Item], readers: dict[ValueKey, list[int]]) -> None:
         self.layers, self.items, self.readers = layers, items, readers
@@ -160,7 +162,7 @@ class _Grouping:
             yield Stretch(start + part.start, start + part.end, part.title, held)
 
     def _crossing(self, start: int, end: int) -> list[int]:
-        """Return for every position the number of values of the stretch that cross it."""
+        """Return for every position the number of values of these layers that cross it."""
         change = [0] * (end - start + 1)
         for position in range(start, end):
             layer = self.layers[position]

@@ -82,7 +82,7 @@ def _model(model: Summary, start: int) -> dict[str, Any]:
 
 
 def _changes(changes: Changes, shown: Together) -> Iterator[list[Any]]:
-    """Yield `[change, text, pairs]`: each pair is a layer and a layer of the other model, -1 for no layer."""
+    """Yield `[change, text, pairs]`: each pair is a layer and a layer of the other model, -1 if there is none."""
     for change, pairs in placed_changes(changes, shown):
         yield [change.change, change.text, [[-1 if index is None else index for index in pair] for pair in pairs]]
 
@@ -172,7 +172,9 @@ def _descriptions(observed: Sequence[Observed]) -> Iterator[str]:
 
 
 def _histograms(shown: Together, observed: Sequence[Observed]) -> dict[int, list[Any]]:
-    """Return by layer, for each output, the smallest value, the largest, and the counts; 0 without a histogram."""
+    """Return by layer, for each output, the smallest value, the largest value, and the counts of a histogram, or 0 if
+    there is none.
+    """
     found: dict[int, list[Any]] = {}
     for entry in observed:
         for index, row in traced(entry, Places(shown, model_of(entry, shown))) if isinstance(entry, Trace) else ():

@@ -94,7 +94,7 @@ def _block(block: _Block, lines: Sequence[str]) -> str:
 
 
 def _printed(block: _Block, lines: Sequence[str], findings: Sequence[Diagnostic]) -> str:
-    """Return the page's lines with their numbers; those that a finding is about have its code beside them."""
+    """Return the page's lines with their numbers, and beside a line the codes of its findings."""
     codes: dict[int, list[str]] = {}
     for finding in findings:
         codes.setdefault(finding.line or 0, []).append(finding.code)

@@ -111,7 +111,7 @@ class _Builder:
         return first == self.text[tag.span.start : tag.span.stop] and not top.elements() and not top.text.strip()
 
     def _name(self, tag: Tag) -> str:
-        """Return the element that a start tag means."""
+        """Return the element that a start tag is intended for."""
         if tag.name in NAMES or self._is_free():
             return tag.name
         possible = self._possible()
@@ -130,7 +130,9 @@ class _Builder:
         return frozenset().union(*(CHILDREN.get(node.name, frozenset()) for node in self.stack))
 
     def _make_room(self, name: str, span: Span) -> None:
-        """Close or open elements so that the grammar allows `name` here; if nothing helps, leave it where it is."""
+        """Close or open elements so that the grammar allows `name` here; if that is impossible, leave the element where
+        it is.
+        """
         if name == "dim" and self.top.name in ("input", "output") and not self._takes(len(self.stack) - 1, name):
             self._open_port(span)
         elif name == "port" and self.top.name == "layer":
@@ -154,7 +156,7 @@ class _Builder:
             self._open_silently("port", span)
 
     def _open_silently(self, name: str, span: Span) -> None:
-        """Open an element although its start tag is not there."""
+        """Open an element whose start tag is missing."""
         change = Change(Span(span.start, 0), f"<{name}>")
         self._repair("Q005", f"<{name}> is missing", span, f"add <{name}>", change)
         node = PrintedElement(name, span)
@@ -224,7 +226,7 @@ class _Builder:
         return beside or alike(name, top.name, 0.7)
 
     def _close_silently(self, offset: int) -> None:
-        """Close the open element although its end tag is not there."""
+        """Close the open element, whose end tag is missing."""
         node = self.stack.pop()
         node.end = offset
         end = f"</{node.name}>"

@@ -90,7 +90,7 @@ def _clean(text: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Return an attribute's value between quotes of the kind that it does not hold, if there is one."""
+    """Return an attribute's value between quotes of a kind that it does not contain, if possible."""
     text = value.translate(_IN_VALUE)
     if '"' in text and "'" not in text:
         return f"'{text}'"

@@ -128,7 +128,9 @@ def _slice(op: Op) -> Value:
 
 
 def _starts(op: Op, starts: Value, steps: Value, axes: Value | None) -> Value:
-    """Return adjusted starts: a backward slice from before the first element has it in ONNX and is empty in IR."""
+    """Return adjusted starts: a backward slice that starts before the first element contains it in ONNX, and is empty
+    in IR.
+    """
     extents = op.shape_of(op[0])
     if axes is not None:
         extents = op.make("Gather", extents, axes, 0, opset=8)

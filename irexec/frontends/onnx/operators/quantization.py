@@ -89,7 +89,9 @@ def dequantized(
 
 
 def _blocks(x: Value, axis: int, block: int) -> list[int] | None:
-    """Return the shape with a separate axis for the elements of a block; None if unknown, or if a block is shorter."""
+    """Return the shape with a separate axis for the elements of a block; None if it is unknown, or if the last block is
+    shorter.
+    """
     if x.type.shape.is_dynamic:
         return None
     shape = list(x.type.shape.to_shape())

@@ -86,7 +86,7 @@ def _state(op: Op, given: Value | None, batch: Value, directions: int, hidden: i
 
 
 def _lengths(op: Op, x: Value, batch: Value) -> Value:
-    """Return the length of each sequence: that of x by default."""
+    """Return the length of each sequence, by default the length of x."""
     given = op.get(4)
     if given is not None:
         return given
