@@ -73,9 +73,7 @@ class Shapes:
         return html_of("Shapes", self)
 
     def _derived(self, evidence: Evidence) -> bool:
-        """If traces contradict a description, replace it by the conditions of the traces; return whether it was
-        replaced.
-        """
+        """Replace a description that traces contradict by their conditions; return whether it was replaced."""
         wrong = evidence.differing(self.alternatives, self.groups)
         if not wrong:
             return False
@@ -353,9 +351,7 @@ class Shapes:
             yield sizes
 
     def _smaller(self, case: Case, sizes: Sizes, dim: int, size: int) -> Sizes | None:
-        """Return the combination with a smaller size of a dimension and of the dimensions that depend on it, if it is
-        accepted.
-        """
+        """Return the combination with a smaller size of a dimension and its dependent dimensions, if accepted."""
         moved = tuple(size if each == dim else other for each, other in enumerate(sizes))
         if dim in case.choices:
             ones = {each for each in case.broadcast if sizes[each] == 1}
