@@ -8,7 +8,8 @@ from typing import Any
 from irexec.graph import model as graph
 from irexec.graph.body_maps import BodyInput, BodyOutput, Slicing
 from irexec.graph.model import Body, Model, Node, Value
-from irexec.openvino.editing import changed, order
+from irexec.openvino.checks import nodes_of_type
+from irexec.openvino.editing import changed, checked_model, order
 from irexec.openvino.kinds.descriptions import (
     BodyOutputDescription,
     ConcatOutputDescription,
@@ -30,9 +31,9 @@ class _Repeating(KindOfNode):
     def set_function(self, func: Model) -> None:
         """Set the body of the node, whose inputs and outputs remain connected by position."""
         if self.bodies:
-            self.bodies[0].model = func
+            self.bodies[0].model = checked_model(func)
         else:
-            self.bodies.append(Body(func))
+            self.bodies.append(Body(checked_model(func)))
         changed(self)
 
     def set_body(self, body: Model) -> None:
@@ -152,13 +153,16 @@ class If(KindOfNode):
 
     def set_input(self, value: Any, then_parameter: Node | None, else_parameter: Node | None) -> None:
         """Pass a value to Parameters of one or both bodies."""
+        parameters = then_parameter, else_parameter
+        nodes_of_type([each for each in parameters if each is not None], "Parameter", "set_input()")
         external = _take(self, value)
-        for body, parameter in zip(self.bodies, (then_parameter, else_parameter), strict=True):
+        for body, parameter in zip(self.bodies, parameters, strict=True):
             if parameter is not None:
                 body.inputs.append(BodyInput(body.model.parameters.index(parameter), external))
 
     def set_output(self, then_result: Node, else_result: Node) -> Value:
         """Return an output with the value of a Result of one body or the other."""
+        nodes_of_type([then_result, else_result], "Result", "set_output()")
         number = len(self.outputs)
         for body, result in zip(self.bodies, (then_result, else_result), strict=True):
             body.outputs.append(BodyOutput(body.model.results.index(result), number))
@@ -181,6 +185,7 @@ class If(KindOfNode):
 
 def _set_branch(node: graph.Node, index: int, body: Model) -> None:
     """Set the body of a branch, whose inputs and outputs remain connected by position."""
+    checked_model(body)
     while len(node.bodies) < 2:
         node.bodies.append(Body(body))
     node.bodies[index].model = body

@@ -161,7 +161,7 @@ KNOWN = [
     Known("results", _MISSING, line=_ONE_ARRAY, program=_TWO_INPUTS),
     Known("stricter", _LOSSY, mine=r"the array for input '\w+' is \w+, expected"),
     Known("names", _NAMES, line=r"get_name\(\) == \w+\.name", mine="False"),
-    Known("names", _POSITION, program=_NAMED_BY_POSITION),
+    Known("names", _POSITION, mine=r"\bp\d", program=_NAMED_BY_POSITION),
     Known("looser", _POSITION, theirs=r"was not found|is not found|without names", program=_NAMED_BY_POSITION),
     Known("looser", _CONTAINERS, line=r"(set|add)_names\(\[", theirs="TypeError"),
     Known("looser", _CONTAINERS, line=r"ov\.Model\(", theirs="TypeError: __init__"),
