@@ -106,6 +106,9 @@ class Diagnostic:
         """The column of the finding, counted from 1."""
         return self.place.column
 
+    def __repr__(self) -> str:
+        return f"<Diagnostic: {self}>"
+
     def __str__(self) -> str:
         where = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
         return f"{where + ': ' if where else ''}{self.severity}[{self.code}] {self.message}"

@@ -38,6 +38,8 @@ def test_compare(capsys: pytest.CaptureFixture[str]) -> None:
     option = f"image={SAMPLES / 'classifier' / 'image.npy'}"
     assert str(found) == printed(capsys, "compare", MODEL, "--with", CONVERTED, "--input", option)
     assert repr(found) == f"<Comparison: {found.verdict}>"
+    assert repr(found.culprit).startswith("<Culprit: block1/pointwise/norm (BatchNormInference): 9.8 % off (no")
+    assert repr(found.rows[0]) == "<Row: stem/conv (Convolution) agrees>"
     assert irexec.compare(MODEL, irexec.read_model(MODEL), [image]).same
     assert irexec.compare(MODEL, CONVERTED, [image], atol=1.0, rtol=1.0).agrees
 
@@ -150,6 +152,7 @@ def test_a_report_of_findings_is_short_as_repr_and_whole_as_text(capsys: pytest.
     path = SAMPLES / "wrong.xml"
     report = irexec.validate(path)
     assert repr(report) == "<Report: 2 errors>"
+    assert repr(report.diagnostics[0]) == f"<Diagnostic: {report.diagnostics[0]}>"
     assert str(report) == printed(capsys, "validate", path)
     assert report._repr_html_().count("<tr>") == 3 and "did you mean &#x27;axis&#x27;?" in report._repr_html_()
     right = irexec.validate(MODEL)

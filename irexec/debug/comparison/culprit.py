@@ -70,6 +70,9 @@ class Culprit:
     limit: float = 0.0
     together: list[Node] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"<Culprit: {self.described}: {self.numbers}>"
+
     @property
     def described(self) -> str:
         """The layers with their types, and the bodies and the iteration that contain them."""

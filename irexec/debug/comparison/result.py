@@ -50,6 +50,10 @@ class Row:
     changed: bool = False
     made_up_for: bool = False
 
+    def __repr__(self) -> str:
+        state = "agrees" if self.agrees else "differs"
+        return f"<Row: {self.node.friendly_name} ({self.node.type}) {state}>"
+
     @property
     def is_marginal(self) -> bool:
         """Whether the layer is off by more than its tolerance, but not by much."""
