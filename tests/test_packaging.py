@@ -131,10 +131,13 @@ def test_the_schema_knows_every_key_of_a_finding() -> None:
             assert fix.keys() == schema["$defs"]["fix"]["properties"].keys()
 
 
-def test_the_container_installs_an_extra_that_there_is() -> None:
+def test_the_container_and_readme_name_extras_that_there_are() -> None:
     text = (ROOT / "Dockerfile").read_text()
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(re.findall(r"\[(\w+)\]", text)) == {"onnx"} <= extras.keys()
+    (readme,) = re.findall(r"^Extras add .*?: (`onnx`.*?)\.$", (ROOT / "README.md").read_text(), re.M | re.S)
+    assert set(re.findall(r"`(\w+)`", readme)) - {"reduce", "conformance"} <= extras.keys()
+    assert {*extras["onnx"]} <= {*extras["compare"]}
 
 
 @pytest.mark.in_ci("builds and installs packages")
