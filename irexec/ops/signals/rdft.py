@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from irexec.ops.compute.precision import narrow, widen
-from irexec.ops.declare.operator import Check, operator, rounded
+from irexec.ops.declare.operator import Check, Undefined, operator, rounded
 from irexec.ops.rules.axes import drawn_axes
 from irexec.ops.signals.fourier import (
     T_IND,
@@ -100,6 +100,13 @@ def _(rng: np.random.Generator, port: str, types: dict[str, TensorType]) -> Arra
 
 
 irdft_9.draw("axes")(draw_transformed)
+
+
+@rdft_9.undefined_for
+@irdft_9.undefined_for
+def _(data: Array, axes: Array, signal_size: Array | None = None) -> Undefined:
+    """No axes, of which the pages halve or complete the last one."""
+    return "no result" if not axes.size else False
 
 
 @irdft_9.shapes

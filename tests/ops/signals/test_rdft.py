@@ -7,6 +7,7 @@ import pytest
 from support.oracle import infer, run, tensor
 
 from irexec import opset9
+from irexec.ops.declare.operator import Operator
 from irexec.ops.signals.dft import dft_7
 from irexec.ops.signals.rdft import irdft_9, rdft_9
 from irexec.types import F32, I64
@@ -70,3 +71,12 @@ def test_over_no_axes_numbers_become_pairs(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(pairs, np.stack([real, np.zeros_like(real)], -1))
     if shape:
         np.testing.assert_array_equal(opset9.irdft(pairs, _i64()), real)
+
+
+@pytest.mark.parametrize("op", [rdft_9, irdft_9])
+def test_the_last_of_no_axes_is_undefined(op: Operator) -> None:
+    """The kernels transform nothing."""
+    assert op.undefined is not None
+    data = np.zeros((3, 2), np.float32)
+    assert op.undefined(data, _i64(), None) == "no result"
+    assert op.undefined(data, _i64(0), None) is False
