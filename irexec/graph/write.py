@@ -14,11 +14,11 @@ from irexec.diagnostics import IRError
 from irexec.diagnostics.findings import Findings
 from irexec.graph.body_maps import BodyInput, BodyOutput
 from irexec.graph.model import Body, Model, Node, Value
-from irexec.graph.write_info import write_item_info, write_model_info
+from irexec.graph.runtime_info import RuntimeAttribute
 from irexec.ir.text import cut, name_list, quoted, write_name_list
 from irexec.ir.weights.writer import Blobs
 from irexec.ir.writing import Together, together
-from irexec.ir.xml.markup import Markup, illegal_character
+from irexec.ir.xml.markup import Markup, illegal_character, is_tag
 from irexec.ops.declare.attributes import attribute_text
 from irexec.ops.declare.contents import load
 from irexec.types import DYNAMIC, ElementType, TensorType
@@ -293,3 +293,60 @@ def _map_entry(
         attributes = {"axis": str(entry.slicing.axis), **attributes}
         attributes |= {name: str(getattr(entry.slicing, name)) for name in _SLICE}
     return attributes | ({"purpose": purpose} if purpose else {})
+
+
+def write_model_info(out: Markup, info: dict[str, Any]) -> None:
+    """Write the `<rt_info>` of a net or body, even if it is empty: without it readers look for legacy sections."""
+    if not info:
+        out.empty("rt_info")
+        return
+    out.open("rt_info")
+    for key, value in info.items():
+        _write_entry(out, key, value)
+    out.close("rt_info")
+
+
+def _write_entry(out: Markup, key: str, value: Any) -> None:
+    tag, attributes = (key, {}) if is_tag(key) else ("info", {"name": key})
+    _write_value(out, tag, attributes, value, _write_entry)
+
+
+def write_item_info(out: Markup, info: dict[str, Any]) -> None:
+    """Write the `<rt_info>` of a layer or port, unless it is empty."""
+    if not info:
+        return
+    out.open("rt_info")
+    for key, value in info.items():
+        if isinstance(value, RuntimeAttribute):
+            out.empty("attribute", {"name": value.name, "version": value.version, **value.payload})
+        else:
+            _write_user_data(out, key, value)
+    out.close("rt_info")
+
+
+def _write_user_data(out: Markup, key: str, value: Any) -> None:
+    _write_value(out, "user_data", {"name": key}, value, _write_user_data, {"version": ""})
+
+
+def _write_value(
+    out: Markup, tag: str, attributes: dict[str, str], value: Any, inner: Any, last: dict[str, str] | None = None
+) -> None:
+    last = last or {}
+    if not isinstance(value, dict):
+        out.empty(tag, {**attributes, "value": _text(value), **last})
+    elif not value:
+        out.empty(tag, {**attributes, **last})
+    else:
+        out.open(tag, {**attributes, **last})
+        for key, item in value.items():
+            inner(out, key, item)
+        out.close(tag)
+
+
+def _text(value: Any) -> str:
+    """Return the text of a leaf as OpenVINO writes it: YES and NO for booleans, lists separated by blanks."""
+    if isinstance(value, bool):
+        return "YES" if value else "NO"
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(_text, value))
+    return str(value)
