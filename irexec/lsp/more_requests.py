@@ -149,56 +149,45 @@ def answer_structure(server: Server) -> None:
     def range_of(opened: Opened, span: Span) -> lsp.Range:
         return opened.units.range(span.start, span.stop)
 
-    @server.feature(lsp.TEXT_DOCUMENT_SELECTION_RANGE)
-    async def selected(params: lsp.SelectionRangeParams) -> list[lsp.SelectionRange]:
-        def answer(opened: Opened, analysis: Analysis) -> list[lsp.SelectionRange]:
-            found = []
-            for position in params.positions:
-                outer: lsp.SelectionRange | None = None
-                for span in reversed(selections(analysis, opened.units.offset(position))):
-                    outer = lsp.SelectionRange(range_of(opened, span), outer)
-                found.append(outer or lsp.SelectionRange(lsp.Range(position, position)))
-            return found
+    @server.answers(lsp.TEXT_DOCUMENT_SELECTION_RANGE)
+    def selected(params: lsp.SelectionRangeParams, opened: Opened, analysis: Analysis) -> list[lsp.SelectionRange]:
+        found = []
+        for position in params.positions:
+            outer: lsp.SelectionRange | None = None
+            for span in reversed(selections(analysis, opened.units.offset(position))):
+                outer = lsp.SelectionRange(range_of(opened, span), outer)
+            found.append(outer or lsp.SelectionRange(lsp.Range(position, position)))
+        return found
 
-        return await server.ask(params.text_document.uri, answer) or []
+    @server.answers(lsp.TEXT_DOCUMENT_LINKED_EDITING_RANGE)
+    def linked(
+        params: lsp.LinkedEditingRangeParams, opened: Opened, analysis: Analysis
+    ) -> lsp.LinkedEditingRanges | None:
+        names = tag_names(analysis, opened.units.offset(params.position))
+        return lsp.LinkedEditingRanges([range_of(opened, span) for span in names]) if names else None
 
-    @server.feature(lsp.TEXT_DOCUMENT_LINKED_EDITING_RANGE)
-    async def linked(params: lsp.LinkedEditingRangeParams) -> lsp.LinkedEditingRanges | None:
-        def answer(opened: Opened, analysis: Analysis) -> lsp.LinkedEditingRanges | None:
-            names = tag_names(analysis, opened.units.offset(params.position))
-            return lsp.LinkedEditingRanges([range_of(opened, span) for span in names]) if names else None
+    @server.answers(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    def highlighted(
+        params: lsp.DocumentHighlightParams, opened: Opened, analysis: Analysis
+    ) -> list[lsp.DocumentHighlight]:
+        spans = highlights(analysis, opened.units.offset(params.position))
+        return [lsp.DocumentHighlight(range_of(opened, span), lsp.DocumentHighlightKind.Text) for span in spans]
 
-        return await server.ask(params.text_document.uri, answer)
+    @server.answers(lsp.TEXT_DOCUMENT_FORMATTING)
+    def formatted(params: lsp.DocumentFormattingParams, opened: Opened, analysis: Analysis) -> list[lsp.TextEdit]:
+        # A text that is not XML has no structure that could be indented.
+        whole = analysis.written is not None
+        return [lsp.TextEdit(range_of(opened, span), new) for span, new in indented(opened.text) if whole]
 
-    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
-    async def highlighted(params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight]:
-        def answer(opened: Opened, analysis: Analysis) -> list[lsp.DocumentHighlight]:
-            spans = highlights(analysis, opened.units.offset(params.position))
-            return [lsp.DocumentHighlight(range_of(opened, span), lsp.DocumentHighlightKind.Text) for span in spans]
-
-        return await server.ask(params.text_document.uri, answer) or []
-
-    @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
-    async def formatted(params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
-        def answer(opened: Opened, analysis: Analysis) -> list[lsp.TextEdit]:
-            # A text that is not XML has no structure that could be indented.
-            whole = analysis.written is not None
-            return [lsp.TextEdit(range_of(opened, span), new) for span, new in indented(opened.text) if whole]
-
-        return await server.ask(params.text_document.uri, answer) or []
-
-    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
-    async def linking(params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
-        def answer(opened: Opened, analysis: Analysis) -> list[lsp.DocumentLink]:
-            links = []
-            for layer, _ in analysis.written.layers.values() if analysis.written is not None else ():
-                facts = operator_of({"type": layer.type or "", "version": layer.version or ""})
-                address, span = facts and page_address(facts), analysis.value(layer.at, "type")
-                if facts is not None and address and span is not None:
-                    links.append(lsp.DocumentLink(range_of(opened, span), address, f"operation page of {facts.name}"))
-            return links
-
-        return await server.ask(params.text_document.uri, answer) or []
+    @server.answers(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
+    def linking(params: lsp.DocumentLinkParams, opened: Opened, analysis: Analysis) -> list[lsp.DocumentLink]:
+        links = []
+        for layer, _ in analysis.written.layers.values() if analysis.written is not None else ():
+            facts = operator_of({"type": layer.type or "", "version": layer.version or ""})
+            address, span = facts and page_address(facts), analysis.value(layer.at, "type")
+            if facts is not None and address and span is not None:
+                links.append(lsp.DocumentLink(range_of(opened, span), address, f"operation page of {facts.name}"))
+        return links
 
     @server.feature(lsp.WORKSPACE_SYMBOL)
     async def found(params: lsp.WorkspaceSymbolParams) -> list[lsp.SymbolInformation]:

@@ -58,23 +58,19 @@ def _texts(server: Server) -> None:
 def _findings(server: Server) -> None:
     options = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll])
 
-    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)
-    async def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    @server.answers(lsp.TEXT_DOCUMENT_CODE_ACTION, options)
+    def actions(params: lsp.CodeActionParams, opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
         uri = params.text_document.uri
-
-        def answer(opened: Opened, analysis: Analysis) -> list[lsp.CodeAction]:
-            if lsp.CodeActionKind.SourceFixAll in (params.context.only or ()):
-                return fix_all(uri, opened, analysis)
-            there = [number for number, (range, _) in enumerate(opened.findings) if _overlap(range, params.range)]
-            findings = list(analysis.repaired) if there else []
-            return [
-                action(uri, opened, opened.findings[number][0], finding, fix)
-                for number, finding in enumerate(findings)
-                for fix in finding.fixes
-                if number in there
-            ]
-
-        return await server.ask(uri, answer) or []
+        if lsp.CodeActionKind.SourceFixAll in (params.context.only or ()):
+            return fix_all(uri, opened, analysis)
+        there = [number for number, (range, _) in enumerate(opened.findings) if _overlap(range, params.range)]
+        findings = list(analysis.repaired) if there else []
+        return [
+            action(uri, opened, opened.findings[number][0], finding, fix)
+            for number, finding in enumerate(findings)
+            for fix in finding.fixes
+            if number in there
+        ]
 
 
 def _overlap(one: lsp.Range, other: lsp.Range) -> bool:
@@ -114,32 +110,23 @@ def _places(server: Server) -> None:
                 )
         return lsp.CompletionList(is_incomplete=False, items=items)
 
-    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-    async def outline(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        def answer(opened: Opened, analysis: Analysis) -> list[lsp.DocumentSymbol]:
-            return [_symbol(opened, symbol) for symbol in symbols(analysis)]
+    @server.answers(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def outline(params: lsp.DocumentSymbolParams, opened: Opened, analysis: Analysis) -> list[lsp.DocumentSymbol]:
+        return [_symbol(opened, symbol) for symbol in symbols(analysis)]
 
-        return await server.ask(params.text_document.uri, answer) or []
+    @server.answers(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
+    def folding(params: lsp.FoldingRangeParams, opened: Opened, analysis: Analysis) -> list[lsp.FoldingRange]:
+        ranges = [opened.units.range(span.start, span.stop) for span in folds(analysis)]
+        return [lsp.FoldingRange(range.start.line, range.end.line) for range in ranges]
 
-    @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
-    async def folding(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
-        def answer(opened: Opened, analysis: Analysis) -> list[lsp.FoldingRange]:
-            ranges = [opened.units.range(span.start, span.stop) for span in folds(analysis)]
-            return [lsp.FoldingRange(range.start.line, range.end.line) for range in ranges]
-
-        return await server.ask(params.text_document.uri, answer) or []
-
-    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
-    async def hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
-        def answer(opened: Opened, analysis: Analysis) -> list[lsp.InlayHint]:
-            start, stop = opened.units.offset(params.range.start), opened.units.offset(params.range.end)
-            return [
-                lsp.InlayHint(opened.units.position(place), label, padding_left=True)
-                for labels in (size_labels, edge_labels)
-                for place, label in labels(analysis, start, stop)
-            ]
-
-        return await server.ask(params.text_document.uri, answer) or []
+    @server.answers(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    def hints(params: lsp.InlayHintParams, opened: Opened, analysis: Analysis) -> list[lsp.InlayHint]:
+        start, stop = opened.units.offset(params.range.start), opened.units.offset(params.range.end)
+        return [
+            lsp.InlayHint(opened.units.position(place), label, padding_left=True)
+            for labels in (size_labels, edge_labels)
+            for place, label in labels(analysis, start, stop)
+        ]
 
 
 def _symbol(opened: Opened, symbol: Symbol) -> lsp.DocumentSymbol:
@@ -163,44 +150,29 @@ def _range_of_span(opened: Opened, span: Span) -> lsp.Range:
 
 
 def _navigation(server: Server) -> None:
-    @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
-    async def defined(params: lsp.DefinitionParams) -> lsp.Location | None:
+    @server.answers(lsp.TEXT_DOCUMENT_DEFINITION)
+    def defined(params: lsp.DefinitionParams, opened: Opened, analysis: Analysis) -> lsp.Location | None:
         uri = params.text_document.uri
+        span = definition(analysis, opened.units.offset(params.position))
+        return None if span is None else lsp.Location(uri, _range_of_span(opened, span))
 
-        def answer(opened: Opened, analysis: Analysis) -> lsp.Location | None:
-            span = definition(analysis, opened.units.offset(params.position))
-            return None if span is None else lsp.Location(uri, _range_of_span(opened, span))
-
-        return await server.ask(uri, answer)
-
-    @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
-    async def referred(params: lsp.ReferenceParams) -> list[lsp.Location]:
+    @server.answers(lsp.TEXT_DOCUMENT_REFERENCES)
+    def referred(params: lsp.ReferenceParams, opened: Opened, analysis: Analysis) -> list[lsp.Location]:
         uri = params.text_document.uri
+        spans = references(analysis, opened.units.offset(params.position))
+        return [lsp.Location(uri, _range_of_span(opened, span)) for span in spans]
 
-        def answer(opened: Opened, analysis: Analysis) -> list[lsp.Location]:
-            spans = references(analysis, opened.units.offset(params.position))
-            return [lsp.Location(uri, _range_of_span(opened, span)) for span in spans]
+    @server.answers(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
+    def may_rename(params: lsp.PrepareRenameParams, opened: Opened, analysis: Analysis) -> lsp.Range | None:
+        span = renamed_at(analysis, opened.units.offset(params.position))
+        return None if span is None else _range_of_span(opened, span)
 
-        return await server.ask(uri, answer) or []
-
-    @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
-    async def may_rename(params: lsp.PrepareRenameParams) -> lsp.Range | None:
-        def answer(opened: Opened, analysis: Analysis) -> lsp.Range | None:
-            span = renamed_at(analysis, opened.units.offset(params.position))
-            return None if span is None else _range_of_span(opened, span)
-
-        return await server.ask(params.text_document.uri, answer)
-
-    @server.feature(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
-    async def renamed(params: lsp.RenameParams) -> lsp.WorkspaceEdit | None:
+    @server.answers(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
+    def renamed(params: lsp.RenameParams, opened: Opened, analysis: Analysis) -> lsp.WorkspaceEdit:
         uri = params.text_document.uri
-
-        def answer(opened: Opened, analysis: Analysis) -> lsp.WorkspaceEdit:
-            try:
-                replacements = rename(analysis, opened.units.offset(params.position), params.new_name)
-            except Refusal as refusal:
-                raise JsonRpcInvalidParams(str(refusal)) from None
-            edits = [lsp.TextEdit(_range_of_span(opened, span), new) for span, new in replacements]
-            return lsp.WorkspaceEdit({uri: edits})
-
-        return await server.ask(uri, answer)
+        try:
+            replacements = rename(analysis, opened.units.offset(params.position), params.new_name)
+        except Refusal as refusal:
+            raise JsonRpcInvalidParams(str(refusal)) from None
+        edits = [lsp.TextEdit(_range_of_span(opened, span), new) for span, new in replacements]
+        return lsp.WorkspaceEdit({uri: edits})

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
@@ -70,6 +70,10 @@ PATIENCE = 0.2
 
 Project = Callable[[str | None], tuple[Mode, Choice]]
 """For the path of a text: the mode and the choice of findings that the settings of its project have."""
+
+
+Answer = Callable[[Any, Opened, Analysis], Any]
+"""The answer to a request with these parameters, about a version of a document and its analysis."""
 
 
 class Server(LanguageServer):
@@ -137,6 +141,18 @@ class Server(LanguageServer):
                 continue  # The text was changed in the meantime: repeat the request for the current version.
             return await self._in_thread(self._answerer, partial(answer, opened, analysis))
         return None
+
+    def answers(self, method: str, options: Any = None) -> Callable[[Answer], Answer]:
+        """Return a decorator for functions that answer a request about a document, as `ask` does."""
+
+        def register(answer: Answer) -> Answer:
+            @self.feature(method, options)
+            async def answered(params: Any) -> Any:
+                return await self.ask(params.text_document.uri, partial(answer, params))
+
+            return answer
+
+        return register
 
     async def ask_soon(
         self, uri: str, position: lsp.Position, answer: Callable[[Opened, Analysis, int], T]
