@@ -117,9 +117,9 @@ class Description:
         return [[None if size is None else eval(size, {}, names) for size in dims] for dims in self._outputs]
 
 
-def compare(path: str, count: int) -> tuple[int, int, int, int]:
+def compare(path: str, count: int) -> tuple[int, int, int, int, int]:
     """Print a row for a model; return how many combinations agree, are wrongly accepted, wrongly refused, and how many
-    output sizes differ."""
+    output sizes differ; last, how many are wrongly accepted although the answer is proved."""
     begin = time.perf_counter()
     shapes = irexec.shapes(path)
     seconds = time.perf_counter() - begin
@@ -148,7 +148,7 @@ def compare(path: str, count: int) -> tuple[int, int, int, int]:
         f"refused {refused:3}  output sizes {sizes_differ:3}",
         flush=True,
     )
-    return agreeing, accepted, refused, sizes_differ
+    return agreeing, accepted, refused, sizes_differ, accepted if shapes.evidence == "proved" else 0
 
 
 def main() -> None:
@@ -158,14 +158,17 @@ def main() -> None:
         "--count", type=int, default=100, metavar="N", help="combinations for each model (default: 100)"
     )
     args = parser.parse_args()
-    totals = [0, 0, 0, 0]
+    totals = [0, 0, 0, 0, 0]
     kinds: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for path in args.models or own_models(Path(folder)):
             found = compare(path, args.count)
             totals = [total + each for total, each in zip(totals, found, strict=True)]
             kinds.setdefault(Path(path).stem.partition("__")[0], []).append(found[1] + found[2] == 0)
-    print(f"\nagree {totals[0]}, wrongly accepted {totals[1]}, wrongly refused {totals[2]}, output sizes {totals[3]}")
+    print(
+        f"\nagree {totals[0]}, wrongly accepted {totals[1]} ({totals[4]} where proved), wrongly refused {totals[2]}, "
+        f"output sizes {totals[3]}"
+    )
     for kind, exact in kinds.items():
         print(f"{kind:14} {sum(exact):3} of {len(exact)} exactly")
     print(f"all            {sum(map(sum, kinds.values())):3} of {sum(map(len, kinds.values()))} exactly")

@@ -134,12 +134,12 @@ class Formula:
         return "+".join([f"{factor}*{_key(term)}" for term, factor in self.terms])
 
     def text(self, names: Names) -> str:
-        parts = [_term_text(term, factor, names) for term, factor in self.terms]
-        text = " ".join(parts[1:])
-        first = parts[0] if parts else "+ 0"
+        parts = [_term_text(term, factor, names) for term, factor in self.terms] or ["+ 0"]
+        first = next((part for part in parts if part.startswith("+ ")), parts[0])
+        rest = [part for part in parts if part is not first]
         # -x // 2 would be (-x) // 2.
         own = first[2:] if first.startswith("+ ") else f"-({first[2:]})" if " " in first[2:] else f"-{first[2:]}"
-        return f"{own} {text}" if text else own
+        return " ".join([own, *rest])
 
 
 def _term_text(term: Term, factor: int, names: Names) -> str:

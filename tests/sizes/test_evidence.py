@@ -46,7 +46,8 @@ def formula(compute) -> str:  # type: ignore[no-untyped-def]
         (lambda x, y, z: (x * y * 12) // (y * 48), "x // 4"),
         (lambda x, y, z: (x + y) * z - y * z, "x*z"),
         (lambda x, y, z: 3 * x - 2 * y + 1 - x, "2*x - 2*y + 1"),
-        (lambda x, y, z: x - x // 2, "-(x // 2) + x"),
+        (lambda x, y, z: x - x // 2, "x - x // 2"),
+        (lambda x, y, z: 0 - x // 2, "-(x // 2)"),
     ],
 )
 def test_formulas_have_one_form(compute, text: str) -> None:  # type: ignore[no-untyped-def]
