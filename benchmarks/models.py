@@ -5,7 +5,8 @@
 A FOLDER holds `model.xml` with its inputs (`io.npz`, or `NAME.npy` for each input), or folders that do; without one
 the samples are taken. `model.onnx` beside it is the twin. Each measurement is a process of its own, the sides take
 turns, and medians are printed: until the first result (start, imports, reading, compiling, one inference), one
-inference later on, and the largest resident memory. A ratio below 1 is in favour of irexec.
+inference later on (with `--threads 1` in processor time), and the largest resident memory. A ratio below 1 is in favour
+of irexec.
 """
 
 from __future__ import annotations

@@ -79,7 +79,6 @@ class CompiledConvolver:
         self.wanted = tasks_for(batch * self.plane * weights.size * (self.outputs + 16) // self.outputs)
         # Sums of bytes start at zero in each part.
         self.depth_step = DEPTH_STEP if bytes is None else self.weights.shape[2]
-        self._functions: dict[tuple[After, ...], Native] = {}
         tasks = list(self._divided())
         self.tile = self.tile._replace(narrow=self._narrow({task["pixels"] for task in tasks}))
         tasks = [task | self._tiles(task["pixels"]) for task in tasks]
@@ -94,13 +93,8 @@ class CompiledConvolver:
     ) -> None:
         """Convolve and apply the layers in `after`, given as operand records, see `llvm.epilogue`."""
         data = work.contiguous(data)
-        work.add(self._function(after), self.layer.filled(data, out, operands), self._records, self.scratch)
-
-    def _function(self, after: tuple[After, ...]) -> Native:
-        if (found := self._functions.get(after)) is None:
-            arguments = self.tile, after, self.is_short, self.is_last, self.kind
-            found = self._functions[after] = compiler().written(write_convolve, *arguments)
-        return found
+        function = compiler().written(write_convolve, self.tile, after, self.is_short, self.is_last, self.kind)
+        work.add(function, self.layer.filled(data, out, operands), self._records, self.scratch)
 
     def pad_function(self) -> Native:
         return pad_function() if self.bytes is None else pad_function(bytes([self.bytes.padding] * 4))

@@ -6,7 +6,6 @@ import numpy as np
 
 from irexec.lowering.llvm import compiler
 from irexec.lowering.llvm.after import After
-from irexec.lowering.llvm.host import Native
 from irexec.lowering.llvm.memory import Records
 from irexec.lowering.llvm.rows import Kind, write_rows
 from irexec.lowering.recent import Recent
@@ -35,7 +34,6 @@ class CompiledRows:
     def __init__(self, kind: Kind, number: float = 0.0) -> None:
         self._kind: Kind = kind
         self._number = np.array([number], np.float32)
-        self._functions: dict[tuple[After, ...], Native] = {}
         self._known = Recent[tuple[int, int], Records]()
 
     def tasks(
@@ -49,12 +47,7 @@ class CompiledRows:
     ) -> None:
         """Process rows of `data` of this width into `out`, which is contiguous and may be `data` itself."""
         layer = Records.of([[work.contiguous(data), out, operands, self._number, width]])
-        work.add(self._function(after), layer, self._parts(data.size // width, data.size))
-
-    def _function(self, after: tuple[After, ...]) -> Native:
-        if (found := self._functions.get(after)) is None:
-            found = self._functions[after] = compiler().written(write_rows, self._kind, after)
-        return found
+        work.add(compiler().written(write_rows, self._kind, after), layer, self._parts(data.size // width, data.size))
 
     def _parts(self, rows: int, size: int) -> Records:
         parts = tasks_for(size * WORK[self._kind])
