@@ -68,7 +68,8 @@ class _Builder:
         for slot, node in zip(plan.parameters, plan.model.parameters, strict=True):
             type = plan.inference[node.outputs[0]]
             dtype = type.element_type.dtype
-            if dtype is None or not (dtype == F32 or dtype.kind in "iu") or not type.shape.is_static:
+            # Of whole numbers, compiled code mostly reads those of 8 bits.
+            if dtype is None or dtype not in (F32, np.uint8, np.int8) or not type.shape.is_static:
                 continue
             shape = type.shape.to_shape()
             if prod(shape) * dtype.itemsize <= MOST_COPIED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -11,9 +12,13 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="compiled code is the extra irexec[fast]")
 
+from llvmlite import ir
+
 from irexec.lowering import tasks
 from irexec.lowering.llvm import compiler
+from irexec.lowering.llvm.after import After
 from irexec.lowering.llvm.code import Code
+from irexec.lowering.llvm.elementwise import write_elementwise
 from irexec.lowering.llvm.memory import Records
 from irexec.threads import parallel
 
@@ -42,6 +47,17 @@ def job_of(count: int, rounds: int) -> tuple[tasks.Job, np.ndarray]:
     function = compiler().written(write_count)
     places = Records.of([[place] for place in range(count)])
     return tasks.Job(function, Records.of([[counts]]), places, rounds, 0), counts
+
+
+def test_what_functions_are_generated_from_is_freed_without_a_collection() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        compiler().written(write_elementwise, (After("square", "row"), After("tanh", "row")) * 3)
+        left = sum(isinstance(each, ir.Instruction) for each in gc.get_objects())
+    finally:
+        gc.enable()
+    assert left == 0
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
