@@ -158,7 +158,7 @@ def save(name: str, is_onnx: bool, path: Path) -> None:
     examples = tuple(tensor for tensor, _ in inputs.values())
     axes = {key: names for key, (_, names) in inputs.items()}
     program: Any = module
-    if name.startswith(("transformers/", "torch/t5")):
+    if name.startswith("transformers/") or name == "torch/t5":
         shapes = tuple(dict.fromkeys(names, torch.export.Dim.AUTO) for names in axes.values())
         program = torch.export.export(module, examples, dynamic_shapes={"inputs": shapes}, strict=False)
     if is_onnx and program is not module:

@@ -253,9 +253,9 @@ class Spectrum(nn.Module):
 
 
 class T5(nn.Module):
-    """The decoder of T5 beside the states of its encoder, or the whole of it."""
+    """The encoder and the decoder of T5."""
 
-    def __init__(self, whole: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
         import transformers
 
@@ -263,16 +263,15 @@ class T5(nn.Module):
             d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4, vocab_size=100, use_cache=False,
             decoder_start_token_id=0,
         )  # fmt: skip
-        self.model, self.whole = transformers.T5ForConditionalGeneration(config).eval(), whole
+        self.model = transformers.T5ForConditionalGeneration(config).eval()
         ids = torch.ones(2, 9, dtype=torch.long)
-        first = ids if whole else torch.ones(2, 9, 32)
         self.examples: Examples = {
-            "source": (first, {0: "batch", 1: "seq"}),
+            "ids": (ids, {0: "batch", 1: "seq"}),
             "decoder_ids": (ids[:, :7], {0: "batch", 1: "steps"}),
         }
 
-    def forward(self, source: torch.Tensor, decoder_ids: torch.Tensor) -> torch.Tensor:
-        states = self.model.encoder(source)[0] if self.whole else source
+    def forward(self, ids: torch.Tensor, decoder_ids: torch.Tensor) -> torch.Tensor:
+        states = self.model.encoder(ids)[0]
         return self.model.lm_head(self.model.decoder(decoder_ids, encoder_hidden_states=states)[0])
 
 
@@ -303,5 +302,5 @@ NETS: dict[str, Callable[[], nn.Module]] = {
 TOKENS: dict[str, Callable[[], nn.Module]] = {
     **{kind: partial(Detector, kind) for kind in ("faster_rcnn", "mask_rcnn", "retinanet", "fcos", "ssd")},
     "lines_lstm": Lines, "lines_gru": partial(Lines, nn.GRU), "speech": Speech, "spectrum": Spectrum,
-    "t5": partial(T5, True), "t5_decoder": partial(T5, False), "pairs": Pairs,
+    "t5": T5, "pairs": Pairs,
 }  # fmt: skip
