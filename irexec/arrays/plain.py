@@ -41,9 +41,9 @@ def unicode_array(array: Array) -> Array:
     return array.astype(object)
 
 
-def json_values(array: Array, most: int = 1000) -> Any:
-    """Return the values as nested lists for JSON, None for more than `most`; NaN and infinities as texts."""
-    if array.size > most:
+def json_values(array: Array) -> Any:
+    """Return the values as nested lists for JSON, None for more than a thousand; NaN and infinities as texts."""
+    if array.size > 1000:
         return None
     return _json(array.tolist() if array.dtype.kind in "biufTUO" else _plain(array))
 

@@ -71,7 +71,7 @@ def find(model: Model, name: str) -> tuple[Model, Node] | None:
 
 
 def extract(
-    reference: Reference, whole: Model, nodes: Collection[Node], ends: Sequence[Value], *, step: int = 0, call: int = 0
+    reference: Reference, whole: Model, nodes: Collection[Node], ends: Sequence[Value], *, call: int = 0
 ) -> Extract:
     """Return a model of these layers of `whole` (the reference's model or one of its bodies), with the inputs recorded
     in a run.
@@ -80,7 +80,7 @@ def extract(
     not run then.
     """
     part = cut(whole, [node for node in nodes if not node.has_state], ends)
-    values = reference.record({*part.begins, *part.ends}, call)[step]
+    values = reference.record({*part.begins, *part.ends}, call)[0]
     inputs = [values[value] for value in part.begins if value in values]
     if len(inputs) < len(part.begins):
         missing = next(value for value in part.begins if value not in values)
@@ -121,12 +121,12 @@ def fix_type(parameter: Node, array: Array) -> None:
     parameter.attributes = parameter.attributes | {"element_type": kind, "shape": shape}
 
 
-def anonymised(part: Extract, seed: int = 0) -> Extract:
+def anonymised(part: Extract) -> Extract:
     """Return the same structure with other names, no rt_info, and noise of the same range for weights and inputs.
 
     Inputs of whole numbers are kept only if the model does not run with other values.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     model = copied(part.model)
     model.name = "model"
     _strip(model, rng, [0])

@@ -61,11 +61,11 @@ def alike(name: str, other: str, least: float) -> bool:
     return difflib.SequenceMatcher(None, name, other).ratio() >= least
 
 
-def likely_names(name: str, names: Iterable[str], count: int = 3) -> str | None:
+def likely_names(name: str, names: Iterable[str]) -> str | None:
     """Return a hint with the names that may be meant by `name`: those similar to it, then those that contain it."""
     candidates = list(dict.fromkeys(names))
-    near = nearest(name, candidates, count)
-    near += [n for n in candidates if name and name.lower() in n.lower() and n not in near][: count - len(near)]
+    near = nearest(name, candidates, 3)
+    near += [n for n in candidates if name and name.lower() in n.lower() and n not in near][: 3 - len(near)]
     return suggestion(near)
 
 

@@ -125,10 +125,10 @@ def quoted(text: str) -> str:
     return repr(cut(text))
 
 
-def listed(values: Iterable[object], length: int = 12) -> str:
-    """Return the values separated by commas for a message; if there are many, the first few."""
-    first = [str(value) for value in islice(values, length + 1)]
-    return ", ".join(first if len(first) <= length else [*first[:length], "..."])
+def listed(values: Iterable[object]) -> str:
+    """Return the values separated by commas for a message; if there are many, the first twelve."""
+    first = [str(value) for value in islice(values, 13)]
+    return ", ".join(first if len(first) <= 12 else [*first[:12], "..."])
 
 
 def digits(text: str) -> int | None:

@@ -146,16 +146,13 @@ _MOST_SYMBOLS = 500
 def answer_structure(server: Server) -> None:
     """Register selections, names of elements, places of a layer, links to operation pages, indentation, symbols."""
 
-    def range_of(opened: Opened, span: Span) -> lsp.Range:
-        return opened.units.range(span.start, span.stop)
-
     @server.answers(lsp.TEXT_DOCUMENT_SELECTION_RANGE)
     def selected(params: lsp.SelectionRangeParams, opened: Opened, analysis: Analysis) -> list[lsp.SelectionRange]:
         found = []
         for position in params.positions:
             outer: lsp.SelectionRange | None = None
             for span in reversed(selections(analysis, opened.units.offset(position))):
-                outer = lsp.SelectionRange(range_of(opened, span), outer)
+                outer = lsp.SelectionRange(opened.range(span), outer)
             found.append(outer or lsp.SelectionRange(lsp.Range(position, position)))
         return found
 
@@ -164,20 +161,20 @@ def answer_structure(server: Server) -> None:
         params: lsp.LinkedEditingRangeParams, opened: Opened, analysis: Analysis
     ) -> lsp.LinkedEditingRanges | None:
         names = tag_names(analysis, opened.units.offset(params.position))
-        return lsp.LinkedEditingRanges([range_of(opened, span) for span in names]) if names else None
+        return lsp.LinkedEditingRanges([opened.range(span) for span in names]) if names else None
 
     @server.answers(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
     def highlighted(
         params: lsp.DocumentHighlightParams, opened: Opened, analysis: Analysis
     ) -> list[lsp.DocumentHighlight]:
         spans = highlights(analysis, opened.units.offset(params.position))
-        return [lsp.DocumentHighlight(range_of(opened, span), lsp.DocumentHighlightKind.Text) for span in spans]
+        return [lsp.DocumentHighlight(opened.range(span), lsp.DocumentHighlightKind.Text) for span in spans]
 
     @server.answers(lsp.TEXT_DOCUMENT_FORMATTING)
     def formatted(params: lsp.DocumentFormattingParams, opened: Opened, analysis: Analysis) -> list[lsp.TextEdit]:
         # A text that is not XML has no structure that could be indented.
         whole = analysis.written is not None
-        return [lsp.TextEdit(range_of(opened, span), new) for span, new in indented(opened.text) if whole]
+        return [lsp.TextEdit(opened.range(span), new) for span, new in indented(opened.text) if whole]
 
     @server.answers(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
     def linking(params: lsp.DocumentLinkParams, opened: Opened, analysis: Analysis) -> list[lsp.DocumentLink]:
@@ -186,7 +183,7 @@ def answer_structure(server: Server) -> None:
             facts = operator_of({"type": layer.type or "", "version": layer.version or ""})
             address, span = facts and page_address(facts), analysis.value(layer.at, "type")
             if facts is not None and address and span is not None:
-                links.append(lsp.DocumentLink(range_of(opened, span), address, f"operation page of {facts.name}"))
+                links.append(lsp.DocumentLink(opened.range(span), address, f"operation page of {facts.name}"))
         return links
 
     @server.feature(lsp.WORKSPACE_SYMBOL)
@@ -194,7 +191,7 @@ def answer_structure(server: Server) -> None:
         def answer(uri: str, opened: Opened, analysis: Analysis) -> list[lsp.SymbolInformation]:
             return [
                 lsp.SymbolInformation(
-                    lsp.Location(uri, range_of(opened, tag)), name, lsp.SymbolKind.Object, container_name=type
+                    lsp.Location(uri, opened.range(tag)), name, lsp.SymbolKind.Object, container_name=type
                 )
                 for name, type, tag in named_layers(analysis, params.query, _MOST_SYMBOLS)
             ]

@@ -9,6 +9,7 @@ from functools import cached_property
 from lsprotocol import types as lsp
 
 from irexec.diagnostics import Diagnostic
+from irexec.ir.xml.events import Span
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.units import Unit, Units
 
@@ -40,3 +41,6 @@ class Opened:
     @cached_property
     def units(self) -> Units:
         return Units(self.text, self.unit)
+
+    def range(self, span: Span) -> lsp.Range:
+        return self.units.range(span.start, span.stop)

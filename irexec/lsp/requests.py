@@ -5,7 +5,6 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
-from irexec.ir.xml.events import Span
 from irexec.lsp.actions import action, fix_all
 from irexec.lsp.analysis import Analysis
 from irexec.lsp.complete import choices
@@ -96,7 +95,7 @@ def _places(server: Server) -> None:
         items = []
         if opened is not None and (cursor := cursor_at(opened.text, opened.units.offset(params.position))) is not None:
             for number, choice in enumerate(choices(opened.text, cursor)):
-                range = opened.units.range(choice.span.start, choice.span.stop)
+                range = opened.range(choice.span)
                 described = lsp.MarkupContent(lsp.MarkupKind.Markdown, choice.documentation)
                 items.append(
                     lsp.CompletionItem(
@@ -116,7 +115,7 @@ def _places(server: Server) -> None:
 
     @server.answers(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     def folding(params: lsp.FoldingRangeParams, opened: Opened, analysis: Analysis) -> list[lsp.FoldingRange]:
-        ranges = [opened.units.range(span.start, span.stop) for span in folds(analysis)]
+        ranges = [opened.range(span) for span in folds(analysis)]
         return [lsp.FoldingRange(range.start.line, range.end.line) for range in ranges]
 
     @server.answers(lsp.TEXT_DOCUMENT_INLAY_HINT)
@@ -142,10 +141,6 @@ def _symbol(opened: Opened, symbol: Symbol) -> lsp.DocumentSymbol:
     )
 
 
-def _range_of_span(opened: Opened, span: Span) -> lsp.Range:
-    return opened.units.range(span.start, span.stop)
-
-
 # From place to place
 
 
@@ -154,18 +149,18 @@ def _navigation(server: Server) -> None:
     def defined(params: lsp.DefinitionParams, opened: Opened, analysis: Analysis) -> lsp.Location | None:
         uri = params.text_document.uri
         span = definition(analysis, opened.units.offset(params.position))
-        return None if span is None else lsp.Location(uri, _range_of_span(opened, span))
+        return None if span is None else lsp.Location(uri, opened.range(span))
 
     @server.answers(lsp.TEXT_DOCUMENT_REFERENCES)
     def referred(params: lsp.ReferenceParams, opened: Opened, analysis: Analysis) -> list[lsp.Location]:
         uri = params.text_document.uri
         spans = references(analysis, opened.units.offset(params.position))
-        return [lsp.Location(uri, _range_of_span(opened, span)) for span in spans]
+        return [lsp.Location(uri, opened.range(span)) for span in spans]
 
     @server.answers(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
     def may_rename(params: lsp.PrepareRenameParams, opened: Opened, analysis: Analysis) -> lsp.Range | None:
         span = renamed_at(analysis, opened.units.offset(params.position))
-        return None if span is None else _range_of_span(opened, span)
+        return None if span is None else opened.range(span)
 
     @server.answers(lsp.TEXT_DOCUMENT_RENAME, lsp.RenameOptions(prepare_provider=True))
     def renamed(params: lsp.RenameParams, opened: Opened, analysis: Analysis) -> lsp.WorkspaceEdit:
@@ -174,5 +169,5 @@ def _navigation(server: Server) -> None:
             replacements = rename(analysis, opened.units.offset(params.position), params.new_name)
         except Refusal as refusal:
             raise JsonRpcInvalidParams(str(refusal)) from None
-        edits = [lsp.TextEdit(_range_of_span(opened, span), new) for span, new in replacements]
+        edits = [lsp.TextEdit(opened.range(span), new) for span, new in replacements]
         return lsp.WorkspaceEdit({uri: edits})

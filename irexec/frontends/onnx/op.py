@@ -148,9 +148,9 @@ class Op:
         attribute = self._attribute(name, onnx.AttributeProto.INT)
         return default if attribute is None else int(attribute.i)
 
-    def axis(self, name: str, default: int, index: int = 0) -> int:
-        """Return an attribute's axis of an input, counted from the front. Raises Refused if it is out of range."""
-        axis, rank = self.integer(name, default), self.needs_rank(index)
+    def axis(self, name: str, default: int) -> int:
+        """Return an axis of the first input, counted from the front. Raises Refused if it is out of range."""
+        axis, rank = self.integer(name, default), self.needs_rank()
         if not -rank <= axis < rank:
             self.refuse(f"{name} is {axis}, expected an axis of rank {rank}", attribute=name, found=str(axis))
         return axis % rank

@@ -49,10 +49,10 @@ def canonical_type(text: str) -> str | None:
     return text if text in CONTENTS else RENAMED.get(text) or _FOLDED.get(text.lower())
 
 
-def nearest_types(text: str, count: int = 3) -> list[str]:
+def nearest_types(text: str) -> list[str]:
     """Return known types that are similar to the text, best match first."""
     by_folded = _FOLDED | {type.lower(): type for type, _ in REGISTRY}
-    return list(dict.fromkeys(by_folded[folded] for folded in nearest(text, by_folded, count)))
+    return list(dict.fromkeys(by_folded[folded] for folded in nearest(text, by_folded, 3)))
 
 
 def introduced(type: str, opset: int) -> int | None:

@@ -22,7 +22,7 @@ def auto_pad(op: Op) -> str:
     return _AUTO_PADS[op.text("auto_pad", "NOTSET", allowed=tuple(_AUTO_PADS))]
 
 
-def spatial(op: Op, x: Value, least: int = 1, like: int | None = None) -> int:
+def spatial(op: Op, x: Value, like: int | None = None) -> int:
     """Return the number of spatial axes of an image. Raises Refused if there are none, or more than three.
 
     `like`: the rank that the image must have, from the kernel or an attribute, if its own rank is known only at run
@@ -31,8 +31,8 @@ def spatial(op: Op, x: Value, least: int = 1, like: int | None = None) -> int:
     rank = like if x.type.shape.rank is None else x.type.shape.rank
     if rank is None:
         op.refuse("the rank of the image must be known")
-    if not least <= rank - 2 <= 3:
-        op.refuse(f"the image has rank {rank}, expected {least + 2} to 5", found=str(rank), allowed=f"{least + 2} to 5")
+    if not 1 <= rank - 2 <= 3:
+        op.refuse(f"the image has rank {rank}, expected 3 to 5", found=str(rank), allowed="3 to 5")
     return rank - 2
 
 
