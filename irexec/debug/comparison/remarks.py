@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from irexec.arrays.brief import plural
 from irexec.debug.comparison.coverage import Shapes, not_exercised
 from irexec.debug.comparison.layer_pairs import LayerPairs, Relation
-from irexec.debug.comparison.result import Row, few
+from irexec.debug.comparison.result import NO_EFFECT, Row, few
 from irexec.debug.errors import Error, shown_part
 from irexec.debug.record import Reference
 from irexec.graph.model import Node
@@ -31,8 +31,10 @@ def jumps(rows: Sequence[Row]) -> Iterator[str]:
         assert row.total is not None
         made = shown_part(row.total) if row.node.outputs[0].element_type.is_real else f"{row.total.absolute:g}"
         layer = f"{row.node.friendly_name} ({row.node.type})"
-        yield f"a rounding difference is amplified by {layer}: its input differs by {shown_part(given)}, its "
-        f"result by {made}"
+        yield (
+            f"a rounding difference is amplified by {layer}: its input differs by {shown_part(given)}, its result by "
+            f"{made}"
+        )
     if len(found) > _NAMED:
         yield f"rounding differences are amplified by {len(found) - _NAMED} more layers"
 
@@ -71,7 +73,7 @@ def remarks(rows: Sequence[Row], reference: Reference, shapes: Shapes, layer_pai
         if narrowed:
             yield f"constants of {plural(len(narrowed), 'layer')} have fewer bits in one of the files: {few(narrowed)}"
         for text in _without_effect(rows, layer_pairs):
-            yield f"without effect on these inputs: {text}"
+            yield f"{NO_EFFECT}: {text}"
 
 
 def _without_effect(rows: Sequence[Row], layer_pairs: LayerPairs) -> Iterator[str]:

@@ -14,6 +14,8 @@ from irexec.debug.errors import Error, off
 from irexec.graph.model import Node
 from irexec.types import Array
 
+NO_EFFECT = "without effect on these inputs"
+"""The beginning of the notes about layers that differ, but compute the same values."""
 # Maximum number of layers that are all named.
 _FEW = 3
 # The multiple of its tolerance that a layer's error may reach if the results are not affected.
@@ -174,6 +176,8 @@ class Comparison:
 
     def _agreement(self, unseen: str) -> str:
         agree = "the one layer agrees" if self.layers == 1 else f"all {self.layers} layers agree"
+        if any(note.startswith(NO_EFFECT) for note in self.notes):
+            unseen += " on these inputs, although the models differ"
         others = self.others
         if others:
             same = "the same results as" if self.same else "the same results, but for rounding, as"

@@ -110,3 +110,15 @@ def test_a_bias_that_is_added_behind_a_sum_through_a_dump(tmp_path: Path) -> Non
 
     found = through_a_dump(model(False), model(True), tmp_path, [ROWS])
     assert found.agrees and not found.same
+
+
+def test_a_difference_that_the_inputs_do_not_show() -> None:
+    def model(most: float) -> Model:
+        x = ops.parameter([4, 8], F, name="x")
+        return Model([ops.exp(ops.clamp(x, -1.0, most, name="cut"), name="end")], [x], "clamp")
+
+    found = compared(model(100), model(200), [ROWS])
+    assert (
+        found.same and found.verdict == "all 2 layers agree with other.xml on these inputs, although the models differ"
+    )
+    assert "without effect on these inputs: cut (Clamp) max is 200.0 instead of 100.0" in found.notes
